@@ -1,0 +1,283 @@
+"""The only decoder of what a guest says. Every byte here is an attack until it is decoded.
+
+`decode` turns one frame into a JSON object within caps on bytes, depth and nodes, or raises
+ProtocolViolation and nothing else. `event` turns the object into a `Call` or a `CellResult`, checking
+every type and length. Nothing is looked up by a name that the guest chose, except in closed tables.
+
+Guards one boundary: keep it under 300 lines, and change it only with a test beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, NoReturn, cast
+
+from rlm_secure.errors import (
+    CellError,
+    CellException,
+    CellMemoryLimit,
+    CellRefused,
+    CellTimeout,
+    ProtocolViolation,
+)
+
+MAX_DEPTH: Final = 64
+MAX_NODES: Final = 400_000
+MAX_NAMES: Final = 512
+MAX_NAME: Final = 128
+MAX_PROMPTS: Final = 10_000
+
+CallKind = Literal["llm_query", "llm_query_batched", "rlm_query", "rlm_query_batched", "tool"]
+_LM_KINDS: Final = ("llm_query", "llm_query_batched", "rlm_query", "rlm_query_batched")
+
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request that a cell makes of the host: prompts for a model or a child, or one tool call.
+
+    `prompts` has exactly one entry unless `kind` ends in "_batched". `args` and `kwargs` are JSON values.
+    """
+
+    kind: CallKind
+    prompts: tuple[str, ...] = ()
+    model: str | None = None
+    tool: str | None = None
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable as the guest describes it: a type name, a JSON value when it is small, else a safe repr."""
+
+    type: str
+    value: Any = None
+    has_value: bool = False
+    repr: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A final answer: its text, and its JSON value when it is one."""
+
+    text: str
+    value: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class CellResult:
+    """What one cell did, as far as the guest says; `seconds` and `error` of limits are the host's own."""
+
+    stdout: str = ""
+    stderr: str = ""
+    variables: Mapping[str, Variable] = field(default_factory=dict)
+    answer: Answer | None = None
+    error: CellError | None = None
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    peak_bytes: int = 0
+    dropped_bytes: int = 0
+    resumed: bool = False
+
+
+def decode(data: bytes | bytearray | memoryview, *, limit: int) -> dict[str, Any]:
+    """One frame's JSON object. Raises ProtocolViolation for anything else, whatever the bytes are."""
+    raw = bytes(data)
+    if len(raw) > limit:
+        _refuse(f"a frame of {len(raw)} bytes is over the limit of {limit}")
+    if raw.count(b"[") + raw.count(b"{") + raw.count(b",") > MAX_NODES:
+        # Only commas and brackets outside strings become nodes; strings are stripped only when it matters.
+        bare = _STRING.sub(b"", raw)
+        if bare.count(b"[") + bare.count(b"{") + bare.count(b",") > MAX_NODES:
+            _refuse(f"a frame has more than {MAX_NODES} values")
+    try:
+        value = json.loads(raw.decode("ascii"), parse_constant=_constant, object_pairs_hook=_pairs)
+    except ProtocolViolation:
+        raise
+    except (ValueError, RecursionError, MemoryError) as error:
+        # ValueError covers UnicodeDecodeError, JSONDecodeError and integers of more than 4,300 digits.
+        raise ProtocolViolation(f"a frame is not JSON: {type(error).__name__}") from None
+    if not isinstance(value, dict):
+        _refuse("a frame is not an object")
+    _check_depth(value)
+    return value
+
+
+def event(message: Mapping[str, Any], *, value_bytes: int) -> Call | CellResult:
+    """The `call` or `done` that a frame carries, fully checked. Raises ProtocolViolation."""
+    op = message.get("op")
+    if op == "call":
+        return _call(message)
+    if op == "done":
+        return _result(message, value_bytes)
+    _refuse("a frame is neither a call nor a result")
+
+
+def ready(message: Mapping[str, Any]) -> tuple[dict[str, tuple[str, str]], dict[str, Any]]:
+    """Walls and details of a `ready` frame, sent before any untrusted byte ran."""
+    if message.get("op") != "ready":
+        _refuse("the first frame is not ready")
+    walls: dict[str, tuple[str, str]] = {}
+    for name, entry in _dict(message, "walls").items():
+        if not isinstance(entry, list) or len(entry) != 2 or not all(isinstance(part, str) for part in entry):
+            _refuse("a wall's status is not a level and its evidence")
+        walls[name] = (entry[0], entry[1][:400])
+    return walls, _dict(message, "details")
+
+
+def text(value: str) -> str:
+    """`value` as the host may handle it: a lone surrogate stays, but never crashes an encoder later on."""
+    return _SURROGATE.sub("\ufffd", value)
+
+
+def _call(message: Mapping[str, Any]) -> Call:
+    kind = message.get("call")
+    if kind in _LM_KINDS:
+        prompts = message.get("prompts")
+        if not isinstance(prompts, list) or not all(isinstance(prompt, str) for prompt in prompts):
+            _refuse("a prompt is not a string")
+        single = not kind.endswith("_batched")
+        if len(prompts) > MAX_PROMPTS or (single and len(prompts) != 1):
+            _refuse(f"a call carries {len(prompts)} prompts")
+        model = message.get("model")
+        if model is not None and (not isinstance(model, str) or len(model) > 256):
+            _refuse("a model name is not a short string")
+        return Call(cast(CallKind, kind), tuple(prompts), model)
+    if kind == "tool":
+        tool = message.get("tool")
+        if not isinstance(tool, str) or not _NAME.fullmatch(tool):
+            _refuse("a tool name is not an identifier")
+        args = message.get("args")
+        if not isinstance(args, list):
+            _refuse("tool arguments are not a list")
+        return Call("tool", tool=tool, args=tuple(args), kwargs=_dict(message, "kwargs"))
+    _refuse("a call is of no known kind")
+
+
+def _result(message: Mapping[str, Any], value_bytes: int) -> CellResult:
+    return CellResult(
+        stdout=_string(message, "stdout"),
+        stderr=_string(message, "stderr"),
+        variables=_variables(_dict(message, "variables"), value_bytes),
+        answer=_answer(message.get("answer")),
+        error=_error(message.get("error")),
+        cpu_seconds=_number(message, "cpu"),
+        peak_bytes=int(_number(message, "peak")),
+        dropped_bytes=int(_number(message, "dropped")),
+    )
+
+
+def _variables(described: Mapping[str, Any], value_bytes: int) -> dict[str, Variable]:
+    if len(described) > MAX_NAMES:
+        _refuse(f"a result describes more than {MAX_NAMES} variables")
+    variables: dict[str, Variable] = {}
+    for name, entry in described.items():
+        if len(name) > MAX_NAME or not isinstance(entry, dict):
+            _refuse("a variable is not described by an object")
+        kind = entry.get("type")
+        if not isinstance(kind, str) or len(kind) > MAX_NAME:
+            _refuse("a variable's type is not a short string")
+        shown = entry.get("repr", "")
+        if not isinstance(shown, str) or len(shown) > value_bytes:
+            _refuse("a variable's repr is not a short string")
+        variables[name] = Variable(kind, entry.get("value"), "value" in entry, shown)
+    return variables
+
+
+def _answer(entry: Any) -> Answer | None:
+    if entry is None:
+        return None
+    if not isinstance(entry, dict) or not isinstance(entry.get("text"), str):
+        _refuse("an answer has no text")
+    return Answer(entry["text"], entry.get("value"))
+
+
+def _error(entry: Any) -> CellError | None:
+    if entry is None:
+        return None
+    if not isinstance(entry, dict) or not isinstance(entry.get("message"), str):
+        _refuse("an error has no message")
+    rule = entry.get("rule")
+    if rule is not None and (not isinstance(rule, str) or len(rule) > MAX_NAME):
+        _refuse("an error's rule is not a short string")
+    message = entry["message"][:4000]
+    # A closed table: the guest picks a kind, never a class. What a kind claims is believed only as far as it
+    # goes: limits that the host enforces are judged by the host, in Session.execute.
+    match entry.get("kind"):
+        case "exception":
+            return CellException(message)
+        case "refused":
+            return CellRefused(message, rule=rule, wall="language")
+        case "memory":
+            return CellMemoryLimit(message, limit="limits.memory_bytes", wall="rlimits")
+        case "interrupted":
+            return CellTimeout(message, limit="limits.cell_seconds", wall="wall-clock")
+        case "cpu":
+            return CellTimeout(message, limit="limits.cell_cpu_seconds", wall="rlimits")
+        case _:
+            _refuse("an error is of no known kind")
+
+
+def _check_depth(value: Any) -> None:
+    level: list[Any] = [value]
+    for _ in range(MAX_DEPTH):
+        deeper: list[Any] = []
+        for node in level:
+            if isinstance(node, dict):
+                deeper.extend(child for child in node.values() if isinstance(child, dict | list))
+            else:
+                deeper.extend(child for child in node if isinstance(child, dict | list))
+        if not deeper:
+            return
+        level = deeper
+    _refuse(f"a frame is nested deeper than {MAX_DEPTH}")
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        _refuse("a frame repeats a key")
+    return value
+
+
+def _constant(name: str) -> NoReturn:
+    _refuse(f"a frame contains {name}")
+
+
+def _dict(message: Mapping[str, Any], key: str) -> dict[str, Any]:
+    value = message.get(key)
+    if not isinstance(value, dict):
+        _refuse(f"{key} is not an object")
+    return value
+
+
+def _string(message: Mapping[str, Any], key: str) -> str:
+    value = message.get(key)
+    if not isinstance(value, str):
+        _refuse(f"{key} is not a string")
+    return value
+
+
+def _number(message: Mapping[str, Any], key: str) -> float:
+    value = message.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        _refuse(f"{key} is not a number")
+    try:
+        number = float(value)
+    except OverflowError:
+        _refuse(f"{key} is too large")
+    if not math.isfinite(number) or number < 0:
+        _refuse(f"{key} is not a size")
+    return number
+
+
+def _refuse(reason: str) -> NoReturn:
+    raise ProtocolViolation(f"the sandbox broke the protocol: {reason}")

@@ -1,0 +1,96 @@
+"""What an environment is: a place that gives sessions, each one worker behind walls.
+
+The loop, the sandbox face, the audit and the tests know only these names. An implementation is one file
+beside this one (local is a folder: it builds its walls itself).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from rlm_secure.broker.protocol import Call, CellResult
+from rlm_secure.guarantees import EnforcementReport
+from rlm_secure.policy.model import Policy
+
+#: Answers a call that a cell makes. Returns a JSON value; raises CallFailed to raise in the cell.
+#: It runs on the host and is the only thing that a guest can make the host do.
+HostCalls = Callable[[Call], Any]
+
+
+class CallFailed(Exception):
+    """Raised by a HostCalls: the message (and nothing else) is raised in the cell."""
+
+
+class Session(ABC):
+    """One worker behind walls, with the state that its cells leave. One cell at a time; not thread-safe.
+
+    Every method raises SessionEnded when the worker is gone and could not be resumed, and
+    ProtocolViolation (after killing the worker) when it sent what the protocol does not allow.
+    """
+
+    report: EnforcementReport
+
+    @abstractmethod
+    def execute(self, code: str, calls: HostCalls, *, seconds: float | None = None) -> CellResult:
+        """Run one cell and return its result; never raises for what the cell does.
+
+        `seconds` lowers the policy's wall clock for this cell. A limit that ended the cell is in
+        `result.error`, with `session_ended` true when the next execute would raise SessionEnded.
+        """
+
+    @abstractmethod
+    def load_context(self, name: str, payload: Any) -> None:
+        """Bind `name` to a str, list or dict of any size, byte for byte."""
+
+    @abstractmethod
+    def assign(self, name: str, value: Any) -> None:
+        """Bind `name` to a small JSON value."""
+
+    @abstractmethod
+    def alias(self, name: str, target: str) -> None:
+        """Bind `name` to the same object as the already bound `target` (context -> context_0)."""
+
+    @abstractmethod
+    def read_text(self, name: str) -> str | None:
+        """`str()` of the variable `name` as a cell sees it, or None where there is no such variable."""
+
+    @abstractmethod
+    def interrupt(self) -> None:
+        """Stop the running cell from another thread; it ends as CellTimeout with limit "interrupt"."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End the worker and everything it started. Idempotent."""
+
+    @property
+    @abstractmethod
+    def alive(self) -> bool:
+        """Whether execute() can be called."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class Environment(ABC):
+    """A kind of place. Holds no session itself; `open()` makes one."""
+
+    name: str
+
+    @abstractmethod
+    def open(
+        self, policy: Policy, *, tools: Mapping[str, str] | None = None, features: frozenset[str] = frozenset()
+    ) -> Session:
+        """Start a sealed session under `policy`.
+
+        `tools` maps the names of host callables that cells may call to their descriptions; `features` is a
+        subset of {"rlm_query", "compaction"}. Raises EnforcementError when a required wall cannot be built and
+        EnvironmentUnavailable when there is no place to build them.
+        """

@@ -1,0 +1,205 @@
+"""Every exception that this library raises, in one tree.
+
+RLMSecureError
+├── PolicyError                  a policy file is wrong; names the file, the key and a better value
+├── Refused                      the policy says no; carries the Decision that said it
+├── MissingExtra                 an optional package is not installed; names the `pip install` line
+├── EnvironmentUnavailable       the machine or the provider cannot give an environment
+│   └── EnforcementError         a wall that the policy requires cannot be built here
+├── ProtocolViolation            bytes from a sandbox are not what the protocol allows
+├── ProviderError                a language-model or cloud provider failed (never shown to a model as its output)
+├── CellError                    a cell did not end by itself; returned in REPLResult.error, raised by REPLResult.check()
+│   ├── CellException            its own Python exception
+│   ├── CellRefused              the language layer refused its source
+│   ├── CellTimeout              wall clock or CPU budget
+│   ├── CellMemoryLimit          memory cap
+│   ├── CellCrashed              the worker died (signal, SIGKILL from elsewhere, C stack overflow)
+│   └── WallViolation            the kernel killed it for a forbidden system call
+├── SessionEnded                 the session is over; start a new one
+├── BudgetExceededError          ┐
+├── TimeoutExceededError         │ upstream's five, with upstream's fields
+├── TokenLimitExceededError      │
+├── ErrorThresholdExceededError  │
+└── CancellationError            ┘
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rlm_secure.policy.gate import Decision
+
+
+class RLMSecureError(Exception):
+    """Base of every error that this library raises on purpose."""
+
+
+class PolicyError(RLMSecureError):
+    """A policy is unreadable or contradictory.
+
+    `source` is the file (or "<dict>"), `key` the dotted key, `line` the 1-based line where known.
+    """
+
+    def __init__(
+        self, message: str, *, source: str | None = None, key: str | None = None, line: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.source = source
+        self.key = key
+        self.line = line
+
+
+class Refused(RLMSecureError):
+    """The policy refused an action. `decision` says which rule did, and why."""
+
+    def __init__(self, decision: Decision) -> None:
+        super().__init__(decision.reason)
+        self.decision = decision
+
+
+class MissingExtra(RLMSecureError, ImportError):
+    """An optional dependency is missing. The message is the command that installs it."""
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(f"{feature} needs an optional package: pip install 'rlm-secure[{extra}]'")
+        self.extra = extra
+
+
+class EnvironmentUnavailable(RLMSecureError):
+    """An environment could not be started. The message says what is missing and what to do."""
+
+
+class EnforcementError(EnvironmentUnavailable):
+    """A required wall cannot be built on this machine. `missing` names the walls."""
+
+    def __init__(self, message: str, *, missing: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.missing = missing
+
+
+class ProtocolViolation(RLMSecureError):
+    """A sandbox sent bytes that the protocol does not allow. The session is killed."""
+
+
+class ProviderError(RLMSecureError):
+    """A provider failed. `retryable` tells whether the same call may work later."""
+
+    def __init__(self, message: str, *, retryable: bool = False) -> None:
+        super().__init__(message)
+        self.retryable = retryable
+
+
+class CellError(RLMSecureError):
+    """A cell did not end well. `limit` is the policy key that ended it, `wall` what enforced it."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        limit: str | None = None,
+        wall: str | None = None,
+        rule: str | None = None,
+        session_ended: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.limit = limit
+        self.wall = wall
+        self.rule = rule
+        self.session_ended = session_ended
+
+
+class CellException(CellError):
+    """The cell raised. The traceback is in REPLResult.stderr."""
+
+
+class CellRefused(CellError):
+    """The language layer refused the source before it ran. `rule` names the rule."""
+
+
+class CellTimeout(CellError):
+    """The cell used up its wall clock or its CPU seconds."""
+
+
+class CellMemoryLimit(CellError):
+    """The cell asked for more memory than the policy grants."""
+
+
+class CellCrashed(CellError):
+    """The worker process died during the cell."""
+
+
+class WallViolation(CellError):
+    """The kernel killed the worker for a forbidden system call: an attack or a bug, never normal."""
+
+
+class SessionEnded(RLMSecureError):
+    """The session cannot run cells any more: it was closed, or killed for the reason in the message."""
+
+
+class BudgetExceededError(RLMSecureError):
+    """The run's cost went over its budget. `spent` and `budget` are US dollars."""
+
+    def __init__(
+        self, spent: float, budget: float, message: str | None = None, partial_answer: str | None = None
+    ) -> None:
+        super().__init__(message or f"Budget exceeded: spent ${spent:.6f} of ${budget:.6f} budget")
+        self.spent = spent
+        self.budget = budget
+        self.partial_answer = partial_answer
+
+
+class TimeoutExceededError(RLMSecureError):
+    """The run took longer than its limit. `elapsed` and `timeout` are seconds."""
+
+    def __init__(
+        self, elapsed: float, timeout: float, partial_answer: str | None = None, message: str | None = None
+    ) -> None:
+        super().__init__(message or f"Timeout exceeded: {elapsed:.1f}s of {timeout:.1f}s limit")
+        self.elapsed = elapsed
+        self.timeout = timeout
+        self.partial_answer = partial_answer
+
+
+class TokenLimitExceededError(RLMSecureError):
+    """The run used more tokens (input + output) than its limit."""
+
+    def __init__(
+        self,
+        tokens_used: int,
+        token_limit: int,
+        partial_answer: str | None = None,
+        message: str | None = None,
+    ) -> None:
+        super().__init__(message or f"Token limit exceeded: {tokens_used:,} of {token_limit:,} tokens")
+        self.tokens_used = tokens_used
+        self.token_limit = token_limit
+        self.partial_answer = partial_answer
+
+
+class ErrorThresholdExceededError(RLMSecureError):
+    """Too many iterations in a row ended in an error."""
+
+    def __init__(
+        self,
+        error_count: int,
+        threshold: int,
+        last_error: str | None = None,
+        partial_answer: str | None = None,
+        message: str | None = None,
+    ) -> None:
+        super().__init__(
+            message or f"Error threshold exceeded: {error_count} consecutive errors (limit: {threshold})"
+        )
+        self.error_count = error_count
+        self.threshold = threshold
+        self.last_error = last_error
+        self.partial_answer = partial_answer
+
+
+class CancellationError(RLMSecureError):
+    """The run was cancelled."""
+
+    def __init__(self, partial_answer: str | None = None, message: str | None = None) -> None:
+        super().__init__(message or "Execution cancelled by user")
+        self.partial_answer = partial_answer

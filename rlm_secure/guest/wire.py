@@ -1,0 +1,89 @@
+"""Frames between host (or supervisor) and worker, on one stream socket.
+
+A frame is a 4-byte big-endian length followed by that many bytes of ASCII JSON, one object. JSON is escaped
+to ASCII, so that lone surrogates, which UTF-8 cannot carry, arrive as they were.
+
+Strict alternation, no multiplexing: the host sends one request, the worker answers with zero or more
+`call` frames, each answered by one `reply`, and then exactly one `done`. A worker that breaks the order
+is killed.
+
+host -> worker
+    begin    {modules, source_bytes, ast_nodes, stdout_bytes, value_bytes, result_bytes, tools, features, screen}
+    exec     {code}
+    assign   {name, value}
+    alias    {name, target}
+    context  {name, kind: "latin-1"|"utf-16-le"|"utf-32-le"|"json", length}   with one fd: a sealed memfd
+    read     {name}
+    reply    {value} or {error}
+worker -> host
+    ready    {walls: {wall: [level, evidence]}, details}    once, before the first untrusted byte
+    call     {call, prompts, model} or {call: "tool", tool, args, kwargs}
+    done     see guest/worker.py
+"""
+
+import json
+import os
+import socket
+import struct
+
+#: The only file descriptor of a worker.
+FD = 3
+#: Largest frame that a worker accepts; the host has its own, smaller cap for the other direction.
+MAX_FRAME = 256 * 1024 * 1024
+
+_HEADER = struct.Struct(">I")
+_encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"), check_circular=True).encode
+_decode = json.JSONDecoder().decode
+
+
+class Closed(Exception):
+    """The peer closed the channel: there is nobody left to work for."""
+
+
+class Channel:
+    """Frames over one connected stream socket. Keeps what it read too much of for the next frame."""
+
+    __slots__ = ("_buffer", "_fds", "_socket")
+
+    def __init__(self, connection):
+        # The socket object exists before the seccomp filter does: its constructor calls getsockname.
+        self._socket = connection
+        self._buffer = bytearray()
+        self._fds = []
+
+    def send(self, message):
+        """Write one frame. Raises Closed when the peer is gone, ValueError when `message` is not JSON."""
+        body = _encode(message).encode("ascii")
+        view = memoryview(_HEADER.pack(len(body)) + body)
+        try:
+            while view:
+                # os.write, not sendmsg: the filter allows write(3) alone, so a worker can never pass an fd on.
+                view = view[os.write(FD, view) :]
+        except (BrokenPipeError, ConnectionResetError) as error:
+            raise Closed from error
+
+    def receive(self):
+        """Read one frame and return its object; file descriptors wait for `take_fd`."""
+        (length,) = _HEADER.unpack(self._read(4))
+        if length > MAX_FRAME:
+            raise Closed(f"frame of {length} bytes")
+        return _decode(self._read(length).decode("ascii"))
+
+    def take_fd(self):
+        """The file descriptor that came with the last frame."""
+        return self._fds.pop()
+
+    def _read(self, size):
+        buffer = self._buffer
+        while len(buffer) < size:
+            chunk, ancillary, _flags, _address = self._socket.recvmsg(max(65536, size - len(buffer)), 64)
+            if not chunk:
+                raise Closed
+            for level, kind, data in ancillary:
+                if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                    self._fds.extend(struct.unpack(f"{len(data) // 4}i", data[: len(data) // 4 * 4]))
+            buffer += chunk
+        taken = bytes(buffer[:size])
+        del buffer[:size]
+        return taken
+

@@ -1,0 +1,205 @@
+"""The policy: one frozen object that decides everything a run may do.
+
+Units are in the names: `_seconds`, `_bytes`, `_usd`. Defaults are those of `strict`, so that a policy file
+needs to name only what differs. There is no key for `open` or `__import__`: no policy can bring them back.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from rlm_secure.guarantees import Wall
+
+MIB = 1024 * 1024
+
+Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
+Positive = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=0)]
+
+EnvironmentName = Literal["local", "docker", "modal", "daytona", "prime", "e2b"]
+
+STRICT_MODULES = (
+    "bisect", "collections", "datetime", "functools", "heapq", "itertools", "json", "math",
+    "operator", "re", "statistics", "string", "textwrap",
+)  # fmt: skip
+
+LOCAL_WALLS = (
+    Wall.LANGUAGE, Wall.SEPARATE_PROCESS, Wall.EMPTY_ENVIRONMENT, Wall.NO_INHERITED_FDS,
+    Wall.USER_NAMESPACE, Wall.MOUNT_NAMESPACE, Wall.EMPTY_ROOT, Wall.PID_NAMESPACE,
+    Wall.NETWORK_NAMESPACE, Wall.IPC_NAMESPACE, Wall.UNPRIVILEGED_UID, Wall.NO_CAPABILITIES,
+    Wall.NO_NEW_PRIVS, Wall.NOT_DUMPABLE, Wall.LANDLOCK, Wall.SECCOMP, Wall.RLIMITS,
+    Wall.WALL_CLOCK, Wall.OUTPUT_CAP,
+)  # fmt: skip
+#: Inside a container or a provider's VM the kernel may refuse namespaces; the rest must hold.
+REMOTE_WALLS = (
+    Wall.LANGUAGE, Wall.SEPARATE_PROCESS, Wall.EMPTY_ENVIRONMENT, Wall.NO_INHERITED_FDS,
+    Wall.UNPRIVILEGED_UID, Wall.NO_CAPABILITIES, Wall.NO_NEW_PRIVS, Wall.NOT_DUMPABLE,
+    Wall.SECCOMP, Wall.RLIMITS, Wall.WALL_CLOCK, Wall.OUTPUT_CAP,
+)  # fmt: skip
+
+
+class Section(BaseModel):
+    """Base of every section: frozen, no unknown keys, no silent coercion."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Language(Section):
+    """What source text a cell may have. Enforced in the guest, as the innermost wall."""
+
+    modules: tuple[str, ...] = STRICT_MODULES
+    """Modules that `import` may name; each binds a facade, never the module."""
+    source_bytes: Positive = 256 * 1024
+    """Longest cell, in UTF-8 bytes."""
+    ast_nodes: Positive = 50_000
+    """Largest syntax tree of a cell."""
+
+
+class Limits(Section):
+    """Bounds on one session, enforced from outside the limited process."""
+
+    cell_seconds: Seconds = 30.0
+    """Wall clock of one cell, without time spent waiting for a host call when `exclude_host_time`."""
+    cell_cpu_seconds: Seconds = 30.0
+    """CPU seconds of one cell."""
+    session_cpu_seconds: Seconds = 300.0
+    """CPU seconds of a whole session (RLIMIT_CPU)."""
+    run_seconds: Seconds = 600.0
+    """Wall clock of one completion, children and model calls included."""
+    grace_seconds: Seconds = 0.5
+    """Time between the first soft interrupt and SIGKILL."""
+    start_seconds: Seconds = 30.0
+    """Longest start of a session."""
+    exclude_host_time: bool = True
+    """Whether waiting for a model or a tool is taken off the cell's own clock (never off the run's)."""
+    memory_bytes: Annotated[int, Field(ge=64 * MIB)] = 512 * MIB
+    """Private memory of a worker (RLIMIT_DATA; memory.max where a cgroup exists)."""
+    processes: Annotated[int, Field(ge=0, le=64)] = 0
+    """Processes or threads that a cell may add. 0 under every shipped policy."""
+    open_files: Annotated[int, Field(ge=4, le=1024)] = 16
+    stdout_bytes: Positive = 1 * MIB
+    """Output kept per cell; the rest is counted and dropped while it is produced."""
+    result_bytes: Positive = 8 * MIB
+    """Largest frame that the host reads from a guest."""
+    value_bytes: Positive = 64 * 1024
+    """Largest JSON value of one variable in a result; longer ones become a safe repr."""
+    context_bytes: Positive = 4096 * MIB
+    """Largest context, as loaded."""
+    cells: Positive = 1_000
+    """Cells of one session."""
+    resumes: Count = 3
+    """How often a killed cell's session may be resumed from a checkpoint."""
+
+
+class BestEffort(Section):
+    """A wall that may be missing, and why the operator accepts that."""
+
+    wall: Wall
+    reason: Annotated[str, Field(min_length=8)]
+
+
+class Isolation(Section):
+    """Which walls must hold. A shortfall refuses the session."""
+
+    environments: tuple[EnvironmentName, ...] = ("local", "docker", "modal", "daytona", "prime", "e2b")
+    """Environments that a run under this policy may use."""
+    local: tuple[Wall, ...] = LOCAL_WALLS
+    docker: tuple[Wall, ...] = REMOTE_WALLS + (Wall.CONTAINER,)
+    modal: tuple[Wall, ...] = REMOTE_WALLS
+    daytona: tuple[Wall, ...] = REMOTE_WALLS
+    prime: tuple[Wall, ...] = REMOTE_WALLS
+    e2b: tuple[Wall, ...] = REMOTE_WALLS
+    best_effort: tuple[BestEffort, ...] = ()
+    """Required walls that may be missing all the same; each is a finding of `audit`."""
+    checkpoints: bool = True
+    """Keep a copy-on-write copy of the session, so that a killed cell loses only itself."""
+    pool: Annotated[int, Field(ge=0, le=256)] = 2
+    """Sealed sessions kept ready."""
+    docker_runtime: Annotated[str, Field(pattern=r"^[a-zA-Z0-9_.-]{1,64}$")] = "runc"
+    """Container runtime: runc, runsc (gVisor) or kata."""
+
+    def required(self, environment: str) -> tuple[Wall, ...]:
+        """Walls that `environment` must build: its list without the best-effort ones."""
+        optional = {entry.wall for entry in self.best_effort}
+        walls: tuple[Wall, ...] = getattr(self, environment)
+        return tuple(wall for wall in walls if wall not in optional)
+
+
+class Network(Section):
+    """Holes in the network wall. Cells never have a network; these concern the control channel."""
+
+    ingress: bool = False
+    """Whether the host may reach a cloud broker through the provider's authenticated ingress instead of exec."""
+
+
+class LM(Section):
+    """What cells and the loop may ask of language models. Checked on the host, before the call."""
+
+    models: tuple[str, ...] = ()
+    """Models that a cell may name in `llm_query(..., model=)`. The run's own models are always allowed."""
+    calls: Count = 1_000
+    """Model calls of one run tree."""
+    tokens: Positive = 20_000_000
+    """Input + output tokens of one run tree."""
+    cost_usd: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 50.0
+    """Provider-reported cost of one run tree."""
+    prompt_bytes: Positive = 4 * MIB
+    """Largest prompt that a cell may send."""
+    reply_bytes: Positive = 4 * MIB
+    """Largest reply that a cell may receive."""
+    batch: Positive = 1_000
+    """Prompts in one batched call."""
+    concurrency: Annotated[int, Field(ge=1, le=1024)] = 16
+    """Model calls in flight in one run tree."""
+    depth: Annotated[int, Field(ge=0, le=16)] = 4
+    """Deepest recursion of `rlm_query`."""
+    iterations: Positive = 100
+    """Turns of one completion."""
+    timeout_seconds: Seconds = 300.0
+    """Longest single model call."""
+    retries: Annotated[int, Field(ge=0, le=10)] = 2
+    """Retries of a failed model call by the SDK."""
+
+
+class Data(Section):
+    """What may leave the process in logs."""
+
+    redact: tuple[str, ...] = ()
+    """Extra regular expressions whose matches are masked in logs."""
+    log_context: bool = False
+    """Whether the context itself may be logged."""
+    log_prompts: bool = True
+    """Whether prompts and replies may be logged."""
+
+
+class Ignore(Section):
+    """One finding that the operator accepts until a date."""
+
+    rule: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{2,63}$")]
+    at: str = ""
+    reason: Annotated[str, Field(min_length=8)]
+    expires: date
+
+
+class Audit(Section):
+    """How `rlm-secure audit` treats this policy."""
+
+    ignore: tuple[Ignore, ...] = ()
+
+
+class Policy(Section):
+    """Everything that a run may do. Load one with `Policy.load("strict")` or `load_policy`."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")] = "strict"
+    description: str = ""
+    extends: str | None = None
+    language: Language = Language()
+    limits: Limits = Limits()
+    isolation: Isolation = Isolation()
+    network: Network = Network()
+    lm: LM = LM()
+    data: Data = Data()
+    audit: Audit = Audit()
