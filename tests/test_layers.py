@@ -1,0 +1,304 @@
+"""The architecture, as a failing test: who may import whom, and which files may hold dangerous tools.
+
+Each rule is a function from one module's source to its violations, so that every rule has a control: a
+planted violation that it must catch.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import rlm_secure
+
+PACKAGE = Path(rlm_secure.__file__).parent
+
+#: From bottom to top. A module imports from its own row or from rows above it in this list, never the other way.
+LAYERS: tuple[tuple[str, ...], ...] = (
+    ("types", "errors", "guarantees"),
+    ("resources",),
+    ("policy",),
+    ("clients",),
+    ("broker",),
+    ("environments",),
+    ("parsing", "logger"),
+    ("prompts", "compaction", "budget", "handler", "tools"),
+    ("sandbox", "loop"),
+    ("agents",),
+    ("testing",),
+    ("audit",),
+    ("cli", "__main__"),
+)
+RANKS = {name: rank for rank, row in enumerate(LAYERS) for name in row}
+#: `from rlm_secure import RLM`: the library face sits just above the loop.
+RANKS[""] = RANKS["loop"]
+
+GUEST_MAY_IMPORT = frozenset({"RestrictedPython"})
+
+#: Never imported, anywhere: each runs code that it reads, or pickles behind the scenes.
+BANNED = frozenset(
+    {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "marshal", "shelve", "joblib", "multiprocessing"}
+)
+
+#: Modules that reach past Python, and the only files that may import them, each with its reason.
+NAMED_FILES: dict[str, dict[str, str]] = {
+    "ctypes": {
+        "guest/seal.py": "the kernel calls that raise the walls have no wrapper in the standard library",
+        "guest/memory.py": "maps the context and sizes the heap",
+        "guest/zygote.py": "unshare, mount and pivot_root before the first session",
+    },
+    "subprocess": {
+        "environments/local/zygote.py": "starts the one clean process that sessions are forked from",
+    },
+}
+
+#: The only file that turns text into code.
+COMPILER = "guest/compiler.py"
+CODE_BUILTINS = frozenset({"exec", "eval", "compile", "__import__"})
+
+#: A reviewer guards these; they stay under 300 lines and are listed in threat-model.md.
+CRITICAL = ("broker/protocol.py", "guest/seal.py", "guest/wire.py", "policy/gate.py")
+CRITICAL_LINES = 300
+
+
+@dataclass(frozen=True)
+class Import:
+    """One import statement: the absolute dotted module, and whether it was written with leading dots."""
+
+    module: str
+    line: int
+    relative: bool
+
+
+def type_checking_lines(tree: ast.Module) -> frozenset[int]:
+    """Lines under `if TYPE_CHECKING:`, which never run."""
+    return frozenset(
+        line
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        for child in node.body
+        for line in range(child.lineno, (child.end_lineno or child.lineno) + 1)
+    )
+
+
+def imports(path: str, source: str) -> Iterator[Import]:
+    """The modules that a file imports, at any depth; `path` is relative to the package, for leading dots."""
+    tree = ast.parse(source)
+    unseen = type_checking_lines(tree)
+    package = ["rlm_secure", *Path(path).parent.parts]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom) and node.lineno in unseen:
+            continue
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield Import(alias.name, node.lineno, relative=False)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*above, *([node.module] if node.module else [])])
+            for alias in node.names:
+                # `from rlm_secure import errors` and `from . import wire` import a submodule
+                submodule = f"{module}.{alias.name}"
+                known = module_exists(submodule)
+                yield Import(submodule if known else module, node.lineno, relative=bool(node.level))
+        elif isinstance(node, ast.Call) and dynamic_import(node):
+            yield Import(str(node.args[0].value), node.lineno, relative=False)  # type: ignore[attr-defined]
+
+
+def dynamic_import(call: ast.Call) -> bool:
+    """Whether a call is `import_module("literal")` or `__import__("literal")`."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    literal = bool(call.args) and isinstance(call.args[0], ast.Constant) and isinstance(call.args[0].value, str)
+    return name in {"import_module", "__import__"} and literal
+
+
+def module_exists(dotted: str) -> bool:
+    """Whether a dotted name is a module of this package."""
+    parts = dotted.split(".")
+    if parts[0] != "rlm_secure":
+        return False
+    path = PACKAGE.joinpath(*parts[1:])
+    return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
+
+
+def unit(dotted: str) -> str:
+    """The layer unit of a dotted module of this package: its first part, "" for the package itself."""
+    parts = dotted.split(".")
+    return parts[1] if len(parts) > 1 and (parts[1] in RANKS or module_exists(".".join(parts[:2]))) else ""
+
+
+def upward_imports(path: str, source: str) -> list[str]:
+    """Imports from a higher layer, and host imports of the guest."""
+    if path.startswith("guest/") or path == "__init__.py":
+        return []
+    own = Path(path).parts[0].removesuffix(".py")
+    if own not in RANKS:
+        return [f"{path}: {own!r} is in no layer; give it a place in LAYERS"]
+    found = []
+    for each in imports(path, source):
+        if each.module.split(".")[0] != "rlm_secure":
+            continue
+        target = unit(each.module)
+        if target == "guest":
+            found.append(f"{path}:{each.line} imports {each.module}: the host never runs guest code")
+        elif target not in RANKS:
+            found.append(f"{path}:{each.line} imports {each.module}, which is in no layer")
+        elif RANKS[target] > RANKS[own]:
+            found.append(f"{path}:{each.line} imports {each.module}, which is above {own}")
+    return found
+
+
+def foreign_guest_imports(path: str, source: str) -> list[str]:
+    """Guest imports of anything but the standard library, RestrictedPython and relative siblings."""
+    if not path.startswith("guest/"):
+        return []
+    found = []
+    for each in imports(path, source):
+        top = each.module.split(".")[0]
+        if each.relative:
+            if not each.module.startswith("rlm_secure.guest"):
+                found.append(f"{path}:{each.line} imports {each.module}, outside the guest")
+        elif top not in sys.stdlib_module_names and top not in GUEST_MAY_IMPORT:
+            found.append(f"{path}:{each.line} imports {each.module}; the guest has the standard library only")
+    return found
+
+
+def banned_imports(path: str, source: str) -> list[str]:
+    """Imports of modules that run what they read."""
+    return [
+        f"{path}:{each.line} imports {each.module}"
+        for each in imports(path, source)
+        if each.module.split(".")[0] in BANNED
+    ]
+
+
+def unnamed_tools(path: str, source: str) -> list[str]:
+    """Imports of ctypes or subprocess in a file that is not named for it."""
+    return [
+        f"{path}:{each.line} imports {each.module}; name the file and its reason in NAMED_FILES"
+        for each in imports(path, source)
+        if path not in NAMED_FILES.get(each.module.split(".")[0].lstrip("_"), {path: ""})
+    ]
+
+
+def code_from_text(path: str, source: str) -> list[str]:
+    """Calls of, and references to, the builtins that turn text into code; and os.system and its kind."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Name) and node.id in CODE_BUILTINS and path != COMPILER:
+            found.append(f"{path}:{node.lineno} uses {node.id}")
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            dotted = f"{node.value.id}.{node.attr}"
+            code = node.value.id in {"builtins", "__builtins__"} and node.attr in CODE_BUILTINS
+            shell = node.value.id == "os" and node.attr in {"system", "popen"}
+            if (code and path != COMPILER) or shell:
+                found.append(f"{path}:{node.lineno} uses {dotted}")
+        elif isinstance(node, ast.keyword) and node.arg == "shell":
+            if not (isinstance(node.value, ast.Constant) and node.value.value is False):
+                found.append(f"{path}:{node.value.lineno} passes shell=")
+    return found
+
+
+def host_parsers(path: str, source: str) -> list[str]:
+    """Imports of Python parsers on the host, which never parses what a model wrote."""
+    if path.startswith("guest/"):
+        return []
+    return [
+        f"{path}:{each.line} imports {each.module}; the host never parses untrusted source"
+        for each in imports(path, source)
+        if each.module.split(".")[0] in {"ast", "codeop", "code", "tokenize", "symtable", "RestrictedPython"}
+    ]
+
+
+RULES = (
+    upward_imports,
+    foreign_guest_imports,
+    banned_imports,
+    unnamed_tools,
+    code_from_text,
+    host_parsers,
+)
+MODULES = {
+    path.relative_to(PACKAGE).as_posix(): path.read_text(encoding="utf-8")
+    for path in sorted(PACKAGE.rglob("*.py"))
+    if "_data" not in path.parts
+}
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_no_module_breaks_the_rule(rule) -> None:
+    assert [found for path, source in MODULES.items() for found in rule(path, source)] == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "source"),
+    [
+        (upward_imports, "errors.py", "from rlm_secure.policy import gate"),
+        (upward_imports, "errors.py", "def late():\n    import rlm_secure.policy.model"),
+        (upward_imports, "policy/gate.py", "from ..environments import interface"),
+        (upward_imports, "environments/docker.py", "from rlm_secure import RLM"),
+        (upward_imports, "environments/docker.py", "import importlib\nimportlib.import_module('rlm_secure.cli')"),
+        (upward_imports, "loop.py", "from rlm_secure.cli import main"),
+        (upward_imports, "environments/repl.py", "from rlm_secure.guest import wire"),
+        (upward_imports, "environments/repl.py", "from rlm_secure.guest.wire import read"),
+        (upward_imports, "manager.py", "import json"),
+        (foreign_guest_imports, "guest/worker.py", "import psutil"),
+        (foreign_guest_imports, "guest/worker.py", "from rlm_secure import errors"),
+        (foreign_guest_imports, "guest/worker.py", "from rlm_secure.guest import wire"),
+        (foreign_guest_imports, "guest/worker.py", "from .. import errors"),
+        (banned_imports, "guest/worker.py", "import pickle"),
+        (banned_imports, "loop.py", "def f():\n    from marshal import loads"),
+        (banned_imports, "loop.py", "import multiprocessing.pool"),
+        (banned_imports, "loop.py", "pickle = __import__('pickle')"),
+        (unnamed_tools, "loop.py", "import subprocess"),
+        (unnamed_tools, "guest/repl.py", "from ctypes import CDLL"),
+        (unnamed_tools, "guest/repl.py", "import _ctypes"),
+        (code_from_text, "guest/repl.py", "exec('1')"),
+        (code_from_text, "loop.py", "run = eval"),
+        (code_from_text, "loop.py", "import builtins\nbuiltins.compile('1', '', 'eval')"),
+        (code_from_text, "loop.py", "import os\nos.system('true')"),
+        (code_from_text, COMPILER, "import os\nos.popen('true')"),
+        (code_from_text, "loop.py", "run('true', shell=True)"),
+        (host_parsers, "loop.py", "import ast"),
+        (host_parsers, "environments/repl.py", "from RestrictedPython import compile_restricted"),
+    ],
+)
+def test_a_planted_violation_is_caught(rule, path: str, source: str) -> None:
+    assert rule(path, source) != []
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "source"),
+    [
+        (upward_imports, "policy/gate.py", "from rlm_secure import errors"),
+        (upward_imports, "cli/run.py", "from rlm_secure import RLM, Sandbox"),
+        (upward_imports, "errors.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import rlm_secure.loop"),
+        (foreign_guest_imports, "guest/facades/json.py", "import json\nfrom .. import wire\nfrom RestrictedPython import x"),
+        (banned_imports, "guest/guards.py", "NAMES = {'pickle'}\nimport copyreg"),
+        (unnamed_tools, "guest/seal.py", "import ctypes"),
+        (code_from_text, COMPILER, "exec(compile('1', '', 'exec'))"),
+        (code_from_text, "loop.py", "import re\nre.compile('x')"),
+        (host_parsers, "guest/compiler.py", "import ast"),
+    ],
+)  # fmt: skip
+def test_what_is_allowed_passes(rule, path: str, source: str) -> None:
+    assert rule(path, source) == []
+
+
+def test_every_named_file_still_needs_its_tool() -> None:
+    stale = [
+        f"{path} no longer imports {tool}"
+        for tool, files in NAMED_FILES.items()
+        for path in files
+        if not any(each.module.split(".")[0] == tool for each in imports(path, MODULES.get(path, "")))
+    ]
+    assert stale == []
+
+
+@pytest.mark.parametrize("path", CRITICAL)
+def test_critical_files_stay_small(path: str) -> None:
+    assert MODULES[path].count("\n") < CRITICAL_LINES
