@@ -12,7 +12,7 @@ host -> worker
     exec     {code}
     assign   {name, value}
     alias    {name, target}
-    context  {name, kind: "latin-1"|"utf-16-le"|"utf-32-le"|"json", length}   with one fd: a sealed memfd
+    context  {name, kind, length}   with one fd, a sealed memfd; kinds in memory.py
     read     {name}
     reply    {value} or {error}
 worker -> host
@@ -51,9 +51,14 @@ class Channel:
         self._buffer = bytearray()
         self._fds = []
 
-    def send(self, message):
-        """Write one frame. Raises Closed when the peer is gone, ValueError when `message` is not JSON."""
+    def send_within(self, message, limit):
+        """Write one frame if its body has at most `limit` bytes; returns whether it was written.
+
+        Raises Closed when the peer is gone, ValueError when `message` is not JSON.
+        """
         body = _encode(message).encode("ascii")
+        if len(body) > limit:
+            return False
         view = memoryview(_HEADER.pack(len(body)) + body)
         try:
             while view:
@@ -61,6 +66,7 @@ class Channel:
                 view = view[os.write(FD, view) :]
         except (BrokenPipeError, ConnectionResetError) as error:
             raise Closed from error
+        return True
 
     def receive(self):
         """Read one frame and return its object; file descriptors wait for `take_fd`."""

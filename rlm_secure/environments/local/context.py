@@ -1,0 +1,121 @@
+"""A context as a sealed memfd: written once, mapped read-only by every session that shares it.
+
+A str is written as it lies in memory (PEP 393: one, two or four bytes a character), so that a session can use
+the pages in place. Where this interpreter's str does not look as expected, it is written as UTF-32, which
+is exact too, and copied on the other side. Lists and dicts travel as ASCII JSON: about 7 s per GB each way.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import json
+import os
+import sys
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from rlm_secure.errors import Refused
+from rlm_secure.policy.gate import Decision
+
+_SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
+#: PEP 393 state bits on CPython 3.11 to 3.13: interned (2 bits), kind (3), compact (1), ascii (1).
+_STATE_OFFSET = 32
+_WIDTHS = {1: ("latin-1", "\xe9"), 2: ("ucs-2", "\u0100"), 4: ("ucs-4", "\U00010000")}
+
+
+@dataclass(slots=True)
+class SharedContext:
+    """A sealed memfd and what is in it. `length` counts characters of a str, bytes of JSON."""
+
+    fd: int
+    kind: str
+    length: int
+    size: int
+
+    def close(self) -> None:
+        """Close the descriptor; sessions keep their own mapping. Idempotent."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def share(payload: Any, *, limit: int) -> SharedContext:
+    """`payload` (str, list or dict of JSON values) in a sealed memfd of at most `limit` bytes.
+
+    Raises Refused when it is larger, TypeError when it is not JSON.
+    """
+    if isinstance(payload, str):
+        kind, view, width = _characters(payload)
+        length = len(payload)
+    else:
+        try:
+            data = json.dumps(payload, ensure_ascii=True).encode("ascii")
+        except (TypeError, ValueError, RecursionError) as error:
+            raise TypeError(
+                f"a context is a str, or a list or dict of JSON values, not {type(payload).__name__}: {error}"
+            ) from None
+        kind, view, width, length = "json", memoryview(data), 1, len(data)
+    size = view.nbytes
+    if size > limit:
+        reason = f"the context takes {size:,} bytes, more than limits.context_bytes = {limit:,}; raise it or send less"
+        raise Refused(Decision(False, "context-bytes", reason))
+    fd = os.memfd_create("context", os.MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
+    try:
+        _write(fd, view)
+        os.write(fd, bytes(width))  # the NUL that ends a str in memory
+        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, _SEALS)
+    except BaseException:
+        os.close(fd)
+        raise
+    return SharedContext(fd, kind, length, size)
+
+
+def _write(fd: int, view: memoryview) -> None:
+    done = 0
+    while done < view.nbytes:
+        done += os.write(fd, view[done : done + (1 << 28)])
+
+
+def _characters(text: str) -> tuple[str, memoryview, int]:
+    """Kind, bytes and width of the characters of `text`, without a copy where that is possible."""
+    text = str.__str__(text)
+    if len(text) > 1 and _readable():
+        ascii_only, width = _state(text)
+        kind = "ascii" if ascii_only else _WIDTHS[width][0]
+        buffer = (ctypes.c_char * (len(text) * width)).from_address(id(text) + _header(ascii_only, width))
+        return kind, memoryview(buffer).cast("B"), width
+    return "utf-32", memoryview(text.encode("utf-32-le", "surrogatepass")), 4
+
+
+def _state(text: str) -> tuple[bool, int]:
+    bits = ctypes.c_uint.from_address(id(text) + _STATE_OFFSET).value
+    return bool(bits >> 6 & 1), bits >> 2 & 7
+
+
+@cache
+def _header(ascii_only: bool, width: int) -> int:
+    # Fresh strings: a cached UTF-8 form would count in getsizeof.
+    sample = "a" * 3 if ascii_only else _WIDTHS[width][1] * 3
+    return sys.getsizeof(sample) - 4 * width
+
+
+@cache
+def _readable() -> bool:
+    """Whether str objects of this interpreter look as PEP 393 says, tried on every width."""
+    if sys.implementation.name != "cpython":
+        return False
+    for sample in ("plain ascii", "caf\xe9 \xff", "\u0100\ud800 two", "\U0001f600 four \x00"):
+        ascii_only, width = _state(sample)
+        if ascii_only is not sample.isascii() or width not in _WIDTHS:
+            return False
+        codec = {1: "latin-1", 2: "utf-16-le", 4: "utf-32-le"}[width]
+        if ctypes.string_at(id(sample) + _header(ascii_only, width), len(sample) * width) != sample.encode(
+            codec, "surrogatepass"
+        ):
+            return False
+    return True

@@ -1,0 +1,271 @@
+"""The host's handle on a zygote: one clean process that forks sealed sessions on request.
+
+A host process has one zygote for each way to build walls. It is started by exec, never by fork, so that no
+memory, thread or lock of the host comes along; its environment is empty, and two descriptors reach it: the
+bundle and the control socket. It ends when that socket closes or the host dies, and every session with it.
+
+Guards the boundary: keep it under 300 lines, and change it only with a test beside it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import secrets
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rlm_secure.broker.protocol import decode
+from rlm_secure.environments.bundle import bundle
+from rlm_secure.environments.local.seccomp import compile_profile
+from rlm_secure.errors import EnvironmentUnavailable, ProtocolViolation
+
+_MESSAGE = 256 * 1024
+_BOOT_SECONDS = 60.0
+_ANSWER_SECONDS = 15.0
+#: A zygote is replaced after so many sessions or seconds: its children share hash seed and memory layout.
+_SESSIONS = 1_000
+_AGE_SECONDS = 3600.0
+#: Base of the ids that a root host's zygotes take; far from any that a distribution hands out.
+_UID_BASE = 1_900_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How the walls of a zygote's sessions are built: everything on, except in tests of single walls."""
+
+    namespaces: bool = True
+    landlock: bool = True
+    seccomp: bool = True
+    rlimits: bool = True
+    mdwe: bool = True
+    checkpoints: bool = False
+
+
+@dataclass(slots=True)
+class Forked:
+    """A session as the host holds it: its socket, its pidfd, and its pid in the zygote's namespace."""
+
+    connection: socket.socket
+    pidfd: int
+    pid: int
+    zygote: Zygote
+
+
+class Zygote:
+    """One zygote process. Thread-safe."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.walls: Mapping[str, tuple[str, str]] = {}
+        self.details: Mapping[str, Any] = {}
+        self.sessions = 0
+        self._live = 0
+        self._retired = False
+        self._lock = threading.Lock()
+        self._started = time.monotonic()
+        self._control, self._process = self._launch()
+        self._boot()
+
+    @property
+    def worn(self) -> bool:
+        """Whether it should be replaced by a fresh one."""
+        return self.sessions >= _SESSIONS or time.monotonic() - self._started > _AGE_SECONDS
+
+    @property
+    def running(self) -> bool:
+        """Whether it still takes requests."""
+        return not self._retired and self._control.fileno() >= 0 and self._process.poll() is None
+
+    def fork(self, limits: Mapping[str, Any], profile: str) -> Forked:
+        """A new sealed session. Raises EnvironmentUnavailable when the zygote is gone or cannot fork."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            request = {"op": "fork", "limits": limits, "profile": profile, "own_namespaces": self.plan.namespaces}
+            answer, fds = self._ask(request, [theirs.fileno()])
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        if "pid" not in answer or len(fds) != 1:
+            ours.close()
+            for fd in fds:
+                os.close(fd)
+            raise EnvironmentUnavailable(f"the zygote could not start a session: {answer.get('error', 'no pidfd')}")
+        with self._lock:
+            self.sessions += 1
+            self._live += 1
+        return Forked(ours, fds[0], int(answer["pid"]), self)
+
+    def status(self, pid: int) -> int | None:
+        """The wait status of an ended session, or None when it is not known any more."""
+        try:
+            answer, _ = self._ask({"op": "status", "pid": pid})
+        except EnvironmentUnavailable:
+            return None
+        status = answer.get("status")
+        return status if isinstance(status, int) else None
+
+    def released(self) -> None:
+        """A session of this zygote is gone; a retired zygote ends with its last one."""
+        with self._lock:
+            self._live -= 1
+            last = self._retired and self._live <= 0
+        if last:
+            self.close()
+
+    def retire(self) -> None:
+        """Take no more requests for new sessions; end when the last session is gone."""
+        with self._lock:
+            self._retired = True
+            last = self._live <= 0
+        if last:
+            self.close()
+
+    def close(self) -> None:
+        """End the zygote and all its sessions, and wait for it. Idempotent."""
+        self._control.close()
+        try:
+            self._process.wait(timeout=2)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def forget(self) -> None:
+        """In a forked child of the host: drop our copy of the descriptors, and leave the process alone."""
+        self._control.close()
+        self._process.returncode = 0  # not our child: keeps Popen from waiting for it
+
+    def _launch(self) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+        control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        archive = os.memfd_create("rlm_secure-guest")
+        try:
+            with os.fdopen(os.dup(archive), "wb") as file:
+                file.write(bundle().data)
+            process = subprocess.Popen(
+                [
+                    *(sys.executable, "-I", "-S", "-B", "-X", "utf8"),
+                    *(f"/proc/self/fd/{archive}", "zygote", str(theirs.fileno())),
+                ],
+                pass_fds=(archive, theirs.fileno()),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL if not os.environ.get("RLM_SECURE_DEBUG_ZYGOTE") else None,
+                env=_environment(),
+                start_new_session=True,  # a Ctrl-C in the terminal is the host's to handle
+            )
+        except OSError as error:
+            control.close()
+            raise EnvironmentUnavailable(f"could not start {sys.executable}: {error}; set sys.executable to a Python") from error
+        finally:
+            theirs.close()
+            os.close(archive)
+        return control, process
+
+    def _boot(self) -> None:
+        profiles = {
+            name: compile_profile(name).hex() if self.plan.seccomp else None for name in ("worker", "worker-checkpoint")
+        }
+        config = {
+            "host_pid": os.getpid(),
+            "uid": _UID_BASE + secrets.randbelow(1_000_000),
+            "namespaces": self.plan.namespaces,
+            "landlock": self.plan.landlock,
+            "mdwe": self.plan.mdwe,
+            "profiles": profiles,
+        }
+        try:
+            booted, _ = self._ask(config, seconds=_BOOT_SECONDS)
+        except EnvironmentUnavailable as error:
+            self._process.kill()
+            self._process.wait()
+            self._control.close()
+            raise EnvironmentUnavailable(f"the zygote did not boot (exit {self._process.returncode}): {error}") from None
+        self.walls = {name: (level, evidence) for name, (level, evidence) in booted["walls"].items()}
+        self.details = booted["details"]
+
+    def _ask(
+        self, message: Mapping[str, Any], fds: list[int] | None = None, seconds: float = _ANSWER_SECONDS
+    ) -> tuple[dict[str, Any], list[int]]:
+        with self._lock:
+            received: list[int] = []
+            try:
+                socket.send_fds(self._control, [json.dumps(message).encode()], fds or [])
+                poll = select.poll()
+                poll.register(self._control, select.POLLIN)
+                if not poll.poll(seconds * 1000):
+                    raise EnvironmentUnavailable(f"the zygote did not answer within {seconds:g} s")
+                data, received, _, _ = socket.recv_fds(self._control, _MESSAGE, 4)
+                if not data:
+                    raise EnvironmentUnavailable("the zygote is gone")
+                return decode(data, limit=_MESSAGE), received
+            except (OSError, ProtocolViolation) as error:
+                for fd in received:
+                    os.close(fd)
+                raise EnvironmentUnavailable(f"the zygote is gone: {error}") from None
+
+
+def _environment() -> dict[str, str]:
+    """The zygote's environment: nothing of the host's but where a shared libpython is to be found."""
+    # Huge pages for large mallocs make big strings, and the checkpoints over them, several times cheaper.
+    environment = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "LC_ALL": "C.UTF-8"}
+    if library_path := os.environ.get("LD_LIBRARY_PATH"):
+        environment["LD_LIBRARY_PATH"] = library_path
+    return environment
+
+
+_zygotes: dict[Plan, Zygote] = {}
+_registry = threading.Lock()
+
+
+def zygote(plan: Plan) -> Zygote:
+    """The running zygote for `plan`; starts one where there is none, it died, or it is worn."""
+    with _registry:
+        current = _zygotes.get(plan)
+        if current is not None and current.running and not current.worn:
+            return current
+        fresh = Zygote(plan)
+        _zygotes[plan] = fresh
+        if current is not None:
+            current.retire()
+        return fresh
+
+
+def _forget_all() -> None:
+    # After os.fork() the child must not share a control socket: two processes reading answers would mix them.
+    global _registry
+    _registry = threading.Lock()
+    for each in _zygotes.values():
+        each.forget()
+    _zygotes.clear()
+
+
+@atexit.register
+def _close_all() -> None:
+    for each in list(_zygotes.values()):
+        with contextlib.suppress(OSError):
+            each.close()
+    _zygotes.clear()
+
+
+os.register_at_fork(after_in_child=_forget_all)
+
+
+def send_signal(pidfd: int, number: signal.Signals) -> bool:
+    """Signal the process behind `pidfd`; False when it is gone."""
+    try:
+        signal.pidfd_send_signal(pidfd, number)
+    except ProcessLookupError:
+        return False
+    return True

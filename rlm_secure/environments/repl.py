@@ -1,0 +1,206 @@
+"""Upstream's environment interface over a session: contexts, histories, cells, results.
+
+One class serves all six environments; LocalREPL, DockerREPL and the others only name their place.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from rlm_secure.broker.protocol import Call, CellResult, Variable
+from rlm_secure.environments.interface import CallFailed, Environment, HostCalls, Session
+from rlm_secure.errors import Refused, RLMSecureError
+from rlm_secure.guarantees import EnforcementReport
+from rlm_secure.policy import Gate, Policy, load_policy
+from rlm_secure.types import REPLResult
+
+#: A JSON value up to this many characters travels in a frame; larger ones travel as a context does.
+_SMALL = 64 * 1024
+
+
+class REPL:
+    """A session as the loop uses it. Starts in the constructor; `cleanup()` ends it.
+
+    `calls` answers what cells ask of the host; where it has a `drain()` method, execute_code takes the model
+    calls of a cell from there. `custom_tools` maps names to data values, or to anything that says
+    `is_callable` or is callable: those are served by `calls` under their name.
+    """
+
+    def __init__(
+        self,
+        environment: Environment,
+        *,
+        policy: Policy | str = "strict",
+        calls: HostCalls | None = None,
+        context_payload: Any = None,
+        setup_code: str | None = None,
+        persistent: bool = False,
+        depth: int = 1,
+        custom_tools: Mapping[str, Any] | None = None,
+        custom_sub_tools: Mapping[str, Any] | None = None,
+        compaction: bool = False,
+        max_concurrent_subcalls: int = 4,
+    ) -> None:
+        self.policy = load_policy(policy)
+        Gate(self.policy).environment(environment.name).require()
+        self.persistent = persistent
+        self.depth = depth
+        self.compaction = compaction
+        self.max_concurrent_subcalls = max_concurrent_subcalls
+        self.custom_tools = dict(custom_tools or {})
+        self.custom_sub_tools = dict(custom_sub_tools or {})
+        self.calls: HostCalls = calls or _no_host
+        self._contexts = 0
+        self._histories = 0
+        self._compacted: list[Any] = []
+        served = {name: "" for name, tool in self.custom_tools.items() if _is_callable(tool)}
+        self._session = environment.open(self.policy, tools=served)
+        try:
+            self._setup(context_payload, setup_code)
+        except BaseException:
+            self._session.close()
+            raise
+
+    @property
+    def report(self) -> EnforcementReport:
+        """What holds around the session."""
+        return self._session.report
+
+    @property
+    def session(self) -> Session:
+        """The session itself."""
+        return self._session
+
+    def _setup(self, context_payload: Any, setup_code: str | None) -> None:
+        for name, tool in self.custom_tools.items():
+            if not _is_callable(tool):
+                self._bind(name, _tool_value(tool))
+        if self.compaction:
+            self._session.assign("history", [])
+        if context_payload is not None:
+            self.add_context(context_payload)
+        if setup_code:
+            self.execute_code(setup_code).check()
+
+    def _bind(self, name: str, value: Any) -> None:
+        try:
+            small = len(json.dumps(value)) <= _SMALL
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"{name!r} is not a JSON value and cannot cross the wall: {error}") from None
+        if small:
+            self._session.assign(name, value)
+        else:
+            self._session.load_context(name, value)
+
+    def load_context(self, context_payload: Any) -> None:
+        """Bind the payload as context_0, and context."""
+        self.add_context(context_payload, 0)
+
+    def add_context(self, context_payload: Any, context_index: int | None = None) -> int:
+        """Bind the payload as context_{index} (the next one by default); `context` stays context_0."""
+        index = self._contexts if context_index is None else context_index
+        self._session.load_context(f"context_{index}", context_payload)
+        if index == 0:
+            self._session.alias("context", "context_0")
+        self._contexts = max(self._contexts, index + 1)
+        self._session.assign("answer", {"content": "", "ready": False})
+        return index
+
+    def get_context_count(self) -> int:
+        """How many contexts are bound."""
+        return self._contexts
+
+    def add_history(self, message_history: Sequence[Mapping[str, Any]], history_index: int | None = None) -> int:
+        """Bind a deep copy of the messages as history_{index}; `history` is history_0 unless compaction owns it."""
+        index = self._histories if history_index is None else history_index
+        self._session.load_context(f"history_{index}", copy.deepcopy(list(message_history)))
+        if index == 0 and not self.compaction:
+            self._session.alias("history", "history_0")
+        self._histories = max(self._histories, index + 1)
+        return index
+
+    def get_history_count(self) -> int:
+        """How many histories are bound."""
+        return self._histories
+
+    def append_compaction_entry(self, entry: Any) -> None:
+        """Append to `history` what compaction took out of the conversation."""
+        if self.compaction:
+            self._compacted.append(copy.deepcopy(entry))
+            self._session.load_context("history", self._compacted)
+
+    def update_handler(self, calls: HostCalls) -> None:
+        """Serve the cells of the next completion by `calls`."""
+        self.calls = calls
+
+    def execute_code(self, code: str, *, timeout: float | None = None) -> REPLResult:
+        """Run one cell. Never raises for what the cell does; SessionEnded when there is no session any more."""
+        result = self._session.execute(code, self.calls, seconds=timeout)
+        drain = getattr(self.calls, "drain", None)
+        return to_repl_result(result, drain() if drain else [])
+
+    def read_text(self, name: str) -> str | None:
+        """The text of a variable, as FINAL_VAR gives it; None where there is none."""
+        return self._session.read_text(name)
+
+    def interrupt(self) -> None:
+        """Stop the running cell from another thread."""
+        self._session.interrupt()
+
+    def cleanup(self) -> None:
+        """End the session. Idempotent."""
+        self._session.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        self.cleanup()
+
+
+def to_repl_result(result: CellResult, rlm_calls: list[Any]) -> REPLResult:
+    """Upstream's result object from ours: `locals` holds JSON values where they are small, else safe reprs."""
+    return REPLResult(
+        stdout=result.stdout,
+        stderr=result.stderr,
+        locals={name: _local(variable) for name, variable in result.variables.items()},
+        execution_time=result.seconds,
+        rlm_calls=rlm_calls,
+        final_answer=None if result.answer is None else result.answer.text,
+        error=result.error,
+        cpu_seconds=result.cpu_seconds,
+        peak_bytes=result.peak_bytes,
+        dropped_bytes=result.dropped_bytes,
+    )
+
+
+def _local(variable: Variable) -> Any:
+    return variable.value if variable.has_value else variable.repr
+
+
+def _is_callable(tool: Any) -> bool:
+    if isinstance(tool, Mapping) and "tool" in tool:
+        tool = tool["tool"]
+    return bool(getattr(tool, "is_callable", callable(tool)))
+
+
+def _tool_value(tool: Any) -> Any:
+    if isinstance(tool, Mapping) and "tool" in tool:
+        return tool["tool"]
+    return getattr(tool, "value", tool)
+
+
+def _no_host(call: Call) -> Any:
+    if call.kind == "tool":
+        raise CallFailed(f"there is no tool {call.tool!r} here")
+    text = "Error: No LM handler configured"
+    return [text] * len(call.prompts) if call.kind.endswith("_batched") else text
+
+
+__all__ = ["REPL", "RLMSecureError", "Refused", "to_repl_result"]

@@ -1,0 +1,61 @@
+"""How an exception of a cell becomes text for the model and a kind for the host."""
+
+from .compiler import Refusal
+from .guards import RuleViolation
+
+_FRAMES = 8
+
+
+class CellInterrupted(BaseException):
+    """Raised in a cell by a signal from the host: its wall clock or its CPU seconds are used up."""
+
+
+class FinalAnswerCalled(BaseException):
+    """Raised by final_answer(): the cell is over, and has an answer."""
+
+
+def fault(error, source):
+    """`(kind, message, rule, text)`: the closed kind for the host, one sentence, the rule, the whole text."""
+    if isinstance(error, Refusal):
+        return "refused", f"{error.rule}: {error.message}", error.rule, str(error)
+    name = type(error).__name__
+    try:
+        said = str(error)
+    except BaseException:
+        said = "<its message could not be built>"
+    said = said if len(said) <= 2000 else said[:2000] + f"... [{len(said)} characters]"
+    text = _frames(error, source)
+    if isinstance(error, RuleViolation):
+        return "refused", said, error.rule, f"{text}{said}\n"
+    if isinstance(error, MemoryError):
+        said = said or "the cell asked for more memory than the policy grants (limits.memory_bytes)"
+        return "memory", said, None, f"{text}MemoryError: {said}\n"
+    if isinstance(error, CellInterrupted):
+        return "interrupted", said, None, f"{text}{said}\n"
+    if isinstance(error, SystemExit):
+        said = "the cell asked to exit; the cell is over, the session goes on"
+    line = f"{name}: {said}" if said else name
+    return "exception", line, None, f"{text}{line}\n"
+
+
+def _frames(error, source):
+    """The cell's own frames, newest last, with their source lines."""
+    lines = source.split("\n")
+    entries = []
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_filename.startswith("<cell"):
+            entries.append((trace.tb_lineno, code.co_name))
+            if len(entries) > 2 * _FRAMES:
+                del entries[_FRAMES]
+        trace = trace.tb_next
+    if not entries:
+        return ""
+    parts = ["Traceback (most recent call last):\n"]
+    for number, name in entries:
+        where = "" if name == "<module>" else f", in {name}"
+        parts.append(f"  Cell, line {number}{where}\n")
+        if 0 < number <= len(lines):
+            parts.append(f"    {lines[number - 1].strip()[:160]}\n")
+    return "".join(parts)

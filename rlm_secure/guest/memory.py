@@ -1,0 +1,137 @@
+"""Contexts from a sealed memfd: a str that uses the mapped pages in place, or a copy where that fails.
+
+A CPython str of a fixed width is a header followed by its characters (PEP 393). The host writes the
+characters as they lie in its own str; here one private page holds a header copied from a fresh str of the
+same width, and the memfd is mapped read-only right behind it. Loading costs no copy, whatever the size, and
+sessions share the pages. `self_test` decides once per zygote whether this interpreter agrees.
+"""
+
+import ctypes
+import json
+import mmap
+import os
+import struct
+import sys
+
+_PAGE = mmap.PAGESIZE
+_PROT_NONE, _PROT_READ, _PROT_WRITE = 0, 1, 2
+_MAP_SHARED, _MAP_PRIVATE, _MAP_FIXED, _MAP_ANONYMOUS, _MAP_NORESERVE = 1, 2, 0x10, 0x20, 0x4000
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.mmap.restype = ctypes.c_void_p
+_libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+_libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+_libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+_copy = ctypes.pythonapi.PyUnicode_FromKindAndData
+_copy.restype = ctypes.py_object
+_copy.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_ssize_t]
+
+#: kind on the wire -> (bytes a character, a character whose str has this width)
+_KINDS = {"ascii": (1, "a"), "latin-1": (1, "\xe9"), "ucs-2": (2, "\u0100"), "ucs-4": (4, "\U00010000")}
+_LENGTH_OFFSET, _HASH_OFFSET = 16, 24
+_REFERENCES = 1 << 30  # never freed before the session ends; the pages are not malloc's to free
+
+_in_place = False
+
+
+def load(fd, kind, length):
+    """The str of `length` characters, or the JSON value of `length` bytes, in the memfd `fd`; closes it.
+
+    `kind` is ascii, latin-1, ucs-2 or ucs-4 (the exact width of the host's str), "utf-32" for a str that the
+    host could not look into, or "json".
+    """
+    try:
+        if kind == "json":
+            with _Mapping(fd, length) as address:
+                return json.loads(ctypes.string_at(address, length).decode("ascii"))
+        if kind == "utf-32":
+            with _Mapping(fd, 4 * length) as address:
+                return _copy(4, address, length)
+        width, _ = _KINDS[kind]
+        if _in_place and length > 1:
+            return _adopt(fd, kind, length)
+        with _Mapping(fd, width * length) as address:
+            return _copy(width, address, length)
+    finally:
+        os.close(fd)
+
+
+class _Mapping:
+    """A read-only shared mapping for the time of a copy. Not mmap.mmap: that calls fcntl, which is filtered."""
+
+    def __init__(self, fd, size):
+        self._size = max(size, 1)
+        self._address = _map(None, self._size, _PROT_READ, _MAP_SHARED, fd)
+
+    def __enter__(self):
+        return self._address
+
+    def __exit__(self, *_):
+        _libc.munmap(self._address, self._size)
+
+
+def _map(address, size, protection, flags, fd):
+    result = _libc.mmap(address, size, protection, flags, fd, 0)
+    if result in (None, ctypes.c_void_p(-1).value):
+        number = ctypes.get_errno()
+        raise OSError(number, f"mmap of {size} bytes: {os.strerror(number)}")
+    return result
+
+
+def _adopt(fd, kind, length):
+    width, character = _KINDS[kind]
+    template = character * 2  # never interned, never cached: its header is as fresh as one can be
+    header = sys.getsizeof(template) - 3 * width
+    size = (length + 1) * width
+    # Reserve both parts at once without access, so that RLIMIT_DATA counts the header page alone.
+    start = _map(None, _PAGE + size, _PROT_NONE, _MAP_PRIVATE | _MAP_ANONYMOUS | _MAP_NORESERVE, -1)
+    if _libc.mprotect(start, _PAGE, _PROT_READ | _PROT_WRITE):
+        number = ctypes.get_errno()
+        raise OSError(number, f"mprotect: {os.strerror(number)}")
+    data = start + _PAGE
+    _map(data, size, _PROT_READ, _MAP_SHARED | _MAP_FIXED, fd)
+    address = data - header
+    ctypes.memmove(address, id(template), header)
+    struct_at = (ctypes.c_char * header).from_address(address)
+    struct.pack_into("q", struct_at, 0, _REFERENCES)
+    struct.pack_into("q", struct_at, _LENGTH_OFFSET, length)
+    struct.pack_into("q", struct_at, _HASH_OFFSET, -1)
+    return ctypes.cast(address, ctypes.py_object).value
+
+
+def self_test():
+    """Try in-place strings of every width with every kind of use; switch them on only if all agree."""
+    global _in_place
+    _in_place = True
+    try:
+        for kind, (width, character) in _KINDS.items():
+            for text in (f"{character}bc\r\n\0x" * 3, character + "x" * 9000):
+                if not _agrees(text, kind, width):
+                    raise ValueError(kind)
+    except (ValueError, OSError):
+        _in_place = False
+    return _in_place
+
+
+def in_place():
+    """Whether contexts are used in place, without a copy."""
+    return _in_place
+
+
+def _agrees(text, kind, width):
+    fd = os.memfd_create("self-test")
+    encoded = text.encode({1: "latin-1", 2: "utf-16-le", 4: "utf-32-le"}[width])
+    os.write(fd, encoded + bytes(width))
+    adopted = load(fd, kind, len(text))
+    return (
+        adopted == text
+        and hash(adopted) == hash(text)
+        and {text: 1}[adopted] == 1
+        and adopted.encode() == text.encode()
+        and (adopted + "!")[:-1] == text
+        and adopted[1:] == text[1:]
+        and adopted.count("x") == text.count("x")
+        and adopted.splitlines() == text.splitlines()
+        and json.loads(json.dumps(adopted)) == text
+        and sys.getsizeof(adopted) >= len(encoded)
+    )

@@ -1,0 +1,172 @@
+"""The names that a cell finds: contexts, model calls, ways to finish, tools; and their restoration.
+
+A cell may shadow any of them; after the cell they are what they were, so that a later cell, or a later
+turn of the model, is not misled by an earlier one.
+"""
+
+from . import guards, values
+from .faults import FinalAnswerCalled
+
+_MISSING = object()
+
+
+class Repl:
+    """One session's namespace. `ask` sends a call frame and returns the host's reply or raises."""
+
+    def __init__(self, namespace, ask, *, tools, value_bytes, result_bytes):
+        self.namespace = namespace
+        self._ask = ask
+        self._value_bytes = value_bytes
+        self._result_bytes = result_bytes
+        self.final = None
+        self._scaffold = {
+            "llm_query": self._single("llm_query"),
+            "llm_query_batched": self._batched("llm_query_batched"),
+            "rlm_query": self._single("rlm_query"),
+            "rlm_query_batched": self._batched("rlm_query_batched"),
+            "SHOW_VARS": self._show_vars(),
+            "FINAL_VAR": self._final_var(),
+            "final_answer": self._final_answer(),
+        }
+        for name in tools:
+            self._scaffold[name] = self._tool(name)
+        self._hidden = frozenset(self._scaffold) | {"answer"}
+        namespace["answer"] = {"content": "", "ready": False}
+        self.restore()
+
+    def assign(self, name, value):
+        """Bind `name`; contexts, histories and host values are restored when a cell shadows them."""
+        self.namespace[name] = value
+        if name != "answer":
+            self._scaffold[name] = value
+
+    def alias(self, name, target):
+        """Bind `name` to the object that `target` names."""
+        self.assign(name, self.namespace[target])
+
+    def restore(self):
+        """Put every shadowed name back; a user's `answer` of another type is replaced by a fresh one."""
+        self.namespace.update(self._scaffold)
+        if type(self.namespace.get("answer")) is not dict:
+            self.namespace["answer"] = {"content": "", "ready": False}
+
+    def variables(self):
+        """name -> description, for the result: everything but guards and functions of the REPL."""
+        described = {}
+        room = self._result_bytes // 4
+        for name, value in self.namespace.items():
+            if name in self._hidden or guards.is_internal(name) or len(name) > 128:
+                continue
+            if len(described) == 256:
+                break
+            entry = values.describe(value, self._value_bytes)
+            text = entry.get("value")
+            room -= 200 + (6 * len(text) if type(text) is str else 0)
+            if room < 0:
+                entry = {"type": entry["type"]}
+            described[name] = entry
+        return described
+
+    def answer(self):
+        """The cell's final answer as {"text", "value"?}, or None. Runs no code of the cell."""
+        if self.final is not None:
+            return self.final
+        answer = self.namespace.get("answer", _MISSING)
+        # dict.get on the exact storage: a subclass cannot answer for itself.
+        if not isinstance(answer, dict):
+            return None
+        ready = dict.get(answer, "ready", False)
+        if type(ready) not in (bool, int, str) or not ready:
+            return None
+        return self._finish(dict.get(answer, "content", ""))
+
+    def _finish(self, value):
+        if type(value) is str:
+            return {"text": value}
+        plain = values.jsonable(value, self._result_bytes // 8, nodes=50_000)
+        text = str(value) if type(value) in (int, float, bool, type(None)) or plain else values.shown(value)
+        return {"text": text, "value": plain[0]} if plain else {"text": text}
+
+    def _single(self, kind):
+        def query(prompt, model=None):
+            if not isinstance(prompt, str):
+                raise TypeError(f"{kind} takes one string, not {type(prompt).__name__}; build the prompt as a str first")
+            return self._ask({"call": kind, "prompts": [str.__str__(prompt)], "model": _model(model)})
+
+        query.__name__ = query.__qualname__ = kind
+        return query
+
+    def _batched(self, kind):
+        def query(prompts, model=None):
+            if isinstance(prompts, str):
+                raise TypeError(f"{kind} takes a list of strings, not one string; use {kind[:-8]} for one prompt")
+            prompts = list(prompts)
+            for prompt in prompts:
+                if not isinstance(prompt, str):
+                    raise TypeError(f"{kind} takes a list of strings; one of them is {type(prompt).__name__}")
+            if not prompts:
+                return []
+            return self._ask({"call": kind, "prompts": [str.__str__(p) for p in prompts], "model": _model(model)})
+
+        query.__name__ = query.__qualname__ = kind
+        return query
+
+    def _tool(self, name):
+        limit = self._result_bytes // 8
+
+        def tool(*args, **kwargs):
+            return self._ask(
+                {
+                    "call": "tool",
+                    "tool": name,
+                    "args": [values.plain(arg, limit) for arg in args],
+                    "kwargs": {key: values.plain(arg, limit) for key, arg in kwargs.items()},
+                }
+            )
+
+        tool.__name__ = tool.__qualname__ = name
+        return tool
+
+    def _show_vars(self):
+        def SHOW_VARS():  # noqa: N802 - the name is the protocol
+            names = {
+                name: type(value).__name__
+                for name, value in self.namespace.items()
+                if name not in self._hidden and not name.startswith("_") and not guards.is_internal(name)
+            }
+            if not names:
+                return "No variables created yet. Use ```repl``` blocks to create variables."
+            return f"Available variables: {names}"
+
+        return SHOW_VARS
+
+    def _final_var(self):
+        def FINAL_VAR(name):  # noqa: N802 - the name is the protocol
+            if not isinstance(name, str):
+                text = str(name)
+            else:
+                key = str.__str__(name).strip().strip("\"'")
+                if key not in self.namespace or guards.is_internal(key):
+                    return f"Error: Variable '{key[:100]}' not found. {self._scaffold['SHOW_VARS']()}"
+                text = str(self.namespace[key])
+            self.final = {"text": text}
+            return text
+
+        return FINAL_VAR
+
+    def _final_answer(self):
+        def final_answer(value):
+            self.final = self._finish(value)
+            if self.final.get("value") is None and type(value) is not str:
+                self.final["text"] = str(value)
+            raise FinalAnswerCalled
+
+        return final_answer
+
+
+def _model(model):
+    if model is None:
+        return None
+    if not isinstance(model, str):
+        raise TypeError(f"model is a name, not {type(model).__name__}")
+    return str.__str__(model)

@@ -1,0 +1,200 @@
+"""The kernel walls, as single steps: each does one thing, or raises OSError with the errno of the kernel.
+
+x86_64 and aarch64, no dependency but libc. The order in which a process takes these steps is in zygote.py.
+Sources: the man pages unshare(2), pivot_root(2), landlock(7), seccomp(2), prctl(2), capset(2), user_namespaces(7).
+
+Guards the boundary: keep it under 300 lines, and change it only with a test beside it.
+"""
+
+import ctypes
+import os
+import resource
+import struct
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.syscall.restype = ctypes.c_long
+
+_MACHINE = os.uname().machine
+# The three Landlock calls, seccomp's siblings and pidfds share numbers on both architectures; these do not.
+_NUMBERS = {
+    "x86_64": {"pivot_root": 155, "umount2": 166, "capset": 126, "seccomp": 317, "setns": 308, "unshare": 272},
+    "aarch64": {"pivot_root": 41, "umount2": 39, "capset": 91, "seccomp": 277, "setns": 268, "unshare": 97},
+}.get(_MACHINE)
+_LANDLOCK_CREATE, _LANDLOCK_RESTRICT = 444, 446
+
+CLONE_NEWNS = 0x00020000
+CLONE_NEWCGROUP = 0x02000000
+CLONE_NEWUTS = 0x04000000
+CLONE_NEWIPC = 0x08000000
+CLONE_NEWUSER = 0x10000000
+CLONE_NEWPID = 0x20000000
+CLONE_NEWNET = 0x40000000
+
+_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 1, 2, 4, 8
+_MS_REMOUNT, _MS_BIND, _MS_REC, _MS_PRIVATE = 32, 4096, 16384, 1 << 18
+_MNT_DETACH = 2
+
+_PR_SET_PDEATHSIG, _PR_GET_DUMPABLE, _PR_SET_DUMPABLE = 1, 3, 4
+_PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _PR_GET_NO_NEW_PRIVS = 24, 38, 39
+_PR_SET_MDWE, _PR_GET_MDWE, _MDWE_REFUSE_EXEC_GAIN = 65, 66, 1
+_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
+_SECCOMP_SET_MODE_FILTER = 1
+_CAPABILITY_VERSION_3 = 0x20080522
+
+
+def _checked(result, what):
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+    return result
+
+
+def _syscall(name, *arguments):
+    if _NUMBERS is None:
+        raise OSError(38, f"no system call table for {_MACHINE}")
+    return _raw(_NUMBERS[name], name, *arguments)
+
+
+def _raw(number, name, *arguments):
+    values = [ctypes.c_long(value) if isinstance(value, int) else value for value in arguments]
+    return _checked(_libc.syscall(ctypes.c_long(number), *values), name)
+
+
+def _prctl(what, option, *arguments):
+    values = [ctypes.c_ulong(value) for value in (*arguments, 0, 0, 0, 0)[:4]]
+    return _checked(_libc.prctl(ctypes.c_int(option), *values), what)
+
+
+def unshare(flags):
+    """Leave the namespaces that `flags` names. Creating a user namespace needs a single-threaded caller."""
+    _syscall("unshare", flags)
+
+
+def children_in_own_pid_namespace():
+    """After a fork into a fresh PID namespace: later children are born in the caller's own one again."""
+    fd = os.pidfd_open(os.getpid())
+    try:
+        _syscall("setns", fd, CLONE_NEWPID)
+    finally:
+        os.close(fd)
+
+
+def become(uid):
+    """Give up root for `uid`, groups included, and stay able to write the maps of a new user namespace."""
+    os.setgroups([])
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
+    set_dumpable(True)
+
+
+def map_identity(uid, gid):
+    """Map the caller's own ids into its new user namespace, and nothing else."""
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
+        fd = os.open(f"/proc/self/{name}", os.O_WRONLY)
+        try:
+            os.write(fd, text.encode())
+        finally:
+            os.close(fd)
+
+
+def _mount(source, target, kind, flags, data=None):
+    _checked(_libc.mount(source, target, kind, ctypes.c_ulong(flags), data), f"mount {target.decode()}")
+
+
+def empty_root():
+    """Replace / by an empty, read-only tmpfs. After this no path leads to anything."""
+    quiet = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC
+    _mount(None, b"/", None, _MS_REC | _MS_PRIVATE)
+    _mount(b"tmpfs", b"/tmp", b"tmpfs", quiet, b"size=4k,nr_inodes=2,mode=0555")
+    os.chdir("/tmp")
+    _syscall("pivot_root", ctypes.c_char_p(b"."), ctypes.c_char_p(b"."))
+    _syscall("umount2", ctypes.c_char_p(b"."), _MNT_DETACH)
+    _mount(None, b"/", None, _MS_REMOUNT | _MS_BIND | _MS_RDONLY | quiet)
+    os.chdir("/")
+    if os.listdir("/"):
+        raise OSError(39, "the new root is not empty")
+
+
+def no_new_privs():
+    """No exec can ever gain privileges again."""
+    _prctl("no_new_privs", _PR_SET_NO_NEW_PRIVS, 1)
+    if _prctl("no_new_privs", _PR_GET_NO_NEW_PRIVS) != 1:
+        raise OSError(1, "no_new_privs did not stay set")
+
+
+def set_dumpable(value):
+    """Whether other processes of the same user may ptrace this one or read its /proc files."""
+    _prctl("dumpable", _PR_SET_DUMPABLE, int(value))
+
+
+def deny_write_execute():
+    """PR_SET_MDWE: no memory is ever writable and executable, nor becomes executable (Linux 6.3)."""
+    _prctl("mdwe", _PR_SET_MDWE, _MDWE_REFUSE_EXEC_GAIN)
+    if not _prctl("mdwe", _PR_GET_MDWE) & _MDWE_REFUSE_EXEC_GAIN:
+        raise OSError(1, "MDWE did not stay set")
+
+
+def die_with_parent(number):
+    """Send signal `number` to the caller when the thread that made it ends."""
+    _prctl("pdeathsig", _PR_SET_PDEATHSIG, number)
+
+
+def empty_bounding_set():
+    """Drop every capability from the bounding set. EINVAL marks the end of the kernel's list."""
+    for capability in range(64):
+        try:
+            _prctl("capbset", _PR_CAPBSET_DROP, capability)
+        except OSError as error:
+            if error.errno == 22:
+                return
+            raise
+
+
+def drop_capabilities():
+    """Empty the ambient, effective, permitted and inheritable sets of the calling thread."""
+    _prctl("cap_ambient", _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
+    header = struct.pack("Ii", _CAPABILITY_VERSION_3, 0)
+    _syscall("capset", ctypes.c_char_p(header), ctypes.c_char_p(bytes(24)))
+
+
+def landlock_abi():
+    """The kernel's Landlock ABI. Raises OSError where Landlock is absent or off."""
+    return _raw(_LANDLOCK_CREATE, "landlock", None, 0, 1)
+
+
+def landlock_ruleset(abi):
+    """A file descriptor of a ruleset that handles everything the ABI knows and allows nothing."""
+    files = {1: 0x1FFF, 2: 0x3FFF, 3: 0x7FFF, 4: 0x7FFF}.get(abi, 0xFFFF)
+    network = 3 if abi >= 4 else 0
+    scopes = 3 if abi >= 6 else 0  # abstract unix sockets and signals stay inside the session
+    size = 24 if abi >= 6 else 16 if abi >= 4 else 8
+    attributes = struct.pack("QQQ", files, network, scopes)[:size]
+    return _raw(_LANDLOCK_CREATE, "landlock", ctypes.c_char_p(attributes), size, 0)
+
+
+def landlock_restrict(fd):
+    """Put the caller and all its children under the ruleset. Needs no_new_privs."""
+    _raw(_LANDLOCK_RESTRICT, "landlock", fd, 0)
+
+
+def seccomp(program):
+    """Install a BPF program (8 bytes an instruction) on the calling thread. Needs no_new_privs. Last step."""
+    buffer = ctypes.create_string_buffer(program, len(program))
+
+    class Program(ctypes.Structure):
+        _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
+
+    block = Program(len(program) // 8, ctypes.addressof(buffer))
+    _syscall("seccomp", _SECCOMP_SET_MODE_FILTER, 0, ctypes.byref(block))
+
+
+def limit(name, soft, hard=None):
+    """setrlimit RLIMIT_<name>; never raises a hard limit, and checks that the kernel took it."""
+    kind = getattr(resource, f"RLIMIT_{name}")
+    _, ceiling = resource.getrlimit(kind)
+    hard = soft if hard is None else hard
+    if ceiling != resource.RLIM_INFINITY:
+        hard = min(hard, ceiling)
+    resource.setrlimit(kind, (min(soft, hard), hard))
+    if resource.getrlimit(kind)[1] != hard:
+        raise OSError(1, f"RLIMIT_{name} did not stay set")

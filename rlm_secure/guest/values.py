@@ -1,0 +1,108 @@
+"""Values of cells as JSON, without running a line of the cell's code: exact built-in types only."""
+
+import math
+import types
+
+_SCALARS = (str, int, float, bool, type(None))
+_NODES = 256
+_DEPTH = 8
+_ITEMS = 8
+_TEXT = 200
+
+
+def describe(value, value_bytes):
+    """`{"type", "value"?, "repr"?}` for a variable; the value when it is small JSON, else a bounded repr."""
+    kind = type(value)
+    name = type.__getattribute__(kind, "__name__")[:128]
+    if kind is str and len(value) <= value_bytes // 6:
+        return {"type": name, "value": value}
+    if kind in (bool, type(None)) or (kind is float and math.isfinite(value)):
+        return {"type": name, "value": value}
+    if kind is int and value.bit_length() <= 4096:
+        return {"type": name, "value": value}
+    if kind in (list, dict, tuple):
+        plain = jsonable(value, value_bytes)
+        if plain is not None:
+            return {"type": name, "value": plain[0]}
+    return {"type": name, "repr": shown(value)[: value_bytes // 6]}
+
+
+def jsonable(value, limit, nodes=_NODES):
+    """`(copy,)` when `value` is JSON of exact built-in types within `limit` bytes, else None."""
+    budget = [nodes, limit]
+    try:
+        return (_copy(value, _DEPTH, budget),)
+    except _TooMuch:
+        return None
+
+
+class _TooMuch(Exception):
+    pass
+
+
+def _copy(value, depth, budget):
+    budget[0] -= 1
+    kind = type(value)
+    if kind is str:
+        budget[1] -= 6 * len(value) + 2
+    elif kind is int:
+        budget[1] -= value.bit_length() // 3 + 2
+    else:
+        budget[1] -= 24
+    if depth < 0 or min(budget) < 0:
+        raise _TooMuch
+    if kind in (str, bool, type(None)):
+        return value
+    if kind is int and value.bit_length() <= 4096:
+        return value
+    if kind is float and math.isfinite(value):
+        return value
+    if kind in (list, tuple):
+        return [_copy(item, depth - 1, budget) for item in value]
+    if kind is dict:
+        if not all(type(key) is str for key in value):
+            raise _TooMuch
+        return {_copy(key, 0, budget): _copy(item, depth - 1, budget) for key, item in value.items()}
+    raise _TooMuch
+
+
+def shown(value, depth=3):
+    """A repr of at most a few hundred characters that runs no code of the value's class."""
+    kind = type(value)
+    if kind in (str, bytes):
+        return repr(value) if len(value) <= _TEXT else repr(value[:_TEXT]) + f"... [{len(value)} long]"
+    if kind is int:
+        return repr(value) if value.bit_length() <= 4096 else f"<int of {value.bit_length()} bits>"
+    if kind in (float, complex, bool, type(None), range):
+        return repr(value)
+    if kind in (list, tuple, set, frozenset, dict):
+        return _container(value, kind, depth)
+    if isinstance(value, type):
+        return f"<class {type.__getattribute__(value, '__name__')[:100]}>"
+    if kind in (types.FunctionType, types.BuiltinFunctionType):
+        return f"<function {value.__name__[:100]}>"
+    return f"<{type.__getattribute__(kind, '__name__')[:100]} object>"
+
+
+def _container(value, kind, depth):
+    if depth == 0:
+        return f"<{kind.__name__} of {len(value)}>"
+    rest = f", ... [{len(value)} in all]" if len(value) > _ITEMS else ""
+    parts = []
+    # Iterating a dict or set runs no code of its keys; hashing would.
+    for index, item in enumerate(value.items() if kind is dict else value):
+        if index == _ITEMS:
+            break
+        pair = item if kind is dict else (item,)
+        parts.append(": ".join(shown(part, depth - 1) for part in pair))
+    opening, closing = {list: "[]", tuple: "()", dict: "{}"}.get(kind, "{}")
+    return f"{opening}{', '.join(parts)}{rest}{closing}"
+
+
+def plain(value, limit):
+    """`value` as JSON for a host call; raises TypeError naming what cannot cross the wall."""
+    copied = jsonable(value, limit, nodes=100_000)
+    if copied is None:
+        raise TypeError(f"only JSON values of at most {limit} bytes can cross the wall, not {shown(value)[:80]}")
+    return copied[0]
+

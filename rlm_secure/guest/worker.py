@@ -1,0 +1,196 @@
+"""The worker: reads requests, runs cells, writes results. Hostile from its first cell on.
+
+A `done` frame carries
+    stdout, stderr   text, capped while produced; `dropped` counts the bytes that were not kept
+    variables        name -> {type, value? (small JSON), repr?}
+    answer           null or {text, value?}
+    error            null or {kind: exception|refused|memory|interrupted, message, rule?}
+    cpu, peak        CPU seconds of the cell; peak resident bytes of the process
+For a `read` request `answer.text` is the variable's text, or answer is null where there is no variable.
+"""
+
+import resource
+import signal
+import sys
+import time
+
+from . import compiler, guards, memory, wire
+from .faults import CellInterrupted, FinalAnswerCalled, fault
+from .output import Output
+from .repl import Repl
+from .wire import Closed
+
+
+class HostError(Exception):
+    """The host refused or failed a call; its message is all that crosses the wall."""
+
+
+class Worker:
+    """Serves one channel until it closes."""
+
+    def __init__(self, channel):
+        self._channel = channel
+        self._repl = None
+        self._interruptible = False
+        self._interrupted = False
+        self._options = {}
+
+    def listen(self):
+        """Install the signal handlers. Before the seccomp filter, which knows no sigaction."""
+        signal.signal(signal.SIGUSR1, self._on_signal)
+        signal.signal(signal.SIGXCPU, self._on_signal)
+
+    def serve(self, walls):
+        """Report `walls`, then answer requests until the host is gone. Never raises for what a cell does."""
+        try:
+            self._channel.send_within({"op": "ready", "walls": walls, "details": {}}, wire.MAX_FRAME)
+            while True:
+                request = self._channel.receive()
+                self._reply(getattr(self, f"_{request['op']}")(request))
+        except Closed:
+            return
+
+    def _on_signal(self, _number, _frame):
+        # Only a running cell is interrupted, never frame I/O: a half-read frame would end the session.
+        self._interrupted = True
+        if self._interruptible:
+            raise CellInterrupted("the cell was interrupted: its time is used up")
+
+    def _begin(self, request):
+        self._options = request
+        self._out = Output(request["stdout_bytes"])
+        self._err = Output(request["stdout_bytes"])
+        sys.stdout, sys.stderr = self._out, self._err
+        if request["screen"]:
+            namespace = guards.build_globals(frozenset(request["modules"]), self._print)
+        else:
+            namespace = {"__name__": "__main__", "__builtins__": __builtins__}
+        self._repl = Repl(
+            namespace,
+            self._ask,
+            tools=request["tools"],
+            value_bytes=request["value_bytes"],
+            result_bytes=request["result_bytes"],
+        )
+        return self._done()
+
+    def _exec(self, request):
+        source = request["code"]
+
+        def cell():
+            if self._options["screen"]:
+                code = compiler.compile_cell(
+                    source, source_bytes=self._options["source_bytes"], ast_nodes=self._options["ast_nodes"]
+                )
+            else:
+                code = compiler.compile_plain(source)
+            compiler.run(code, self._repl.namespace)
+
+        return self._run(cell, source)
+
+    def _read(self, request):
+        text = []
+        name = request["name"]
+
+        def read():
+            namespace = self._repl.namespace
+            if name in namespace and not guards.is_internal(name):
+                text.append(str(namespace[name]))
+
+        result = self._run(read, "")
+        result["answer"] = {"text": text[0]} if text else None
+        return result
+
+    def _assign(self, request):
+        self._repl.assign(request["name"], request["value"])
+        return self._done()
+
+    def _alias(self, request):
+        self._repl.alias(request["name"], request["target"])
+        return self._done()
+
+    def _context(self, request):
+        value = memory.load(self._channel.take_fd(), request["kind"], request["length"])
+        self._repl.assign(request["name"], value)
+        return self._done()
+
+    def _run(self, body, source):
+        """Run `body` as a cell: interruptible, its output captured, every exception contained."""
+        self._out.clear()
+        self._err.clear()
+        self._repl.final = None
+        self._interrupted = False
+        error = None
+        started = time.process_time()
+        try:
+            try:
+                self._interruptible = True
+                body()
+            finally:
+                self._interruptible = False
+        except FinalAnswerCalled:
+            pass
+        except BaseException as raised:  # SystemExit and a cell's own BaseExceptions end the cell, not the worker
+            self._interruptible = False
+            kind, message, rule, text = fault(raised, source)
+            error = {"kind": kind, "message": message[:4000]}
+            if rule:
+                error["rule"] = rule
+            self._err.write(text)
+            raised.__traceback__ = None
+        return self._done(cpu=time.process_time() - started, error=error, answer=self._repl.answer())
+
+    def _done(self, *, cpu=0.0, error=None, answer=None):
+        repl = self._repl
+        result = {
+            "op": "done",
+            "stdout": self._out.text(),
+            "stderr": self._err.text(),
+            "dropped": self._out.dropped + self._err.dropped,
+            "variables": repl.variables(),
+            "answer": answer,
+            "error": error,
+            "cpu": cpu,
+            "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        }
+        repl.restore()
+        return result
+
+    def _reply(self, result):
+        limit = self._options["result_bytes"]
+        if not self._channel.send_within(result, limit):
+            # Escaped JSON can be six times the text: give up what matters least first.
+            result["variables"] = {}
+            for field in ("stdout", "stderr"):
+                kept = result[field][: limit // 32]
+                result["dropped"] += len(result[field]) - len(kept)
+                result[field] = kept
+            if not self._channel.send_within(result, limit):
+                result["answer"] = None
+                message = f"the answer is larger than the policy's limits.result_bytes of {limit}"
+                result["error"] = {"kind": "refused", "message": message, "rule": "result-bytes"}
+                result["stderr"] += message + "\n"
+                self._channel.send_within(result, limit)
+
+    def _ask(self, call):
+        """One call to the host, from inside a cell."""
+        self._interruptible = False
+        try:
+            call["op"] = "call"
+            if not self._channel.send_within(call, self._options["result_bytes"]):
+                raise ValueError(
+                    f"the call is larger than the policy's limits.result_bytes of {self._options['result_bytes']}; "
+                    "send less text at once"
+                )
+            reply = self._channel.receive()
+        finally:
+            self._interruptible = True
+        if self._interrupted:
+            raise CellInterrupted("the cell was interrupted: its time is used up")
+        if "error" in reply:
+            raise HostError(reply["error"])
+        return reply["value"]
+
+    def _print(self, *values, sep=" ", end="\n", file=None, flush=False):
+        """print(), into the cell's output, or into a file-like object of the cell's own."""
+        print(*values, sep=sep, end=end, file=self._out if file is None else file, flush=flush)
