@@ -1,0 +1,89 @@
+"""The command line: each command parses, calls the library, prints, and returns an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from types import FrameType
+from typing import Any, TypeAlias
+
+from rlm_secure.cli import demo, doctor, exec_, options, run
+from rlm_secure.cli.terminal import COULD_NOT_RUN, INTERRUPTED, say
+
+Handler: TypeAlias = Callable[[int, FrameType | None], Any] | int | None
+
+DETAILS = """\
+examples:
+  rlm-secure demo
+  rlm-secure doctor
+  rlm-secure exec -c 'print(1 + 1)'
+  rlm-secure run "Which line is the root cause?" --context app.log --model gpt-5-mini
+
+`rlm-secure COMMAND --help` has each command's options, examples and exit codes.
+NO_COLOR=1 switches colours off; so does a pipe."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    whole = argparse.ArgumentParser(
+        prog="rlm-secure",
+        usage="rlm-secure COMMAND [options]",
+        description="Recursive language models, and any other untrusted Python, behind walls.",
+        epilog=DETAILS,
+        formatter_class=options.Help,
+        allow_abbrev=False,
+    )
+    whole.add_argument("--version", action="store_true", help="print the version and exit")
+    commands = whole.add_subparsers(title="commands", metavar="COMMAND")
+    for command in (run, exec_, demo, doctor):
+        command.add(commands)
+    return whole
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command with `arguments` (those of the process by default). Returns its exit code."""
+    whole = parser()
+    parsed = whole.parse_args(arguments)
+    if parsed.version:
+        from importlib.metadata import version
+
+        print(f"rlm-secure {version('rlm-secure')}")
+        return 0
+    if "command" not in parsed:
+        whole.print_help(sys.stderr)
+        return COULD_NOT_RUN
+    from rlm_secure.errors import RLMSecureError
+
+    previous = _end_on_sigterm()
+    try:
+        code: int = parsed.command(parsed)
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        say("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Nobody reads any more. Python would complain once more when it flushes stdout at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return COULD_NOT_RUN
+    except (RLMSecureError, ValueError) as error:
+        say(f"rlm-secure: error: {error}", style="red")
+        return COULD_NOT_RUN
+    finally:
+        if previous is not None:
+            signal.signal(signal.SIGTERM, previous)
+
+
+def _end_on_sigterm() -> Handler:
+    """Let SIGTERM unwind the stack like Ctrl-C, so that every session is closed. Main thread only."""
+    if threading.current_thread() is not threading.main_thread():
+        return None
+    return signal.signal(signal.SIGTERM, _interrupt)
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt

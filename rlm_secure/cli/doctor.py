@@ -1,0 +1,147 @@
+"""`rlm-secure doctor`: which walls this machine can build, found out by building them."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+from rich.text import Text
+
+from rlm_secure.cli import options
+from rlm_secure.cli.terminal import FAILED, OK, inert, report, write_json
+
+if TYPE_CHECKING:
+    from rlm_secure.guarantees import EnforcementReport, Level
+    from rlm_secure.policy import Policy
+
+DETAILS = """\
+Each environment is started for real under the policy; the table says what was tried and what happened.
+
+examples:
+  rlm-secure doctor
+  rlm-secure doctor --policy research --json
+
+exit codes:
+  0  every wall that the policy requires holds, in every environment that was tried
+  1  a required wall is missing
+  2  could not run: bad usage or policy
+  130  interrupted"""
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Register the command."""
+    command = options.parser(
+        commands,
+        "doctor",
+        usage="[options]",
+        summary="build the walls and show which of them hold",
+        details=DETAILS,
+    )
+    command.add_argument(
+        "--environment",
+        action="append",
+        metavar="NAME",
+        help="try this one only; may be repeated (default: all that this version has)",
+    )
+    options.add_policy(command)
+    options.add_json(command)
+    command.set_defaults(command=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Try every environment. Returns the exit code."""
+    from rlm_secure.environments import PLACES
+    from rlm_secure.policy import load_policy
+
+    policy = load_policy(arguments.policy)
+    found = [_examine(name, policy) for name in arguments.environment or PLACES]
+    if arguments.json:
+        write_json({"policy": policy.name, "environments": [entry.to_dict() for entry in found]})
+    else:
+        for entry in found:
+            entry.show()
+    return OK if all(entry.sound for entry in found) else FAILED
+
+
+class _Examined:
+    """One environment: its report, or why there is none."""
+
+    def __init__(self, name: str, policy: Policy, outcome: EnforcementReport | str) -> None:
+        self.name = name
+        self.policy = policy
+        self.outcome = outcome
+        self.required = policy.isolation.required(name)
+        self.missing = () if isinstance(outcome, str) else outcome.missing(self.required)
+
+    @property
+    def sound(self) -> bool:
+        return not isinstance(self.outcome, str) and not self.missing
+
+    def to_dict(self) -> dict[str, Any]:
+        if isinstance(self.outcome, str):
+            return {"environment": self.name, "available": False, "reason": self.outcome}
+        return {
+            **self.outcome.to_dict(),
+            "available": True,
+            "required": [wall.value for wall in self.required],
+            "missing": [wall.value for wall in self.missing],
+        }
+
+    def show(self) -> None:
+        from rlm_secure.guarantees import Guarantee
+
+        console = report()
+        if isinstance(self.outcome, str):
+            console.print(Text(f"{self.name}: not available: {inert(self.outcome)}", style="yellow"))
+            return
+        walls = _table("wall", "holds", "required", "evidence")
+        for status in self.outcome.walls:
+            walls.add_row(
+                status.wall.value,
+                _level(status.level),
+                "yes" if status.wall in self.required else "",
+                Text(inert(status.evidence)),
+            )
+        promises = _table("guarantee", "holds")
+        for guarantee in Guarantee:
+            promises.add_row(guarantee.value, _level(self.outcome.guarantee(guarantee)))
+        console.print(Text(f"environment {self.name}, policy {self.policy.name}", style="bold"))
+        console.print(walls)
+        console.print(promises)
+        for key, value in self.outcome.details.items():
+            console.print(Text(f"{key}: {inert(str(value))}", style="dim"))
+        if self.missing:
+            names = ", ".join(wall.value for wall in self.missing)
+            console.print(
+                Text(f"{self.name}: missing and required by {self.policy.name}: {names}", style="bold red")
+            )
+        else:
+            console.print(
+                Text(f"{self.name}: every wall that {self.policy.name} requires holds", style="bold green")
+            )
+
+
+def _examine(name: str, policy: Policy) -> _Examined:
+    from rlm_secure.environments import place
+    from rlm_secure.errors import EnvironmentUnavailable, MissingExtra
+
+    # A wall that cannot be built must be shown, not end the examination: nothing is required while looking.
+    isolation = policy.isolation.model_copy(update={name: ()})
+    try:
+        with place(name).open(policy.model_copy(update={"isolation": isolation})) as session:
+            return _Examined(name, policy, session.report)
+    except (EnvironmentUnavailable, MissingExtra) as error:
+        return _Examined(name, policy, str(error))
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, no_wrap=column != "evidence")
+    return table
+
+
+def _level(level: Level) -> Text:
+    styles = {"full": "green", "partial": "yellow", "none": "red"}
+    return Text(level.value, style=styles.get(level.value, "cyan"))

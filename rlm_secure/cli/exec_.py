@@ -1,0 +1,106 @@
+"""`rlm-secure exec`: untrusted Python in the sandbox, without a model."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from rlm_secure.cli import options
+from rlm_secure.cli.terminal import COULD_NOT_RUN, FAILED, OK, say, write, write_json
+
+DETAILS = """\
+What the code prints goes to stdout and stderr, with escape sequences spelled out, and on a terminal every
+other control character too.
+
+examples:
+  rlm-secure exec -c 'print(sum(range(10)))'
+  rlm-secure exec analysis.py --context data.csv --policy standard --timeout 5
+  echo 'print(len(context))' | rlm-secure exec - --context logs/
+
+exit codes:
+  0  the code ended by itself
+  1  the code raised, was refused, or was stopped by a limit or a wall
+  2  could not run: bad usage, policy or file, or a wall that cannot be built here
+  130  interrupted"""
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Register the command."""
+    command = options.parser(
+        commands,
+        "exec",
+        usage="(FILE | -c CODE) [options]",
+        summary="run untrusted Python in the sandbox",
+        details=DETAILS,
+    )
+    source = command.add_mutually_exclusive_group(required=True)
+    source.add_argument("file", nargs="?", metavar="FILE", help="a Python file, or - for stdin")
+    source.add_argument("-c", dest="code", metavar="CODE", help="the code itself")
+    command.add_argument(
+        "--context", action="append", metavar="PATH", help="file, directory or - for stdin; may be repeated"
+    )
+    options.add_walls(command)
+    command.add_argument(
+        "--timeout", type=options.seconds, metavar="SECONDS", help="stop earlier than the policy does"
+    )
+    options.add_json(command)
+    command.set_defaults(command=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the code. Returns the exit code."""
+    from rlm_secure import Sandbox
+    from rlm_secure.cli import documents
+    from rlm_secure.errors import CellException, CellRefused
+    from rlm_secure.policy import load_policy
+
+    policy = load_policy(arguments.policy)
+    code = arguments.code if arguments.code is not None else _source(arguments.file)
+    context: Any = None
+    if arguments.context:
+        context = documents.read(arguments.context, limit=policy.limits.context_bytes, note=say)
+    with Sandbox(policy=policy, context=context, environment=arguments.environment) as sandbox:
+        result = sandbox.run(code, timeout=arguments.timeout)
+        report = sandbox.report
+
+    error = result.error
+    if arguments.json:
+        failure = None
+        if error is not None:
+            failure = {
+                "type": type(error).__name__,
+                "message": str(error),
+                "limit": error.limit,
+                "wall": error.wall,
+                "rule": error.rule,
+            }
+        write_json(
+            {
+                **result.to_dict(),
+                "error": failure,
+                "dropped_bytes": result.dropped_bytes,
+                "report": report.to_dict(),
+            }
+        )
+        return OK if error is None else FAILED
+    write(result.stdout, sys.stdout)
+    write(result.stderr, sys.stderr)
+    if result.dropped_bytes:
+        say(f"rlm-secure: {result.dropped_bytes:,} bytes of output over limits.stdout_bytes were dropped")
+    if error is not None and not isinstance(error, CellException | CellRefused):
+        say(f"rlm-secure: stopped: {error}", style="red")  # the other two have said so in stderr
+    return OK if error is None else FAILED
+
+
+def _source(name: str) -> str:
+    """The text of a Python file or of stdin. Raises SystemExit(2) with a sentence."""
+    try:
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        return data.decode("utf-8-sig")
+    except OSError as error:
+        say(f"rlm-secure: error: {name} cannot be read: {error.strerror}; name a Python file, or - for stdin")
+    except UnicodeDecodeError:
+        say(f"rlm-secure: error: {name} is not UTF-8; save it as UTF-8 first")
+    raise SystemExit(COULD_NOT_RUN)

@@ -1,0 +1,98 @@
+"""The options that commands share, and how help looks."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from typing import Any
+
+_SECRET_NAME = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
+
+
+class Help(argparse.RawDescriptionHelpFormatter):
+    """The same help on every Python and every terminal, so that the README can quote it."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=28, width=100)
+
+
+def parser(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    *,
+    usage: str,
+    summary: str,
+    details: str,
+) -> argparse.ArgumentParser:
+    """A subcommand: `summary` is its line in `rlm-secure --help`, `details` follow the options."""
+    return commands.add_parser(
+        name,
+        usage=f"rlm-secure {name} {usage}".strip(),
+        help=summary,
+        description=f"{summary[0].upper()}{summary[1:]}.",
+        epilog=details,
+        formatter_class=Help,
+        allow_abbrev=False,
+    )
+
+
+def add_walls(command: argparse.ArgumentParser) -> None:
+    """--environment and --policy."""
+    command.add_argument(
+        "--environment", default="local", metavar="NAME", help="where cells run (default: local)"
+    )
+    add_policy(command)
+
+
+def add_policy(command: argparse.ArgumentParser) -> None:
+    """--policy alone."""
+    command.add_argument(
+        "--policy",
+        default="strict",
+        metavar="NAME|FILE",
+        help="strict, standard, research, or a TOML file (default: strict)",
+    )
+
+
+def add_json(command: argparse.ArgumentParser) -> None:
+    """--json."""
+    command.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+
+
+def seconds(text: str) -> float:
+    """A positive number of seconds, for argparse."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number of seconds")
+    return value
+
+
+def count(text: str) -> int:
+    """A positive whole number, for argparse."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive whole number")
+    return value
+
+
+def backend_argument(text: str) -> tuple[str, Any]:
+    """KEY=VALUE for the backend: VALUE is JSON when it parses as JSON, else a string. No secrets."""
+    key, equals, value = text.partition("=")
+    if not equals or not key.isidentifier():
+        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
+    if _SECRET_NAME.search(key):
+        raise argparse.ArgumentTypeError(
+            f"{key} may not be an argument, where every process can read it; "
+            "put it into the backend's environment variable (OPENAI_API_KEY, ...)"
+        )
+    try:
+        return key, json.loads(value)
+    except ValueError:
+        return key, value

@@ -1,0 +1,90 @@
+"""Shows a run on stderr while it happens: a status line on a terminal, one line a turn elsewhere."""
+
+from __future__ import annotations
+
+import threading
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.status import Status
+from rich.text import Text
+
+from rlm_secure import events
+from rlm_secure.cli.terminal import inert
+
+_SHOWN = 2_000
+
+
+class Progress:
+    """A listener for RLM's `on_event`. Counts turns; use as a context manager around the run."""
+
+    def __init__(self, console: Console, *, verbose: bool = False) -> None:
+        self.turns = 0
+        self._console = console
+        self._verbose = verbose
+        self._calls = 0
+        self._lock = threading.Lock()
+        self._status: Status | None = None
+
+    def __enter__(self) -> Self:
+        if self._console.is_terminal:
+            self._status = self._console.status("starting")
+            self._status.start()
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        if self._status:
+            self._status.stop()
+
+    def __call__(self, event: events.Event) -> None:
+        """Show one event. Comes from any thread of the run."""
+        with self._lock:
+            self._show(event)
+
+    def _show(self, event: events.Event) -> None:
+        indent = "  " * event.depth
+        match event:
+            case events.TurnStarted(depth=0):
+                self.turns = event.number
+                self._now(f"turn {event.number} of at most {event.limit}")
+            case events.TurnStarted():
+                self._now(f"turn {self.turns}, child at depth {event.depth}: turn {event.number}")
+            case events.ModelCalled():
+                self._calls += 1
+                self._now(f"turn {self.turns} · {self._calls} model calls")
+                if event.error:
+                    self._line(f"{indent}a model call failed: {event.error}", "yellow")
+            case events.TurnCompleted(depth=0) if not self._console.is_terminal or self._verbose:
+                self._line(f"turn {event.number} · {self._calls} model calls · {event.seconds:.1f} s", "dim")
+            case events.CellCompleted() if self._verbose:
+                self._cell(event, indent)
+            case events.Violation():
+                self._line(f"{indent}refused by {event.rule}: {event.message}", "yellow")
+            case events.LimitReached():
+                self._line(f"{indent}limit reached: {event.message}", "yellow")
+            case events.AnswerRejected() if self._verbose:
+                self._line(f"{indent}answer not accepted: {event.problem}", "yellow")
+            case _:
+                pass
+
+    def _cell(self, event: events.CellCompleted, indent: str) -> None:
+        result = event.block.result
+        self._line(f"{indent}--- cell {event.number}.{event.index}", "bold")
+        for text, style in ((event.block.code, "cyan"), (result.stdout, ""), (result.stderr, "yellow")):
+            if text:
+                short = (
+                    text
+                    if len(text) <= _SHOWN
+                    else f"{text[:_SHOWN]}\n... {len(text) - _SHOWN:,} more characters"
+                )
+                self._line("\n".join(indent + line for line in short.rstrip().split("\n")), style)
+
+    def _now(self, message: str) -> None:
+        if self._status:
+            self._status.update(Text(inert(message)))
+
+    def _line(self, message: str, style: str) -> None:
+        self._console.print(Text(inert(message), style=style))
