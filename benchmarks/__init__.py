@@ -1,0 +1,1 @@
+"""Benchmarks: `python -m benchmarks` measures, and prints ratios to the first case of each table."""

@@ -1,0 +1,163 @@
+"""The shared harness: collects the benchmarks of this folder, runs their cases in turn, prints ratios.
+
+A benchmark is a generator that sets up, yields its cases (the first is what the others are compared with),
+and cleans up:
+
+    @benchmark("warm-cell", "one cell in a session that is already there")
+    def warm_cell():
+        with Sandbox() as sandbox:
+            yield [Case("exec in this process", ...), Case("Sandbox.run", lambda: sandbox.run("1 + 1"))]
+
+The cases take turns, so that a slow moment of the machine hits all of them. The figures of one machine at one
+moment mean little; the ratios are what to compare.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import pkgutil
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import benchmarks
+
+SECONDS = 4.0
+"""How long a case is measured, unless it has run ROUNDS times before."""
+ROUNDS = 300
+SMOKE_ROUNDS = 2
+
+
+@dataclass(frozen=True)
+class Case:
+    """One thing to time. `units` is how many operations one call of `action` does."""
+
+    name: str
+    action: Callable[[], Any]
+    units: int = 1
+
+
+Cases: TypeAlias = Callable[[], Iterator[Sequence[Case]]]
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A named table of cases."""
+
+    name: str
+    title: str
+    cases: Cases
+
+
+@dataclass(frozen=True)
+class Line:
+    """What came out for one case: seconds for one operation, and the ratio to the table's first case."""
+
+    case: str
+    median: float
+    p90: float
+    rounds: int
+    ratio: float
+
+
+REGISTRY: dict[str, Benchmark] = {}
+
+
+def benchmark(name: str, title: str) -> Callable[[Cases], Cases]:
+    """Register the decorated generator function as the benchmark `name`."""
+
+    def register(cases: Cases) -> Cases:
+        REGISTRY[name] = Benchmark(name, title, cases)
+        return cases
+
+    return register
+
+
+def collect() -> dict[str, Benchmark]:
+    """Every benchmark of this folder, by name."""
+    for module in pkgutil.iter_modules(benchmarks.__path__):
+        if not module.name.startswith("_") and module.name != "runner":
+            importlib.import_module(f"benchmarks.{module.name}")
+    return dict(sorted(REGISTRY.items()))
+
+
+def measure(chosen: Benchmark, *, smoke: bool = False) -> list[Line]:
+    """Run a benchmark's cases in turn. With `smoke` only to see that they work."""
+    with contextmanager(chosen.cases)() as cases:
+        samples: list[list[float]] = [[] for _ in cases]
+        spent = [0.0] * len(cases)
+        for case in cases:
+            case.action()  # what is slow only once is not what is measured
+        for _ in range(SMOKE_ROUNDS if smoke else ROUNDS):
+            for index, case in enumerate(cases):
+                if spent[index] > SECONDS:
+                    continue
+                start = time.perf_counter()
+                case.action()
+                seconds = time.perf_counter() - start
+                spent[index] += seconds
+                samples[index].append(seconds / case.units)
+    first = statistics.median(samples[0])
+    return [
+        Line(
+            case.name,
+            statistics.median(taken),
+            sorted(taken)[int(len(taken) * 0.9)],
+            len(taken),
+            statistics.median(taken) / first,
+        )
+        for case, taken in zip(cases, samples, strict=True)
+    ]
+
+
+def show(chosen: Benchmark, lines: Sequence[Line]) -> str:
+    """A table for people."""
+    width = max(len(line.case) for line in lines)
+    rows = [
+        f"  {line.case:<{width}}  {duration(line.median):>10}  {duration(line.p90):>10}  {line.ratio:>10.2f}x"
+        for line in lines
+    ]
+    head = f"  {'':<{width}}  {'median':>10}  {'p90':>10}  {'ratio':>11}"
+    return "\n".join([f"{chosen.name}: {chosen.title}", head, *rows, ""])
+
+
+def duration(seconds: float) -> str:
+    """Seconds with a unit that fits."""
+    for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "us")):
+        if seconds * factor >= 1:
+            return f"{seconds * factor:.2f} {unit}"
+    return f"{seconds * 1e9:.0f} ns"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the named benchmarks, or all. Returns 0, 1 when one failed, 2 for an unknown name."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure, and print ratios.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="which ones (default: all)")
+    parser.add_argument("--smoke", action="store_true", help="run each case twice, only to see that it works")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    chosen = parser.parse_args(arguments)
+    known = collect()
+    unknown = [name for name in chosen.names if name not in known]
+    if unknown:
+        print(f"no benchmark called {unknown[0]!r}; there are: {', '.join(known)}", file=sys.stderr)
+        return 2
+    results: dict[str, list[Line]] = {}
+    failed = False
+    for name in chosen.names or known:
+        try:
+            results[name] = measure(known[name], smoke=chosen.smoke)
+        except Exception as error:
+            print(f"{name}: FAILED: {type(error).__name__}: {error}", file=sys.stderr)
+            failed = True
+            continue
+        if not chosen.json:
+            print(show(known[name], results[name]), flush=True)
+    if chosen.json:
+        print(json.dumps({name: [vars(line) for line in lines] for name, lines in results.items()}, indent=2))
+    return 1 if failed else 0

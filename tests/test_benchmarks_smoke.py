@@ -1,0 +1,56 @@
+"""The benchmarks run: each case, twice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from benchmarks import runner
+
+
+@pytest.mark.parametrize("name", runner.collect())
+def test_every_benchmark_runs(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert runner.main(["--smoke", name]) == 0
+    assert "ratio" in capsys.readouterr().out
+
+
+def test_ratios_are_to_the_first_case() -> None:
+    def cases() -> Iterator[Sequence[runner.Case]]:
+        yield [
+            runner.Case("one", lambda: sum(range(20_000))),
+            runner.Case("ten", lambda: sum(range(200_000)), 10),
+        ]
+
+    one, ten = runner.measure(runner.Benchmark("units", "", cases), smoke=True)
+    assert one.ratio == 1.0
+    assert 0.2 < ten.ratio < 5.0
+    assert one.rounds == ten.rounds == runner.SMOKE_ROUNDS
+
+
+def test_a_failing_case_is_reported_and_fails(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cleaned = []
+
+    def cases() -> Iterator[Sequence[runner.Case]]:
+        try:
+            yield [runner.Case("broken", lambda: 1 / 0)]
+        finally:
+            cleaned.append(True)
+
+    monkeypatch.setattr(runner, "collect", lambda: {"bad": runner.Benchmark("bad", "", cases)})
+    assert runner.main(["--smoke"]) == 1
+    assert "bad: FAILED: ZeroDivisionError" in capsys.readouterr().err
+    assert cleaned == [True]
+
+
+def test_unknown_names_and_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert runner.main(["nothing"]) == 2
+    assert "no benchmark called 'nothing'" in capsys.readouterr().err
+    assert runner.main(["--smoke", "--json", "llm-query"]) == 0
+    assert [line["case"] for line in json.loads(capsys.readouterr().out)["llm-query"]] == [
+        "exec in this process",
+        "a cell in a local session",
+    ]
