@@ -1,0 +1,462 @@
+"""What a run is made of, as data: upstream's dataclasses under upstream's names, and how they become JSON.
+
+Every `to_dict` here returns what strict JSON can hold, whatever a cell, a caller or a backend put into the
+fields: `json_safe` is the one function that sees to it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import PosixPath, PurePosixPath, PureWindowsPath, WindowsPath
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any, Final, Literal, Self, TypeAlias
+
+from rlm_secure.errors import CellError
+
+ClientBackend: TypeAlias = Literal[
+    "openai",
+    "portkey",
+    "openrouter",
+    "vercel",
+    "vllm",
+    "anthropic",
+    "azure_openai",
+    "gemini",
+    "litellm",
+    "scripted",
+]
+EnvironmentType: TypeAlias = Literal["local", "docker", "modal", "daytona", "prime", "e2b"]
+
+#: What a completion may be asked about.
+Payload: TypeAlias = str | dict[Any, Any] | list[Any]
+
+MAX_DEPTH: Final = 48
+MAX_NODES: Final = 200_000
+MAX_TEXT: Final = 16 * 1024 * 1024
+#: JavaScript reads larger numbers as Infinity, and Python refuses to print one of more than 4,300 digits.
+MAX_BITS: Final = 1023
+#: For values that are the caller's own, or already bounded.
+UNBOUNDED: Final = 1 << 62
+
+
+def json_safe(value: Any, *, depth: int = MAX_DEPTH, nodes: int = MAX_NODES, text: int = MAX_TEXT) -> Any:
+    """`value` as strict JSON can hold it: str, int, float, bool, None, list and dict with str keys, all new.
+
+    At most `depth` levels, `nodes` values and `text` characters in all are kept; what was cut off is named in
+    its place. NaN and the infinities, integers over MAX_BITS bits, containers that contain themselves, and
+    objects of any other kind become short strings. Never raises, and never runs a method of a class that is
+    not a builtin. Lone surrogates stay: `json.dumps` with ensure_ascii writes them.
+    """
+    return _Conversion(depth, nodes, text).convert(value, depth)
+
+
+class _Conversion:
+    """One json_safe, with the room that is left in it.
+
+    Kinds are decided by `type(value)`, and read through the builtin's own methods: `isinstance` would ask
+    `__class__`, and a subclass may override everything else.
+    """
+
+    def __init__(self, depth: int, nodes: int, text: int) -> None:
+        self._depth = depth
+        self._nodes = nodes
+        self._text = text
+        self._open: set[int] = set()
+
+    def convert(self, value: Any, depth: int) -> Any:
+        self._nodes -= 1
+        kind = type(value)
+        if value is None or kind is bool:
+            return value
+        if issubclass(kind, str):
+            return self._string(str.__str__(value))
+        if issubclass(kind, int):
+            return _integer(int.__int__(value))
+        if issubclass(kind, float):
+            number = float.__float__(value)
+            return number if math.isfinite(number) else _NOT_FINITE[float.__repr__(number)]
+        for base in _CONTAINERS:
+            if issubclass(kind, base):
+                return self._container(value, base, depth)
+        return self._string(_label(value))
+
+    def _container(self, value: Any, base: Any, depth: int) -> Any:
+        if id(value) in self._open:
+            return f"<{base.__name__} that contains itself>"
+        if depth <= 0:
+            return f"<{base.__name__} nested deeper than {self._depth}>"
+        self._open.add(id(value))
+        try:
+            return self._mapping(value, depth) if base is dict else self._sequence(value, base, depth)
+        finally:
+            self._open.discard(id(value))
+
+    def _mapping(self, value: dict[Any, Any], depth: int) -> dict[str, Any]:
+        safe: dict[str, Any] = {}
+        # A copy: another thread may be writing to the original.
+        for done, (key, item) in enumerate(list(dict.items(value))):
+            if self._nodes <= 0:
+                safe["..."] = f"[{dict.__len__(value) - done} more items]"
+                break
+            safe[self._key(key)] = self.convert(item, depth - 1)
+        return safe
+
+    def _sequence(self, value: Any, base: Any, depth: int) -> list[Any]:
+        safe: list[Any] = []
+        for item in list(base.__iter__(value)):
+            if self._nodes <= 0:
+                safe.append(f"[{base.__len__(value) - len(safe)} more items]")
+                break
+            safe.append(self.convert(item, depth - 1))
+        return safe
+
+    def _key(self, key: Any) -> str:
+        if key is None or issubclass(type(key), str | int | float):
+            return str(self.convert(key, 0))
+        return self._string(_label(key))
+
+    def _string(self, value: str) -> str:
+        if len(value) <= self._text:
+            self._text -= len(value)
+            return value
+        kept, self._text = value[: self._text], 0
+        return f"{kept}... + [{len(value) - len(kept)} chars...]"
+
+
+_CONTAINERS: Final = (dict, list, tuple, set, frozenset)
+_NOT_FINITE: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+#: Classes whose text is known to be short and to need no code of others.
+_PATHS: Final = (PosixPath, WindowsPath, PurePosixPath, PureWindowsPath)
+
+
+def _integer(value: int) -> int | str:
+    return value if value.bit_length() <= MAX_BITS else f"<int of {value.bit_length()} bits>"
+
+
+def _label(value: Any) -> str:
+    """What stands for an object that JSON cannot hold: its kind and, where it has a plain one, its name."""
+    kind = type(value)
+    if kind in _PATHS:
+        return str(value)
+    if kind is FunctionType or kind is BuiltinFunctionType:
+        return f"<function {value.__name__!r}>"
+    if kind is ModuleType:
+        return f"<module {object.__getattribute__(value, '__dict__').get('__name__')!r}>"
+    if issubclass(kind, type):
+        return f"<class {_class_name(value)!r}>"
+    if kind is bytes or kind is bytearray:
+        return f"<{kind.__name__} of {len(value)} bytes>"
+    return f"<{_class_name(kind)}>"
+
+
+def _class_name(kind: type) -> str:
+    """`kind.__name__` without asking its metaclass."""
+    return str(type.__dict__["__name__"].__get__(kind))
+
+
+@dataclass
+class ModelUsageSummary:
+    """What one model was used for. `total_cost` is US dollars, None where the provider reports none."""
+
+    total_calls: int = 0
+    total_input_tokens: int = 0
+    total_output_tokens: int = 0
+    total_cost: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-safe form; `total_cost` only where it is known."""
+        known: dict[str, Any] = {
+            "total_calls": self.total_calls,
+            "total_input_tokens": self.total_input_tokens,
+            "total_output_tokens": self.total_output_tokens,
+        }
+        if self.total_cost is not None:
+            known["total_cost"] = json_safe(self.total_cost)
+        return known
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any] | None) -> Self:
+        """The opposite of to_dict; what is missing counts zero."""
+        data = data or {}
+        cost = data.get("total_cost")
+        return cls(
+            total_calls=int(data.get("total_calls") or 0),
+            total_input_tokens=int(data.get("total_input_tokens") or 0),
+            total_output_tokens=int(data.get("total_output_tokens") or 0),
+            total_cost=None if cost is None else float(cost),
+        )
+
+
+@dataclass
+class UsageSummary:
+    """What every model was used for, by model name."""
+
+    model_usage_summaries: dict[str, ModelUsageSummary] = field(default_factory=dict)
+
+    @property
+    def total_cost(self) -> float | None:
+        """The sum of the known costs in US dollars, None when no cost is known."""
+        costs = [each.total_cost for each in self.model_usage_summaries.values()]
+        known = [cost for cost in costs if cost is not None]
+        return sum(known) if known else None
+
+    @property
+    def total_calls(self) -> int:
+        """Calls of all models."""
+        return sum(each.total_calls for each in self.model_usage_summaries.values())
+
+    @property
+    def total_input_tokens(self) -> int:
+        """Tokens read by all models."""
+        return sum(each.total_input_tokens for each in self.model_usage_summaries.values())
+
+    @property
+    def total_output_tokens(self) -> int:
+        """Tokens written by all models."""
+        return sum(each.total_output_tokens for each in self.model_usage_summaries.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-safe form; `total_cost` only where it is known."""
+        known: dict[str, Any] = {
+            "model_usage_summaries": {
+                model: each.to_dict() for model, each in self.model_usage_summaries.items()
+            }
+        }
+        if self.total_cost is not None:
+            known["total_cost"] = json_safe(self.total_cost)
+        return known
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any] | None) -> Self:
+        """The opposite of to_dict; None is no usage at all."""
+        models = (data or {}).get("model_usage_summaries") or {}
+        return cls({model: ModelUsageSummary.from_dict(each) for model, each in models.items()})
+
+
+@dataclass
+class RLMChatCompletion:
+    """One answer: of a whole run, of a child, or of a plain model call.
+
+    `execution_time` is seconds. `metadata` is the trajectory, where one was kept. `error` says why there is
+    no real answer; `response` then begins with "Error:".
+    """
+
+    root_model: str
+    prompt: str | dict[Any, Any] | list[Any]
+    response: str
+    usage_summary: UsageSummary
+    execution_time: float
+    metadata: dict[str, Any] | None = None
+    error: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-safe form; `metadata` and `error` only where there are any."""
+        known: dict[str, Any] = {
+            "root_model": self.root_model,
+            "prompt": json_safe(self.prompt, nodes=UNBOUNDED, text=UNBOUNDED),
+            "response": self.response,
+            "usage_summary": self.usage_summary.to_dict(),
+            "execution_time": json_safe(self.execution_time),
+        }
+        if self.metadata is not None:
+            known["metadata"] = json_safe(self.metadata, nodes=UNBOUNDED, text=UNBOUNDED)
+        if self.error is not None:
+            known["error"] = self.error
+        return known
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """The opposite of to_dict; a missing or null usage is no usage."""
+        return cls(
+            root_model=str(data.get("root_model") or ""),
+            prompt=data.get("prompt", ""),
+            response=data.get("response", ""),
+            usage_summary=UsageSummary.from_dict(data.get("usage_summary")),
+            execution_time=float(data.get("execution_time") or 0.0),
+            metadata=data.get("metadata"),
+            error=data.get("error"),
+        )
+
+
+@dataclass(init=False)
+class REPLResult:
+    """What one cell did.
+
+    `stdout` and `stderr` are what it printed, capped; `dropped_bytes` is what came after the cap. `locals` maps
+    the names of its variables to JSON values where they are small, else to a short text. `execution_time` and
+    `cpu_seconds` are seconds, `peak_bytes` is the worker's peak memory. `rlm_calls` are the model calls that it
+    made. `final_answer` is the answer that it gave, None when it gave none ('' is an answer). `error` says,
+    typed, why it did not end well; None when it did.
+    """
+
+    stdout: str
+    stderr: str
+    locals: dict[str, Any]
+    execution_time: float
+    rlm_calls: list[RLMChatCompletion]
+    final_answer: str | None
+    error: CellError | None
+    cpu_seconds: float
+    peak_bytes: int
+    dropped_bytes: int
+
+    def __init__(
+        self,
+        stdout: str,
+        stderr: str,
+        locals: dict[str, Any],  # noqa: A002  upstream's name
+        execution_time: float | None = None,
+        rlm_calls: list[RLMChatCompletion] | None = None,
+        final_answer: str | None = None,
+        *,
+        error: CellError | None = None,
+        cpu_seconds: float = 0.0,
+        peak_bytes: int = 0,
+        dropped_bytes: int = 0,
+    ) -> None:
+        self.stdout = stdout
+        self.stderr = stderr
+        self.locals = locals
+        self.execution_time = execution_time or 0.0
+        self.rlm_calls = rlm_calls if rlm_calls is not None else []
+        self.final_answer = final_answer
+        self.error = error
+        self.cpu_seconds = cpu_seconds
+        self.peak_bytes = peak_bytes
+        self.dropped_bytes = dropped_bytes
+
+    def check(self) -> Self:
+        """Itself, when the cell ended well. Raises `error`, a CellError, when it did not."""
+        if self.error is not None:
+            raise self.error
+        return self
+
+    def __str__(self) -> str:
+        # Text fields as reprs: a control character that a cell printed does not reach a terminal this way.
+        return (
+            f"REPLResult(stdout={self.stdout!r}, stderr={self.stderr!r}, locals={self.locals!r}, "
+            f"execution_time={self.execution_time}, rlm_calls={len(self.rlm_calls)}, "
+            f"final_answer={self.final_answer!r})"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-safe form with upstream's six keys, and `error` where there is one."""
+        known: dict[str, Any] = {
+            "stdout": self.stdout,
+            "stderr": self.stderr,
+            "locals": json_safe(self.locals),
+            "execution_time": json_safe(self.execution_time),
+            "rlm_calls": [call.to_dict() for call in self.rlm_calls],
+            "final_answer": self.final_answer,
+        }
+        if self.error is not None:
+            known["error"] = {
+                "type": type(self.error).__name__,
+                "message": str(self.error),
+                "limit": self.error.limit,
+                "wall": self.error.wall,
+                "rule": self.error.rule,
+            }
+        return known
+
+
+@dataclass
+class CodeBlock:
+    """One cell and what it did."""
+
+    code: str
+    result: REPLResult
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-safe form."""
+        return {"code": self.code, "result": self.result.to_dict()}
+
+
+@dataclass
+class RLMIteration:
+    """One turn: the messages that the model saw, its reply, its cells, and the answer if there was one."""
+
+    prompt: str | dict[Any, Any] | list[Any]
+    response: str
+    code_blocks: list[CodeBlock]
+    final_answer: str | None = None
+    iteration_time: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-safe form; `final_answer` is null where there is none, never absent."""
+        return {
+            "prompt": json_safe(self.prompt, nodes=UNBOUNDED, text=UNBOUNDED),
+            "response": self.response,
+            "code_blocks": [block.to_dict() for block in self.code_blocks],
+            "final_answer": self.final_answer,
+            "iteration_time": json_safe(self.iteration_time),
+        }
+
+
+@dataclass
+class RLMMetadata:
+    """How a run is configured. Credentials are masked by whoever writes it down (logger.redact)."""
+
+    root_model: str
+    max_depth: int
+    max_iterations: int
+    backend: str
+    backend_kwargs: dict[str, Any]
+    environment_type: str
+    environment_kwargs: dict[str, Any]
+    other_backends: list[str] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-safe form."""
+        return {
+            "root_model": self.root_model,
+            "max_depth": self.max_depth,
+            "max_iterations": self.max_iterations,
+            "backend": self.backend,
+            "backend_kwargs": json_safe(self.backend_kwargs),
+            "environment_type": self.environment_type,
+            "environment_kwargs": json_safe(self.environment_kwargs),
+            "other_backends": json_safe(self.other_backends),
+        }
+
+
+@dataclass(init=False)
+class QueryMetadata:
+    """What the model is told about a payload: its type, and the characters of it and of its chunks."""
+
+    context_lengths: list[int]
+    context_total_length: int
+    context_type: str
+
+    def __init__(self, prompt: Payload) -> None:
+        """Raises ValueError for a payload that is no str, dict or list."""
+        if isinstance(prompt, str):
+            self.context_type = "str"
+            self.context_lengths = [len(prompt)]
+        elif isinstance(prompt, Mapping):
+            self.context_type = "dict"
+            self.context_lengths = [_length(chunk) for chunk in prompt.values()]
+        elif isinstance(prompt, list):
+            self.context_type = "list"
+            self.context_lengths = [_length(_content(chunk)) for chunk in prompt] or [0]
+        else:
+            raise ValueError(f"Invalid prompt type: {type(prompt)}")  # noqa: TRY004  upstream's type
+        self.context_total_length = sum(self.context_lengths)
+
+
+def _content(chunk: Any) -> Any:
+    """A chat message counts by its text, anything else as a whole."""
+    return chunk["content"] if isinstance(chunk, Mapping) and "content" in chunk else chunk
+
+
+def _length(chunk: Any) -> int:
+    """Characters of one chunk: its own, or those of its JSON."""
+    if isinstance(chunk, str):
+        return len(chunk)
+    try:
+        return len(json.dumps(chunk, default=_label))
+    except (TypeError, ValueError, RecursionError):
+        return len(json.dumps(json_safe(chunk, nodes=UNBOUNDED, text=UNBOUNDED)))
