@@ -1,0 +1,61 @@
+"""Checks on names that reach the standard library as strings.
+
+The compiler sees names that are written in a cell. Where a library function takes one as a value, it is checked
+here: an exact `str` (a subclass may answer `isidentifier` as it likes), no underscore in front, and nothing that
+the compiler refuses when it is written out.
+"""
+
+from __future__ import annotations
+
+import keyword
+import unicodedata
+from types import FunctionType
+from typing import Any
+
+from ..names import CLOSED, FORMATTERS
+
+#: Where a cell's functions and classes come from: `__name__` of its globals.
+CELL = "__main__"
+
+
+def attribute(name: object, asked_by: str) -> str:
+    """`name` as an attribute that cells may read by string. Raises TypeError or AttributeError."""
+    if type(name) is not str:
+        raise TypeError(f"{asked_by} takes attribute names as plain str, not {type(name).__name__}.")
+    if name.startswith("_") or name in CLOSED:
+        raise AttributeError(f"{asked_by} does not read {name!r}: the name is closed to cells; use public attributes.")
+    if name in FORMATTERS:
+        raise AttributeError(f"{asked_by} does not read {name!r}; write the call out, as in text.{name}(...).")
+    return name
+
+
+def identifier(name: object, asked_by: str, *, private: bool = False) -> str:
+    """`name` as a new identifier, safe to stand in generated code. Raises TypeError or ValueError.
+
+    With `private`, one leading underscore is fine; two never are.
+    """
+    if type(name) is not str:
+        raise TypeError(f"{asked_by} takes names as plain str, not {type(name).__name__}.")
+    if not name.isidentifier() or keyword.iskeyword(name) or unicodedata.normalize("NFKC", name) != name:
+        raise ValueError(f"{asked_by} takes identifiers, not {name[:80]!r}; use letters, digits and underscores.")
+    if name.startswith("__" if private else "_"):
+        raise ValueError(f"{asked_by} takes no name with a leading underscore: {name[:80]!r}; drop the underscore.")
+    return name
+
+
+def is_class(value: object) -> bool:
+    """Whether `value` is a class; `isinstance` would believe what the value says about itself."""
+    return issubclass(type(value), type)
+
+
+def own_class(value: Any) -> bool:
+    """Whether `value` is a class that a cell defined."""
+    if not is_class(value):
+        return False
+    names = type.__getattribute__(value, "__dict__")
+    return bool(names.get("__module__") == CELL)
+
+
+def own_function(value: Any) -> bool:
+    """Whether `value` is a plain function that a cell defined."""
+    return type(value) is FunctionType and value.__globals__.get("__name__") == CELL

@@ -1,0 +1,77 @@
+"""Containers: collections, collections.abc, heapq, bisect, copy."""
+
+from __future__ import annotations
+
+import bisect
+import collections
+import collections.abc
+import copy
+import heapq
+from collections.abc import Iterable
+from typing import Any
+
+from .copying import deepcopy, shallow
+from .facade import facade
+from .checks import CELL, identifier
+
+
+def namedtuple(
+    typename: str,
+    field_names: str | Iterable[str],
+    *,
+    rename: bool = False,
+    defaults: Iterable[Any] | None = None,
+) -> type[tuple[Any, ...]]:
+    """collections.namedtuple, whose generated code sees checked names only; `module` cannot be chosen."""
+    title = identifier(typename, "namedtuple", private=True)
+    fields = field_names.replace(",", " ").split() if type(field_names) is str else list(field_names)
+    if rename:
+        fields = [name if _usable(name, fields[:at]) else f"_{at}" for at, name in enumerate(fields)]
+    else:
+        for name in fields:
+            identifier(name, "namedtuple")
+    return collections.namedtuple(title, fields, rename=rename, defaults=defaults, module=CELL)
+
+
+def _usable(name: object, earlier: list[str]) -> bool:
+    try:
+        return identifier(name, "namedtuple") not in earlier
+    except ValueError:
+        return False
+
+
+# collections.abc: `register` changes what isinstance says, in this session's process only; the guest's own decisions
+# rest on exact types. Mixin methods work on their argument's items and call nothing by string.
+COLLECTIONS_ABC = facade(
+    "collections.abc",
+    collections.abc,
+    take="AsyncGenerator AsyncIterable AsyncIterator Awaitable Callable Collection Container Coroutine Generator "
+    "Hashable ItemsView Iterable Iterator KeysView Mapping MappingView MutableMapping MutableSequence MutableSet "
+    "Reversible Sequence Set Sized ValuesView",
+    left_out={"Buffer": "it only names the C buffer protocol", "ByteString": "deprecated; use (bytes, bytearray)"},
+)
+
+COLLECTIONS = facade(
+    "collections",
+    collections,
+    take="ChainMap Counter OrderedDict UserDict UserList defaultdict deque",
+    own={"namedtuple": namedtuple, "abc": COLLECTIONS_ABC},
+    left_out={"UserString": "its format method walks attributes as str.format would; derive from str"},
+)
+
+HEAPQ = facade("heapq", heapq, take="heapify heappop heappush heappushpop heapreplace merge nlargest nsmallest")
+
+BISECT = facade("bisect", bisect, take="bisect bisect_left bisect_right insort insort_left insort_right")
+
+COPY = facade(
+    "copy",
+    copy,
+    take="Error",
+    newer="replace",
+    own={"copy": shallow, "deepcopy": deepcopy},
+    left_out={
+        "copyreg dispatch_table": "it decides how every object is rebuilt",
+        "error": "the old name; use copy.Error",
+        "types weakref": "a module",
+    },
+)

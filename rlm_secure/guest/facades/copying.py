@@ -1,0 +1,158 @@
+"""copy.copy and copy.deepcopy without the reduce protocol of cells.
+
+The standard ones let `__reduce_ex__` name a function to call, and then write the state that it returns onto
+whatever came back, by string and past every guard. Here a class of a cell is rebuilt from its own instance, and
+only onto a fresh instance of the same class; `__copy__` and `__deepcopy__` work as usual. Types of the standard
+library are rebuilt by their own reduce method.
+"""
+
+from __future__ import annotations
+
+import types
+import weakref
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from .checks import own_class
+
+_HOOKS = ("__reduce_ex__", "__reduce__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__")
+
+_ATOMIC: frozenset[type] = frozenset(
+    {
+        type(None), int, float, bool, complex, bytes, str, range, property, type(Ellipsis), type(NotImplemented),
+        types.FunctionType, types.BuiltinFunctionType, types.MethodWrapperType, weakref.ref,
+    }
+)  # fmt: skip
+
+_Memo = dict[int, Any]
+
+
+def shallow(x: Any) -> Any:
+    """copy.copy. Raises TypeError for what cannot be copied, and for classes of cells with reduce hooks."""
+    kind = type(x)
+    if kind in _ATOMIC or kind is tuple or kind is frozenset or issubclass(kind, type):
+        return x
+    if kind in (list, dict, set, bytearray):
+        return x.copy()
+    if (hook := _find(kind, "__copy__")) is not None:
+        return hook(x)
+    return _rebuild(x, None)
+
+
+def deepcopy(x: Any, memo: _Memo | None = None) -> Any:
+    """copy.deepcopy. Raises TypeError for what cannot be copied, and for classes of cells with reduce hooks."""
+    if type(memo) is not dict:
+        memo = {}
+    key = id(x)
+    if key in memo:
+        return memo[key]
+    kind = type(x)
+    if kind in _ATOMIC or issubclass(kind, type):
+        return x
+    if kind is list:
+        made: list[Any] = []
+        memo[key] = made
+        made.extend(deepcopy(item, memo) for item in x)
+        return _keep(made, x, memo)
+    if kind is dict:
+        memo[key] = table = {}
+        for name, item in x.items():
+            table[deepcopy(name, memo)] = deepcopy(item, memo)
+        return _keep(table, x, memo)
+    if kind is tuple:
+        return _keep(_deep_tuple(x, memo), x, memo)
+    if kind is types.MethodType:
+        return types.MethodType(x.__func__, deepcopy(x.__self__, memo))
+    if (hook := _find(kind, "__deepcopy__")) is not None:
+        return _keep(hook(x, memo), x, memo)
+    return _keep(_rebuild(x, memo), x, memo)
+
+
+def _keep(made: Any, x: Any, memo: _Memo) -> Any:
+    """Remember `made` for `x`, and keep `x` alive while its id is a key."""
+    if made is not x:
+        memo[id(x)] = made
+        memo.setdefault(id(memo), []).append(x)
+    return made
+
+
+def _deep_tuple(x: tuple[Any, ...], memo: _Memo) -> Any:
+    parts = [deepcopy(item, memo) for item in x]
+    if id(x) in memo:  # the tuple contains itself through a list, and was copied on the way
+        return memo[id(x)]
+    return x if all(new is old for new, old in zip(parts, x, strict=True)) else tuple(parts)
+
+
+def _find(kind: type, name: str) -> Any:
+    """The attribute that the classes of `kind` define; never the instance's own, never a metaclass's."""
+    for owner in type.__getattribute__(kind, "__mro__"):
+        names = type.__getattribute__(owner, "__dict__")
+        if name in names:
+            return getattr(kind, name)
+    return None
+
+
+def _rebuild(x: Any, memo: _Memo | None) -> Any:
+    kind = type(x)
+    for owner in type.__getattribute__(kind, "__mro__"):
+        if own_class(owner):
+            names = type.__getattribute__(owner, "__dict__")
+            for hook in _HOOKS:
+                if hook in names:
+                    raise TypeError(
+                        f"copy does not run {hook} of classes defined in cells; define __copy__ or __deepcopy__."
+                    )
+    reduced: Any = kind.__reduce_ex__(x, 4)  # type: ignore[call-arg]
+    if type(reduced) is str:  # a singleton that is known by its name
+        return x
+    func, args, state, items, pairs = (*reduced, None, None, None)[:5]
+    return _assemble(x, memo, func, args, state, items, pairs)
+
+
+def _assemble(
+    x: Any, memo: _Memo | None, func: Callable[..., Any], args: Any, state: Any, items: Any, pairs: Any
+) -> Any:
+    kind = type(x)
+    if memo is not None and args:
+        args = tuple(deepcopy(arg, memo) for arg in args)
+    y = func(*args)
+    if type(y) is not kind:
+        _refuse(kind)
+    if memo is not None:
+        memo[id(x)] = y
+        state = deepcopy(state, memo)
+    if state is not None:
+        _restore(y, state)
+    for item in items or ():
+        y.append(item if memo is None else deepcopy(item, memo))
+    for name, value in pairs or ():
+        if memo is None:
+            y[name] = value
+        else:
+            y[deepcopy(name, memo)] = deepcopy(value, memo)
+    return y
+
+
+def _restore(y: Any, state: Any) -> None:
+    """Give `y`, a fresh instance of the class that `state` was read from, that state."""
+    kind = type(y)
+    if (setter := _find(kind, "__setstate__")) is not None:  # a standard type's own: cells' were refused
+        setter(y, state)
+        return
+    slots = None
+    if type(state) is tuple and len(state) == 2:
+        state, slots = state
+    if state is not None:
+        table = object.__getattribute__(y, "__dict__")
+        if type(table) is not dict or type(state) is not dict:
+            _refuse(kind)
+        table.update(state)
+    for name, value in (slots or {}).items():
+        if type(name) is not str or (name.startswith("__") and name.endswith("__")):
+            _refuse(kind)  # __class__ is no slot
+        object.__setattr__(y, name, value)
+
+
+def _refuse(kind: type) -> NoReturn:
+    name = type.__getattribute__(kind, "__name__")
+    raise TypeError(f"copy cannot rebuild {name[:80]} from its own instance; define __copy__ or __deepcopy__.")

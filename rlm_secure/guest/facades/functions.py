@@ -1,0 +1,184 @@
+"""Functions that make functions: functools, operator, itertools, contextlib."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+import operator
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+from .facade import facade
+from .checks import attribute, own_class, own_function
+
+_Any = Callable[..., Any]
+
+# ---- functools -------------------------------------------------------------------------------------------------
+
+
+def update_wrapper(wrapper: Any, wrapped: Any) -> Any:
+    """Copy `__name__` and `__doc__` of `wrapped` onto `wrapper`, when that is a function that a cell defined.
+
+    The original reads and writes attributes by string, on any object: that copies a function's `__globals__` or
+    hands a frame to a property setter. Anything but a cell's plain function comes back as it is.
+    """
+    if own_function(wrapper):
+        for name in ("__name__", "__qualname__", "__doc__"):
+            value = getattr(wrapped, name, None)
+            if type(value) is str:
+                setattr(wrapper, name, value)
+    return wrapper
+
+
+def wraps(wrapped: Any) -> Callable[[Any], Any]:
+    """Decorator form of update_wrapper."""
+    return lambda wrapper: update_wrapper(wrapper, wrapped)
+
+
+def lru_cache(maxsize: int | _Any | None = 128, typed: bool = False) -> Any:
+    """functools.lru_cache, for functions and for any other callable."""
+    if callable(maxsize) and not isinstance(maxsize, int):
+        return _cached(maxsize, 128, typed)
+    if maxsize is not None and not isinstance(maxsize, int):
+        raise TypeError("functools.lru_cache takes maxsize as an int or None.")
+    return lambda function: _cached(function, maxsize, typed)
+
+
+def cache(user_function: _Any, /) -> Any:
+    """functools.cache: lru_cache without a bound."""
+    return _cached(user_function, None, False)
+
+
+def _cached(function: _Any, maxsize: int | None, typed: bool) -> Any:
+    if type(function) is not FunctionType:
+        # lru_cache merges the __dict__ of what it wraps into its own: only a plain function's is harmless.
+        inner = function
+        function = lambda *args, **kwargs: inner(*args, **kwargs)  # noqa: E731
+    return functools.lru_cache(maxsize, typed)(function)
+
+
+def total_ordering(cls: type) -> type:
+    """functools.total_ordering, on classes that a cell defined: it sets methods on the class that it is given."""
+    if not own_class(cls):
+        raise TypeError("functools.total_ordering takes a class that was defined in a cell.")
+    return functools.total_ordering(cls)
+
+
+FUNCTOOLS = facade(
+    "functools",
+    functools,
+    # partial: .func is what the caller put in. cached_property: writes one key of the instance it is read from.
+    # reduce calls what it is given; a getattr handed to it is the guarded one.
+    take="cached_property cmp_to_key partial reduce",
+    own={
+        "cache": cache,
+        "lru_cache": lru_cache,
+        "total_ordering": total_ordering,
+        "update_wrapper": update_wrapper,
+        "wraps": wraps,
+    },
+    left_out={
+        "singledispatch singledispatchmethod": "register() evaluates string annotations; use a dict of types",
+        "partialmethod": "it writes attributes on what it is given; use a def",
+        "WRAPPER_ASSIGNMENTS WRAPPER_UPDATES": "wraps copies the name and the docstring, nothing that is listed",
+        "GenericAlias RLock get_cache_token recursive_repr": "internal",
+        "namedtuple": "import it from collections",
+    },
+)
+
+# ---- operator --------------------------------------------------------------------------------------------------
+
+
+class attrgetter:
+    """operator.attrgetter over attributes that a cell could read by writing them out."""
+
+    __slots__ = ("_paths",)
+
+    def __init__(self, attr: str, *attrs: str) -> None:
+        checked = []
+        for path in (attr, *attrs):
+            if type(path) is not str:
+                raise TypeError(f"operator.attrgetter takes names as plain str, not {type(path).__name__}.")
+            checked.append(tuple(attribute(part, "operator.attrgetter") for part in path.split(".")))
+        self._paths = tuple(checked)
+
+    def __call__(self, obj: Any, /) -> Any:
+        values = []
+        for path in self._paths:
+            value = obj
+            for name in path:
+                value = getattr(value, name)
+            values.append(value)
+        return values[0] if len(values) == 1 else tuple(values)
+
+    def __repr__(self) -> str:
+        return f"operator.attrgetter({', '.join(repr('.'.join(path)) for path in self._paths)})"
+
+
+class methodcaller:
+    """operator.methodcaller over methods that a cell could call by writing them out."""
+
+    __slots__ = ("_args", "_kwargs", "_name")
+
+    def __init__(self, name: str, /, *args: Any, **kwargs: Any) -> None:
+        self._name = attribute(name, "operator.methodcaller")
+        self._args = args
+        self._kwargs = kwargs
+
+    def __call__(self, obj: Any, /) -> Any:
+        return getattr(obj, self._name)(*self._args, **self._kwargs)
+
+    def __repr__(self) -> str:
+        parts = [repr(self._name), *map(repr, self._args), *(f"{k}={v!r}" for k, v in self._kwargs.items())]
+        return f"operator.methodcaller({', '.join(parts)})"
+
+
+for _made in (attrgetter, methodcaller):
+    _made.__module__ = "operator"
+
+OPERATOR = facade(
+    "operator",
+    operator,
+    # C functions that do what the operators do; a cell may write every one of them out.
+    take="abs add and_ call concat contains countOf delitem eq floordiv ge getitem gt iadd iand iconcat ifloordiv "
+    "ilshift imatmul imod imul index indexOf inv invert ior ipow irshift is_ is_not isub itemgetter itruediv ixor le "
+    "length_hint lshift lt matmul mod mul ne neg not_ or_ pos pow rshift setitem sub truediv truth xor",
+    own={"attrgetter": attrgetter, "methodcaller": methodcaller},
+)
+
+# ---- itertools -------------------------------------------------------------------------------------------------
+
+# C iterators over what they are given. An endless one inside sum() ends with the wall clock.
+ITERTOOLS = facade(
+    "itertools",
+    itertools,
+    take="accumulate chain combinations combinations_with_replacement compress count cycle dropwhile filterfalse "
+    "groupby islice pairwise permutations product repeat starmap takewhile tee zip_longest",
+    newer="batched",
+)
+
+# ---- contextlib ------------------------------------------------------------------------------------------------
+
+
+def contextmanager(func: _Any) -> _Any:
+    """contextlib.contextmanager, on plain functions: it copies attributes of what it decorates."""
+    if type(func) is not FunctionType:
+        raise TypeError("contextlib.contextmanager decorates a generator function written with def.")
+    return contextlib.contextmanager(func)
+
+
+CONTEXTLIB = facade(
+    "contextlib",
+    contextlib,
+    # ExitStack and ContextDecorator call what they are given; none of them reads an attribute by a caller's string.
+    take="AbstractContextManager ContextDecorator ExitStack closing nullcontext suppress",
+    own={"contextmanager": contextmanager},
+    left_out={
+        "AbstractAsyncContextManager AsyncContextDecorator AsyncExitStack aclosing asynccontextmanager": "cells run "
+        "no event loop",
+        "chdir": "it changes the process's directory",
+        "redirect_stdout redirect_stderr": "they replace the worker's own streams; pass file=io.StringIO() to print",
+    },
+)

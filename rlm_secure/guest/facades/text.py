@@ -1,0 +1,176 @@
+"""Text: string, re, json, textwrap, unicodedata, difflib, pprint, html."""
+
+from __future__ import annotations
+
+import difflib
+import html
+import json
+import pprint
+import re
+import string
+import textwrap
+import unicodedata
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import Any, NoReturn
+
+from .facade import facade
+from .checks import is_class
+
+
+class Template(string.Template):
+    """string.Template, final: a subclass could put an object of its own in place of the compiled pattern."""
+
+    def __init_subclass__(cls) -> NoReturn:
+        raise TypeError("string.Template cannot be subclassed here; use str.replace or re.sub for other delimiters.")
+
+
+Template.__module__, Template.__qualname__ = "string", "Template"
+
+STRING = facade(
+    "string",
+    string,
+    take="ascii_letters ascii_lowercase ascii_uppercase capwords digits hexdigits octdigits printable punctuation "
+    "whitespace",
+    own={"Template": Template},
+    left_out={"Formatter": "it walks from a format field to any attribute; use str.format or an f-string"},
+)
+
+# Functions take a callable or a template; a catastrophic pattern is a matter of the wall clock. Patterns and matches
+# lead to strings and to each other (.re, .string).
+RE = facade(
+    "re",
+    re,
+    take="A ASCII DOTALL I IGNORECASE L LOCALE M MULTILINE Match NOFLAG Pattern RegexFlag S U UNICODE VERBOSE X "
+    "compile error escape findall finditer fullmatch match purge search split sub subn",
+    newer="PatternError",
+    left_out={
+        "DEBUG": "it prints the parsed pattern past the cell's print",
+        "Scanner": "undocumented, and it carries the parser's state; use re.finditer",
+        "T TEMPLATE template": "deprecated, and gone from Python 3.13",
+        "copyreg enum functools": "a module, and it leads to sys",
+    },
+)
+
+
+def dumps(
+    obj: Any,
+    *,
+    skipkeys: bool = False,
+    ensure_ascii: bool = True,
+    check_circular: bool = True,
+    allow_nan: bool = True,
+    cls: type[json.JSONEncoder] | None = None,
+    indent: int | str | None = None,
+    separators: tuple[str, str] | None = None,
+    default: Callable[[Any], Any] | None = None,
+    sort_keys: bool = False,
+) -> str:
+    """json.dumps; `cls` is a subclass of json.JSONEncoder, no other callable."""
+    if cls is not None and not (is_class(cls) and issubclass(cls, json.JSONEncoder)):
+        raise TypeError("json.dumps takes as cls a subclass of json.JSONEncoder; or pass default=a function.")
+    return json.dumps(
+        obj,
+        skipkeys=skipkeys,
+        ensure_ascii=ensure_ascii,
+        check_circular=check_circular,
+        allow_nan=allow_nan,
+        cls=cls,
+        indent=indent,
+        separators=separators,
+        default=default,
+        sort_keys=sort_keys,
+    )
+
+
+def dump(obj: Any, fp: Any, **options: Any) -> None:
+    """Write `dumps(obj)` to an io.StringIO or to anything else that has write()."""
+    fp.write(dumps(obj, **options))
+
+
+def loads(
+    s: str | bytes | bytearray,
+    *,
+    object_hook: Callable[[dict[str, Any]], Any] | None = None,
+    parse_float: Callable[[str], Any] | None = None,
+    parse_int: Callable[[str], Any] | None = None,
+    parse_constant: Callable[[str], Any] | None = None,
+    object_pairs_hook: Callable[[list[tuple[str, Any]]], Any] | None = None,
+    strict: bool = True,
+) -> Any:
+    """json.loads without `cls`."""
+    options: dict[str, Any] = {} if strict else {"strict": strict}  # any extra argument leaves the cached decoder
+    return json.loads(
+        s,
+        object_hook=object_hook,
+        parse_float=parse_float,
+        parse_int=parse_int,
+        parse_constant=parse_constant,
+        object_pairs_hook=object_pairs_hook,
+        **options,
+    )
+
+
+def load(fp: Any, **options: Any) -> Any:
+    """`loads` of everything that `fp.read()` gives."""
+    return loads(fp.read(), **options)
+
+
+JSON = facade(
+    "json",
+    json,
+    take="JSONDecodeError JSONDecoder JSONEncoder",
+    own={"dumps": dumps, "loads": loads, "dump": dump, "load": load},
+    left_out={
+        "codecs": "a module, and json.codecs.open opens files",
+        "decoder encoder scanner": "a module, and its tables could be changed for every later caller",
+        "detect_encoding": "internal; bytes are decoded by json.loads",
+        "tool": "a module, and it holds sys and argparse",
+    },
+)
+
+
+class TextWrapper(textwrap.TextWrapper):
+    """textwrap.TextWrapper, whose translation table cannot be changed for every later caller."""
+
+    unicode_whitespace_trans = MappingProxyType(dict(textwrap.TextWrapper.unicode_whitespace_trans))  # type: ignore[assignment]
+
+
+TextWrapper.__module__, TextWrapper.__qualname__ = "textwrap", "TextWrapper"
+
+TEXTWRAP = facade(
+    "textwrap",
+    textwrap,
+    take="dedent fill indent shorten wrap",
+    own={"TextWrapper": TextWrapper},
+    left_out={"re": "a module; import re"},
+)
+
+UNICODEDATA = facade(
+    "unicodedata",
+    unicodedata,
+    take="bidirectional category combining decimal decomposition digit east_asian_width is_normalized lookup mirrored "
+    "name normalize numeric unidata_version",
+    left_out={"UCD ucd_3_2_0": "the database of Unicode 3.2, which only IDNA needs"},
+)
+
+DIFFLIB = facade(
+    "difflib",
+    difflib,
+    take="Differ IS_CHARACTER_JUNK IS_LINE_JUNK Match SequenceMatcher context_diff get_close_matches ndiff restore "
+    "unified_diff",
+    left_out={
+        "HtmlDiff": "nothing in a cell shows HTML; use difflib.unified_diff",
+        "diff_bytes": "it calls a function by a protocol of its own; decode the bytes first",
+    },
+)
+
+# pprint writes to sys.stdout, which in a worker is the cell's own output.
+PPRINT = facade("pprint", pprint, take="PrettyPrinter isreadable isrecursive pformat pp pprint saferepr")
+
+HTML = facade(
+    "html",
+    html,
+    take="escape unescape",
+    left_out={"entities": "a module of mutable tables; use html.unescape", "parser": "not needed to read text"},
+)

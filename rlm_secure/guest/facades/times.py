@@ -1,0 +1,183 @@
+"""Dates and clocks: datetime, calendar, time, zoneinfo."""
+
+from __future__ import annotations
+
+import calendar
+import datetime
+import io
+import os
+import time
+import zoneinfo
+from importlib import resources
+from typing import NoReturn
+
+from .facade import facade
+
+# C types. strptime, strftime and f"{date:%Y}" import `_strptime` and `time` from C, by the __import__ of the caller's
+# builtins: late.py answers that without there being one.
+DATETIME = facade(
+    "datetime",
+    datetime,
+    take="MAXYEAR MINYEAR UTC date datetime time timedelta timezone tzinfo",
+    left_out={"datetime_CAPI": "the C interface of the module", "sys": "a module"},
+)
+
+CALENDAR = facade(
+    "calendar",
+    calendar,
+    take="Calendar FRIDAY IllegalMonthError IllegalWeekdayError MONDAY SATURDAY SUNDAY THURSDAY TUESDAY TextCalendar "
+    "WEDNESDAY calendar day_abbr day_name firstweekday isleap leapdays month month_abbr month_name monthcalendar "
+    "monthrange prcal prmonth setfirstweekday timegm weekday weekheader",
+    newer="APRIL AUGUST DECEMBER Day FEBRUARY JANUARY JULY JUNE MARCH MAY Month NOVEMBER OCTOBER SEPTEMBER",
+    left_out={
+        "HTMLCalendar": "nothing in a cell shows HTML; use calendar.TextCalendar",
+        "LocaleHTMLCalendar LocaleTextCalendar": "they change the process's locale",
+        "datetime locale sys": "a module",
+    },
+)
+
+# ---- time ------------------------------------------------------------------------------------------------------
+
+#: Longest single sleep, in seconds. The cell's wall clock runs on meanwhile, and nothing else happens inside a session.
+SLEEP_SECONDS = 1.0
+
+
+def sleep(seconds: float, /) -> None:
+    """time.sleep for at most SLEEP_SECONDS. Raises ValueError for more."""
+    if seconds > SLEEP_SECONDS:
+        raise ValueError(
+            f"time.sleep waits at most {SLEEP_SECONDS:g} second per call here, since nothing runs meanwhile; "
+            "leave the wait out."
+        )
+    time.sleep(seconds)
+
+
+_CLOCKS = "a process or system clock; use time.monotonic or time.process_time"
+
+TIME = facade(
+    "time",
+    time,
+    take="altzone asctime ctime daylight get_clock_info gmtime localtime mktime monotonic monotonic_ns perf_counter "
+    "perf_counter_ns process_time process_time_ns strftime strptime struct_time time time_ns timezone tzname",
+    own={"sleep": sleep},
+    left_out={
+        "CLOCK_BOOTTIME CLOCK_MONOTONIC CLOCK_MONOTONIC_RAW CLOCK_PROCESS_CPUTIME_ID CLOCK_REALTIME CLOCK_TAI "
+        "CLOCK_THREAD_CPUTIME_ID CLOCK_HIGHRES CLOCK_PROF CLOCK_UPTIME CLOCK_UPTIME_RAW clock_getres clock_gettime "
+        "clock_gettime_ns clock_settime clock_settime_ns pthread_getcpuclockid thread_time thread_time_ns": _CLOCKS,
+        "tzset": "it reads the environment and files; a session's local time is UTC",
+    },
+)
+
+# ---- zoneinfo --------------------------------------------------------------------------------------------------
+
+_BYTES_PER_ZONE = 64 * 1024
+_data: dict[str, bytes] = {}
+
+
+def read_zones() -> None:
+    """Read every zone that this machine has, once: after sealing no file can be opened. About 600 files, 1 MB."""
+    if not _data:
+        for root in zoneinfo.TZPATH:
+            _read_tree(root)
+        if not _data:
+            _read_package()
+
+
+def _read_tree(root: str) -> None:
+    for folder, inner, files in os.walk(root):
+        inner[:] = [name for name in inner if name not in ("posix", "right")]  # copies of the same zones
+        for name in files:
+            path = os.path.join(folder, name)
+            key = os.path.relpath(path, root).replace(os.sep, "/")
+            with open(path, "rb") as file:
+                _add(key, file.read(_BYTES_PER_ZONE))
+
+
+def _read_package() -> None:
+    """The tzdata package, where the system has no zones."""
+    try:
+        index = resources.files("tzdata").joinpath("zones").read_text().split()
+    except (ModuleNotFoundError, OSError):
+        return  # no data anywhere: ZoneInfo says so, by name
+    for key in index:
+        _add(key, resources.files("tzdata.zoneinfo").joinpath(*key.split("/")).read_bytes())
+
+
+def _add(key: str, data: bytes) -> None:
+    if data.startswith(b"TZif") and key not in ("localtime", "posixrules", "Factory"):
+        _data.setdefault(key, data)
+
+
+class ZoneInfo(datetime.tzinfo):
+    """zoneinfo.ZoneInfo over the zones read before sealing. One object per key; raises ZoneInfoNotFoundError."""
+
+    __slots__ = ("_key", "_zone")
+    _key: str
+    _zone: zoneinfo.ZoneInfo
+
+    def __new__(cls, key: str) -> ZoneInfo:
+        if type(key) is not str:
+            raise TypeError(f"ZoneInfo takes the name of a zone as plain str, not {type(key).__name__}.")
+        if (made := _made.get(key)) is None:
+            if key not in _data:
+                raise zoneinfo.ZoneInfoNotFoundError(
+                    f"No time zone found with key {key[:80]}; zoneinfo.available_timezones() lists those that are here."
+                )
+            made = super().__new__(cls)
+            object.__setattr__(made, "_key", key)
+            object.__setattr__(made, "_zone", zoneinfo.ZoneInfo.from_file(io.BytesIO(_data[key]), key=key))
+            _made[key] = made
+        return made
+
+    def __init_subclass__(cls) -> NoReturn:
+        raise TypeError("zoneinfo.ZoneInfo cannot be subclassed here; derive from datetime.tzinfo.")
+
+    def __setattr__(self, name: str, _value: object) -> NoReturn:
+        raise AttributeError(f"{name} of a ZoneInfo cannot be set.")
+
+    @property
+    def key(self) -> str:
+        """The zone's name."""
+        return self._key
+
+    def utcoffset(self, dt: datetime.datetime | None, /) -> datetime.timedelta | None:
+        return self._zone.utcoffset(dt)
+
+    def dst(self, dt: datetime.datetime | None, /) -> datetime.timedelta | None:
+        return self._zone.dst(dt)
+
+    def tzname(self, dt: datetime.datetime | None, /) -> str | None:
+        return self._zone.tzname(dt)
+
+    def fromutc(self, dt: datetime.datetime, /) -> datetime.datetime:
+        return self._zone.fromutc(dt.replace(tzinfo=self._zone)).replace(tzinfo=self)
+
+    def __repr__(self) -> str:
+        return f"zoneinfo.ZoneInfo(key={self._key!r})"
+
+    def __str__(self) -> str:
+        return self._key
+
+    def __copy__(self) -> ZoneInfo:
+        return self
+
+    def __deepcopy__(self, _memo: object) -> ZoneInfo:
+        return self
+
+
+_made: dict[str, ZoneInfo] = {}
+ZoneInfo.__module__ = "zoneinfo"
+
+
+def available_timezones() -> set[str]:
+    """The keys that ZoneInfo takes here."""
+    return set(_data)
+
+
+ZONEINFO = facade(
+    "zoneinfo",
+    zoneinfo,
+    take="ZoneInfoNotFoundError",
+    own={"ZoneInfo": ZoneInfo, "available_timezones": available_timezones},
+    left_out={"InvalidTZPathWarning TZPATH reset_tzpath": "zones are read before a session starts, from no path"},
+)
