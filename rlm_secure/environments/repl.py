@@ -177,6 +177,7 @@ def to_repl_result(result: CellResult, rlm_calls: list[Any]) -> REPLResult:
         cpu_seconds=result.cpu_seconds,
         peak_bytes=result.peak_bytes,
         dropped_bytes=result.dropped_bytes,
+        final_value=None if result.answer is None else result.answer.value,
     )
 
 

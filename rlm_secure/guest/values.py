@@ -8,13 +8,14 @@ _NODES = 256
 _DEPTH = 8
 _ITEMS = 8
 _TEXT = 200
+_STRING = 2000
 
 
 def describe(value, value_bytes):
     """`{"type", "value"?, "repr"?}` for a variable; the value when it is small JSON, else a bounded repr."""
     kind = type(value)
     name = type.__getattribute__(kind, "__name__")[:128]
-    if kind is str and len(value) <= value_bytes // 6:
+    if kind is str and len(value) <= min(value_bytes // 6, _STRING):
         return {"type": name, "value": value}
     if kind in (bool, type(None)) or (kind is float and math.isfinite(value)):
         return {"type": name, "value": value}

@@ -9,6 +9,8 @@ A `done` frame carries
 For a `read` request `answer.text` is the variable's text, or answer is null where there is no variable.
 """
 
+import gc
+import os
 import resource
 import signal
 import sys
@@ -39,6 +41,7 @@ class Worker:
         """Install the signal handlers. Before the seccomp filter, which knows no sigaction."""
         signal.signal(signal.SIGUSR1, self._on_signal)
         signal.signal(signal.SIGXCPU, self._on_signal)
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # copies that end leave no zombie
 
     def serve(self, walls):
         """Report `walls`, then answer requests until the host is gone. Never raises for what a cell does."""
@@ -46,7 +49,9 @@ class Worker:
             self._channel.send_within({"op": "ready", "walls": walls, "details": {}}, wire.MAX_FRAME)
             while True:
                 request = self._channel.receive()
-                self._reply(getattr(self, f"_{request['op']}")(request))
+                result = getattr(self, f"_{request['op']}")(request)
+                if result is not None:
+                    self._reply(result)
         except Closed:
             return
 
@@ -113,6 +118,28 @@ class Worker:
         value = memory.load(self._channel.take_fd(), request["kind"], request["length"])
         self._repl.assign(request["name"], value)
         return self._done()
+
+    def _checkpoint(self, _request):
+        """Fork: the child goes on with the new socket, the parent is its spare and waits on the old one."""
+        fd = self._channel.take_fd()
+        try:
+            child = os.fork()
+        except OSError:
+            os.close(fd)
+            return None  # the host sees the new socket close, and goes on without a checkpoint
+        if child:
+            os.close(fd)
+            return None
+        os.dup2(fd, wire.FD)
+        os.close(fd)
+        return self._done()
+
+    def _retire(self, _request):
+        """No longer a spare, only the init of the namespace: let go of everything that is held."""
+        self._repl.namespace.clear()
+        self._repl = None
+        gc.collect()
+        return None
 
     def _run(self, body, source):
         """Run `body` as a cell: interruptible, its output captured, every exception contained."""

@@ -49,7 +49,6 @@ class Plan:
     seccomp: bool = True
     rlimits: bool = True
     mdwe: bool = True
-    checkpoints: bool = False
 
 
 @dataclass(slots=True)
@@ -60,6 +59,25 @@ class Forked:
     pidfd: int
     pid: int
     zygote: Zygote
+
+    def kill(self) -> None:
+        """SIGKILL to the session's init: the kernel ends everything in its PID namespace with it."""
+        send_signal(self.pidfd, signal.SIGKILL)
+
+    def out_of_memory(self) -> bool:
+        """Whether the kernel killed something of the session for memory."""
+        return False
+
+    def end(self, *, alive: bool = True) -> None:
+        """Kill it, wait until it is gone, and let go of it. `alive=False` in a fork of the host: let go only."""
+        if alive:
+            self.kill()
+            poll = select.poll()
+            poll.register(self.pidfd, select.POLLIN)
+            poll.poll(5000)
+            self.zygote.released()
+        self.connection.close()
+        os.close(self.pidfd)
 
 
 class Zygote:
@@ -116,6 +134,22 @@ class Zygote:
             return None
         status = answer.get("status")
         return status if isinstance(status, int) else None
+
+    def allow_processes(self, pid: int, soft: int) -> None:
+        """Let the worker `pid` have `soft` processes: only while it forks a checkpoint. Raises EnvironmentUnavailable."""
+        answer, _ = self._ask({"op": "allow", "pids": [pid], "soft": soft})
+        if "error" in answer:
+            raise EnvironmentUnavailable(f"the zygote could not set a limit: {answer['error']}")
+
+    def adopt(self, connection: socket.socket, parent: int, soft: int) -> tuple[int, int]:
+        """Pid and pidfd of the process that first writes to the other end of `connection`.
+
+        Puts it and its `parent` back to `soft` processes. Raises EnvironmentUnavailable when nobody writes.
+        """
+        answer, fds = self._ask({"op": "adopt", "pids": [parent], "soft": soft}, [connection.fileno()])
+        if "pid" not in answer or len(fds) != 1:
+            raise EnvironmentUnavailable(f"no checkpoint was taken: {answer.get('error', 'no pidfd')}")
+        return int(answer["pid"]), fds[0]
 
     def released(self) -> None:
         """A session of this zygote is gone; a retired zygote ends with its last one."""

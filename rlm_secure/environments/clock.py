@@ -1,0 +1,62 @@
+"""When a request must end: its wall clock and its CPU seconds, less what the host itself took."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from rlm_secure.errors import CellError, CellTimeout
+
+#: Longest sleep of a waiting host: an interrupt from another thread takes effect within it.
+SLICE_SECONDS = 0.1
+#: A cell that does not stop is interrupted again this often, until the grace is over.
+INTERRUPT_EVERY_SECONDS = 0.05
+
+
+class Clock:
+    """The deadline of one request. `read_cpu` gives the worker's CPU seconds so far, or None."""
+
+    def __init__(
+        self, wall: float, cpu: float | None = None, read_cpu: Callable[[], float | None] | None = None
+    ) -> None:
+        self._wall = wall
+        self._deadline = time.monotonic() + wall
+        self._cpu_limit = cpu
+        self._read_cpu = read_cpu
+        self._cpu_start: float | None = None
+        self._expired: float | None = None
+        self.cause: CellError | None = None
+
+    def slice(self) -> float:
+        """Seconds to wait before the next look."""
+        if self._expired is not None:
+            return INTERRUPT_EVERY_SECONDS
+        return min(max(self._deadline - time.monotonic(), 0.001), SLICE_SECONDS)
+
+    def extend(self, seconds: float) -> None:
+        """Give back time that the cell did not use."""
+        self._deadline += seconds
+
+    def expire(self, cause: CellError) -> None:
+        """End the request now, for `cause`; the first cause stays."""
+        if self._expired is None:
+            self._expired = time.monotonic()
+            self.cause = cause
+
+    def over(self) -> CellError | None:
+        """The reason why the request must end, or None while it may go on."""
+        if self._expired is None:
+            if time.monotonic() >= self._deadline:
+                said = f"the cell ran longer than its limit of {self._wall:g} s (limits.cell_seconds) and was stopped"
+                self.expire(CellTimeout(said, limit="limits.cell_seconds", wall="wall-clock"))
+            elif self._cpu_limit is not None and self._read_cpu and (used := self._read_cpu()) is not None:
+                # The first look comes one slice after the start: what was used before it is not counted.
+                self._cpu_start = max(used - SLICE_SECONDS, 0.0) if self._cpu_start is None else self._cpu_start
+                if used - self._cpu_start >= self._cpu_limit:
+                    said = f"the cell used up limits.cell_cpu_seconds = {self._cpu_limit:g} s and was stopped"
+                    self.expire(CellTimeout(said, limit="limits.cell_cpu_seconds", wall="wall-clock"))
+        return self.cause
+
+    def overdue(self) -> float:
+        """Seconds since the request should have ended; 0 while it may go on."""
+        return 0.0 if self._expired is None else time.monotonic() - self._expired

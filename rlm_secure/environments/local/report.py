@@ -1,0 +1,48 @@
+"""What holds around a local session: the zygote's findings and the session's own, judged by the policy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rlm_secure.environments.bundle import bundle
+from rlm_secure.errors import EnforcementError
+from rlm_secure.guarantees import EnforcementReport, Level, Wall, WallStatus
+from rlm_secure.policy.model import Policy
+
+Findings = Mapping[str, tuple[str, str]]
+
+
+def build(booted: Findings, sealed: Findings, details: Mapping[str, Any], *, screen: bool) -> EnforcementReport:
+    """The report of one session. A wall is full when the zygote and the session both say so."""
+    walls: list[WallStatus] = []
+    for wall in Wall:
+        entries = [source[wall] for source in (booted, sealed) if wall in source]
+        if entries:
+            level = Level.FULL if all(entry[0] == "full" for entry in entries) else Level.NONE
+            walls.append(WallStatus(wall, level, "; ".join(dict.fromkeys(entry[1] for entry in entries))))
+    said = "cells are compiled by RestrictedPython" if screen else "switched off for a test"
+    walls += [
+        WallStatus(Wall.LANGUAGE, Level.FULL if screen else Level.NONE, said),
+        WallStatus(Wall.WALL_CLOCK, Level.FULL, "the host holds a pidfd and kills at the deadline"),
+        WallStatus(Wall.OUTPUT_CAP, Level.FULL, "capped in the worker, and again by the host's frame limit"),
+    ]
+    return EnforcementReport("local", tuple(walls), {**details, "bundle_sha256": bundle().sha256})
+
+
+def require(policy: Policy, report: EnforcementReport, required: tuple[Wall, ...]) -> None:
+    """Raise EnforcementError, in one sentence that says what to do, unless every required wall holds."""
+    missing = report.missing(required)
+    if not missing:
+        return
+    advice = (
+        "allow unprivileged user namespaces on this machine (user.max_user_namespaces, "
+        "kernel.unprivileged_userns_clone, AppArmor's kernel.apparmor_restrict_unprivileged_userns)"
+        if Wall.USER_NAMESPACE in missing
+        else "run on a kernel and in a container that allow them"
+    )
+    raise EnforcementError(
+        f"policy {policy.name!r} requires walls that this machine cannot build: {', '.join(missing)} "
+        f"({report[missing[0]].evidence}); {advice}, or name them in isolation.best_effort with a reason",
+        missing=tuple(wall.value for wall in missing),
+    )

@@ -1,0 +1,196 @@
+"""The host's end of one worker process: frames under a deadline, signals by pidfd, and its cause of death.
+
+Guards the boundary: keep it under 300 lines, and change it only with a test beside it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from rlm_secure.broker.protocol import Call, CellResult, decode, event
+from rlm_secure.environments.clock import Clock
+from rlm_secure.environments.local.zygote import Forked, send_signal
+from rlm_secure.errors import CellCrashed, CellError, CellMemoryLimit, CellTimeout, ProtocolViolation, WallViolation
+from rlm_secure.policy.model import Limits
+
+_HEADER = struct.Struct(">I")
+_PIDFD_GET_INFO = 0xC040FF0B  # _IOWR(0xFF, 11, 64 bytes), Linux 6.13; exit codes since 6.15
+_PIDFD_INFO_EXIT = 8
+_PIDFD_INFO = struct.Struct("QQ11Ii")
+
+
+class Died(Exception):
+    """The worker's end of the channel is closed."""
+
+
+class Overdue(Exception):
+    """The worker did not end its cell in time, grace included. `error` says which limit it broke."""
+
+    def __init__(self, error: CellError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+class Worker:
+    """One worker. `pid` is the zygote's view of it; `forked` is set where it is the session's first process."""
+
+    def __init__(
+        self, connection: socket.socket, pidfd: int, pid: int, limits: Limits, forked: Forked | None = None
+    ) -> None:
+        self.pid = pid
+        self._socket = connection
+        self._pidfd = pidfd
+        self._limits = limits
+        self._forked = forked
+        self._buffer = bytearray()
+        self._cpu_clock: int | None = None
+        self.interrupted = threading.Event()
+
+    # -- frames -----------------------------------------------------------------------------------
+
+    def send(self, message: Mapping[str, Any], fds: list[int] | None = None) -> None:
+        """Write one frame. Raises Died, or Overdue when the worker does not read it."""
+        body = json.dumps(message).encode("ascii")
+        frame = memoryview(_HEADER.pack(len(body)) + body)
+        deadline = time.monotonic() + self._limits.start_seconds
+        try:
+            if fds:
+                frame = frame[socket.send_fds(self._socket, [frame[:1]], fds) :]
+            while frame:
+                # A worker that does not read must not hold the host: the write waits under a deadline as well.
+                self._socket.settimeout(max(deadline - time.monotonic(), 0.001))
+                frame = frame[self._socket.send(frame) :]
+        except TimeoutError:
+            said = f"the worker did not read its request within {self._limits.start_seconds:g} s"
+            raise Overdue(CellTimeout(said, limit="limits.start_seconds", wall="wall-clock")) from None
+        except OSError:
+            raise Died from None
+
+    def receive(self, clock: Clock, *, limit: int | None = None) -> dict[str, Any]:
+        """One decoded frame. Raises Died, Overdue or ProtocolViolation."""
+        limit = limit or self._limits.result_bytes
+        (length,) = _HEADER.unpack(self._read(4, clock))
+        if length > limit:
+            raise ProtocolViolation(f"the sandbox broke the protocol: a frame of {length} bytes, limit {limit}")
+        return decode(self._read(length, clock), limit=limit)
+
+    def event(self, clock: Clock) -> Call | CellResult:
+        """The next call or result. Raises as `receive`."""
+        return event(self.receive(clock), value_bytes=self._limits.value_bytes)
+
+    def _read(self, size: int, clock: Clock) -> bytearray:
+        buffer = self._buffer
+        while len(buffer) < size:
+            self._socket.settimeout(clock.slice())
+            try:
+                chunk = self._socket.recv(max(65536, size - len(buffer)))
+            except TimeoutError:
+                self._tick(clock)
+                continue
+            except OSError:
+                raise Died from None
+            if not chunk:
+                raise Died
+            buffer += chunk
+        taken = buffer[:size]
+        del buffer[:size]
+        return taken
+
+    def _tick(self, clock: Clock) -> None:
+        """Nothing came for a while: interrupt the worker when its time is over, give up when the grace is."""
+        if self.interrupted.is_set():
+            clock.expire(CellTimeout("the cell was interrupted by the host", limit="interrupt", wall="wall-clock"))
+        cause = clock.over()
+        if cause is None:
+            return
+        if clock.overdue() > self._limits.grace_seconds:
+            raise Overdue(cause)
+        send_signal(self._pidfd, signal.SIGUSR1)
+
+    # -- the process ------------------------------------------------------------------------------
+
+    def cpu_seconds(self) -> float | None:
+        """CPU seconds used so far, read from outside; None where the host's /proc does not show the process."""
+        if self._cpu_clock is None:
+            pid = None
+            with contextlib.suppress(OSError), open(f"/proc/self/fdinfo/{self._pidfd}", encoding="ascii") as lines:  # noqa: PTH123
+                pid = next((int(line.split()[1]) for line in lines if line.startswith("Pid:")), None)
+            if pid is None or pid <= 0:
+                return None
+            self._cpu_clock = (~pid << 3) | 2  # clock_getcpuclockid(3): the scheduler's clock of the whole process
+        try:
+            return time.clock_gettime(self._cpu_clock)
+        except OSError:
+            return None
+
+    def kill(self) -> None:
+        """SIGKILL, and wait until it is gone (at most 5 s)."""
+        send_signal(self._pidfd, signal.SIGKILL)
+        _wait(self._pidfd, 5.0)
+
+    def verdict(self, cpu_before: float | None) -> CellError:
+        """Why a worker that died by itself did so."""
+        _wait(self._pidfd, 2.0)
+        status = self._status()
+        if status is None:
+            # Without the kernel's word this may have been a forbidden call: it is treated as one.
+            said = "the worker died and the kernel does not say why; taken for a violation"
+            return WallViolation(said, wall="seccomp")
+        if not os.WIFSIGNALED(status):
+            said = f"the worker ended by itself (exit status {os.waitstatus_to_exitcode(status)})"
+            return CellCrashed(said, wall="separate-process")
+        number = os.WTERMSIG(status)
+        if number == signal.SIGSYS:
+            said = "the kernel killed the worker for a forbidden system call (seccomp)"
+            return WallViolation(said, wall="seccomp")
+        budget = self._limits.session_cpu_seconds
+        if number in (signal.SIGXCPU, signal.SIGKILL) and (cpu_before or 0) >= budget - 1:
+            said = f"the session used up limits.session_cpu_seconds = {budget:g} s and was killed"
+            return CellTimeout(said, limit="limits.session_cpu_seconds", wall="rlimits")
+        if number == signal.SIGKILL and self._forked is not None and self._forked.out_of_memory():
+            said = f"the session used more than limits.memory_bytes = {self._limits.memory_bytes:,} and was killed"
+            return CellMemoryLimit(said, limit="limits.memory_bytes", wall="cgroup")
+        return CellCrashed(
+            f"the worker was killed by {signal.Signals(number).name} in the middle of the cell", wall="separate-process"
+        )
+
+    def _status(self) -> int | None:
+        # A zombie has no exit code here until its parent reaps it: init does so at once, the zygote when asked.
+        if self._forked is not None and (status := self._forked.zygote.status(self._forked.pid)) is not None:
+            return status
+        for _ in range(50):
+            info = bytearray(_PIDFD_INFO.size)
+            struct.pack_into("Q", info, 0, _PIDFD_INFO_EXIT)
+            try:
+                fcntl.ioctl(self._pidfd, _PIDFD_GET_INFO, info)
+            except OSError:
+                return None
+            fields = _PIDFD_INFO.unpack(info)
+            if fields[0] & _PIDFD_INFO_EXIT:
+                return int(fields[-1])
+            time.sleep(0.002)
+        return None
+
+    def drop(self) -> None:
+        """Close this end. The pidfd of a session's first process belongs to the session."""
+        self._socket.close()
+        if self._forked is None and self._pidfd >= 0:
+            os.close(self._pidfd)
+        self._pidfd = -1
+
+
+def _wait(pidfd: int, seconds: float) -> bool:
+    poll = select.poll()
+    poll.register(pidfd, select.POLLIN)
+    return bool(poll.poll(seconds * 1000))

@@ -1,0 +1,82 @@
+"""The walls of one session, built in order around one socket, and what was achieved.
+
+Guards the boundary: keep it under 300 lines, and change it only with a test beside it.
+"""
+
+import contextlib
+import os
+
+from . import seal, wire
+
+FULL, NONE = "full", "none"
+
+
+class Walls:
+    """What was tried, and what happened: wall -> [level, evidence]."""
+
+    def __init__(self):
+        self.found = {}
+
+    def note(self, wall, evidence):
+        """It holds."""
+        self.found[wall] = [FULL, evidence]
+
+    def miss(self, wall, evidence):
+        """It does not."""
+        self.found[wall] = [NONE, evidence]
+
+    def held(self, wall):
+        """Whether `wall` was achieved."""
+        return self.found.get(wall, [NONE])[0] == FULL
+
+    def attempt(self, wall, step, *arguments, evidence=None):
+        """Run `step`; its result, or `evidence`, says what held. Returns whether it did not raise."""
+        try:
+            result = step(*arguments)
+        except OSError as error:
+            self.miss(wall, str(error))
+            return False
+        self.note(wall, evidence or str(result))
+        return True
+
+
+def keep_only(fd, landlock):
+    """Close every descriptor but the session's socket, as number 3, and the ruleset, as number 4."""
+    os.dup2(fd, 100)
+    if landlock is not None:
+        os.dup2(landlock, 101)
+        os.dup2(101, wire.FD + 1)
+    os.dup2(100, wire.FD)
+    for number in range(wire.FD):
+        with contextlib.suppress(OSError):
+            os.close(number)
+    os.closerange(wire.FD + (1 if landlock is None else 2), 1 << 16)
+
+
+def build(landlock, program, request):
+    """The walls of one session, in order; seccomp is last. Returns what was achieved."""
+    walls = Walls()
+    walls.note("no-inherited-fds", "one socket; everything else closed")
+    if request["own_namespaces"]:
+        for wall, flags in (
+            ("user-namespace", seal.CLONE_NEWUSER),
+            ("network-namespace", seal.CLONE_NEWNET),
+            ("ipc-namespace", seal.CLONE_NEWIPC),
+        ):
+            walls.attempt(wall, seal.unshare, flags, evidence="own to this session")
+    walls.attempt("rlimits", _limits, request["limits"])
+    walls.attempt("not-dumpable", seal.set_dumpable, False, evidence="PR_SET_DUMPABLE 0")
+    walls.attempt("no-capabilities", seal.drop_capabilities, evidence="capset to empty sets succeeded")
+    if landlock is not None:
+        walls.attempt("landlock", seal.landlock_restrict, wire.FD + 1, evidence="landlock_restrict_self succeeded")
+        os.close(wire.FD + 1)
+    if program is not None:
+        walls.attempt("seccomp", seal.seccomp, program, evidence="filter installed")
+    return walls
+
+
+def _limits(limits):
+    for name, value in limits.items():
+        soft, hard = value if isinstance(value, list) else (value, value)
+        seal.limit(name, soft, hard)
+    return ", ".join(f"{name} {value}" for name, value in sorted(limits.items()))
