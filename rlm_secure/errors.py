@@ -17,6 +17,7 @@ RLMSecureError
 │   └── WallViolation            the kernel killed it for a forbidden system call
 ├── SessionEnded                 the session is over; start a new one
 ├── BudgetExceededError          ┐
+│   └── CallLimitExceededError   │   the policy's number of model calls is used up
 ├── TimeoutExceededError         │ upstream's five, with upstream's fields
 ├── TokenLimitExceededError      │
 ├── ErrorThresholdExceededError  │
@@ -147,6 +148,18 @@ class BudgetExceededError(RLMSecureError):
         self.spent = spent
         self.budget = budget
         self.partial_answer = partial_answer
+
+
+class CallLimitExceededError(BudgetExceededError):
+    """The run made as many model calls as `lm.calls` grants. `calls` and `call_limit` count; the rest is dollars."""
+
+    def __init__(
+        self, calls: int, call_limit: int, spent: float, budget: float, partial_answer: str | None = None
+    ) -> None:
+        message = f"Call limit reached: {calls:,} of {call_limit:,} model calls; raise lm.calls in the policy"
+        super().__init__(spent, budget, message, partial_answer)
+        self.calls = calls
+        self.call_limit = call_limit
 
 
 class TimeoutExceededError(RLMSecureError):

@@ -1,0 +1,271 @@
+"""What a run may still spend. One ledger for a run and all its descendants, from any thread.
+
+A call reserves before it is made and settles after. The number of calls is exact: the reservation is the
+count. Tokens and cost are known only afterwards, so a reservation holds an estimate, and where the rest of
+an allowance is held by calls in flight the next call waits for one of them: the overshoot is one call's.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from rlm_secure.errors import (
+    BudgetExceededError,
+    CallLimitExceededError,
+    ErrorThresholdExceededError,
+    TimeoutExceededError,
+    TokenLimitExceededError,
+)
+from rlm_secure.policy.model import Policy
+from rlm_secure.types import ModelUsageSummary
+
+#: Output tokens that a call is taken to cost before any call was seen.
+_FIRST_OUTPUT: Final = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What one run tree may spend. `cost_usd` is US dollars as providers report them."""
+
+    calls: int
+    tokens: int
+    cost_usd: float
+    seconds: float
+
+    @classmethod
+    def of(
+        cls,
+        policy: Policy,
+        *,
+        max_tokens: int | None = None,
+        max_budget: float | None = None,
+        max_timeout: float | None = None,
+    ) -> Allowance:
+        """The policy's limits, tightened by the run's own."""
+        return cls(
+            calls=policy.lm.calls,
+            tokens=policy.lm.tokens if max_tokens is None else min(policy.lm.tokens, max_tokens),
+            cost_usd=policy.lm.cost_usd if max_budget is None else min(policy.lm.cost_usd, max_budget),
+            seconds=policy.limits.run_seconds if max_timeout is None else min(policy.limits.run_seconds, max_timeout),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What a run tree has used so far."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float = 0.0
+    bytes_sent: int = 0
+    bytes_received: int = 0
+    iterations: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """Input and output together."""
+        return self.input_tokens + self.output_tokens
+
+
+class Reservation:
+    """One call that is about to be made, or in flight. End it exactly once; later ends are ignored."""
+
+    __slots__ = ("_ended", "_ledger", "bytes", "cost_usd", "tokens")
+
+    def __init__(self, ledger: Ledger, size: int, tokens: int, cost_usd: float) -> None:
+        self._ledger = ledger
+        self._ended = False
+        self.bytes = size
+        self.tokens = tokens
+        self.cost_usd = cost_usd
+
+    def settle(self, usage: ModelUsageSummary, reply_bytes: int) -> None:
+        """The call was answered: charge what it really used."""
+        self._end(
+            input_tokens=usage.total_input_tokens,
+            output_tokens=usage.total_output_tokens,
+            cost_usd=usage.total_cost or 0.0,
+            bytes_received=reply_bytes,
+        )
+
+    def lose(self) -> None:
+        """The call was cut off (deadline, cancel): charge the estimate, for the provider may."""
+        self._end(input_tokens=self.tokens, cost_usd=self.cost_usd)
+
+    def refuse(self) -> None:
+        """The provider refused or failed: nothing but the call itself is charged."""
+        self._end()
+
+    def _end(
+        self,
+        input_tokens: int = 0,
+        output_tokens: int = 0,
+        cost_usd: float = 0.0,
+        bytes_received: int = 0,
+    ) -> None:
+        with self._ledger._lock:
+            if self._ended:
+                return
+            self._ended = True
+            self._ledger._settle(self, input_tokens, output_tokens, cost_usd, bytes_received)
+
+
+class Ledger:
+    """Everything that one run tree spends. Atomic; safe from any thread."""
+
+    def __init__(self, allowance: Allowance, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self.allowance = allowance
+        self._clock = clock
+        self._started = clock()
+        self._lock = threading.Lock()
+        self._spent = Spent()
+        self._in_flight = 0
+        self._held_tokens = 0
+        self._held_cost = 0.0
+
+    @property
+    def spent(self) -> Spent:
+        """A snapshot."""
+        with self._lock:
+            return self._spent
+
+    @property
+    def in_flight(self) -> int:
+        """Calls that are reserved and not settled."""
+        with self._lock:
+            return self._in_flight
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the run began."""
+        return self._clock() - self._started
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until the deadline; zero or less when it has passed."""
+        return self.allowance.seconds - self.elapsed
+
+    def reserve(self, prompt_bytes: int) -> Reservation | None:
+        """Reserve one call with a prompt of that many bytes; None when it must wait for one in flight.
+
+        Raises CallLimitExceededError, TokenLimitExceededError, BudgetExceededError or TimeoutExceededError
+        when there is nothing left; the call must not be made then.
+        """
+        with self._lock:
+            self._check_rest()
+            spent = self._spent
+            held = spent.tokens + self._held_tokens, spent.cost_usd + self._held_cost
+            if self._in_flight and (held[0] >= self.allowance.tokens or held[1] >= self.allowance.cost_usd):
+                return None
+            tokens = prompt_bytes // 4 + 1 + (spent.output_tokens // spent.calls if spent.calls else _FIRST_OUTPUT)
+            rate = spent.cost_usd / spent.tokens if spent.tokens else 0.0
+            reservation = Reservation(self, prompt_bytes, tokens, tokens * rate)
+            self._spent = replace(spent, calls=spent.calls + 1, bytes_sent=spent.bytes_sent + prompt_bytes)
+            self._in_flight += 1
+            self._held_tokens += reservation.tokens
+            self._held_cost += reservation.cost_usd
+            return reservation
+
+    def check_rest(self) -> None:
+        """Raise the exception of whatever is used up, so that a child is not started for nothing."""
+        with self._lock:
+            self._check_rest()
+
+    def check(self, *, after: int = 0, partial_answer: str | None = None) -> None:
+        """Raise upstream's exception for a limit that the run went over, with its partial answer.
+
+        `after` is the number of iterations done. Cost and tokens may be used up exactly; the deadline not.
+        """
+        spent, allowance = self.spent, self.allowance
+        if spent.cost_usd > allowance.cost_usd:
+            raise BudgetExceededError(
+                spent.cost_usd,
+                allowance.cost_usd,
+                f"Budget exceeded after iteration {after}: "
+                f"spent ${spent.cost_usd:.6f} of ${allowance.cost_usd:.6f} budget",
+                partial_answer,
+            )
+        if spent.tokens > allowance.tokens:
+            raise TokenLimitExceededError(
+                spent.tokens,
+                allowance.tokens,
+                partial_answer,
+                f"Token limit exceeded after iteration {after}: {spent.tokens:,} of {allowance.tokens:,} tokens",
+            )
+        elapsed = self.elapsed
+        if elapsed > allowance.seconds:
+            raise TimeoutExceededError(
+                elapsed,
+                allowance.seconds,
+                partial_answer,
+                f"Timeout exceeded after iteration {after}: {elapsed:.1f}s of {allowance.seconds:.1f}s limit",
+            )
+
+    def count_iteration(self) -> None:
+        """Count one turn of any completion in the tree."""
+        with self._lock:
+            self._spent = replace(self._spent, iterations=self._spent.iterations + 1)
+
+    def _check_rest(self) -> None:
+        spent, allowance = self._spent, self.allowance
+        if spent.calls >= allowance.calls:
+            raise CallLimitExceededError(spent.calls, allowance.calls, spent.cost_usd, allowance.cost_usd)
+        if spent.tokens >= allowance.tokens:
+            raise TokenLimitExceededError(spent.tokens, allowance.tokens)
+        if spent.cost_usd > 0 and spent.cost_usd >= allowance.cost_usd:
+            raise BudgetExceededError(spent.cost_usd, allowance.cost_usd)
+        elapsed = self.elapsed
+        if elapsed >= allowance.seconds:
+            raise TimeoutExceededError(elapsed, allowance.seconds)
+
+    def _settle(
+        self, reservation: Reservation, inputs: int, outputs: int, cost_usd: float, bytes_received: int
+    ) -> None:
+        self._in_flight -= 1
+        self._held_tokens -= reservation.tokens
+        self._held_cost -= reservation.cost_usd
+        spent = self._spent
+        self._spent = replace(
+            spent,
+            input_tokens=spent.input_tokens + inputs,
+            output_tokens=spent.output_tokens + outputs,
+            cost_usd=spent.cost_usd + cost_usd,
+            bytes_received=spent.bytes_received + bytes_received,
+        )
+
+
+class Meter:
+    """The counters of one completion, beside its tree's ledger: iterations, and errors in a row."""
+
+    def __init__(self, ledger: Ledger, *, iterations: int, errors: int | None) -> None:
+        self.ledger = ledger
+        self.max_iterations = iterations
+        self.max_errors = errors
+        self.iterations = 0
+        self.errors = 0
+        self.last_error: str | None = None
+
+    def count(self, error: str | None) -> None:
+        """Count one finished turn; `error` is what went wrong in it, None when nothing did."""
+        self.ledger.count_iteration()
+        self.iterations += 1
+        self.errors = self.errors + 1 if error else 0
+        self.last_error = error or self.last_error
+
+    def check(self, partial_answer: str | None) -> None:
+        """Raise upstream's exception for the first limit that is crossed."""
+        if self.max_errors is not None and self.errors >= self.max_errors:
+            raise ErrorThresholdExceededError(
+                self.errors,
+                self.max_errors,
+                self.last_error,
+                partial_answer,
+                f"Error threshold exceeded after iteration {self.iterations}: "
+                f"{self.errors} consecutive errors (limit: {self.max_errors})",
+            )
+        self.ledger.check(after=self.iterations, partial_answer=partial_answer)

@@ -1,0 +1,378 @@
+"""What a language-model backend is: a prompt in, text and the usage of that one call out.
+
+`BaseLM` is upstream's abstract class: subclass it to bring your own backend. `Client` is the base of the
+backends shipped here: thread-safe, usage per call, and errors that carry nothing of the provider's text.
+`adapt` makes a Client of anything that has upstream's methods.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import math
+import re
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias, TypeVar
+
+from rlm_secure.clients.failures import provider_error
+from rlm_secure.errors import ProviderError, RLMSecureError
+from rlm_secure.types import ModelUsageSummary, UsageSummary
+
+T = TypeVar("T")
+
+#: A plain question, or chat messages: dicts with "role" and "content".
+Prompt: TypeAlias = str | list[dict[str, Any]]
+
+DEFAULT_TIMEOUT = 300.0
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One reply of a model. `usage` counts this call and no other."""
+
+    text: str
+    model: str
+    usage: ModelUsageSummary
+
+
+class Tally:
+    """Usage by model, added up from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._models: dict[str, ModelUsageSummary] = {}
+        self._last = ModelUsageSummary(0, 0, 0)
+
+    def add(self, model: str, usage: ModelUsageSummary) -> None:
+        """Count one call, or a child's total, under `model`."""
+        with self._lock:
+            self._last = usage
+            self._models[model] = plus(self._models.get(model), usage)
+
+    def add_all(self, summary: UsageSummary) -> None:
+        """Count everything in `summary`."""
+        for model, usage in summary.model_usage_summaries.items():
+            self.add(model, usage)
+
+    @property
+    def last(self) -> ModelUsageSummary:
+        """What was added last."""
+        with self._lock:
+            return self._last
+
+    def summary(self) -> UsageSummary:
+        """A copy of the totals."""
+        with self._lock:
+            return UsageSummary(model_usage_summaries={m: plus(None, u) for m, u in self._models.items()})
+
+
+class BaseLM(ABC):
+    """Upstream's client interface. `timeout` is seconds for one call."""
+
+    def __init__(
+        self,
+        model_name: str | None,
+        timeout: float = DEFAULT_TIMEOUT,
+        sampling_args: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self.model_name = model_name
+        self.timeout = timeout
+        self.sampling_args = dict(sampling_args or {})
+        self.kwargs = kwargs
+
+    @abstractmethod
+    def completion(self, prompt: Prompt) -> str:
+        """The model's reply to `prompt`."""
+
+    @abstractmethod
+    async def acompletion(self, prompt: Prompt) -> str:
+        """As completion(), without blocking the event loop."""
+
+    @abstractmethod
+    def get_usage_summary(self) -> UsageSummary:
+        """Usage of every call so far, by model."""
+
+    @abstractmethod
+    def get_last_usage(self) -> ModelUsageSummary:
+        """Usage of the call that ended last. With calls in parallel, take it from Client.complete() instead."""
+
+
+class Client(BaseLM):
+    """A backend whose every call carries its own usage; safe to share between threads.
+
+    `retries` is how often the SDK may repeat a failed call, and the only place where a call is repeated.
+    """
+
+    vendor: ClassVar[str]
+
+    def __init__(
+        self,
+        model_name: str | None,
+        timeout: float = DEFAULT_TIMEOUT,
+        sampling_args: Mapping[str, Any] | None = None,
+        max_retries: int = 2,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(model_name, timeout, sampling_args, **kwargs)
+        self.retries = max_retries
+        self.tally = Tally()
+
+    @abstractmethod
+    def complete(self, prompt: Prompt, *, model: str | None = None, timeout: float | None = None) -> Completion:
+        """As completion(), with the usage of this call. `timeout` lowers the client's own, in seconds.
+
+        Raises ValueError for a prompt that is no prompt or a missing model name, and ProviderError for
+        everything that a provider does wrong.
+        """
+
+    @abstractmethod
+    async def acomplete(self, prompt: Prompt, *, model: str | None = None, timeout: float | None = None) -> Completion:
+        """As complete(), for an event loop. Cancelling it ends the call, or at least the wait for it."""
+
+    def completion(self, prompt: Prompt, model: str | None = None) -> str:
+        """The model's reply to `prompt`. `model` overrides the client's own for this call."""
+        return self.complete(prompt, model=model).text
+
+    async def acompletion(self, prompt: Prompt, model: str | None = None) -> str:
+        """As completion(), without blocking the event loop."""
+        return (await self.acomplete(prompt, model=model)).text
+
+    def get_usage_summary(self) -> UsageSummary:
+        """Usage of every call so far, by model."""
+        return self.tally.summary()
+
+    def get_last_usage(self) -> ModelUsageSummary:
+        """Usage of the call that ended last."""
+        return self.tally.last
+
+    def inherit(self, parent: Client) -> None:
+        """Share with the client of a parent run what can be shared: connections, or a script."""
+
+    async def aclose(self) -> None:
+        """Close the connections that belong to the running event loop."""
+
+    def name_of(self, model: str | None) -> str:
+        """The model of one call. Raises ValueError when neither the call nor the client names one."""
+        name = model or self.model_name
+        if not name:
+            raise ValueError(f"Model name is required for {self.vendor} client.")
+        return name
+
+    def seconds_of(self, timeout: float | None) -> float:
+        """The timeout of one call."""
+        return self.timeout if timeout is None else min(self.timeout, timeout)
+
+
+class SDKClient(Client):
+    """A provider behind its SDK. Subclasses write `_send` and `_asend`; what they raise is made safe here."""
+
+    def complete(self, prompt: Prompt, *, model: str | None = None, timeout: float | None = None) -> Completion:
+        """One call on this thread."""
+        messages, name, seconds = as_messages(prompt), self.name_of(model), self.seconds_of(timeout)
+        try:
+            completion = self._send(messages, name, seconds)
+        except RLMSecureError:
+            raise
+        except Exception as error:  # noqa: BLE001  whatever an SDK raises, its text may hold a key
+            raise provider_error(self.vendor, error, seconds) from None
+        self.tally.add(completion.model, completion.usage)
+        return completion
+
+    async def acomplete(self, prompt: Prompt, *, model: str | None = None, timeout: float | None = None) -> Completion:
+        """One call on the running event loop; cancelling it ends it on the wire."""
+        messages, name, seconds = as_messages(prompt), self.name_of(model), self.seconds_of(timeout)
+        try:
+            completion = await self._asend(messages, name, seconds)
+        except RLMSecureError:
+            raise
+        except Exception as error:  # noqa: BLE001  as above
+            raise provider_error(self.vendor, error, seconds) from None
+        self.tally.add(completion.model, completion.usage)
+        return completion
+
+    @abstractmethod
+    def _send(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:
+        """One call."""
+
+    @abstractmethod
+    async def _asend(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:
+        """One call on the running event loop."""
+
+
+class Foreign(Client):
+    """A Client made of an object with upstream's four methods.
+
+    The usage of a call is what `get_usage_summary()` grew by since the last look: exact in sum, and exact
+    per call where calls do not overlap. Its own exceptions pass through: they are the user's, not a provider's.
+    """
+
+    vendor = "custom"
+
+    def __init__(self, wrapped: Any) -> None:
+        name = getattr(wrapped, "model_name", None)
+        super().__init__(name if isinstance(name, str) else None)
+        self.wrapped = wrapped
+        self._seen = ModelUsageSummary(0, 0, 0)
+        self._lock = threading.Lock()
+
+    def complete(self, prompt: Prompt, *, model: str | None = None, timeout: float | None = None) -> Completion:
+        """One call, without a timeout: upstream's methods take none."""
+        del timeout
+        self._check_model(model)
+        return self._accounted(self.wrapped.completion(prompt))
+
+    async def acomplete(self, prompt: Prompt, *, model: str | None = None, timeout: float | None = None) -> Completion:
+        """One call, waited for no longer than `timeout` seconds; one that blocks goes on in its thread."""
+        self._check_model(model)
+        try:
+            async with asyncio.timeout(timeout) as limit:
+                if inspect.iscoroutinefunction(getattr(self.wrapped, "acompletion", None)):
+                    text = await self.wrapped.acompletion(prompt)
+                else:
+                    text = await in_thread(lambda: self.wrapped.completion(prompt))
+        except TimeoutError:
+            if limit.expired():
+                raise ProviderError(f"the client did not reply within {timeout:g} seconds", retryable=True) from None
+            raise
+        return self._accounted(text)
+
+    def _check_model(self, model: str | None) -> None:
+        if model is not None and self.model_name is not None and model != self.model_name:
+            raise ProviderError(f"this client cannot serve the model {model!r}; register one that can")
+
+    def _accounted(self, text: Any) -> Completion:
+        if not isinstance(text, str):
+            raise ProviderError(f"the client returned {type(text).__name__}, not text")
+        with self._lock:
+            total = total_usage(self.wrapped.get_usage_summary())
+            grown = minus(total, self._seen)
+            self._seen = total
+        # A client that does not count still made this call.
+        grown.total_calls = 1
+        completion = Completion(text, self.model_name or "unknown", grown)
+        self.tally.add(completion.model, grown)
+        return completion
+
+
+class InThread(Exception):
+    """Carries what no future can hold (KeyboardInterrupt, SystemExit, StopIteration) out of a thread."""
+
+    def __init__(self, cause: BaseException) -> None:
+        super().__init__(type(cause).__name__)
+        self.cause = cause
+
+
+def adapt(client: Any) -> Client:
+    """`client` itself when it is a Client, else one that speaks upstream's four methods to it."""
+    return client if isinstance(client, Client) else Foreign(client)
+
+
+async def in_thread(call: Callable[[], T]) -> T:
+    """Await `call()` on a daemon thread of its own, with this task's context variables.
+
+    Cancelling stops the wait, not the thread. Raises InThread for what a future cannot carry.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def deliver(value: T | None, error: BaseException | None) -> None:
+        if future.done():
+            return
+        if error is None:
+            future.set_result(value)  # type: ignore[arg-type]  # the value is a T when there is no error
+        elif isinstance(error, Exception) and not isinstance(error, StopIteration):
+            future.set_exception(error)
+        else:
+            future.set_exception(InThread(error))
+
+    def work() -> None:
+        value: T | None = None
+        error: BaseException | None = None
+        try:
+            value = call()
+        except BaseException as raised:  # noqa: BLE001  delivered to whoever awaits
+            error = raised
+        try:
+            loop.call_soon_threadsafe(deliver, value, error)
+        except RuntimeError:
+            return  # the loop is closed: nobody waits any more
+
+    threading.Thread(target=context.run, args=(work,), daemon=True, name="rlm-secure-call").start()
+    return await future
+
+
+def as_messages(prompt: object) -> list[dict[str, Any]]:
+    """`prompt` as chat messages, new dicts each time, with lone surrogates made encodable."""
+    if isinstance(prompt, str):
+        return [{"role": "user", "content": _encodable(prompt)}]
+    if isinstance(prompt, list) and all(isinstance(item, dict) and "role" in item for item in prompt):
+        return [{key: _encodable(value) for key, value in message.items()} for message in prompt]
+    raise ValueError(f"Invalid prompt type: {type(prompt)}")
+
+
+def estimated_tokens(text: str) -> int:
+    """Tokens of `text` where nobody counted them: a quarter of its characters, rounded up."""
+    return math.ceil(len(text) / 4)
+
+
+def prompt_text(messages: list[dict[str, Any]]) -> str:
+    """All text of `messages`, for counting."""
+    return "\n".join(str(message.get("content") or "") for message in messages)
+
+
+def call_usage(input_tokens: int, output_tokens: int, cost: Any = None) -> ModelUsageSummary:
+    """The usage of one call. A cost that is no finite, positive number is no cost."""
+    amount = 0.0 if isinstance(cost, bool) or not isinstance(cost, int | float) else float(cost)
+    known = math.isfinite(amount) and amount > 0
+    return ModelUsageSummary(1, max(0, input_tokens), max(0, output_tokens), amount if known else None)
+
+
+def total_usage(summary: Any) -> ModelUsageSummary:
+    """The sum over all models of a UsageSummary; nothing for any other object."""
+    total = ModelUsageSummary(0, 0, 0)
+    if isinstance(summary, UsageSummary):
+        for usage in summary.model_usage_summaries.values():
+            total = plus(total, usage)
+    return total
+
+
+def plus(left: ModelUsageSummary | None, right: ModelUsageSummary) -> ModelUsageSummary:
+    """A new sum; a cost is known when either side knows one."""
+    left = left or ModelUsageSummary(0, 0, 0)
+    costs = [cost for cost in (left.total_cost, right.total_cost) if cost is not None]
+    return ModelUsageSummary(
+        left.total_calls + right.total_calls,
+        left.total_input_tokens + right.total_input_tokens,
+        left.total_output_tokens + right.total_output_tokens,
+        sum(costs) if costs else None,
+    )
+
+
+def minus(left: ModelUsageSummary, right: ModelUsageSummary) -> ModelUsageSummary:
+    """What `left` counts beyond `right`, never below zero."""
+    cost = None if left.total_cost is None else max(0.0, left.total_cost - (right.total_cost or 0.0))
+    return ModelUsageSummary(
+        max(0, left.total_calls - right.total_calls),
+        max(0, left.total_input_tokens - right.total_input_tokens),
+        max(0, left.total_output_tokens - right.total_output_tokens),
+        cost,
+    )
+
+
+def _encodable(value: Any) -> Any:
+    """`value` with every lone surrogate replaced, in the strings of nested lists and dicts as well."""
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_encodable(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _encodable(item) for key, item in value.items()}
+    return value

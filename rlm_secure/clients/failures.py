@@ -1,0 +1,102 @@
+"""Turns whatever an SDK raises into a ProviderError whose text is ours alone.
+
+A provider's message can hold parts of a key, an organisation id or an internal address, and it may travel
+into a sandbox or a log. So nothing of it is kept: an HTTP status and a code from a closed list say enough.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from rlm_secure.errors import ProviderError
+
+#: What each HTTP status means for the person who reads it.
+_STATUS = {
+    400: "the request was not accepted; check the model's name and the sampling arguments",
+    401: "the API key was not accepted; check it",
+    402: "the account has no credit left",
+    403: "the API key may not use this model",
+    404: "no such model or address; check model_name and base_url",
+    408: "the provider waited too long; try again",
+    409: "the provider was busy with the same request; try again",
+    413: "the prompt is too long for the provider",
+    422: "the request was not accepted; check the sampling arguments",
+    429: "the rate limit or the quota is reached; wait, or raise it with the provider",
+}
+_RETRYABLE = frozenset({408, 409, 425, 429})
+
+#: Codes of providers that may be repeated word by word.
+_CODES = frozenset(
+    {
+        "context_length_exceeded",
+        "rate_limit_exceeded",
+        "insufficient_quota",
+        "model_not_found",
+        "invalid_api_key",
+        "content_filter",
+        "content_policy_violation",
+        "unsupported_parameter",
+        "unsupported_value",
+        "server_error",
+        "overloaded_error",
+        "authentication_error",
+        "permission_error",
+        "not_found_error",
+        "invalid_request_error",
+        "rate_limit_error",
+        "api_error",
+        "RESOURCE_EXHAUSTED",
+        "INVALID_ARGUMENT",
+        "PERMISSION_DENIED",
+        "UNAUTHENTICATED",
+        "UNAVAILABLE",
+        "NOT_FOUND",
+        "DEADLINE_EXCEEDED",
+    }
+)
+
+
+def provider_error(vendor: str, error: BaseException, seconds: float) -> ProviderError:
+    """`error`, as one sentence without a word of the provider's; `seconds` is the call's timeout."""
+    name = type(error).__name__
+    status = _status(error)
+    if status is not None:
+        code = _code(error)
+        label = f"HTTP {status}" + (f", {code}" if code else "")
+        meaning = _STATUS.get(status) or (
+            "the provider failed; try again" if status >= 500 else "the provider did not answer as expected"
+        )
+        if code == "context_length_exceeded":
+            meaning = "the prompt is longer than the model's context"
+        return ProviderError(
+            f"the {vendor} call failed ({label}): {meaning}", retryable=status in _RETRYABLE or status >= 500
+        )
+    if isinstance(error, asyncio.TimeoutError | TimeoutError) or "Timeout" in name:
+        return ProviderError(f"the {vendor} call had no reply within {seconds:g} seconds", retryable=True)
+    if isinstance(error, ConnectionError) or "Connect" in name or "Network" in name:
+        return ProviderError(
+            f"the {vendor} call could not reach the provider; check base_url and the network", retryable=True
+        )
+    # A class name is the SDK's own word, never the provider's.
+    return ProviderError(f"the {vendor} call failed: {name}")
+
+
+def _status(error: BaseException) -> int | None:
+    for attribute in ("status_code", "code", "http_status"):
+        value = getattr(error, attribute, None)
+        if isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 599:
+            return value
+    return None
+
+
+def _code(error: BaseException) -> str | None:
+    body: Any = getattr(error, "body", None)
+    inner = body.get("error", body) if isinstance(body, dict) else None
+    found = [getattr(error, "code", None), getattr(error, "type", None), getattr(error, "status", None)]
+    if isinstance(inner, dict):
+        found += [inner.get("code"), inner.get("type"), inner.get("status")]
+    for value in found:
+        if isinstance(value, str) and value in _CODES:
+            return value
+    return None

@@ -1,0 +1,174 @@
+"""OpenAI's SDK: OpenAI itself and every server that speaks its chat API (OpenRouter, Vercel, vLLM, ...)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Mapping
+from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
+
+from rlm_secure.clients.base import (
+    DEFAULT_TIMEOUT,
+    Client,
+    Completion,
+    SDKClient,
+    call_usage,
+    estimated_tokens,
+    in_thread,
+    prompt_text,
+)
+from rlm_secure.errors import ProviderError
+
+OPENROUTER = "https://openrouter.ai/api/v1"
+VERCEL = "https://ai-gateway.vercel.sh/v1"
+PRIME = "https://api.pinference.ai/api/v1"
+
+#: Which variable holds the key of a known server. A key is never sent to another server than its own.
+_KEY_VARIABLES = {
+    OPENROUTER: "OPENROUTER_API_KEY",
+    VERCEL: "AI_GATEWAY_API_KEY",
+    PRIME: "PRIME_API_KEY",
+}
+#: Servers that report the cost of a call only when they are asked to.
+_COST_ON_REQUEST = frozenset({OPENROUTER, PRIME})
+
+
+class Connections:
+    """The SDK's clients for one server: one for threads and one per event loop, made when first used."""
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self.settings = dict(settings)
+        self._lock = threading.Lock()
+        self._threads: Any = None
+        self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
+
+    def for_threads(self, kind: type[Any]) -> Any:
+        """The blocking client."""
+        with self._lock:
+            if self._threads is None:
+                self._threads = kind(**self._with_http("http_client", "DefaultHttpxClient"))
+            return self._threads
+
+    def for_loop(self, kind: type[Any]) -> Any:
+        """The client of the running event loop: a connection pool cannot be shared between loops."""
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            if loop not in self._loops:
+                self._loops[loop] = kind(**self._with_http("http_client", "DefaultAsyncHttpxClient"))
+            return self._loops[loop]
+
+    async def aclose(self) -> None:
+        """Close the running event loop's client."""
+        with self._lock:
+            client = self._loops.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.close()
+
+    def _with_http(self, key: str, default: str) -> dict[str, Any]:
+        if self.settings.get(key) is not None:
+            return self.settings
+        import openai
+
+        # A redirect would carry prompts to a place that nobody chose.
+        return {**self.settings, key: getattr(openai, default)(follow_redirects=False)}
+
+
+class OpenAIClient(SDKClient):
+    """Chat completions through the `openai` package.
+
+    `api_key` defaults to the variable of the server's own provider. `sampling_args` go into every request
+    (`max_tokens` under the name that current models take); other keywords go to the SDK's constructor.
+    Usage that the server does not report is estimated, so that token limits hold there as well.
+    """
+
+    vendor: ClassVar[str] = "OpenAI"
+
+    def __init__(
+        self,
+        api_key: str | None = None,
+        model_name: str | None = None,
+        base_url: str | None = None,
+        sampling_args: Mapping[str, Any] | None = None,
+        timeout: float = DEFAULT_TIMEOUT,
+        max_retries: int = 2,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(model_name, timeout, sampling_args, max_retries, **kwargs)
+        self.base_url = base_url
+        server = (base_url or "").rstrip("/")
+        if api_key is None and server in _KEY_VARIABLES:
+            variable = _KEY_VARIABLES[server]
+            api_key = os.environ.get(variable)
+            if not api_key:
+                raise ProviderError(f"no API key for {server}: pass api_key, or set {variable}")
+        self._asks_for_cost = server in _COST_ON_REQUEST
+        settings: dict[str, Any] = {"api_key": api_key, "base_url": base_url, **kwargs}
+        self._connections = Connections({key: value for key, value in settings.items() if value is not None})
+
+    def inherit(self, parent: Client) -> None:
+        if isinstance(parent, OpenAIClient) and parent._connections.settings == self._connections.settings:
+            self._connections = parent._connections
+
+    async def aclose(self) -> None:
+        await self._connections.aclose()
+
+    def _send(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:
+        sdk = self._connections.for_threads(self._sdk()[0])
+        limited = sdk.with_options(timeout=seconds, max_retries=self.retries)
+        return self._read(limited.chat.completions.create(**self._request(messages, model)), messages, model)
+
+    async def _asend(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:
+        if "http_client" in self.kwargs:  # the user's own, and blocking
+            return await in_thread(lambda: self._send(messages, model, seconds))
+        sdk = self._connections.for_loop(self._sdk()[1])
+        limited = sdk.with_options(timeout=seconds, max_retries=self.retries)
+        # The SDK's timeout is per read; a server that drips bytes must end too, retries included.
+        async with asyncio.timeout(seconds * (self.retries + 1) + 1):
+            response = await limited.chat.completions.create(**self._request(messages, model))
+        return self._read(response, messages, model)
+
+    def _sdk(self) -> tuple[type[Any], type[Any]]:
+        """The blocking and the asynchronous class of the SDK. Importing it takes half a second: only when used."""
+        import openai
+
+        return openai.OpenAI, openai.AsyncOpenAI
+
+    def _request(self, messages: list[dict[str, Any]], model: str) -> dict[str, Any]:
+        request: dict[str, Any] = {**self.sampling_args, "model": model, "messages": messages}
+        if "max_tokens" in request:
+            request.setdefault("max_completion_tokens", request.pop("max_tokens"))
+            request.pop("max_tokens", None)
+        if self._asks_for_cost:
+            extra = dict(request.get("extra_body") or {})
+            extra.setdefault("usage", {"include": True})
+            request["extra_body"] = extra
+        return request
+
+    def _read(self, response: Any, messages: list[dict[str, Any]], model: str) -> Completion:
+        choices = getattr(response, "choices", None)
+        if not choices:
+            raise ProviderError(f"the {self.vendor} call was answered without a choice; check base_url")
+        message = choices[0].message
+        text = message.content or getattr(message, "refusal", None) or ""
+        if not isinstance(text, str):
+            raise ProviderError(f"the {self.vendor} call was answered with {type(text).__name__}, not text")
+        usage = getattr(response, "usage", None)
+        if usage is None:
+            counted = call_usage(estimated_tokens(prompt_text(messages)), estimated_tokens(text))
+        else:
+            counted = call_usage(usage.prompt_tokens or 0, usage.completion_tokens or 0, reported_cost(usage))
+        return Completion(text, model, counted)
+
+
+def reported_cost(usage: Any) -> float | None:
+    """US dollars in an OpenAI-style usage object, wherever the server wrote them; None where it did not."""
+    extra = getattr(usage, "model_extra", None) or {}
+    details = extra.get("cost_details") or getattr(usage, "cost_details", None)
+    if not isinstance(details, Mapping):
+        details = {"upstream_inference_cost": getattr(details, "upstream_inference_cost", None)}
+    for cost in (extra.get("cost"), getattr(usage, "cost", None), details.get("upstream_inference_cost")):
+        if isinstance(cost, int | float) and not isinstance(cost, bool) and cost:
+            return float(cost)
+    return None

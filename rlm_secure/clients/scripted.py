@@ -1,0 +1,129 @@
+"""A backend without a model: it answers from a script. For demos, documentation and tests, offline.
+
+    RLM(backend="scripted", backend_kwargs={
+        "turns": ["```repl\\nprint(len(context))\\n```", "FINAL(done)"],
+        "replies": ["one", "two"],
+    })
+
+`turns` answers chat messages (the loop's turns), `replies` answers plain prompts (`llm_query`). Each is
+
+- a list, used up in order; an entry is a str, or a callable of the messages (turns) or the prompt (replies);
+- a callable, asked every time;
+- for `replies` also a single str, given every time.
+
+A run started by `rlm_query` plays `child_turns` from its beginning (each child its own copy), and shares
+`replies` with its parent. A list that runs out, or was never given, raises ScriptExhausted with its name.
+Tokens are counted as a quarter of the characters. Strings only make a script that JSON can carry.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from rlm_secure.clients.base import (
+    Client,
+    Completion,
+    Prompt,
+    as_messages,
+    call_usage,
+    estimated_tokens,
+    in_thread,
+    prompt_text,
+)
+from rlm_secure.errors import ProviderError
+
+Line: TypeAlias = str | Callable[[Any], str]
+Lines: TypeAlias = str | Callable[[Any], str] | Sequence[Line] | None
+
+
+class ScriptExhausted(ProviderError):
+    """A script has no line left. `list_name` is the list that ran out, `used` how many lines it had."""
+
+    def __init__(self, list_name: str, used: int) -> None:
+        had = f"all its {used} lines are used" if used else "it has no line"
+        super().__init__(f"the scripted backend cannot answer: {had} in `{list_name}`; add one")
+        self.list_name = list_name
+        self.used = used
+
+
+class Script:
+    """Lines given out in order, one to each caller, from any thread."""
+
+    def __init__(self, name: str, lines: Lines, *, forever: bool = False) -> None:
+        if isinstance(lines, str) and not forever:
+            raise ValueError(f"`{name}` of the scripted backend is a str; put it in a list")
+        if not (lines is None or isinstance(lines, str) or callable(lines)):
+            entries: list[Any] = list(lines)
+            lines = entries
+            wrong = [type(line).__name__ for line in entries if not isinstance(line, str) and not callable(line)]
+            if wrong:
+                raise ValueError(f"`{name}` of the scripted backend holds a {wrong[0]}; give text or a callable")
+        self.name = name
+        self._lines = lines
+        self._next = 0
+        self._lock = threading.Lock()
+
+    def line(self) -> Line:
+        """The next line. Raises ScriptExhausted."""
+        if isinstance(self._lines, str) or callable(self._lines):
+            return self._lines
+        with self._lock:
+            lines = self._lines or ()
+            if self._next >= len(lines):
+                raise ScriptExhausted(self.name, len(lines))
+            self._next += 1
+            return lines[self._next - 1]
+
+    @property
+    def left(self) -> int | None:
+        """Lines not used yet; None where there is no end."""
+        if isinstance(self._lines, str) or callable(self._lines):
+            return None
+        return len(self._lines or ()) - self._next
+
+
+class ScriptedClient(Client):
+    """Plays a script. `delay` seconds pass before each answer, to stand for a model's time."""
+
+    vendor = "scripted"
+
+    def __init__(
+        self,
+        turns: Lines = None,
+        replies: Lines = None,
+        child_turns: Lines = None,
+        model_name: str | None = "scripted",
+        delay: float = 0.0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(model_name or "scripted", **kwargs)
+        self.turns = Script("turns", turns)
+        self.replies = Script("replies", replies, forever=True)
+        self.delay = delay
+        self._child_turns = child_turns
+
+    def inherit(self, parent: Client) -> None:
+        if isinstance(parent, ScriptedClient):
+            self.turns = Script("child_turns", parent._child_turns)
+            self.replies = parent.replies
+
+    def complete(self, prompt: Prompt, *, model: str | None = None, timeout: float | None = None) -> Completion:
+        """The next line of the list that the kind of `prompt` chooses. A callable's exception passes through."""
+        messages, name = as_messages(prompt), self.name_of(model)
+        if self.delay:
+            time.sleep(min(self.delay, self.seconds_of(timeout)))
+        script, asked = (self.replies, prompt) if isinstance(prompt, str) else (self.turns, messages)
+        line = script.line()
+        text = line(asked) if callable(line) else line
+        if not isinstance(text, str):
+            raise ProviderError(f"a callable in `{script.name}` returned {type(text).__name__}, not text")
+        usage = call_usage(estimated_tokens(prompt_text(messages)), estimated_tokens(text))
+        self.tally.add(name, usage)
+        return Completion(text, name, usage)
+
+    async def acomplete(self, prompt: Prompt, *, model: str | None = None, timeout: float | None = None) -> Completion:
+        """As complete(), in a thread: a callable may block."""
+        return await in_thread(lambda: self.complete(prompt, model=model, timeout=timeout))

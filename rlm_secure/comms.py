@@ -1,0 +1,206 @@
+"""Upstream's messages between an environment and its handler, and its frames on a socket.
+
+Nothing here listens. The messages are kept for programs that build them; the frames, with a cap and exact
+reads, for programs that talk to a server of their own.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, Self, TypeAlias
+
+from rlm_secure.errors import ProtocolViolation
+from rlm_secure.types import RLMChatCompletion
+
+#: Longest frame that is read or sent, in bytes.
+FRAME_BYTES: Final = 64 * 1024 * 1024
+_HEADER: Final = struct.Struct(">I")
+
+
+@dataclass
+class LMRequest:
+    """One question, or several: exactly one of `prompt` and `prompts` is set."""
+
+    prompt: str | None = None
+    prompts: list[str] | None = None
+    model: str | None = None
+    depth: int = -1
+
+    @property
+    def is_batched(self) -> bool:
+        """Whether it asks several questions."""
+        return self.prompts is not None
+
+    @property
+    def problem(self) -> str | None:
+        """Why it cannot be answered, in upstream's words; None when it can."""
+        if not self.prompt and not self.prompts:
+            return "Missing 'prompt' or 'prompts' in request."
+        texts = self.prompts if self.prompts is not None else [self.prompt]
+        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+            return "A prompt must be a string."
+        if self.model is not None and not isinstance(self.model, str):
+            return "A model must be named by a string."
+        return None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The wire form: keys that are not set are left out."""
+        pairs = {"prompt": self.prompt, "prompts": self.prompts, "model": self.model}
+        return {key: value for key, value in pairs.items() if value is not None} | {"depth": self.depth}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Read the wire form. Unknown keys are ignored; `problem` says what is wrong with the rest."""
+        return cls(data.get("prompt"), data.get("prompts"), data.get("model"), data.get("depth", -1))
+
+
+@dataclass
+class LMResponse:
+    """An answer: an error, one completion, or one completion per prompt."""
+
+    error: str | None = None
+    chat_completion: RLMChatCompletion | None = None
+    chat_completions: list[RLMChatCompletion] | None = None
+
+    @property
+    def success(self) -> bool:
+        """Whether there is no error."""
+        return self.error is None
+
+    @property
+    def is_batched(self) -> bool:
+        """Whether it answers several questions."""
+        return self.chat_completions is not None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The wire form: always three keys."""
+        return {
+            "error": self.error,
+            "chat_completion": None if self.chat_completion is None else self.chat_completion.to_dict(),
+            "chat_completions": None
+            if self.chat_completions is None
+            else [completion.to_dict() for completion in self.chat_completions],
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Read the wire form."""
+        one, several = data.get("chat_completion"), data.get("chat_completions")
+        return cls(
+            error=data.get("error"),
+            chat_completion=None if one is None else RLMChatCompletion.from_dict(one),
+            chat_completions=None if several is None else [RLMChatCompletion.from_dict(each) for each in several],
+        )
+
+    @classmethod
+    def success_response(cls, chat_completion: RLMChatCompletion) -> Self:
+        """One answer."""
+        return cls(chat_completion=chat_completion)
+
+    @classmethod
+    def batched_success_response(cls, chat_completions: Sequence[RLMChatCompletion]) -> Self:
+        """One answer per prompt."""
+        return cls(chat_completions=list(chat_completions))
+
+    @classmethod
+    def error_response(cls, error: str) -> Self:
+        """No answer."""
+        return cls(error=error)
+
+
+class Answers(Protocol):
+    """What has LMHandler.handle."""
+
+    def handle(self, request: LMRequest) -> LMResponse: ...
+
+
+#: A handler, or the host and port of a server that speaks upstream's frames.
+Address: TypeAlias = Answers | tuple[str, int]
+
+
+def send_lm_request(
+    address: Address, request: LMRequest, timeout: float = 300.0, depth: int | None = None
+) -> LMResponse:
+    """Ask one question. A failure of the way there is an error response, never an exception."""
+    if depth is not None:
+        request.depth = depth
+    return _ask(address, request, timeout)
+
+
+def send_lm_request_batched(
+    address: Address,
+    prompts: list[str],
+    model: str | None = None,
+    timeout: float = 300.0,
+    depth: int = 0,
+) -> list[LMResponse]:
+    """Ask several questions; one response per prompt, in order."""
+    response = _ask(address, LMRequest(prompts=prompts, model=model, depth=depth), timeout)
+    if response.chat_completions is None:
+        return [LMResponse.error_response(response.error or "No completions in response")] * len(prompts)
+    return [
+        LMResponse.success_response(each) if each.error is None else LMResponse.error_response(each.error)
+        for each in response.chat_completions
+    ]
+
+
+def socket_send(sock: socket.socket, data: Mapping[str, Any]) -> None:
+    """Send one frame: 4 bytes of length, big-endian, and UTF-8 JSON. Raises ProtocolViolation when too long."""
+    body = json.dumps(data).encode("ascii")
+    if len(body) > FRAME_BYTES:
+        raise ProtocolViolation(f"a frame of {len(body)} bytes is over the limit of {FRAME_BYTES}")
+    sock.sendall(_HEADER.pack(len(body)) + body)
+
+
+def socket_recv(sock: socket.socket) -> dict[str, Any]:
+    """Read one frame; {} when the other side closed before it. Raises ProtocolViolation for anything else."""
+    header = _exactly(sock, _HEADER.size)
+    if not header:
+        return {}
+    (length,) = _HEADER.unpack(header)
+    if length > FRAME_BYTES:
+        raise ProtocolViolation(f"a frame of {length} bytes is over the limit of {FRAME_BYTES}")
+    try:
+        value = json.loads(_exactly(sock, length) if length else b"{}")
+    except (ValueError, RecursionError) as error:
+        raise ProtocolViolation(f"a frame is not JSON: {type(error).__name__}") from None
+    if not isinstance(value, dict):
+        raise ProtocolViolation("a frame is not an object")
+    return value
+
+
+def socket_request(address: tuple[str, int], data: Mapping[str, Any], timeout: float = 300.0) -> dict[str, Any]:
+    """Send one frame to a server and read its answer, each within `timeout` seconds."""
+    with socket.create_connection(address, timeout=timeout) as sock:
+        socket_send(sock, data)
+        return socket_recv(sock)
+
+
+def _ask(address: Address, request: LMRequest, timeout: float) -> LMResponse:
+    handle: Callable[[LMRequest], LMResponse] | None = getattr(address, "handle", None)
+    try:
+        if handle is not None:
+            return handle(request)
+        assert isinstance(address, tuple)
+        return LMResponse.from_dict(socket_request(address, request.to_dict(), timeout))
+    except (OSError, ProtocolViolation, KeyError, TypeError, AttributeError) as error:
+        return LMResponse.error_response(f"Request failed: {type(error).__name__}")
+
+
+def _exactly(sock: socket.socket, count: int) -> bytes:
+    """`count` bytes, or b"" when the other side closed before the first. Raises ProtocolViolation in between."""
+    parts: list[bytes] = []
+    missing = count
+    while missing:
+        part = sock.recv(min(missing, 1 << 20))
+        if not part:
+            if missing == count:
+                return b""
+            raise ProtocolViolation(f"a frame ended {missing} bytes early")
+        parts.append(part)
+        missing -= len(part)
+    return b"".join(parts)

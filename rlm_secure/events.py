@@ -1,0 +1,153 @@
+"""What happens during a run, as typed events: for progress displays, `RLM.stream()` and metrics.
+
+Events come from the thread in which they happen (children and model calls run on several). Text in them
+was written by a model or by a sandbox: make it inert before it reaches a terminal or a page.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from rlm_secure.types import CodeBlock, ModelUsageSummary, RLMChatCompletion
+
+_log = logging.getLogger("rlm_secure")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Base of every event. `depth` is 0 for the run that the user started, one more for each child."""
+
+    depth: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStarted(Event):
+    """A completion began. `environment` is None where no code will run (a plain model at the leaf)."""
+
+    model: str
+    environment: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnStarted(Event):
+    """Turn `number` of at most `limit`, counted from 1."""
+
+    number: int
+    limit: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnCompleted(Event):
+    """The turn took `seconds`; `error` is what went wrong in it, None when nothing did."""
+
+    number: int
+    seconds: float
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCalled(Event):
+    """One call of a model ended. `purpose` is "turn", "answer", "summary", "llm_query" or "rlm_query"."""
+
+    model: str
+    purpose: str
+    seconds: float
+    usage: ModelUsageSummary
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellStarted(Event):
+    """Cell `index` (from 1) of turn `number` begins."""
+
+    number: int
+    index: int
+    code: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellCompleted(Event):
+    """The cell ended, well or not."""
+
+    number: int
+    index: int
+    block: CodeBlock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubcallStarted(Event):
+    """A child run begins; `depth` is the child's."""
+
+    model: str
+    prompt: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubcallCompleted(Event):
+    """The child run ended after `seconds`; `error` is why it failed, None when it did not."""
+
+    model: str
+    seconds: float
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compacted(Event):
+    """The message history was replaced by a summary, for the `count`-th time."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitReached(Event):
+    """A limit ends the run, or refused something in it. `limit` names it: calls, tokens, cost, time, errors."""
+
+    limit: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Violation(Event):
+    """Something was refused by the rule `rule`: a cell's source, a system call, a model, a tool, a size."""
+
+    rule: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerRejected(Event):
+    """An answer did not fit `answer_schema`, or named a variable that does not exist."""
+
+    problem: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerReady(Event):
+    """The run has its answer. `source` is "cell", "text" (FINAL and FINAL_VAR) or "default"."""
+
+    answer: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunCompleted(Event):
+    """The completion ended: with `completion`, or with `error`, the name of what it raised."""
+
+    completion: RLMChatCompletion | None
+    error: str | None
+
+
+Listener: TypeAlias = Callable[[Event], Any]
+
+
+def tell(callback: Callable[..., Any] | None, *arguments: Any) -> None:
+    """Call a user's callback, if there is one. Its exceptions are logged and never end a run."""
+    if callback is None:
+        return
+    try:
+        callback(*arguments)
+    except Exception:  # noqa: BLE001  logged with its traceback, on the host's own log
+        _log.exception("a callback raised; the run goes on")

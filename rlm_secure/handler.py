@@ -1,0 +1,373 @@
+"""Answers what cells ask: the gate says whether, the ledger says whether still, a client or a child answers.
+
+`LMHandler` is upstream's name. There it is a TCP server that anybody on the machine can talk to; here it is
+the object that an environment calls with a decoded `Call`, so there is no port to protect.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Any, Final, Protocol, Self
+
+from rlm_secure.broker.protocol import Call
+from rlm_secure.budget import Allowance, Ledger
+from rlm_secure.clients.base import Client, Completion, InThread, Prompt, Tally, adapt, prompt_text
+from rlm_secure.comms import LMRequest, LMResponse
+from rlm_secure.environments.interface import CallFailed
+from rlm_secure.errors import (
+    BudgetExceededError,
+    CallLimitExceededError,
+    CancellationError,
+    RLMSecureError,
+    TimeoutExceededError,
+    TokenLimitExceededError,
+)
+from rlm_secure.events import LimitReached, ModelCalled, Violation
+from rlm_secure.policy import Decision, Gate, load_policy
+from rlm_secure.tools import Toolbox
+from rlm_secure.tree import Tree
+from rlm_secure.types import ModelUsageSummary, RLMChatCompletion, UsageSummary
+
+__all__ = ["LMHandler", "LMRequest", "LMResponse"]
+
+#: What the ledger raises.
+LIMITS: Final = (BudgetExceededError, TokenLimitExceededError, TimeoutExceededError)
+NO_USAGE: Final = ModelUsageSummary(0, 0, 0)
+
+
+class Recursion(Protocol):
+    """Starts a child run. Returns its completion, with `error` set where it failed; never raises Exception."""
+
+    def __call__(self, prompt: str, model: str | None) -> RLMChatCompletion: ...
+
+
+class LMHandler:
+    """Serves the calls of one run's cells, and the run's own turns. Thread-safe.
+
+    `depth` is the depth of the run; calls of its cells go to `other_backend_client` where there is one and
+    the run is the root, as upstream does. `recursion` starts children; without it `rlm_query` is a plain
+    model call. `make_client` builds a client for a model that the policy allows and nobody registered.
+    `host`, `port` are accepted and unused. Used alone (not by RLM), it works under the policy `strict`.
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        other_backend_client: Any = None,
+        batch_max_concurrent: int = 16,
+        *,
+        tree: Tree | None = None,
+        gate: Gate | None = None,
+        depth: int = 0,
+        recursion: Recursion | None = None,
+        make_client: Callable[[str], Any] | None = None,
+        toolbox: Toolbox | None = None,
+    ) -> None:
+        del host, port
+        self.depth = depth
+        self.tally = Tally()
+        self.recursion = recursion
+        self.batch_max_concurrent = batch_max_concurrent
+        self._toolbox = toolbox or Toolbox({})
+        self._make_client = make_client
+        self._lock = threading.Lock()
+        self._answered: list[RLMChatCompletion] = []
+        self._clients: dict[str, Client] = {}
+        self._default = adapt(client)
+        self._other = None if other_backend_client is None else adapt(other_backend_client)
+        for known in (self._other, self._default):
+            if known is not None and known.model_name:
+                self._clients[known.model_name] = known
+        self._own = ExitStack()
+        self._gate = gate or Gate(load_policy("strict"), frozenset(self._clients))
+        self._tree = tree
+
+    # -- upstream's face -----------------------------------------------------------------------------
+
+    def register_client(self, model_name: str, client: Any) -> None:
+        """Let cells reach `client` by `model=model_name`, where the gate allows that name."""
+        with self._lock:
+            self._clients[model_name] = adapt(client)
+
+    def get_client(self, model: str | None = None, depth: int = 0) -> Client:
+        """The client for a call: by the model's name, else the sub-call client at depth 1, else the default.
+
+        Raises ProviderError for a model that nobody registered and that cannot be made.
+        """
+        with self._lock:
+            if model is not None and model in self._clients:
+                return self._clients[model]
+        if model is not None and self._make_client is not None:
+            made = adapt(self._make_client(model))
+            with self._lock:
+                return self._clients.setdefault(model, made)
+        if self._other is not None and depth == 1:
+            return self._other
+        return self._default
+
+    def start(self) -> Self:
+        """Be ready to serve. Returns itself, which is what an environment calls."""
+        if self._tree is None:
+            policy = load_policy("strict")
+            ledger = Ledger(Allowance.of(policy))
+            tree = Tree(ledger, concurrency=self.batch_max_concurrent, children=1)
+            self._tree = self._own.enter_context(tree)
+            for client in {id(client): client for client in self._clients.values()}.values():
+                self._tree.adopt(client)
+        return self
+
+    def stop(self) -> None:
+        """End what start() began. Idempotent."""
+        self._own.close()
+
+    @property
+    def address(self) -> Self:
+        """What to give an environment as its handler: this object, which is called with each Call."""
+        return self
+
+    def completion(self, prompt: Prompt, model: str | None = None) -> str:
+        """The reply of the run's own model, through the ledger. Raises what the provider or the ledger raise."""
+        return self.ask(prompt, model=model).text
+
+    def get_usage_summary(self) -> UsageSummary:
+        """What this run used, its children included."""
+        return self.tally.summary()
+
+    def handle(self, request: LMRequest) -> LMResponse:
+        """Answer one request of upstream's wire protocol. Never raises Exception."""
+        problem = request.problem
+        if problem is not None:
+            return LMResponse.error_response(problem)
+        prompts = request.prompts if request.prompts is not None else [request.prompt or ""]
+        refusal = self._refusal(prompts, request.model)
+        if refusal is not None:
+            return LMResponse.error_response(refusal.reason)
+        completions = self._ask_all(prompts, request.model, request.depth, "llm_query")
+        if request.prompts is not None:
+            return LMResponse.batched_success_response(completions)
+        if completions[0].error is not None:
+            return LMResponse.error_response(completions[0].error)
+        return LMResponse.success_response(completions[0])
+
+    # -- what the loop uses --------------------------------------------------------------------------
+
+    def ask(self, prompt: Prompt, *, model: str | None = None, purpose: str = "turn") -> Completion:
+        """One call of the run's own model, reserved and settled. Raises what the client or the ledger raise."""
+        snapshot = prompt if isinstance(prompt, str) else [dict(message) for message in prompt]
+        return self._running_tree().call(self._metered(self._default, snapshot, model, purpose))
+
+    def drain(self) -> list[RLMChatCompletion]:
+        """The sub-calls since the last drain, in the order in which they ended."""
+        with self._lock:
+            answered, self._answered = self._answered, []
+            return answered
+
+    def __call__(self, call: Call) -> Any:
+        return self.serve(call)
+
+    def serve(self, call: Call) -> Any:
+        """The value that goes back into the cell. Errors of model calls are strings that begin with "Error: ".
+
+        Raises CallFailed for a tool that failed, and for anything once the run was stopped.
+        """
+        if self._running_tree().stopped:
+            raise CallFailed("the run was stopped")
+        if call.kind == "tool":
+            return self._serve_tool(call)
+        refusal = self._refusal(call.prompts, call.model)
+        if refusal is not None:
+            self._report(refusal)
+            texts = [f"Error: {refusal.reason}"] * len(call.prompts)
+        elif call.kind.startswith("rlm") and self.recursion is not None:
+            texts = [self._text(each, call) for each in self._recurse(call.prompts, call.model)]
+        else:
+            depth = 1 if call.kind.startswith("rlm") else self.depth + 1
+            completions = self._ask_all(call.prompts, call.model, depth, call.kind.removesuffix("_batched"))
+            texts = [self._text(each, call) for each in completions]
+        if self._running_tree().stopped:
+            raise CallFailed("the run was stopped")
+        return texts if call.kind.endswith("_batched") else texts[0]
+
+    # -- inside --------------------------------------------------------------------------------------
+
+    def _refusal(self, prompts: Sequence[str], model: str | None) -> Decision | None:
+        for decision in (self._gate.model(model), self._gate.batch(len(prompts)), self._gate.prompts(list(prompts))):
+            if not decision.allowed:
+                return decision
+        return None
+
+    def _recurse(self, prompts: Sequence[str], model: str | None) -> list[RLMChatCompletion]:
+        recursion = self.recursion
+        assert recursion is not None
+        completions = self._running_tree().places.map(lambda prompt: recursion(prompt, model), prompts)
+        for completion in completions:
+            self.tally.add_all(completion.usage_summary)
+        self._record(completions)
+        return completions
+
+    def _ask_all(self, prompts: Sequence[str], model: str | None, depth: int, purpose: str) -> list[RLMChatCompletion]:
+        """One completion per prompt, in order, each with its own usage or its error."""
+
+        async def ask_all(client: Client) -> list[RLMChatCompletion]:
+            return await asyncio.gather(*(self._answer(client, prompt, model, purpose) for prompt in prompts))
+
+        try:
+            # The client first, in this thread: making one may import an SDK, and the loop serves the whole tree.
+            completions = self._running_tree().call(ask_all(self.get_client(model, depth)))
+        except RLMSecureError as error:
+            completions = [self._failed(prompt, model or "unknown", 0.0, _shown(error)) for prompt in prompts]
+        self._record(completions)
+        return completions
+
+    async def _answer(self, client: Client, prompt: str, model: str | None, purpose: str) -> RLMChatCompletion:
+        """One sub-call, with its failure as a value: text that may enter a sandbox."""
+        began = time.monotonic()
+        name = model or client.model_name or "unknown"
+        try:
+            completion = await self._metered(client, prompt, model, purpose)
+        except InThread:
+            raise
+        except Exception as error:  # noqa: BLE001  a user's own client: only the kind of its error may travel
+            return self._failed(prompt, name, time.monotonic() - began, _shown(error))
+        decision = self._gate.reply(completion.text)
+        if not decision.allowed:
+            self._report(decision)
+            return self._failed(prompt, name, time.monotonic() - began, decision.reason, completion.usage)
+        return RLMChatCompletion(
+            root_model=completion.model,
+            prompt=prompt,
+            response=completion.text,
+            usage_summary=UsageSummary(model_usage_summaries={completion.model: completion.usage}),
+            execution_time=time.monotonic() - began,
+        )
+
+    async def _metered(self, client: Client, prompt: Prompt, model: str | None, purpose: str) -> Completion:
+        """The one place where a model is called: reserved before, settled after, told to the listeners."""
+        tree = self._running_tree()
+        try:
+            async with tree.reserve(_size(prompt)) as reservation:
+                seconds = min(self._gate.policy.lm.timeout_seconds, max(0.001, tree.ledger.seconds_left))
+                began = time.monotonic()
+                usage, error = NO_USAGE, "cancelled"
+                try:
+                    completion = await client.acomplete(prompt, model=model, timeout=seconds)
+                    usage, error = completion.usage, None
+                    reservation.settle(usage, _size(completion.text))
+                    self.tally.add(completion.model, usage)
+                    return completion
+                except Exception as failure:
+                    error = _shown(failure)
+                    reservation.refuse()
+                    raise
+                finally:
+                    name = model or client.model_name or "unknown"
+                    tree.emit(
+                        ModelCalled(
+                            depth=self.depth,
+                            model=name,
+                            purpose=purpose,
+                            seconds=time.monotonic() - began,
+                            usage=usage,
+                            error=error,
+                        )
+                    )
+        except LIMITS as limit:
+            tree.emit(LimitReached(depth=self.depth, limit=limit_name(limit), message=str(limit)))
+            raise
+
+    def _serve_tool(self, call: Call) -> Any:
+        decision = self._gate.tool(call.tool or "")
+        if not decision.allowed:
+            self._report(decision)
+            raise CallFailed(decision.reason)
+        tree = self._running_tree()
+        seconds = min(self._gate.policy.lm.timeout_seconds, max(0.001, tree.ledger.seconds_left))
+        try:
+            return tree.call(self._toolbox.acall(call.tool or "", call.args, call.kwargs, seconds))
+        except (TimeoutExceededError, CancellationError):
+            raise CallFailed("the run was stopped") from None
+
+    def _text(self, completion: RLMChatCompletion, call: Call) -> str:
+        """What the cell gets for one prompt."""
+        if completion.error is None:
+            return completion.response
+        if completion.error.startswith("Error: "):
+            return completion.error
+        if call.kind == "llm_query_batched":
+            return f"Error: llm() call failed - {completion.error}"
+        where = " at max depth" if call.kind.startswith("rlm") else ""
+        return f"Error: LM query failed{where} - {completion.error}"
+
+    def _failed(
+        self, prompt: str, model: str, seconds: float, error: str, usage: ModelUsageSummary | None = None
+    ) -> RLMChatCompletion:
+        return RLMChatCompletion(
+            root_model=model,
+            prompt=prompt,
+            response="",
+            usage_summary=UsageSummary(model_usage_summaries={} if usage is None else {model: usage}),
+            execution_time=seconds,
+            error=error,
+        )
+
+    def _record(self, completions: Sequence[RLMChatCompletion]) -> None:
+        with self._lock:
+            self._answered.extend(completions)
+
+    def _report(self, decision: Decision) -> None:
+        self._running_tree().emit(Violation(depth=self.depth, rule=decision.rule, message=decision.reason))
+
+    def _running_tree(self) -> Tree:
+        if self._tree is None:
+            raise RuntimeError("the handler is not started; call start(), or use it in a with block")
+        return self._tree
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def limit_name(error: Exception) -> str:
+    """Which limit an exception speaks of: calls, tokens, cost, time or errors."""
+    for kind, name in (
+        (CallLimitExceededError, "calls"),
+        (BudgetExceededError, "cost"),
+        (TokenLimitExceededError, "tokens"),
+        (TimeoutExceededError, "time"),
+    ):
+        if isinstance(error, kind):
+            return name
+    return "errors"
+
+
+def exhausted(error: Exception) -> str:
+    """What a cell reads when a limit refuses its call (upstream's words, which programs match on)."""
+    if isinstance(error, BudgetExceededError) and not isinstance(error, CallLimitExceededError):
+        return f"Error: Budget exhausted (spent ${error.spent:.6f} of ${error.budget:.6f})"
+    if isinstance(error, TimeoutExceededError):
+        return f"Error: Timeout exhausted ({error.elapsed:.1f}s of {error.timeout:.1f}s)"
+    return f"Error: {error}"
+
+
+def _shown(error: Exception) -> str:
+    """An error as text that may enter a sandbox or a log: our own words, or the kind of a foreign one."""
+    if isinstance(error, LIMITS):
+        return exhausted(error)
+    return str(error) if isinstance(error, RLMSecureError) else type(error).__name__
+
+
+def _size(prompt: Prompt) -> int:
+    """Bytes of a prompt's text."""
+    text = prompt if isinstance(prompt, str) else prompt_text(prompt)
+    return len(text.encode("utf-8", "surrogatepass"))
