@@ -1,0 +1,93 @@
+"""`rlm-secure doctor` reports what a session reports, and fails when a required wall is missing."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from rlm_secure import Sandbox
+from rlm_secure.cli import doctor, main
+from rlm_secure.environments.interface import Environment
+from rlm_secure.errors import EnvironmentUnavailable
+from rlm_secure.guarantees import EnforcementReport, Guarantee, Level, Wall, WallStatus
+from rlm_secure.policy import load_policy
+from tests.cli.conftest import Run
+
+pytestmark = pytest.mark.smoke
+
+
+def test_the_table_names_every_wall_and_guarantee(rlm_secure: Run) -> None:
+    done = rlm_secure("doctor")
+    assert done.code == 0
+    for name in (*load_policy("strict").isolation.local, *Guarantee):
+        assert name in done.out
+    assert "local: every wall that strict requires holds" in done.out
+    assert "\x1b" not in done.out
+
+
+def test_json_agrees_with_a_session(rlm_secure: Run) -> None:
+    done = rlm_secure("doctor", "--json")
+    assert done.code == 0
+    (found,) = [each for each in json.loads(done.out)["environments"] if each["environment"] == "local"]
+    with Sandbox() as sandbox:
+        report = sandbox.report.to_dict()
+    assert found["guarantees"] == report["guarantees"]
+    assert [(w["wall"], w["level"]) for w in found["walls"]] == [(w["wall"], w["level"]) for w in report["walls"]]
+    assert found["missing"] == []
+
+
+class Weak(Environment):
+    """An environment without walls, or none at all."""
+
+    name = "local"
+
+    def __init__(self, problem: str = "") -> None:
+        self.problem = problem
+
+    def open(self, policy, **_):  # type: ignore[no-untyped-def]
+        if self.problem:
+            raise EnvironmentUnavailable(self.problem)
+        assert policy.isolation.required("local") == ()
+        return Opened()
+
+
+class Opened:
+    report = EnforcementReport("local", (WallStatus(Wall.SECCOMP, Level.NONE, "the kernel said no \x1b[31m"),))
+
+    def __enter__(self) -> Opened:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+def test_a_missing_wall_is_shown_and_fails(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("rlm_secure.environments.place", lambda name: Weak())
+    assert main(["doctor", "--environment", "local"]) == 1
+    out = capsys.readouterr().out
+    assert "the kernel said no \\x1b[31m" in out
+    assert "missing and required by strict: language" in out
+
+
+def test_an_environment_that_is_not_there_fails_with_its_reason(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("rlm_secure.environments.place", lambda name: Weak("there is no kernel; install one"))
+    assert main(["doctor", "--environment", "local"]) == 1
+    assert "local: not available: there is no kernel; install one" in capsys.readouterr().out
+    assert main(["doctor", "--environment", "local", "--json"]) == 1
+    (found,) = json.loads(capsys.readouterr().out)["environments"]
+    assert found == {"environment": "local", "available": False, "reason": "there is no kernel; install one"}
+
+
+def test_an_unknown_environment_cannot_run(rlm_secure: Run) -> None:
+    done = rlm_secure("doctor", "--environment", "basement")
+    assert (done.code, done.out) == (2, "")
+    assert "basement" in done.err
+
+
+def test_the_examination_is_the_session_that_was_opened() -> None:
+    found = doctor._examine("local", load_policy("strict"))
+    assert found.sound
+    assert not isinstance(found.outcome, str)
+    assert found.outcome[Wall.SECCOMP].level is Level.FULL

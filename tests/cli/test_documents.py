@@ -1,0 +1,95 @@
+"""What a user names on the command line becomes the context, byte for byte, or a sentence."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from rlm_secure.cli import documents
+from rlm_secure.cli.documents import ContextError
+
+MIB = 1024 * 1024
+
+
+def read(*paths: str | Path, limit: int = MIB) -> tuple[str | dict[str, str], list[str]]:
+    notes: list[str] = []
+    return documents.read([str(path) for path in paths], limit=limit, note=notes.append), notes
+
+
+def test_a_file_arrives_byte_for_byte(tmp_path: Path) -> None:
+    file = tmp_path / "log.txt"
+    file.write_bytes(b"\xef\xbb\xbfone\r\ntwo\rthree\x00\n\xf0\x9f\x98\x80")
+    assert read(file) == ("\ufeffone\r\ntwo\rthree\x00\n\U0001f600", [])
+
+
+def test_stdin_is_a_str(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "in").write_bytes(b"a\r\nb")
+    with (tmp_path / "in").open() as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        assert read("-") == ("a\r\nb", [])
+
+
+def test_a_directory_is_a_dict_in_order(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "two.txt").write_text("2")
+    (tmp_path / "a.txt").write_text("1")
+    (tmp_path / "c.txt").write_text("")
+    context, notes = read(tmp_path)
+    assert list(context.items()) == [("a.txt", "1"), ("b/two.txt", "2"), ("c.txt", "")]
+    assert notes == []
+
+
+def test_what_a_directory_leaves_out_is_counted(tmp_path: Path) -> None:
+    (tmp_path / "kept.txt").write_text("kept")
+    (tmp_path / "zero.bin").write_bytes(b"ab\0cd")
+    (tmp_path / "latin.txt").write_bytes(b"caf\xe9")
+    (tmp_path / ".env").write_text("TOKEN=secret")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "config").write_text("x")
+    (tmp_path / "link").symlink_to("/etc/passwd")
+    (tmp_path / "up").symlink_to("..")
+    os.mkfifo(tmp_path / "fifo")
+    assert read(tmp_path) == (
+        {"kept.txt": "kept"},
+        [f"{tmp_path}: 1 text files; left out: 2 binary, 2 hidden, 2 a symbolic link, 1 no regular file"],
+    )
+
+
+def test_several_paths_keep_their_names(tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "x.txt").write_text("x")
+    (tmp_path / "y.txt").write_text("y")
+    context, _ = read(tmp_path / "d", tmp_path / "y.txt")
+    assert context == {f"{tmp_path}/d/x.txt": "x", f"{tmp_path}/y.txt": "y"}
+
+
+def test_the_limit_counts_all_files_together(tmp_path: Path) -> None:
+    for name in "abc":
+        (tmp_path / name).write_text("x" * 40)
+    assert read(tmp_path, limit=120)[0] == dict.fromkeys("abc", "x" * 40)
+    with pytest.raises(ContextError, match=r"larger than limits\.context_bytes = 119 \(reached in .*/c\)"):
+        read(tmp_path, limit=119)
+
+
+def test_an_endless_file_is_read_no_further_than_the_limit() -> None:
+    with pytest.raises(ContextError, match="limits.context_bytes = 1,048,576"):
+        read("/dev/zero")
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [(b"caf\xe9", r"is not UTF-8 text \(byte 3\); convert it first"), (None, "cannot be read: No such file")],
+)
+def test_a_named_file_must_be_text(tmp_path: Path, content: bytes | None, sentence: str) -> None:
+    file = tmp_path / "file"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(ContextError, match=sentence):
+        read(file)
+
+
+def test_an_empty_directory_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ContextError, match="there is no text file in"):
+        read(tmp_path)
