@@ -92,21 +92,21 @@ def decode(data: bytes | bytearray | memoryview, *, limit: int) -> dict[str, Any
     """One frame's JSON object. Raises ProtocolViolation for anything else, whatever the bytes are."""
     raw = bytes(data)
     if len(raw) > limit:
-        _refuse(f"a frame of {len(raw)} bytes is over the limit of {limit}")
+        raise _broken(f"a frame of {len(raw)} bytes is over the limit of {limit}")
     if raw.count(b"[") + raw.count(b"{") + raw.count(b",") > MAX_NODES:
         # Only commas and brackets outside strings become nodes; strings are stripped only when it matters.
         bare = _STRING.sub(b"", raw)
         if bare.count(b"[") + bare.count(b"{") + bare.count(b",") > MAX_NODES:
-            _refuse(f"a frame has more than {MAX_NODES} values")
+            raise _broken(f"a frame has more than {MAX_NODES} values")
     try:
-        value = json.loads(raw.decode("ascii"), parse_constant=_constant, object_pairs_hook=_pairs)
+        value = json.loads(raw.decode("ascii"), parse_constant=_constant, parse_float=_float, object_pairs_hook=_pairs)
     except ProtocolViolation:
         raise
     except (ValueError, RecursionError, MemoryError) as error:
         # ValueError covers UnicodeDecodeError, JSONDecodeError and integers of more than 4,300 digits.
         raise ProtocolViolation(f"a frame is not JSON: {type(error).__name__}") from None
     if not isinstance(value, dict):
-        _refuse("a frame is not an object")
+        raise _broken("a frame is not an object")
     _check_depth(value)
     return value
 
@@ -118,17 +118,17 @@ def event(message: Mapping[str, Any], *, value_bytes: int) -> Call | CellResult:
         return _call(message)
     if op == "done":
         return _result(message, value_bytes)
-    _refuse("a frame is neither a call nor a result")
+    raise _broken("a frame is neither a call nor a result")
 
 
 def ready(message: Mapping[str, Any]) -> tuple[dict[str, tuple[str, str]], dict[str, Any]]:
     """Walls and details of a `ready` frame, sent before any untrusted byte ran."""
     if message.get("op") != "ready":
-        _refuse("the first frame is not ready")
+        raise _broken("the first frame is not ready")
     walls: dict[str, tuple[str, str]] = {}
     for name, entry in _dict(message, "walls").items():
         if not isinstance(entry, list) or len(entry) != 2 or not all(isinstance(part, str) for part in entry):
-            _refuse("a wall's status is not a level and its evidence")
+            raise _broken("a wall's status is not a level and its evidence")
         walls[name] = (entry[0], entry[1][:400])
     return walls, _dict(message, "details")
 
@@ -143,23 +143,23 @@ def _call(message: Mapping[str, Any]) -> Call:
     if kind in _LM_KINDS:
         prompts = message.get("prompts")
         if not isinstance(prompts, list) or not all(isinstance(prompt, str) for prompt in prompts):
-            _refuse("a prompt is not a string")
+            raise _broken("a prompt is not a string")
         single = not kind.endswith("_batched")
         if len(prompts) > MAX_PROMPTS or (single and len(prompts) != 1):
-            _refuse(f"a call carries {len(prompts)} prompts")
+            raise _broken(f"a call carries {len(prompts)} prompts")
         model = message.get("model")
         if model is not None and (not isinstance(model, str) or len(model) > 256):
-            _refuse("a model name is not a short string")
+            raise _broken("a model name is not a short string")
         return Call(cast(CallKind, kind), tuple(prompts), model)
     if kind == "tool":
         tool = message.get("tool")
         if not isinstance(tool, str) or not _NAME.fullmatch(tool):
-            _refuse("a tool name is not an identifier")
+            raise _broken("a tool name is not an identifier")
         args = message.get("args")
         if not isinstance(args, list):
-            _refuse("tool arguments are not a list")
+            raise _broken("tool arguments are not a list")
         return Call("tool", tool=tool, args=tuple(args), kwargs=_dict(message, "kwargs"))
-    _refuse("a call is of no known kind")
+    raise _broken("a call is of no known kind")
 
 
 def _result(message: Mapping[str, Any], value_bytes: int) -> CellResult:
@@ -177,17 +177,17 @@ def _result(message: Mapping[str, Any], value_bytes: int) -> CellResult:
 
 def _variables(described: Mapping[str, Any], value_bytes: int) -> dict[str, Variable]:
     if len(described) > MAX_NAMES:
-        _refuse(f"a result describes more than {MAX_NAMES} variables")
+        raise _broken(f"a result describes more than {MAX_NAMES} variables")
     variables: dict[str, Variable] = {}
     for name, entry in described.items():
         if len(name) > MAX_NAME or not isinstance(entry, dict):
-            _refuse("a variable is not described by an object")
+            raise _broken("a variable is not described by an object")
         kind = entry.get("type")
         if not isinstance(kind, str) or len(kind) > MAX_NAME:
-            _refuse("a variable's type is not a short string")
+            raise _broken("a variable's type is not a short string")
         shown = entry.get("repr", "")
         if not isinstance(shown, str) or len(shown) > value_bytes:
-            _refuse("a variable's repr is not a short string")
+            raise _broken("a variable's repr is not a short string")
         variables[name] = Variable(kind, entry.get("value"), "value" in entry, shown)
     return variables
 
@@ -196,7 +196,7 @@ def _answer(entry: Any) -> Answer | None:
     if entry is None:
         return None
     if not isinstance(entry, dict) or not isinstance(entry.get("text"), str):
-        _refuse("an answer has no text")
+        raise _broken("an answer has no text")
     return Answer(entry["text"], entry.get("value"))
 
 
@@ -204,10 +204,10 @@ def _error(entry: Any) -> CellError | None:
     if entry is None:
         return None
     if not isinstance(entry, dict) or not isinstance(entry.get("message"), str):
-        _refuse("an error has no message")
+        raise _broken("an error has no message")
     rule = entry.get("rule")
     if rule is not None and (not isinstance(rule, str) or len(rule) > MAX_NAME):
-        _refuse("an error's rule is not a short string")
+        raise _broken("an error's rule is not a short string")
     message = entry["message"][:4000]
     # A closed table: the guest picks a kind, never a class. What a kind claims is believed only as far as it
     # goes: limits that the host enforces are judged by the host, in Session.execute.
@@ -223,7 +223,7 @@ def _error(entry: Any) -> CellError | None:
         case "cpu":
             return CellTimeout(message, limit="limits.cell_cpu_seconds", wall="rlimits")
         case _:
-            _refuse("an error is of no known kind")
+            raise _broken("an error is of no known kind")
 
 
 def _check_depth(value: Any) -> None:
@@ -238,46 +238,53 @@ def _check_depth(value: Any) -> None:
         if not deeper:
             return
         level = deeper
-    _refuse(f"a frame is nested deeper than {MAX_DEPTH}")
+    raise _broken(f"a frame is nested deeper than {MAX_DEPTH}")
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
-        _refuse("a frame repeats a key")
+        raise _broken("a frame repeats a key")
     return value
 
 
 def _constant(name: str) -> NoReturn:
-    _refuse(f"a frame contains {name}")
+    raise _broken(f"a frame contains {name}")
+
+
+def _float(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise _broken("a frame contains a number beyond all floats")
+    return value
 
 
 def _dict(message: Mapping[str, Any], key: str) -> dict[str, Any]:
     value = message.get(key)
     if not isinstance(value, dict):
-        _refuse(f"{key} is not an object")
+        raise _broken(f"{key} is not an object")
     return value
 
 
 def _string(message: Mapping[str, Any], key: str) -> str:
     value = message.get(key)
     if not isinstance(value, str):
-        _refuse(f"{key} is not a string")
+        raise _broken(f"{key} is not a string")
     return value
 
 
 def _number(message: Mapping[str, Any], key: str) -> float:
     value = message.get(key)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        _refuse(f"{key} is not a number")
+        raise _broken(f"{key} is not a number")
     try:
         number = float(value)
     except OverflowError:
-        _refuse(f"{key} is too large")
+        raise _broken(f"{key} is too large") from None
     if not math.isfinite(number) or number < 0:
-        _refuse(f"{key} is not a size")
+        raise _broken(f"{key} is not a size")
     return number
 
 
-def _refuse(reason: str) -> NoReturn:
-    raise ProtocolViolation(f"the sandbox broke the protocol: {reason}")
+def _broken(reason: str) -> ProtocolViolation:
+    return ProtocolViolation(f"the sandbox broke the protocol: {reason}")

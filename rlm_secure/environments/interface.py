@@ -85,12 +85,10 @@ class Environment(ABC):
     name: str
 
     @abstractmethod
-    def open(
-        self, policy: Policy, *, tools: Mapping[str, str] | None = None, features: frozenset[str] = frozenset()
-    ) -> Session:
+    def open(self, policy: Policy, *, tools: Mapping[str, str] | None = None) -> Session:
         """Start a sealed session under `policy`.
 
-        `tools` maps the names of host callables that cells may call to their descriptions; `features` is a
-        subset of {"rlm_query", "compaction"}. Raises EnforcementError when a required wall cannot be built and
-        EnvironmentUnavailable when there is no place to build them.
+        `tools` maps the names of host callables that cells may call to their descriptions. Raises
+        EnforcementError when a required wall cannot be built and EnvironmentUnavailable when there is no place
+        to build them.
         """

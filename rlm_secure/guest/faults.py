@@ -1,5 +1,7 @@
 """How an exception of a cell becomes text for the model and a kind for the host."""
 
+from __future__ import annotations
+
 from .compiler import Refusal
 from .guards import RuleViolation
 
@@ -14,7 +16,7 @@ class FinalAnswerCalled(BaseException):
     """Raised by final_answer(): the cell is over, and has an answer."""
 
 
-def fault(error, source):
+def fault(error: BaseException, source: str) -> tuple[str, str, str | None, str]:
     """`(kind, message, rule, text)`: the closed kind for the host, one sentence, the rule, the whole text."""
     if isinstance(error, Refusal):
         return "refused", f"{error.rule}: {error.message}", error.rule, str(error)
@@ -38,7 +40,7 @@ def fault(error, source):
     return "exception", line, None, f"{text}{line}\n"
 
 
-def _frames(error, source):
+def _frames(error: BaseException, source: str) -> str:
     """The cell's own frames, newest last, with their source lines."""
     lines = source.split("\n")
     entries = []

@@ -6,12 +6,15 @@ same width, and the memfd is mapped read-only right behind it. Loading costs no 
 sessions share the pages. `self_test` decides once per zygote whether this interpreter agrees.
 """
 
+from __future__ import annotations
+
 import ctypes
 import json
 import mmap
 import os
 import struct
 import sys
+from typing import Any
 
 _PAGE = mmap.PAGESIZE
 _PROT_NONE, _PROT_READ, _PROT_WRITE = 0, 1, 2
@@ -34,7 +37,7 @@ _REFERENCES = 1 << 30  # never freed before the session ends; the pages are not 
 _in_place = False
 
 
-def load(fd, kind, length):
+def load(fd: int, kind: str, length: int) -> Any:
     """The str of `length` characters, or the JSON value of `length` bytes, in the memfd `fd`; closes it.
 
     `kind` is ascii, latin-1, ucs-2 or ucs-4 (the exact width of the host's str), "utf-32" for a str that the
@@ -59,26 +62,26 @@ def load(fd, kind, length):
 class _Mapping:
     """A read-only shared mapping for the time of a copy. Not mmap.mmap: that calls fcntl, which is filtered."""
 
-    def __init__(self, fd, size):
+    def __init__(self, fd: int, size: int) -> None:
         self._size = max(size, 1)
         self._address = _map(None, self._size, _PROT_READ, _MAP_SHARED, fd)
 
-    def __enter__(self):
+    def __enter__(self) -> int:
         return self._address
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         _libc.munmap(self._address, self._size)
 
 
-def _map(address, size, protection, flags, fd):
-    result = _libc.mmap(address, size, protection, flags, fd, 0)
-    if result in (None, ctypes.c_void_p(-1).value):
+def _map(address: int | None, size: int, protection: int, flags: int, fd: int) -> int:
+    result: int | None = _libc.mmap(address, size, protection, flags, fd, 0)
+    if result is None or result == ctypes.c_void_p(-1).value:
         number = ctypes.get_errno()
         raise OSError(number, f"mmap of {size} bytes: {os.strerror(number)}")
     return result
 
 
-def _adopt(fd, kind, length):
+def _adopt(fd: int, kind: str, length: int) -> str:
     width, character = _KINDS[kind]
     template = character * 2  # never interned, never cached: its header is as fresh as one can be
     header = sys.getsizeof(template) - 3 * width
@@ -96,10 +99,11 @@ def _adopt(fd, kind, length):
     struct.pack_into("q", struct_at, 0, _REFERENCES)
     struct.pack_into("q", struct_at, _LENGTH_OFFSET, length)
     struct.pack_into("q", struct_at, _HASH_OFFSET, -1)
-    return ctypes.cast(address, ctypes.py_object).value
+    adopted: str = ctypes.cast(address, ctypes.py_object).value
+    return adopted
 
 
-def self_test():
+def self_test() -> bool:
     """Try in-place strings of every width with every kind of use; switch them on only if all agree."""
     global _in_place
     _in_place = True
@@ -113,12 +117,12 @@ def self_test():
     return _in_place
 
 
-def in_place():
+def in_place() -> bool:
     """Whether contexts are used in place, without a copy."""
     return _in_place
 
 
-def _agrees(text, kind, width):
+def _agrees(text: str, kind: str, width: int) -> bool:
     fd = os.memfd_create("self-test")
     encoded = text.encode({1: "latin-1", 2: "utf-16-le", 4: "utf-32-le"}[width])
     os.write(fd, encoded + bytes(width))

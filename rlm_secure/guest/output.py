@@ -1,22 +1,26 @@
 """What a cell prints: kept up to a cap while it is produced, counted and dropped beyond it."""
 
+from __future__ import annotations
+
 
 class Output:
     """A text sink. `text()` is at most `cap` bytes of UTF-8; `dropped` counts the bytes that were not kept."""
 
     encoding = "utf-8"
 
-    def __init__(self, cap):
+    def __init__(self, cap: int) -> None:
         self._cap = cap
-        self.clear()
+        self._pieces: list[str] = []
+        self._left = cap
+        self.dropped = 0
 
-    def clear(self):
+    def clear(self) -> None:
         """Forget everything, for the next cell."""
         self._pieces = []
         self._left = self._cap
         self.dropped = 0
 
-    def write(self, text):
+    def write(self, text: str) -> int:
         """Keep `text` as far as there is room; returns its length, as files do."""
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
@@ -36,13 +40,13 @@ class Output:
             self._left = 0
         return len(text)
 
-    def flush(self):
+    def flush(self) -> None:
         """Nothing waits: for code that calls it."""
 
-    def isatty(self):
+    def isatty(self) -> bool:
         """Never a terminal."""
         return False
 
-    def text(self):
+    def text(self) -> str:
         """Everything that was kept, in order."""
         return "".join(self._pieces)

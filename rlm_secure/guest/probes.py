@@ -1,22 +1,25 @@
 """Attempts on the walls, in children that are sealed like sessions: a wall is reported only when it stopped one."""
 
+from __future__ import annotations
+
 import errno
 import json
 import mmap
 import os
 import socket
+from typing import Any
 
 from . import walls, wire
 
 
-def forbidden_call(fd, landlock, program, request):
+def forbidden_call(fd: int, landlock: int | None, program: bytes, request: dict[str, Any]) -> None:
     """A probe sealed like a session that calls socket(2). Returns only where the filter does not hold."""
     walls.keep_only(fd, landlock)
     walls.build(landlock, program, request)
     socket.socket(socket.AF_INET, socket.SOCK_STREAM)
 
 
-def try_everything(fd, landlock, request):
+def try_everything(fd: int, landlock: int | None, request: dict[str, Any]) -> None:
     """A probe with every wall but seccomp: try what the others must stop, and write down what happened."""
     walls.keep_only(fd, landlock)
     walls.build(landlock, None, request)
@@ -25,7 +28,7 @@ def try_everything(fd, landlock, request):
         try:
             outcome[what] = f"won: {attempt()!r}"[:100]
         except OSError as error:
-            outcome[what] = errno.errorcode.get(error.errno, str(error.errno))
+            outcome[what] = errno.errorcode.get(error.errno or 0, "an OSError")
         except _Stopped as stopped:
             outcome[what] = str(stopped)
     os.write(wire.FD, json.dumps(outcome).encode())
@@ -35,18 +38,18 @@ class _Stopped(Exception):
     """An attempt found nothing to win."""
 
 
-def _list_root():
+def _list_root() -> list[str]:
     names = os.listdir("/")
     if not names:
         raise _Stopped("nothing there")
     return names[:3]
 
 
-def _open_root():
+def _open_root() -> int:
     return os.open("/", os.O_RDONLY | os.O_DIRECTORY)
 
 
-def _connect():
+def _connect() -> str:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.settimeout(0.2)
         try:
@@ -56,17 +59,17 @@ def _connect():
     return "connected"
 
 
-def _signal_neighbour():
+def _signal_neighbour() -> str:
     os.kill(2, 0)
     return "signalled"
 
 
-def _map_executable():
+def _map_executable() -> str:
     mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC).close()
     return "mapped"
 
 
-def _fork():
+def _fork() -> str:
     pid = os.fork()
     if pid == 0:
         os._exit(0)

@@ -4,8 +4,16 @@ A cell may shadow any of them; after the cell they are what they were, so that a
 turn of the model, is not misled by an earlier one.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
 from . import guards, values
 from .faults import FinalAnswerCalled
+
+#: Sends one call frame; returns the host's reply, or raises what it refused with.
+Ask = Callable[[dict[str, Any]], Any]
 
 _MISSING = object()
 
@@ -13,13 +21,15 @@ _MISSING = object()
 class Repl:
     """One session's namespace. `ask` sends a call frame and returns the host's reply or raises."""
 
-    def __init__(self, namespace, ask, *, tools, value_bytes, result_bytes):
+    def __init__(
+        self, namespace: dict[str, Any], ask: Ask, *, tools: Iterable[str], value_bytes: int, result_bytes: int
+    ) -> None:
         self.namespace = namespace
         self._ask = ask
         self._value_bytes = value_bytes
         self._result_bytes = result_bytes
-        self.final = None
-        self._scaffold = {
+        self.final: dict[str, Any] | None = None
+        self._scaffold: dict[str, Any] = {
             "llm_query": self._single("llm_query"),
             "llm_query_batched": self._batched("llm_query_batched"),
             "rlm_query": self._single("rlm_query"),
@@ -34,25 +44,25 @@ class Repl:
         namespace["answer"] = {"content": "", "ready": False}
         self.restore()
 
-    def assign(self, name, value):
+    def assign(self, name: str, value: Any) -> None:
         """Bind `name`; contexts, histories and host values are restored when a cell shadows them."""
         self.namespace[name] = value
         if name != "answer":
             self._scaffold[name] = value
 
-    def alias(self, name, target):
+    def alias(self, name: str, target: str) -> None:
         """Bind `name` to the object that `target` names."""
         self.assign(name, self.namespace[target])
 
-    def restore(self):
+    def restore(self) -> None:
         """Put every shadowed name back; a user's `answer` of another type is replaced by a fresh one."""
         self.namespace.update(self._scaffold)
         if type(self.namespace.get("answer")) is not dict:
             self.namespace["answer"] = {"content": "", "ready": False}
 
-    def variables(self):
+    def variables(self) -> dict[str, dict[str, Any]]:
         """name -> description, for the result: everything but guards and functions of the REPL."""
-        described = {}
+        described: dict[str, dict[str, Any]] = {}
         room = self._result_bytes // 4
         for name, value in self.namespace.items():
             if name in self._hidden or guards.is_internal(name) or len(name) > 128:
@@ -67,7 +77,7 @@ class Repl:
             described[name] = entry
         return described
 
-    def answer(self):
+    def answer(self) -> dict[str, Any] | None:
         """The cell's final answer as {"text", "value"?}, or None. Runs no code of the cell."""
         if self.final is not None:
             return self.final
@@ -80,24 +90,24 @@ class Repl:
             return None
         return self._finish(dict.get(answer, "content", ""))
 
-    def _finish(self, value):
+    def _finish(self, value: Any) -> dict[str, Any]:
         if type(value) is str:
             return {"text": value}
         plain = values.jsonable(value, self._result_bytes // 8, nodes=50_000)
         text = str(value) if type(value) in (int, float, bool, type(None)) or plain else values.shown(value)
         return {"text": text, "value": plain[0]} if plain else {"text": text}
 
-    def _single(self, kind):
-        def query(prompt, model=None):
+    def _single(self, kind: str) -> Callable[..., Any]:
+        def query(prompt: str, model: str | None = None) -> Any:
             if not isinstance(prompt, str):
-                raise TypeError(f"{kind} takes one string, not {type(prompt).__name__}; build the prompt as a str first")
+                raise TypeError(f"{kind} takes one string, not {type(prompt).__name__}; build a str first")
             return self._ask({"call": kind, "prompts": [str.__str__(prompt)], "model": _model(model)})
 
         query.__name__ = query.__qualname__ = kind
         return query
 
-    def _batched(self, kind):
-        def query(prompts, model=None):
+    def _batched(self, kind: str) -> Callable[..., Any]:
+        def query(prompts: Iterable[str], model: str | None = None) -> Any:
             if isinstance(prompts, str):
                 raise TypeError(f"{kind} takes a list of strings, not one string; use {kind[:-8]} for one prompt")
             prompts = list(prompts)
@@ -111,10 +121,10 @@ class Repl:
         query.__name__ = query.__qualname__ = kind
         return query
 
-    def _tool(self, name):
+    def _tool(self, name: str) -> Callable[..., Any]:
         limit = self._result_bytes // 8
 
-        def tool(*args, **kwargs):
+        def tool(*args: Any, **kwargs: Any) -> Any:
             return self._ask(
                 {
                     "call": "tool",
@@ -127,8 +137,8 @@ class Repl:
         tool.__name__ = tool.__qualname__ = name
         return tool
 
-    def _show_vars(self):
-        def SHOW_VARS():  # noqa: N802 - the name is the protocol
+    def _show_vars(self) -> Callable[[], str]:
+        def SHOW_VARS() -> str:
             names = {
                 name: type(value).__name__
                 for name, value in self.namespace.items()
@@ -140,8 +150,8 @@ class Repl:
 
         return SHOW_VARS
 
-    def _final_var(self):
-        def FINAL_VAR(name):  # noqa: N802 - the name is the protocol
+    def _final_var(self) -> Callable[[Any], str]:
+        def FINAL_VAR(name: Any) -> str:
             if not isinstance(name, str):
                 text = str(name)
             else:
@@ -154,8 +164,8 @@ class Repl:
 
         return FINAL_VAR
 
-    def _final_answer(self):
-        def final_answer(value):
+    def _final_answer(self) -> Callable[[Any], None]:
+        def final_answer(value: Any) -> None:
             self.final = self._finish(value)
             if self.final.get("value") is None and type(value) is not str:
                 self.final["text"] = str(value)
@@ -164,7 +174,7 @@ class Repl:
         return final_answer
 
 
-def _model(model):
+def _model(model: str | None) -> str | None:
     if model is None:
         return None
     if not isinstance(model, str):

@@ -6,10 +6,13 @@ Sources: the man pages unshare(2), pivot_root(2), landlock(7), seccomp(2), prctl
 Guards the boundary: keep it under 300 lines, and change it only with a test beside it.
 """
 
+from __future__ import annotations
+
 import ctypes
 import os
 import resource
 import struct
+from typing import Any
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
@@ -42,35 +45,35 @@ _SECCOMP_SET_MODE_FILTER = 1
 _CAPABILITY_VERSION_3 = 0x20080522
 
 
-def _checked(result, what):
+def _checked(result: int, what: str) -> int:
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{what}: {os.strerror(number)}")
     return result
 
 
-def _syscall(name, *arguments):
+def _syscall(name: str, *arguments: Any) -> int:
     if _NUMBERS is None:
         raise OSError(38, f"no system call table for {_MACHINE}")
     return _raw(_NUMBERS[name], name, *arguments)
 
 
-def _raw(number, name, *arguments):
+def _raw(number: int, name: str, *arguments: Any) -> int:
     values = [ctypes.c_long(value) if isinstance(value, int) else value for value in arguments]
     return _checked(_libc.syscall(ctypes.c_long(number), *values), name)
 
 
-def _prctl(what, option, *arguments):
+def _prctl(what: str, option: int, *arguments: int) -> int:
     values = [ctypes.c_ulong(value) for value in (*arguments, 0, 0, 0, 0)[:4]]
     return _checked(_libc.prctl(ctypes.c_int(option), *values), what)
 
 
-def unshare(flags):
+def unshare(flags: int) -> None:
     """Leave the namespaces that `flags` names. Creating a user namespace needs a single-threaded caller."""
     _syscall("unshare", flags)
 
 
-def children_in_own_pid_namespace():
+def children_in_own_pid_namespace() -> None:
     """After a fork into a fresh PID namespace: later children are born in the caller's own one again."""
     fd = os.pidfd_open(os.getpid())
     try:
@@ -79,7 +82,7 @@ def children_in_own_pid_namespace():
         os.close(fd)
 
 
-def become(uid):
+def become(uid: int) -> None:
     """Give up root for `uid`, groups included, and stay able to write the maps of a new user namespace."""
     os.setgroups([])
     os.setresgid(uid, uid, uid)
@@ -87,7 +90,7 @@ def become(uid):
     set_dumpable(True)
 
 
-def map_identity(uid, gid):
+def map_identity(uid: int, gid: int) -> None:
     """Map the caller's own ids into its new user namespace, and nothing else."""
     for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
         fd = os.open(f"/proc/self/{name}", os.O_WRONLY)
@@ -97,11 +100,11 @@ def map_identity(uid, gid):
             os.close(fd)
 
 
-def _mount(source, target, kind, flags, data=None):
+def _mount(source: bytes | None, target: bytes, kind: bytes | None, flags: int, data: bytes | None = None) -> None:
     _checked(_libc.mount(source, target, kind, ctypes.c_ulong(flags), data), f"mount {target.decode()}")
 
 
-def empty_root():
+def empty_root() -> None:
     """Replace / by an empty, read-only tmpfs. After this no path leads to anything."""
     quiet = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC
     _mount(None, b"/", None, _MS_REC | _MS_PRIVATE)
@@ -115,31 +118,31 @@ def empty_root():
         raise OSError(39, "the new root is not empty")
 
 
-def no_new_privs():
+def no_new_privs() -> None:
     """No exec can ever gain privileges again."""
     _prctl("no_new_privs", _PR_SET_NO_NEW_PRIVS, 1)
     if _prctl("no_new_privs", _PR_GET_NO_NEW_PRIVS) != 1:
         raise OSError(1, "no_new_privs did not stay set")
 
 
-def set_dumpable(value):
+def set_dumpable(value: bool) -> None:
     """Whether other processes of the same user may ptrace this one or read its /proc files."""
     _prctl("dumpable", _PR_SET_DUMPABLE, int(value))
 
 
-def deny_write_execute():
+def deny_write_execute() -> None:
     """PR_SET_MDWE: no memory is ever writable and executable, nor becomes executable (Linux 6.3)."""
     _prctl("mdwe", _PR_SET_MDWE, _MDWE_REFUSE_EXEC_GAIN)
     if not _prctl("mdwe", _PR_GET_MDWE) & _MDWE_REFUSE_EXEC_GAIN:
         raise OSError(1, "MDWE did not stay set")
 
 
-def die_with_parent(number):
+def die_with_parent(number: int) -> None:
     """Send signal `number` to the caller when the thread that made it ends."""
     _prctl("pdeathsig", _PR_SET_PDEATHSIG, number)
 
 
-def empty_bounding_set():
+def empty_bounding_set() -> None:
     """Drop every capability from the bounding set. EINVAL marks the end of the kernel's list."""
     for capability in range(64):
         try:
@@ -150,19 +153,19 @@ def empty_bounding_set():
             raise
 
 
-def drop_capabilities():
+def drop_capabilities() -> None:
     """Empty the ambient, effective, permitted and inheritable sets of the calling thread."""
     _prctl("cap_ambient", _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
     header = struct.pack("Ii", _CAPABILITY_VERSION_3, 0)
     _syscall("capset", ctypes.c_char_p(header), ctypes.c_char_p(bytes(24)))
 
 
-def landlock_abi():
+def landlock_abi() -> int:
     """The kernel's Landlock ABI. Raises OSError where Landlock is absent or off."""
     return _raw(_LANDLOCK_CREATE, "landlock", None, 0, 1)
 
 
-def landlock_ruleset(abi):
+def landlock_ruleset(abi: int) -> int:
     """A file descriptor of a ruleset that handles everything the ABI knows and allows nothing."""
     files = {1: 0x1FFF, 2: 0x3FFF, 3: 0x7FFF, 4: 0x7FFF}.get(abi, 0xFFFF)
     network = 3 if abi >= 4 else 0
@@ -172,12 +175,12 @@ def landlock_ruleset(abi):
     return _raw(_LANDLOCK_CREATE, "landlock", ctypes.c_char_p(attributes), size, 0)
 
 
-def landlock_restrict(fd):
+def landlock_restrict(fd: int) -> None:
     """Put the caller and all its children under the ruleset. Needs no_new_privs."""
     _raw(_LANDLOCK_RESTRICT, "landlock", fd, 0)
 
 
-def seccomp(program):
+def seccomp(program: bytes) -> None:
     """Install a BPF program (8 bytes an instruction) on the calling thread. Needs no_new_privs. Last step."""
     buffer = ctypes.create_string_buffer(program, len(program))
 
@@ -188,7 +191,7 @@ def seccomp(program):
     _syscall("seccomp", _SECCOMP_SET_MODE_FILTER, 0, ctypes.byref(block))
 
 
-def limit(name, soft, hard=None):
+def limit(name: str, soft: int, hard: int | None = None) -> None:
     """setrlimit RLIMIT_<name>; never raises a hard limit, and checks that the kernel took it."""
     kind = getattr(resource, f"RLIMIT_{name}")
     _, ceiling = resource.getrlimit(kind)

@@ -1,9 +1,11 @@
 """Values of cells as JSON, without running a line of the cell's code: exact built-in types only."""
 
+from __future__ import annotations
+
 import math
 import types
+from typing import Any
 
-_SCALARS = (str, int, float, bool, type(None))
 _NODES = 256
 _DEPTH = 8
 _ITEMS = 8
@@ -11,7 +13,7 @@ _TEXT = 200
 _STRING = 2000
 
 
-def describe(value, value_bytes):
+def describe(value: Any, value_bytes: int) -> dict[str, Any]:
     """`{"type", "value"?, "repr"?}` for a variable; the value when it is small JSON, else a bounded repr."""
     kind = type(value)
     name = type.__getattribute__(kind, "__name__")[:128]
@@ -28,7 +30,7 @@ def describe(value, value_bytes):
     return {"type": name, "repr": shown(value)[: value_bytes // 6]}
 
 
-def jsonable(value, limit, nodes=_NODES):
+def jsonable(value: Any, limit: int, nodes: int = _NODES) -> tuple[Any] | None:
     """`(copy,)` when `value` is JSON of exact built-in types within `limit` bytes, else None."""
     budget = [nodes, limit]
     try:
@@ -41,7 +43,7 @@ class _TooMuch(Exception):
     pass
 
 
-def _copy(value, depth, budget):
+def _copy(value: Any, depth: int, budget: list[int]) -> Any:
     budget[0] -= 1
     kind = type(value)
     if kind is str:
@@ -67,7 +69,7 @@ def _copy(value, depth, budget):
     raise _TooMuch
 
 
-def shown(value, depth=3):
+def shown(value: Any, depth: int = 3) -> str:
     """A repr of at most a few hundred characters that runs no code of the value's class."""
     kind = type(value)
     if kind in (str, bytes):
@@ -85,7 +87,7 @@ def shown(value, depth=3):
     return f"<{type.__getattribute__(kind, '__name__')[:100]} object>"
 
 
-def _container(value, kind, depth):
+def _container(value: Any, kind: type, depth: int) -> str:
     if depth == 0:
         return f"<{kind.__name__} of {len(value)}>"
     rest = f", ... [{len(value)} in all]" if len(value) > _ITEMS else ""
@@ -96,14 +98,13 @@ def _container(value, kind, depth):
             break
         pair = item if kind is dict else (item,)
         parts.append(": ".join(shown(part, depth - 1) for part in pair))
-    opening, closing = {list: "[]", tuple: "()", dict: "{}"}.get(kind, "{}")
+    opening, closing = "[]" if kind is list else "()" if kind is tuple else "{}"
     return f"{opening}{', '.join(parts)}{rest}{closing}"
 
 
-def plain(value, limit):
+def plain(value: Any, limit: int) -> Any:
     """`value` as JSON for a host call; raises TypeError naming what cannot cross the wall."""
     copied = jsonable(value, limit, nodes=100_000)
     if copied is None:
         raise TypeError(f"only JSON values of at most {limit} bytes can cross the wall, not {shown(value)[:80]}")
     return copied[0]
-

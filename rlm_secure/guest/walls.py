@@ -3,8 +3,12 @@
 Guards the boundary: keep it under 300 lines, and change it only with a test beside it.
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
+from collections.abc import Callable
+from typing import Any
 
 from . import seal, wire
 
@@ -14,22 +18,22 @@ FULL, NONE = "full", "none"
 class Walls:
     """What was tried, and what happened: wall -> [level, evidence]."""
 
-    def __init__(self):
-        self.found = {}
+    def __init__(self) -> None:
+        self.found: dict[str, list[str]] = {}
 
-    def note(self, wall, evidence):
+    def note(self, wall: str, evidence: str) -> None:
         """It holds."""
         self.found[wall] = [FULL, evidence]
 
-    def miss(self, wall, evidence):
+    def miss(self, wall: str, evidence: str) -> None:
         """It does not."""
         self.found[wall] = [NONE, evidence]
 
-    def held(self, wall):
+    def held(self, wall: str) -> bool:
         """Whether `wall` was achieved."""
         return self.found.get(wall, [NONE])[0] == FULL
 
-    def attempt(self, wall, step, *arguments, evidence=None):
+    def attempt(self, wall: str, step: Callable[..., Any], *arguments: Any, evidence: str | None = None) -> bool:
         """Run `step`; its result, or `evidence`, says what held. Returns whether it did not raise."""
         try:
             result = step(*arguments)
@@ -40,7 +44,7 @@ class Walls:
         return True
 
 
-def keep_only(fd, landlock):
+def keep_only(fd: int, landlock: int | None) -> None:
     """Close every descriptor but the session's socket, as number 3, and the ruleset, as number 4."""
     os.dup2(fd, 100)
     if landlock is not None:
@@ -53,7 +57,7 @@ def keep_only(fd, landlock):
     os.closerange(wire.FD + (1 if landlock is None else 2), 1 << 16)
 
 
-def build(landlock, program, request):
+def build(landlock: int | None, program: bytes | None, request: dict[str, Any]) -> Walls:
     """The walls of one session, in order; seccomp is last. Returns what was achieved."""
     walls = Walls()
     walls.note("no-inherited-fds", "one socket; everything else closed")
@@ -75,7 +79,7 @@ def build(landlock, program, request):
     return walls
 
 
-def _limits(limits):
+def _limits(limits: dict[str, Any]) -> str:
     for name, value in limits.items():
         soft, hard = value if isinstance(value, list) else (value, value)
         seal.limit(name, soft, hard)

@@ -21,10 +21,13 @@ worker -> host
     done     see guest/worker.py
 """
 
+from __future__ import annotations
+
 import json
 import os
 import socket
 import struct
+from typing import Any
 
 #: The only file descriptor of a worker.
 FD = 3
@@ -45,13 +48,13 @@ class Channel:
 
     __slots__ = ("_buffer", "_fds", "_socket")
 
-    def __init__(self, connection):
+    def __init__(self, connection: socket.socket) -> None:
         # The socket object exists before the seccomp filter does: its constructor calls getsockname.
         self._socket = connection
         self._buffer = bytearray()
-        self._fds = []
+        self._fds: list[int] = []
 
-    def send_within(self, message, limit):
+    def send_within(self, message: dict[str, Any], limit: int) -> bool:
         """Write one frame if its body has at most `limit` bytes; returns whether it was written.
 
         Raises Closed when the peer is gone, ValueError when `message` is not JSON.
@@ -68,18 +71,19 @@ class Channel:
             raise Closed from error
         return True
 
-    def receive(self):
+    def receive(self) -> dict[str, Any]:
         """Read one frame and return its object; file descriptors wait for `take_fd`."""
         (length,) = _HEADER.unpack(self._read(4))
         if length > MAX_FRAME:
             raise Closed(f"frame of {length} bytes")
-        return _decode(self._read(length).decode("ascii"))
+        message: dict[str, Any] = _decode(self._read(length).decode("ascii"))
+        return message
 
-    def take_fd(self):
+    def take_fd(self) -> int:
         """The file descriptor that came with the last frame."""
         return self._fds.pop()
 
-    def _read(self, size):
+    def _read(self, size: int) -> bytes:
         buffer = self._buffer
         while len(buffer) < size:
             chunk, ancillary, _flags, _address = self._socket.recvmsg(max(65536, size - len(buffer)), 64)
@@ -92,4 +96,3 @@ class Channel:
         taken = bytes(buffer[:size])
         del buffer[:size]
         return taken
-

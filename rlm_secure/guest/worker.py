@@ -9,12 +9,16 @@ A `done` frame carries
 For a `read` request `answer.text` is the variable's text, or answer is null where there is no variable.
 """
 
+from __future__ import annotations
+
 import gc
 import os
 import resource
 import signal
 import sys
 import time
+from collections.abc import Callable
+from typing import Any, cast
 
 from . import compiler, guards, memory, wire
 from .faults import CellInterrupted, FinalAnswerCalled, fault
@@ -30,20 +34,20 @@ class HostError(Exception):
 class Worker:
     """Serves one channel until it closes."""
 
-    def __init__(self, channel):
+    def __init__(self, channel: wire.Channel) -> None:
         self._channel = channel
-        self._repl = None
+        self._repl: Repl = cast(Repl, None)  # set by the first request, begin
         self._interruptible = False
         self._interrupted = False
-        self._options = {}
+        self._options: dict[str, Any] = {}
 
-    def listen(self):
+    def listen(self) -> None:
         """Install the signal handlers. Before the seccomp filter, which knows no sigaction."""
         signal.signal(signal.SIGUSR1, self._on_signal)
         signal.signal(signal.SIGXCPU, self._on_signal)
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # copies that end leave no zombie
 
-    def serve(self, walls):
+    def serve(self, walls: dict[str, list[str]]) -> None:
         """Report `walls`, then answer requests until the host is gone. Never raises for what a cell does."""
         try:
             self._channel.send_within({"op": "ready", "walls": walls, "details": {}}, wire.MAX_FRAME)
@@ -55,13 +59,13 @@ class Worker:
         except Closed:
             return
 
-    def _on_signal(self, _number, _frame):
+    def _on_signal(self, _number: int, _frame: object) -> None:
         # Only a running cell is interrupted, never frame I/O: a half-read frame would end the session.
         self._interrupted = True
         if self._interruptible:
             raise CellInterrupted("the cell was interrupted: its time is used up")
 
-    def _begin(self, request):
+    def _begin(self, request: dict[str, Any]) -> dict[str, Any]:
         self._options = request
         self._out = Output(request["stdout_bytes"])
         self._err = Output(request["stdout_bytes"])
@@ -79,10 +83,10 @@ class Worker:
         )
         return self._done()
 
-    def _exec(self, request):
+    def _exec(self, request: dict[str, Any]) -> dict[str, Any]:
         source = request["code"]
 
-        def cell():
+        def cell() -> None:
             if self._options["screen"]:
                 code = compiler.compile_cell(
                     source, source_bytes=self._options["source_bytes"], ast_nodes=self._options["ast_nodes"]
@@ -93,11 +97,11 @@ class Worker:
 
         return self._run(cell, source)
 
-    def _read(self, request):
-        text = []
+    def _read(self, request: dict[str, Any]) -> dict[str, Any]:
+        text: list[str] = []
         name = request["name"]
 
-        def read():
+        def read() -> None:
             namespace = self._repl.namespace
             if name in namespace and not guards.is_internal(name):
                 text.append(str(namespace[name]))
@@ -106,20 +110,20 @@ class Worker:
         result["answer"] = {"text": text[0]} if text else None
         return result
 
-    def _assign(self, request):
+    def _assign(self, request: dict[str, Any]) -> dict[str, Any]:
         self._repl.assign(request["name"], request["value"])
         return self._done()
 
-    def _alias(self, request):
+    def _alias(self, request: dict[str, Any]) -> dict[str, Any]:
         self._repl.alias(request["name"], request["target"])
         return self._done()
 
-    def _context(self, request):
+    def _context(self, request: dict[str, Any]) -> dict[str, Any]:
         value = memory.load(self._channel.take_fd(), request["kind"], request["length"])
         self._repl.assign(request["name"], value)
         return self._done()
 
-    def _checkpoint(self, _request):
+    def _checkpoint(self, _request: dict[str, Any]) -> dict[str, Any] | None:
         """Fork: the child goes on with the new socket, the parent is its spare and waits on the old one."""
         fd = self._channel.take_fd()
         try:
@@ -134,14 +138,13 @@ class Worker:
         os.close(fd)
         return self._done()
 
-    def _retire(self, _request):
+    def _retire(self, _request: dict[str, Any]) -> None:
         """No longer a spare, only the init of the namespace: let go of everything that is held."""
         self._repl.namespace.clear()
-        self._repl = None
+        self._repl = cast(Repl, None)
         gc.collect()
-        return None
 
-    def _run(self, body, source):
+    def _run(self, body: Callable[[], None], source: str) -> dict[str, Any]:
         """Run `body` as a cell: interruptible, its output captured, every exception contained."""
         self._out.clear()
         self._err.clear()
@@ -167,7 +170,9 @@ class Worker:
             raised.__traceback__ = None
         return self._done(cpu=time.process_time() - started, error=error, answer=self._repl.answer())
 
-    def _done(self, *, cpu=0.0, error=None, answer=None):
+    def _done(
+        self, *, cpu: float = 0.0, error: dict[str, Any] | None = None, answer: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
         repl = self._repl
         result = {
             "op": "done",
@@ -183,7 +188,7 @@ class Worker:
         repl.restore()
         return result
 
-    def _reply(self, result):
+    def _reply(self, result: dict[str, Any]) -> None:
         limit = self._options["result_bytes"]
         if not self._channel.send_within(result, limit):
             # Escaped JSON can be six times the text: give up what matters least first.
@@ -199,7 +204,7 @@ class Worker:
                 result["stderr"] += message + "\n"
                 self._channel.send_within(result, limit)
 
-    def _ask(self, call):
+    def _ask(self, call: dict[str, Any]) -> Any:
         """One call to the host, from inside a cell."""
         self._interruptible = False
         try:
@@ -218,6 +223,8 @@ class Worker:
             raise HostError(reply["error"])
         return reply["value"]
 
-    def _print(self, *values, sep=" ", end="\n", file=None, flush=False):
+    def _print(
+        self, *values: Any, sep: str | None = " ", end: str | None = "\n", file: Any = None, flush: bool = False
+    ) -> None:
         """print(), into the cell's output, or into a file-like object of the cell's own."""
         print(*values, sep=sep, end=end, file=self._out if file is None else file, flush=flush)

@@ -14,6 +14,8 @@ socket -> {pid} with its pidfd; {op: status, pid} -> {status}; {op: allow, pids,
 Closing the socket, or the host's death, ends everything.
 """
 
+from __future__ import annotations
+
 import contextlib
 import errno
 import gc
@@ -25,8 +27,10 @@ import signal
 import socket
 import struct
 import sys
+from collections.abc import Callable
+from typing import Any, NoReturn
 
-from . import compiler, facades, guards, memory, probes, seal, walls, wire
+from . import boot, memory, probes, seal, walls, wire
 from .worker import Worker
 
 _MESSAGE = 256 * 1024
@@ -34,20 +38,20 @@ _STATUSES = 4096
 _ADOPT_MILLISECONDS = 10_000
 
 
-def main(control_fd):
+def main(control_fd: int) -> None:
     """Boot from the configuration that the host sends first, then serve until it is gone."""
     control = socket.socket(fileno=control_fd)
     config = json.loads(control.recv(_MESSAGE))
     host = os.pidfd_open(config["host_pid"])
     if os.getppid() != config["host_pid"]:
         return  # the host died before we could watch it
-    _preload()
+    boot.preload()
     found = walls.Walls()
     found.note("separate-process", f"pid {os.getpid()}, started by exec with an empty environment")
-    found.note("empty-environment", _clear_environment())
-    found.attempt("unprivileged-uid", _leave_root, config["uid"])
+    found.note("empty-environment", boot.clear_environment())
+    found.attempt("unprivileged-uid", boot.leave_root, config["uid"])
     if config["namespaces"]:
-        _enter_namespaces(found)
+        boot.enter_namespaces(found)
     if found.held("pid-namespace"):
         child = os.fork()
         if child:
@@ -59,70 +63,19 @@ def main(control_fd):
     _Zygote(control, host, config, found).serve()
 
 
-def _preload():
-    facades.preload()
-    namespace = guards.build_globals(frozenset(facades.NAMES), print)
-    # A first cell pays for caches that every session would otherwise fill again after its fork.
-    warm = "import re, json\nx = [i * i for i in range(3)]\nclass A:\n    b = 1\ny = f'{x}'\nz = {k: 1 for k in 'ab'}\n"
-    for _ in range(2):
-        compiler.run(compiler.compile_cell(warm, source_bytes=4096, ast_nodes=4096), namespace)
-    memory.self_test()
-
-
-def _clear_environment():
-    os.environ.clear()
-    return "no variables"
-
-
-def _leave_root(uid):
-    if os.getuid() == 0:
-        try:
-            seal.become(uid)
-        except OSError:
-            seal.become(65534)  # a container may map few ids; nobody is there in nearly all of them
-    if 0 in (*os.getresuid(), *os.getresgid()):
-        raise OSError(1, f"still uid {os.getuid()}, gid {os.getgid()}")
-    return f"uid {os.getuid()}, gid {os.getgid()}, groups {os.getgroups() if os.getgroups() else 'none'}"
-
-
-def _enter_namespaces(found):
-    uid, gid = os.getuid(), os.getgid()
-
-    def user():
-        seal.unshare(seal.CLONE_NEWUSER)
-        seal.map_identity(uid, gid)
-        return f"unshare(NEWUSER), {uid} mapped to itself alone"
-
-    if not found.attempt("user-namespace", user):
-        for wall in ("mount-namespace", "network-namespace", "ipc-namespace", "pid-namespace"):
-            found.miss(wall, "needs a user namespace")
-        return
-    for wall, flags in (
-        ("mount-namespace", seal.CLONE_NEWNS),
-        ("network-namespace", seal.CLONE_NEWNET),
-        ("ipc-namespace", seal.CLONE_NEWIPC),
-        ("pid-namespace", seal.CLONE_NEWPID),
-    ):
-        found.attempt(wall, seal.unshare, flags, evidence="unshare succeeded")
-    with contextlib.suppress(OSError):  # extra, no wall of their own
-        seal.unshare(seal.CLONE_NEWUTS | seal.CLONE_NEWCGROUP)
-
-
 class _Zygote:
-    def __init__(self, control, host, config, found):
+    def __init__(self, control: socket.socket, host: int, config: dict[str, Any], found: walls.Walls) -> None:
         self._control = control
         self._host = host
         self._found = found
         self._config = config
-        self._profiles = {
-            name: program and bytes.fromhex(program) for name, program in config["profiles"].items()
-        }
-        self._children = set()
-        self._statuses = {}
-        self._landlock = None
+        self._profiles = {name: program and bytes.fromhex(program) for name, program in config["profiles"].items()}
+        self._children: set[int] = set()
+        self._statuses: dict[int, int] = {}
+        self._landlock: int | None = None
         self._own_pid = self._own_user = False
 
-    def serve(self):
+    def serve(self) -> NoReturn:
         found = self._found
         if found.held("mount-namespace"):
             found.attempt("empty-root", seal.empty_root, evidence="pivot_root to an empty read-only tmpfs")
@@ -152,12 +105,12 @@ class _Zygote:
             if self._control.fileno() in ready:
                 self._answer()
 
-    def _prepare_landlock(self):
+    def _prepare_landlock(self) -> str:
         abi = seal.landlock_abi()
         self._landlock = seal.landlock_ruleset(abi)
         return f"ABI {abi}, a ruleset that allows nothing"
 
-    def _details(self):
+    def _details(self) -> dict[str, Any]:
         return {
             "python": sys.version.split()[0],
             "kernel": os.uname().release,
@@ -165,7 +118,7 @@ class _Zygote:
             "zero_copy_context": memory.in_place(),
         }
 
-    def _answer(self):
+    def _answer(self) -> None:
         try:
             data, fds, _flags, _address = socket.recv_fds(self._control, _MESSAGE, 4)
         except ConnectionResetError:
@@ -190,20 +143,20 @@ class _Zygote:
             for fd in fds:
                 os.close(fd)
 
-    def _send(self, message, fds=()):
+    def _send(self, message: dict[str, Any], fds: tuple[int, ...] = ()) -> None:
         data = json.dumps(message).encode()
         try:
             socket.send_fds(self._control, [data], fds)
         except (BrokenPipeError, ConnectionResetError):
             os._exit(0)
 
-    def _fork(self, request, fds):
+    def _fork(self, request: dict[str, Any], fds: list[int]) -> None:
         profile = self._profiles[request["profile"]]
         pid = self._spawn(lambda: _session(fds[0], self._landlock, profile, request))
         self._children.add(pid)
         self._hand_over(pid)
 
-    def _adopt(self, request, fd):
+    def _adopt(self, request: dict[str, Any], fd: int) -> None:
         """Hand over the process that writes first to the other end of `fd`: a worker's new copy."""
         try:
             poll = select.poll()
@@ -220,12 +173,12 @@ class _Zygote:
             _allow(request)
         self._hand_over(pid)
 
-    def _hand_over(self, pid):
+    def _hand_over(self, pid: int) -> None:
         pidfd = os.pidfd_open(pid)
-        self._send({"pid": pid}, [pidfd])
+        self._send({"pid": pid}, (pidfd,))
         os.close(pidfd)
 
-    def _spawn(self, body):
+    def _spawn(self, body: Callable[[], None]) -> int:
         """Fork a child, pid 1 of its own PID namespace where that works, that runs `body` and never returns."""
         if self._own_pid:
             seal.unshare(seal.CLONE_NEWPID)
@@ -243,7 +196,7 @@ class _Zygote:
                 seal.children_in_own_pid_namespace()
         return pid
 
-    def _reap(self):
+    def _reap(self) -> None:
         while self._children:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -253,20 +206,20 @@ class _Zygote:
                 return
             self._note_end(pid, status)
 
-    def _note_end(self, pid, status):
+    def _note_end(self, pid: int, status: int) -> None:
         self._children.discard(pid)
         self._statuses[pid] = status
         while len(self._statuses) > _STATUSES:
             self._statuses.pop(next(iter(self._statuses)))
 
-    def _status(self, pid):
+    def _status(self, pid: int) -> int | None:
         if pid in self._children:
             with contextlib.suppress(ChildProcessError):
                 done, status = os.waitpid(pid, 0)
                 self._note_end(done, status)
         return self._statuses.pop(pid, None)
 
-    def _prove(self):
+    def _prove(self) -> None:
         """Try what the walls must stop, in children that are sealed like sessions, before reporting them."""
         request = {"limits": {"NPROC": 0, "NOFILE": 128}, "own_namespaces": self._own_user}
         reader, writer = os.pipe()
@@ -296,7 +249,7 @@ class _Zygote:
             self._found.miss("seccomp", f"a probe called socket(2) and lived (status {status})")
 
 
-def _allow(request):
+def _allow(request: dict[str, Any]) -> None:
     """Set the soft process limit of sessions; the hard one, which they cannot reach, stays."""
     for pid in request["pids"]:
         with contextlib.suppress(ProcessLookupError):
@@ -304,7 +257,7 @@ def _allow(request):
             resource.prlimit(pid, resource.RLIMIT_NPROC, (request["soft"], hard))
 
 
-def _session(fd, landlock, program, request):
+def _session(fd: int, landlock: int | None, program: bytes | None, request: dict[str, Any]) -> None:
     walls.keep_only(fd, landlock)
     # Made before the filter is on: the constructor of a socket object calls getsockname.
     worker = Worker(wire.Channel(socket.socket(fileno=wire.FD)))

@@ -14,8 +14,6 @@ class LocalEnvironment(Environment):
 
     name = "local"
 
-    def open(
-        self, policy: Policy, *, tools: Mapping[str, str] | None = None, features: frozenset[str] = frozenset()
-    ) -> Session:
+    def open(self, policy: Policy, *, tools: Mapping[str, str] | None = None) -> Session:
         """Start a sealed session. See Environment.open."""
         return open_session(policy, tools=tools)

@@ -143,7 +143,9 @@ def assemble(profile: Profile, *, arch: str | None = None, drop: frozenset[str] 
     """compile_profile for a profile that was read from elsewhere; not cached."""
     machine = arch or platform.machine()
     if MACHINES.get(machine) not in profile.archs:
-        raise ValueError(f"the seccomp profile {profile.name} has no rules for {machine}; it has {', '.join(profile.archs)}")
+        raise ValueError(
+            f"the seccomp profile {profile.name} has no rules for {machine}; it has {', '.join(profile.archs)}"
+        )
     library = _libseccomp()
     target = getattr(library.Arch, machine.upper())
     if "*" in drop:
@@ -198,7 +200,9 @@ def _exists(library: Any, call: str, target: int) -> bool:
     """Whether `target` has the system call. libseccomp says -1 for a name that it has never heard of."""
     number = library.resolve_syscall(target, call)
     if number == -1:
-        raise ValueError(f"libseccomp does not know the system call {call[:80]!r}; check its spelling or update libseccomp")
+        raise ValueError(
+            f"libseccomp does not know the system call {call[:80]!r}; check its spelling or update libseccomp"
+        )
     return bool(number >= 0)
 
 

@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 from rlm_secure.broker.protocol import Call, CellResult
 from rlm_secure.environments.clock import Clock
@@ -372,5 +372,5 @@ def open_session(
     return LocalSession(policy, plan or Plan(), begin, walls, screen=screen)
 
 
-def _no_calls(call: Call) -> Any:
+def _no_calls(call: Call) -> NoReturn:
     raise CallFailed(f"{call.kind} is not available here")

@@ -10,7 +10,6 @@ Guards the boundary: keep it under 300 lines, and change it only with a test bes
 from __future__ import annotations
 
 import atexit
-import contextlib
 import json
 import os
 import secrets
@@ -136,7 +135,7 @@ class Zygote:
         return status if isinstance(status, int) else None
 
     def allow_processes(self, pid: int, soft: int) -> None:
-        """Let the worker `pid` have `soft` processes: only while it forks a checkpoint. Raises EnvironmentUnavailable."""
+        """Let the worker `pid` have `soft` processes, while it forks a copy. Raises EnvironmentUnavailable."""
         answer, _ = self._ask({"op": "allow", "pids": [pid], "soft": soft})
         if "error" in answer:
             raise EnvironmentUnavailable(f"the zygote could not set a limit: {answer['error']}")
@@ -201,7 +200,9 @@ class Zygote:
             )
         except OSError as error:
             control.close()
-            raise EnvironmentUnavailable(f"could not start {sys.executable}: {error}; set sys.executable to a Python") from error
+            raise EnvironmentUnavailable(
+                f"could not start {sys.executable}: {error}; set sys.executable to a Python"
+            ) from error
         finally:
             theirs.close()
             os.close(archive)
@@ -225,7 +226,9 @@ class Zygote:
             self._process.kill()
             self._process.wait()
             self._control.close()
-            raise EnvironmentUnavailable(f"the zygote did not boot (exit {self._process.returncode}): {error}") from None
+            raise EnvironmentUnavailable(
+                f"the zygote did not boot (exit {self._process.returncode}): {error}"
+            ) from None
         self.walls = {name: (level, evidence) for name, (level, evidence) in booted["walls"].items()}
         self.details = booted["details"]
 
@@ -251,8 +254,8 @@ class Zygote:
 
 
 def _environment() -> dict[str, str]:
-    """The zygote's environment: nothing of the host's but where a shared libpython is to be found."""
-    # Huge pages for large mallocs make big strings, and the checkpoints over them, several times cheaper.
+    # Nothing of the host's but where a shared libpython is found. Huge pages for large mallocs make big strings,
+    # and the checkpoints over them, several times cheaper.
     environment = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "LC_ALL": "C.UTF-8"}
     if library_path := os.environ.get("LD_LIBRARY_PATH"):
         environment["LD_LIBRARY_PATH"] = library_path
@@ -287,10 +290,8 @@ def _forget_all() -> None:
 
 @atexit.register
 def _close_all() -> None:
-    for each in list(_zygotes.values()):
-        with contextlib.suppress(OSError):
-            each.close()
-    _zygotes.clear()
+    while _zygotes:
+        _zygotes.popitem()[1].close()
 
 
 os.register_at_fork(after_in_child=_forget_all)

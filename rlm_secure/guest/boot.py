@@ -1,0 +1,61 @@
+"""The zygote's first steps: imports, identity, namespaces."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from . import compiler, facades, guards, memory, seal, walls
+
+
+def preload() -> None:
+    """Import what any session may need, and warm it up: no file can be opened later."""
+    facades.preload()
+    namespace = guards.build_globals(frozenset(facades.NAMES), print)
+    # A first cell pays for caches that every session would otherwise fill again after its fork.
+    warm = "import re, json\nx = [i * i for i in range(3)]\nclass A:\n    b = 1\ny = f'{x}'\nz = {k: 1 for k in 'ab'}\n"
+    for _ in range(2):
+        compiler.run(compiler.compile_cell(warm, source_bytes=4096, ast_nodes=4096), namespace)
+    memory.self_test()
+
+
+def clear_environment() -> str:
+    """Forget every environment variable."""
+    os.environ.clear()
+    return "no variables"
+
+
+def leave_root(uid: int) -> str:
+    """Give up root for `uid`. Raises OSError where that leaves any id at 0."""
+    if os.getuid() == 0:
+        try:
+            seal.become(uid)
+        except OSError:
+            seal.become(65534)  # a container may map few ids; nobody is there in nearly all of them
+    if 0 in (*os.getresuid(), *os.getresgid()):
+        raise OSError(1, f"still uid {os.getuid()}, gid {os.getgid()}")
+    return f"uid {os.getuid()}, gid {os.getgid()}, groups {os.getgroups() if os.getgroups() else 'none'}"
+
+
+def enter_namespaces(found: walls.Walls) -> None:
+    """Enter namespaces of our own, one by one, and note each. The PID namespace takes effect at the next fork."""
+    uid, gid = os.getuid(), os.getgid()
+
+    def user() -> str:
+        seal.unshare(seal.CLONE_NEWUSER)
+        seal.map_identity(uid, gid)
+        return f"unshare(NEWUSER), {uid} mapped to itself alone"
+
+    if not found.attempt("user-namespace", user):
+        for wall in ("mount-namespace", "network-namespace", "ipc-namespace", "pid-namespace"):
+            found.miss(wall, "needs a user namespace")
+        return
+    for wall, flags in (
+        ("mount-namespace", seal.CLONE_NEWNS),
+        ("network-namespace", seal.CLONE_NEWNET),
+        ("ipc-namespace", seal.CLONE_NEWIPC),
+        ("pid-namespace", seal.CLONE_NEWPID),
+    ):
+        found.attempt(wall, seal.unshare, flags, evidence="unshare succeeded")
+    with contextlib.suppress(OSError):  # extra, no wall of their own
+        seal.unshare(seal.CLONE_NEWUTS | seal.CLONE_NEWCGROUP)
