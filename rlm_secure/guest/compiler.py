@@ -1,0 +1,149 @@
+"""From a cell's text to code, and from code to effects: the only file of the guest that compiles and executes.
+
+`compile_cell` is total: any text gives a code object or a Refusal. What a code object may do is decided by the
+names that transformer.py let through and by the guards that guards.py puts under them.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from types import CodeType
+from typing import Any
+
+from .transformer import CellTransformer, Finding
+
+#: The file name in code objects and tracebacks. A worker shows frames of such names only.
+FILENAME = "<cell>"
+
+_EXCERPT = 200  # characters of offending text in a refusal
+_ALSO = 4  # further findings listed in its text
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_TOO_COMPLEX = "the cell is nested too deeply to compile; split the expression over several statements"
+
+
+class Refusal(Exception):
+    """A cell that is not compiled. `str()` is text that a model can act on.
+
+    `rule` is a kebab-case id, `message` one sentence with the allowed alternative, `line` and `column` are
+    1-based (0 where the whole cell is meant), `text` is the offending source, at most 200 characters.
+    """
+
+    def __init__(
+        self, rule: str, message: str, *, line: int = 0, column: int = 0, text: str = "", more: tuple[str, ...] = ()
+    ) -> None:
+        super().__init__(message)
+        self.rule = rule
+        self.message = message
+        self.line = line
+        self.column = column
+        self.text = text[:_EXCERPT]
+        self.more = more
+
+    def __str__(self) -> str:
+        where = f"line {self.line}, column {self.column}: " if self.line else ""
+        shown = f"    {self.text}\n" if self.text else ""
+        also = "".join(f"also {each}\n" for each in self.more)
+        return f"Refused before it ran: {where}{self.rule}\n{shown}{self.message}\n{also}"
+
+
+def compile_cell(source: str, *, source_bytes: int, ast_nodes: int) -> CodeType:
+    """The code of a cell, screened.
+
+    `source_bytes` caps its UTF-8 length, `ast_nodes` the size of its syntax tree. Raises Refusal, and nothing
+    else, for any text.
+    """
+    size = len(source) if source.isascii() else len(source.encode("utf-8", "surrogatepass"))
+    if size > source_bytes:
+        raise Refusal(
+            "source-size", f"the cell has {size} bytes, the limit is {source_bytes}; split it into smaller cells"
+        )
+    try:
+        tree = _parse(source)
+        screen = CellTransformer(ast_nodes)
+        screen.screen(tree)
+        if screen.findings:
+            raise _refusal(screen.findings, source)
+        code: CodeType = compile(tree, FILENAME, "exec", flags=screen.flags, dont_inherit=True, optimize=0)
+        return code
+    except Refusal:
+        raise
+    except Exception as error:
+        raise _syntax(error, source) from None
+
+
+def compile_plain(source: str) -> CodeType:
+    """The code of a cell, unscreened: for test sessions without the language layer. Raises Refusal."""
+    try:
+        _quiet()
+        return compile(source, FILENAME, "exec", dont_inherit=True, optimize=0)
+    except Exception as error:
+        raise _syntax(error, source) from None
+
+
+def run(code: CodeType, namespace: dict[str, Any]) -> None:
+    """Execute `code` in `namespace`. Whatever it raises comes through."""
+    exec(code, namespace)
+
+
+def _parse(source: str) -> ast.Module:
+    _quiet()
+    tree = compile(source, FILENAME, "exec", flags=ast.PyCF_ONLY_AST, dont_inherit=True, optimize=0)
+    assert isinstance(tree, ast.Module)
+    return tree
+
+
+def _quiet() -> None:
+    """Keep the compiler's warnings about a cell (an invalid escape, `is` with a literal) out of its output."""
+    first: Any = warnings.filters[0] if warnings.filters else None
+    if first is None or getattr(first[3], "pattern", None) != FILENAME:
+        warnings.filterwarnings("ignore", module=FILENAME)
+
+
+def _refusal(findings: list[Finding], source: str) -> Refusal:
+    """The first finding, in the order of the text, with a line each for some of the others."""
+    placed = sorted(((*_place(each.node, source), each) for each in findings), key=lambda entry: entry[:2])
+    line, column, text, first = placed[0]
+    more = [f"line {line}, column {column}: {each.rule} ({text})" for line, column, text, each in placed[1:]]
+    if len(more) > _ALSO:
+        more[_ALSO:] = [f"{len(more) - _ALSO} more"]
+    return Refusal(first.rule, first.message, line=line, column=column, text=text, more=tuple(more))
+
+
+def _place(node: ast.AST, source: str) -> tuple[int, int, str]:
+    """1-based line, 1-based column in characters, and the node's text up to the end of its first line."""
+    line = getattr(node, "lineno", 0)
+    if not line:
+        return 0, 0, ""
+    raw = _line(source, line).encode("utf-8", "surrogatepass")
+    start: int = getattr(node, "col_offset", 0)
+    last = getattr(node, "end_lineno", None) == line
+    end: int = getattr(node, "end_col_offset", len(raw)) if last else len(raw)
+    if isinstance(node, ast.Attribute) and last:
+        # Of a.b.c the part that is meant is c: every part begins where a does.
+        start = max(start, end - len(node.attr.encode()))
+    text = raw[start:end].decode("utf-8", "replace").strip()
+    return line, len(raw[:start].decode("utf-8", "replace")) + 1, text[:_EXCERPT]
+
+
+def _line(source: str, number: int) -> str:
+    lines = _LINE_END.split(source)
+    return lines[number - 1] if 0 < number <= len(lines) else ""
+
+
+def _syntax(error: Exception, source: str) -> Refusal:
+    """What Python itself could not read."""
+    if isinstance(error, SyntaxError):
+        line, column = error.lineno or 0, error.offset or 0
+        text = (_line(source, line) if line else error.text or "").strip()
+        return Refusal(
+            "syntax", f"{type(error).__name__}: {error.msg}; fix the line", line=line, column=column, text=text
+        )
+    if isinstance(error, MemoryError | RecursionError):
+        return Refusal("too-complex", _TOO_COMPLEX)
+    if isinstance(error, UnicodeError):
+        return Refusal(
+            "encoding", "the cell has a lone surrogate, which is no character; write it as an escape in a string"
+        )
+    return Refusal("syntax", f"{type(error).__name__}: {error}"[:500] + "; fix the line")

@@ -1,0 +1,150 @@
+"""Which names a cell may write, and what each spelling of one costs.
+
+One table decides for source text (transformer.py), for strings handed to getattr and its kind, and for the
+fields of format strings (guards.py), so that no second spelling reaches what the first could not.
+"""
+
+from __future__ import annotations
+
+import _string  # type: ignore[import-not-found]  # what string.Formatter parses with; typeshed has no stub
+from collections.abc import Iterator
+
+from RestrictedPython.transformer import INSPECT_ATTRIBUTES
+
+# The guards' own names. None is an identifier, so that no source text can read or bind one, in any spelling:
+# not as a variable, parameter, import, pattern or keyword, and not after Unicode normalisation.
+STORE = "<store>"
+PRIVATE = "<private>"
+ATTRIBUTE = "<attribute>"
+IMPORT = "<import>"
+IMPORT_FROM = "<import from>"
+REMOVED = "<removed>"
+RENAME = "<rename>"
+PATTERN = "<pattern>"
+CLASSES = "<classes>"
+TYPE = "<type>"
+EXCEPTION = "<exception>"
+
+#: Names that mean something to RestrictedPython. They mean nothing here, and stay closed: a reader should never
+#: have to ask whether `_getattr_` in a cell is the guard.
+HOOKS = frozenset(
+    {
+        "_getattr_", "_getitem_", "_getiter_", "_iter_unpack_sequence_", "_unpack_sequence_", "_apply_",
+        "_inplacevar_", "_write_", "_print_", "_print", "_call_print", "_import_", "_guarded_writes",
+    }
+)  # fmt: skip
+
+#: Public attributes that lead from a value to frames, code or classes that nobody handed out.
+CLOSED = INSPECT_ATTRIBUTES | {"mro"}
+
+#: `str.format` and its kind walk attributes by string; AttributeError.obj is whatever the failing code held
+#: (CVE-2024-47532). Their loads stay guarded, all other public names are plain attribute loads.
+FORMATTERS = frozenset({"format", "format_map", "vformat", "get_field", "get_value", "Formatter"})
+GUARDED = FORMATTERS | {"obj"}
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of `text`, as a set."""
+    return frozenset(text.split())
+
+
+#: Data-model methods that do what an operator or a builtin does. A class may define them, and call them by name
+#: on its own instances, on super() and on plain built-in values.
+OPERATORS = words(
+    "__init__ __repr__ __str__ __bytes__ __format__ __hash__ __bool__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ "
+    "__len__ __length_hint__ __contains__ __iter__ __next__ __reversed__ __getitem__ __setitem__ __delitem__ "
+    "__missing__ __call__ __enter__ __exit__ __neg__ __pos__ __abs__ __invert__ __int__ __float__ __complex__ "
+    "__index__ __round__ __trunc__ __floor__ __ceil__ __dir__ __sizeof__ __post_init__ __copy__ __deepcopy__"
+).union(
+    f"__{prefix}{operator}__"
+    for operator in words("add sub mul truediv floordiv mod divmod pow lshift rshift and or xor matmul")
+    for prefix in ("", "r", "i")
+)
+
+#: Hooks that see names, classes or instances of the cell's own making, and nothing else. A class may define them.
+#: __getattribute__ is missing because it would let an instance lie about its __class__ to isinstance();
+#: __reduce__, __getstate__ and their kind because copy hands their result to a raw setattr;
+#: __del__ because it would run between cells; __prepare__, __instancecheck__ and the rest of a metaclass
+#: because metaclasses are refused; __mro_entries__ because it would name bases behind the guard on bases;
+#: __buffer__ because it hands out a memoryview; __aenter__, __await__ and their kind with async.
+HOOK_METHODS = frozenset(
+    {
+        "__new__", "__getattr__", "__setattr__", "__delattr__", "__get__", "__set__", "__delete__",
+        "__set_name__", "__init_subclass__", "__class_getitem__",
+    }
+)  # fmt: skip
+DEFINABLE = OPERATORS | HOOK_METHODS
+
+#: Dunder names that a class body may bind without a `def`.
+CLASS_LEVEL = DEFINABLE | {"__slots__", "__match_args__", "__doc__"}
+#: Dunder names that a module may bind: conventions that nothing reads.
+MODULE_LEVEL = frozenset({"__all__", "__version__", "__author__", "__doc__"})
+
+#: Attributes whose value is text (or None): read through a guard that returns nothing else.
+TEXTS = frozenset({"__name__", "__qualname__", "__module__", "__doc__", "__version__"})
+#: Attributes that a guard answers for the cell's own classes and their instances only.
+OWN_ONLY = frozenset({"__class__", "__dict__", "__annotations__", "__members__"})
+#: Every dunder attribute that a cell may write behind a dot; each goes through a guard at run time.
+READABLE = DEFINABLE | TEXTS | OWN_ONLY
+#: Attributes that a cell may set on its own functions and classes, as text only.
+RENAMABLE = frozenset({"__name__", "__qualname__", "__doc__"})
+
+#: namedtuple's public methods, which start with an underscore to stay clear of field names.
+TUPLE_METHODS = frozenset({"_asdict", "_fields", "_field_defaults", "_make", "_replace"})
+
+#: Builtins that do not exist here, and what to use instead.
+REMOVED_BUILTINS = {
+    "open": "there are no files; the data is in the variable `context`",
+    "exec": "write the code in the cell itself",
+    "eval": "use int(), float(), json.loads() or an explicit expression",
+    "compile": "write the code in the cell itself; for patterns use re.compile()",
+    "input": "nobody can answer; the data is in the variable `context`",
+    "breakpoint": "use print()",
+    "globals": "use SHOW_VARS() to list variables, or keep values in a dict of your own",
+    "locals": "use SHOW_VARS() to list variables, or keep values in a dict of your own",
+    "memoryview": "slice bytes or a bytearray",
+    "help": "use print(x.__doc__)",
+    "exit": "let the cell end; finish with final_answer(...)",
+    "quit": "let the cell end; finish with final_answer(...)",
+    "aiter": "cells are synchronous; use llm_query_batched for parallel calls",
+    "anext": "cells are synchronous; use llm_query_batched for parallel calls",
+}
+
+
+def is_dunder(name: str) -> bool:
+    """Whether `name` is of the form __x__, which belongs to the language."""
+    return name.startswith("__") and name.endswith("__") and name.strip("_") != ""
+
+
+def is_private(name: str) -> bool:
+    """Whether `name` is a cell's own private name: it starts with an underscore and is not `_` itself."""
+    return name.startswith("_") and name != "_"
+
+
+def mangled(name: str, class_name: str | None) -> str:
+    """`name` as the compiler writes it inside class `class_name`."""
+    stem = class_name.lstrip("_") if class_name else ""
+    if stem and name.startswith("__") and not name.endswith("__"):
+        return f"_{stem}{name}"
+    return name
+
+
+def is_public(name: str) -> bool:
+    """Whether a plain attribute load of `name` needs no guard."""
+    return not is_private(name) and name not in CLOSED and name not in GUARDED
+
+
+def format_walks(template: str, depth: int = 0) -> Iterator[str]:
+    """The attributes that `template.format()` would read, in order, nested specs included.
+
+    The parsers are the ones str.format itself uses. Raises ValueError as it does, for malformed templates.
+    """
+    if depth > 2:
+        raise ValueError("Max string recursion exceeded")
+    for _, field, spec, _ in _string.formatter_parser(template):
+        if field:
+            for is_attribute, name in _string.formatter_field_name_split(field)[1]:
+                if is_attribute:
+                    yield name
+        if spec and "{" in spec:
+            yield from format_walks(spec, depth + 1)
