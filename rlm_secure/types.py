@@ -221,9 +221,7 @@ class UsageSummary:
     def to_dict(self) -> dict[str, Any]:
         """JSON-safe form; `total_cost` only where it is known."""
         known: dict[str, Any] = {
-            "model_usage_summaries": {
-                model: each.to_dict() for model, each in self.model_usage_summaries.items()
-            }
+            "model_usage_summaries": {model: each.to_dict() for model, each in self.model_usage_summaries.items()}
         }
         if self.total_cost is not None:
             known["total_cost"] = json_safe(self.total_cost)
@@ -288,8 +286,8 @@ class REPLResult:
     `stdout` and `stderr` are what it printed, capped; `dropped_bytes` is what came after the cap. `locals` maps
     the names of its variables to JSON values where they are small, else to a short text. `execution_time` and
     `cpu_seconds` are seconds, `peak_bytes` is the worker's peak memory. `rlm_calls` are the model calls that it
-    made. `final_answer` is the answer that it gave, None when it gave none ('' is an answer). `error` says,
-    typed, why it did not end well; None when it did.
+    made. `final_answer` is the answer that it gave, None when it gave none ('' is an answer), and `final_value`
+    that answer as a JSON value where it is one. `error` says, typed, why it did not end well; None when it did.
     """
 
     stdout: str
@@ -302,6 +300,7 @@ class REPLResult:
     cpu_seconds: float
     peak_bytes: int
     dropped_bytes: int
+    final_value: Any
 
     def __init__(
         self,
@@ -316,6 +315,7 @@ class REPLResult:
         cpu_seconds: float = 0.0,
         peak_bytes: int = 0,
         dropped_bytes: int = 0,
+        final_value: Any = None,
     ) -> None:
         self.stdout = stdout
         self.stderr = stderr
@@ -327,6 +327,7 @@ class REPLResult:
         self.cpu_seconds = cpu_seconds
         self.peak_bytes = peak_bytes
         self.dropped_bytes = dropped_bytes
+        self.final_value = final_value
 
     def check(self) -> Self:
         """Itself, when the cell ended well. Raises `error`, a CellError, when it did not."""
@@ -335,9 +336,9 @@ class REPLResult:
         return self
 
     def __str__(self) -> str:
-        # Text fields as reprs: a control character that a cell printed does not reach a terminal this way.
+        # Upstream's form, with escapes where a cell printed control characters: str() of it is safe to print.
         return (
-            f"REPLResult(stdout={self.stdout!r}, stderr={self.stderr!r}, locals={self.locals!r}, "
+            f"REPLResult(stdout={_escaped(self.stdout)}, stderr={_escaped(self.stderr)}, locals={self.locals!r}, "
             f"execution_time={self.execution_time}, rlm_calls={len(self.rlm_calls)}, "
             f"final_answer={self.final_answer!r})"
         )
@@ -361,6 +362,10 @@ class REPLResult:
                 "rule": self.error.rule,
             }
         return known
+
+
+def _escaped(text: str) -> str:
+    return repr(text)[1:-1]
 
 
 @dataclass

@@ -1,0 +1,228 @@
+"""Reads a model's reply: its cells and its final answer; and writes what the model is told about its cells.
+
+Everything here takes any text, raises for none, and takes time in proportion to its length.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from rlm_secure.errors import CellError, CellException, CellRefused
+from rlm_secure.logger.inert import inert_for_model
+from rlm_secure.types import REPLResult, RLMIteration
+
+#: Characters of one cell's output that the model is shown.
+FEEDBACK_CHARACTERS: Final = 20_000
+
+_CELL = re.compile(r"```repl[^\S\n]*\n")
+_CELL_END: Final = "\n```"
+_FENCE = re.compile(r"^[^\S\n]*(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
+_FINAL = re.compile(r"^[^\S\n]*(FINAL_VAR|FINAL)\(", re.MULTILINE)
+_PARENTHESIS = re.compile(r"[()]")
+_NOT_FOUND = re.compile(r"(?:Error: )?Variable '.*' not found", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class FinalText:
+    """A reply that ends the run with `text`, as the model wrote it, without blanks around it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FinalVar:
+    """A reply that ends the run with the variable `name`, if there is one."""
+
+    name: str
+
+    @property
+    def is_name(self) -> bool:
+        """Whether it could be a variable at all; `rows[0]` and `a.b` are no names."""
+        return self.name.isidentifier() and len(self.name) <= 128
+
+
+class _RunsCode(Protocol):
+    """An environment, as far as FINAL_VAR needs one."""
+
+    def execute_code(self, code: str) -> Any: ...
+
+
+def find_code_blocks(text: str | None) -> list[str]:
+    """The cells of a reply: what stands between a "```repl" line and the next line that begins with "```".
+
+    Other fences are no cells. Blanks around a cell are dropped, and so are empty cells.
+    """
+    cells = ((text or "")[begin:end].strip() for _, begin, end in _cells(text or "") if end >= 0)
+    return [cell for cell in cells if cell]
+
+
+def parse_final(text: str | None) -> FinalText | FinalVar | None:
+    """What FINAL_VAR(...) or, where there is none, FINAL(...) says; None when the reply is no final answer.
+
+    It counts at the start of a line (blanks may come before it) and outside code fences, and its parentheses
+    must balance. The first of its kind counts.
+    """
+    text = text or ""
+    candidates = list(_FINAL.finditer(text))
+    if not candidates:
+        return None
+    code = _code_spans(text)
+    closing = _closing_parentheses(text, {match.end() - 1 for match in candidates})
+    answer: FinalText | None = None
+    for match in candidates:
+        end = closing.get(match.end() - 1)
+        if end is None or _inside(match.start(1), code):
+            continue
+        content = text[match.end() : end].strip()
+        if match.group(1) == "FINAL_VAR":
+            return FinalVar(_unquoted(content))
+        answer = answer or FinalText(content)
+    return answer
+
+
+def find_final_answer(text: str | None, environment: _RunsCode | None = None) -> str | None:
+    """The final answer that a reply gives as FINAL(...) or FINAL_VAR(name), or None.
+
+    FINAL_VAR is looked up by running `print(FINAL_VAR('name'))` in `environment`; without one, and where the
+    variable does not exist, there is no answer. Raises only what `environment.execute_code` raises.
+    """
+    final = parse_final(text)
+    if not isinstance(final, FinalVar):
+        return None if final is None else final.text
+    if environment is None or not final.is_name:
+        return None
+    result = environment.execute_code(f"print(FINAL_VAR({final.name!r}))")
+    # Our own environments return the answer itself; others have only what was printed.
+    answer = getattr(result, "final_answer", None)
+    if isinstance(answer, str):
+        return answer
+    printed = str(result.stdout).strip()
+    if _NOT_FOUND.match(printed) or (not printed and str(result.stderr).strip()):
+        return None
+    return printed
+
+
+def check_for_final_answer(response: str | None, repl_env: _RunsCode | None, logger: Any = None) -> str | None:  # noqa: ARG001
+    """Upstream's older name for find_final_answer; `logger` is not used."""
+    return find_final_answer(response, repl_env)
+
+
+def format_execution_result(result: REPLResult) -> str:
+    """What a model reads about one cell: its output, its errors, and the names of its variables.
+
+    Control characters are spelled out, so that a cell cannot forge what a terminal or a log shows of it.
+    """
+    parts = [f"\n{inert_for_model(text)}" for text in (result.stdout, result.stderr) if text]
+    if result.dropped_bytes:
+        parts.append(f"[{result.dropped_bytes} more bytes of output were dropped]")
+    if result.error is not None and not _told(result.error, result.stderr):
+        parts.append(f"\n{type(result.error).__name__}: {inert_for_model(str(result.error))}")
+    names = [
+        name
+        for name, value in result.locals.items()
+        if not name.startswith("_") and isinstance(value, str | int | float | list | dict | tuple)
+    ]
+    if names:
+        parts.append(f"REPL variables: {names}\n")
+    return "\n\n".join(parts) if parts else "No output"
+
+
+def format_iteration(iteration: RLMIteration, max_character_length: int = FEEDBACK_CHARACTERS) -> list[dict[str, str]]:
+    """The messages that a turn adds to the history: the reply and, where it had cells, one message on them.
+
+    At most `max_character_length` characters of each cell's output are kept; the code is not repeated.
+    """
+    messages = [{"role": "assistant", "content": iteration.response}]
+    outputs = [
+        truncated(format_execution_result(block.result), max_character_length) for block in iteration.code_blocks
+    ]
+    if len(outputs) == 1:
+        messages.append({"role": "user", "content": f"REPL output:\n{outputs[0]}"})
+    elif outputs:
+        numbered = (f"REPL output (block {number}):\n{output}" for number, output in enumerate(outputs, 1))
+        messages.append({"role": "user", "content": "\n\n".join(numbered)})
+    return messages
+
+
+def truncated(text: str, limit: int) -> str:
+    """The first `limit` characters of `text`, with the number of those that were cut off."""
+    return text if len(text) <= limit else f"{text[:limit]}... + [{len(text) - limit} chars...]"
+
+
+def _told(error: CellError, stderr: str) -> bool:
+    """Whether `stderr` says already what `error` says: a cell's own exceptions and refusals are there in full."""
+    return str(error) in stderr or (bool(stderr) and isinstance(error, CellException | CellRefused))
+
+
+def _cells(text: str) -> Iterator[tuple[int, int, int]]:
+    """(opening fence, begin, end) of each cell, in order; the end is -1 for one that is never closed."""
+    opening = _CELL.search(text)
+    while opening:
+        # The newline before the cell may be the one before its closing fence: the cell is empty then.
+        end = text.find(_CELL_END, opening.end() - 1)
+        yield opening.start(), opening.end(), end
+        if end < 0:
+            return
+        opening = _CELL.search(text, end + len(_CELL_END))
+
+
+def _code_spans(text: str) -> list[tuple[int, int]]:
+    """Where the code of a reply is, in order and apart: its cells, and Markdown's fences of backticks or tildes."""
+    cells = [(start, len(text) if end < 0 else end + len(_CELL_END)) for start, _, end in _cells(text)]
+    starts = [start for start, _ in cells]
+    spans = list(cells)
+    fence, opened = "", 0
+    for match in _FENCE.finditer(text):
+        mark, rest = match.groups()
+        cell = bisect_right(starts, match.start(1)) - 1
+        if cell >= 0 and match.start(1) < cells[cell][1]:
+            continue
+        if fence:
+            if mark.startswith(fence) and not rest.strip():
+                spans.append((opened, match.end()))
+                fence = ""
+        elif mark[0] == "~" or "`" not in rest:
+            fence, opened = mark, match.start(1)
+    if fence:
+        spans.append((opened, len(text)))
+    spans.sort()
+    return _merged(spans)
+
+
+def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Sorted spans without overlaps."""
+    apart: list[tuple[int, int]] = []
+    for start, end in spans:
+        if apart and start <= apart[-1][1]:
+            apart[-1] = (apart[-1][0], max(end, apart[-1][1]))
+        else:
+            apart.append((start, end))
+    return apart
+
+
+def _inside(position: int, spans: list[tuple[int, int]]) -> bool:
+    index = bisect_right(spans, position, key=lambda span: span[0]) - 1
+    return index >= 0 and position < spans[index][1]
+
+
+def _closing_parentheses(text: str, openings: set[int]) -> dict[int, int]:
+    """For each of `openings` that is closed, where: one pass over the text, however many there are."""
+    stack: list[int] = []
+    closing: dict[int, int] = {}
+    for match in _PARENTHESIS.finditer(text, min(openings)):
+        if match.group() == "(":
+            stack.append(match.start())
+        elif stack:
+            opening = stack.pop()
+            if opening in openings:
+                closing[opening] = match.start()
+    return closing
+
+
+def _unquoted(name: str) -> str:
+    quoted = len(name) >= 2 and name[0] == name[-1] and name[0] in "\"'`"
+    return name[1:-1].strip() if quoted else name
