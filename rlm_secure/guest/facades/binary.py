@@ -16,10 +16,13 @@ from .facade import facade
 # ---- hashlib ---------------------------------------------------------------------------------------------------
 
 
+_ALGORITHMS = frozenset(hashlib.algorithms_guaranteed)  # the original is a set that anyone may change
+
+
 def new(name: str, data: bytes = b"", *, usedforsecurity: bool = True) -> Any:
     """hashlib.new for the guaranteed algorithms; others load a provider from a file that is out of reach."""
-    if type(name) is not str or name.lower() not in hashlib.algorithms_guaranteed:
-        known = ", ".join(sorted(hashlib.algorithms_guaranteed))
+    if type(name) is not str or name.lower() not in _ALGORITHMS:
+        known = ", ".join(sorted(_ALGORITHMS))
         raise ValueError(f"unsupported hash type {str(name)[:40]}; available: {known}.")
     return hashlib.new(name, data, usedforsecurity=usedforsecurity)
 
@@ -27,9 +30,8 @@ def new(name: str, data: bytes = b"", *, usedforsecurity: bool = True) -> Any:
 HASHLIB = facade(
     "hashlib",
     hashlib,
-    take="algorithms_guaranteed blake2b blake2s md5 sha1 sha224 sha256 sha384 sha3_224 sha3_256 sha3_384 sha3_512 "
-    "sha512 shake_128 shake_256",
-    own={"new": new, "algorithms_available": frozenset(hashlib.algorithms_guaranteed)},
+    take="blake2b blake2s md5 sha1 sha224 sha256 sha384 sha3_224 sha3_256 sha3_384 sha3_512 sha512 shake_128 shake_256",
+    own={"new": new, "algorithms_available": _ALGORITHMS, "algorithms_guaranteed": _ALGORITHMS},
     left_out={
         "file_digest": "there are no files; hash the bytes",
         "pbkdf2_hmac scrypt": "made to burn time and memory; no cell keeps passwords",

@@ -11,9 +11,9 @@ import typing
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from .checks import CELL, identifier, is_class, own_class
 from .copying import deepcopy
 from .facade import facade
-from .checks import CELL, identifier, is_class, own_class
 
 # ---- dataclasses -----------------------------------------------------------------------------------------------
 
@@ -221,11 +221,11 @@ def get_origin(tp: Any) -> Any:
 _SIGNATURES = (
     "AbstractSet Annotated Any AnyStr AsyncContextManager AsyncGenerator AsyncIterable AsyncIterator Awaitable "
     "Callable ChainMap ClassVar Collection Concatenate Container ContextManager Coroutine Counter DefaultDict Deque "
-    "Dict Final FrozenSet Generator Generic Hashable ItemsView Iterable Iterator KeysView List Literal LiteralString Mapping "
-    "MappingView Match MutableMapping MutableSequence MutableSet Never NoReturn NotRequired Optional OrderedDict "
-    "ParamSpec ParamSpecArgs ParamSpecKwargs Pattern Protocol Required Reversible Self Sequence Set Sized SupportsAbs "
-    "SupportsBytes SupportsComplex SupportsFloat SupportsIndex SupportsInt SupportsRound TYPE_CHECKING Text Tuple Type "
-    "TypeAlias TypeGuard TypeVar TypeVarTuple Union Unpack ValuesView"
+    "Dict Final FrozenSet Generator Generic Hashable ItemsView Iterable Iterator KeysView List Literal LiteralString "
+    "Mapping MappingView Match MutableMapping MutableSequence MutableSet Never NoReturn NotRequired Optional "
+    "OrderedDict ParamSpec ParamSpecArgs ParamSpecKwargs Pattern Protocol Required Reversible Self Sequence Set Sized "
+    "SupportsAbs SupportsBytes SupportsComplex SupportsFloat SupportsIndex SupportsInt SupportsRound TYPE_CHECKING "
+    "Text Tuple Type TypeAlias TypeGuard TypeVar TypeVarTuple Union Unpack ValuesView"
 )
 
 TYPING = facade(

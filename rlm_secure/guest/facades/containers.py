@@ -10,9 +10,9 @@ import heapq
 from collections.abc import Iterable
 from typing import Any
 
+from .checks import CELL, identifier
 from .copying import deepcopy, shallow
 from .facade import facade
-from .checks import CELL, identifier
 
 
 def namedtuple(

@@ -110,11 +110,12 @@ def explain(made: Facade, name: str) -> str:
     """One sentence: why `name` is not in `made`, and what is."""
     title, known = made._name, made._members
     why = made._left_out.get(name)
-    reason = f" ({why})" if why else ""
     if len(known) <= _LISTED:
         offer = f"available: {', '.join(known)}"
+    elif why:
+        return f"{title}.{name} is not in the {title} facade: {why}."
     elif close := difflib.get_close_matches(name, known, n=6, cutoff=0.5):
         offer = f"close to it: {', '.join(close)}"
     else:
         offer = f"dir({title}) lists the {len(known)} names that are"
-    return f"{title}.{name} is not in the {title} facade{reason}; {offer}."
+    return f"{title}.{name} is not in the {title} facade{f' ({why})' if why else ''}; {offer}."

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from .facade import facade
 from .checks import attribute, own_class, own_function
+from .facade import facade
 
 _Any = Callable[..., Any]
 

@@ -69,4 +69,3 @@ def import_all() -> None:
     for name in _CODECS:
         codecs.lookup(name)
     time.strptime("2000", "%Y")  # compiles and caches the locale's patterns
-    time.localtime()

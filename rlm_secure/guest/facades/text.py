@@ -14,8 +14,8 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any, NoReturn
 
-from .facade import facade
 from .checks import is_class
+from .facade import facade
 
 
 class Template(string.Template):

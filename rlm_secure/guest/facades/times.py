@@ -68,6 +68,14 @@ TIME = facade(
     },
 )
 
+
+def use_utc() -> None:
+    """Make local time UTC, for this process. Without TZ the C library opens /etc/localtime at every conversion."""
+    os.putenv("TZ", "UTC")
+    time.tzset()
+    time.localtime()
+
+
 # ---- zoneinfo --------------------------------------------------------------------------------------------------
 
 _BYTES_PER_ZONE = 64 * 1024

@@ -1,0 +1,127 @@
+"""Everything that a cell can reach from a value by public attributes, items, classes and cheap instances."""
+
+from __future__ import annotations
+
+import builtins
+import io
+import os
+import sys
+import types
+from collections.abc import Iterator, Mapping
+
+from rlm_secure.guest.names import CLOSED, GUARDED
+
+DEPTH = 6
+_UNREADABLE = CLOSED | GUARDED
+_CONTAINERS = (tuple, list, set, frozenset)
+#: Values that lead nowhere.
+_LEAVES = (str, bytes, int, float, complex, type(None), type(Ellipsis), type(NotImplemented))
+
+_REMOVED = (
+    "open", "eval", "exec", "compile", "__import__", "input", "breakpoint", "globals", "locals", "memoryview",
+)  # fmt: skip
+FORBIDDEN_OBJECTS = {
+    id(value): name
+    for name, value in {
+        **{name: getattr(builtins, name) for name in _REMOVED},
+        "io.open_code": io.open_code,
+        "io.FileIO": io.FileIO,
+        "type": type,
+        "object.__subclasses__": object.__subclasses__,
+        "FunctionType": types.FunctionType,
+        "CodeType": types.CodeType,
+        "CellType": types.CellType,
+        "ModuleType": types.ModuleType,
+        "sys.modules": sys.modules,
+        "os.environ": os.environ,
+        "stdout": sys.__stdout__,
+        "stderr": sys.__stderr__,
+        "stdin": sys.__stdin__,
+    }.items()
+}
+FORBIDDEN_TYPES = (types.ModuleType, types.FrameType, types.CodeType, types.TracebackType, types.CellType, memoryview)
+FORBIDDEN_ORIGINS = frozenset({"os", "posix", "nt", "sys", "subprocess", "importlib", "_imp", "gc", "ctypes", "_ctypes",
+                               "builtins.eval", "_io.open", "signal", "socket", "_socket", "marshal", "pickle", "_pickle"})  # fmt: skip
+
+
+def shared_containers() -> dict[int, str]:
+    """id -> where, of every mutable container that a loaded module or one of its classes holds."""
+    found: dict[int, str] = {}
+    for title, module in list(sys.modules.items()):
+        if title.startswith(("tests", "test_", "pytest", "_pytest")) or not isinstance(module, types.ModuleType):
+            continue
+        found[id(vars(module))] = f"{title}.__dict__"
+        for name, value in list(vars(module).items()):
+            if type(value) in (dict, list, set, bytearray):
+                found[id(value)] = f"{title}.{name}"
+            elif isinstance(value, type) and value.__module__ == title:
+                for inner, held in list(vars(value).items()):
+                    if type(held) in (dict, list, set, bytearray):
+                        found[id(held)] = f"{title}.{name}.{inner}"
+    return found
+
+
+def complaint(value: object, shared: Mapping[int, str]) -> str | None:
+    """What is wrong with a cell holding `value`, if anything is."""
+    if id(value) in FORBIDDEN_OBJECTS:
+        return f"is {FORBIDDEN_OBJECTS[id(value)]}"
+    if isinstance(value, FORBIDDEN_TYPES):
+        return f"is a {type(value).__name__}"
+    if type(value) is dict and "__builtins__" in value:
+        return "is a namespace with builtins"
+    if id(value) in shared:
+        return f"is the mutable {shared[id(value)]}"
+    if isinstance(value, type) and issubclass(value, type):
+        return "is a metaclass"
+    if callable(value) and getattr(value, "__module__", None) in FORBIDDEN_ORIGINS:
+        return f"is {value.__module__}.{getattr(value, '__name__', '?')}"
+    return None
+
+
+def children(value: object) -> Iterator[tuple[str, object]]:
+    """Name and value of what one step from `value` gives."""
+    if isinstance(value, _LEAVES) and not isinstance(value, type):
+        if type(value) in _LEAVES:
+            return
+    if isinstance(value, _CONTAINERS):
+        for at, item in enumerate(list(value)[:2000]):
+            yield f"[{at}]", item
+    elif isinstance(value, Mapping | types.MappingProxyType):
+        for key, item in list(value.items())[:2000]:
+            yield f"[{key!r:.40}]", item
+    for name in dir(value):
+        if name.startswith("_") or name in _UNREADABLE:
+            continue
+        try:
+            yield f".{name}", getattr(value, name)
+        except Exception:
+            continue
+    if isinstance(value, type):
+        try:
+            yield "()", value()
+        except Exception:
+            return
+    elif not isinstance(value, types.FunctionType):  # type() of a cell never answers FunctionType: see tests/bypasses
+        yield ".__class__", type(value)
+
+
+def walk(roots: Mapping[str, object], shared: Mapping[int, str], depth: int = DEPTH) -> Iterator[tuple[str, object]]:
+    """Breadth first, each object once: the path as a cell would write it, and the object.
+
+    Does not go on from an object that is itself a finding.
+    """
+    seen: set[int] = set()
+    keep: list[object] = []  # ids stay taken
+    level = list(roots.items())
+    for _ in range(depth + 1):
+        deeper = []
+        for path, value in level:
+            if id(value) in seen:
+                continue
+            seen.add(id(value))
+            keep.append(value)
+            yield path, value
+            if complaint(value, shared):
+                continue
+            deeper.extend((path + step, item) for step, item in children(value))
+        level = deeper
