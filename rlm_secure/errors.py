@@ -39,16 +39,23 @@ class RLMSecureError(Exception):
 class PolicyError(RLMSecureError):
     """A policy is unreadable or contradictory.
 
-    `source` is the file (or "<dict>"), `key` the dotted key, `line` the 1-based line where known.
+    `source` is the file (or "<dict>"), `key` the dotted key, `line` and `column` its 1-based place where known.
     """
 
     def __init__(
-        self, message: str, *, source: str | None = None, key: str | None = None, line: int | None = None
+        self,
+        message: str,
+        *,
+        source: str | None = None,
+        key: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
     ) -> None:
         super().__init__(message)
         self.source = source
         self.key = key
         self.line = line
+        self.column = column
 
 
 class Refused(RLMSecureError):

@@ -6,20 +6,33 @@ needs to name only what differs. There is no key for `open` or `__import__`: no 
 
 from __future__ import annotations
 
+import re
+from collections.abc import Hashable, Mapping
 from datetime import date
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from rlm_secure.guarantees import Wall
 
 MIB = 1024 * 1024
 
+_MOST = 2**53  # what JSON and every kernel interface carry exactly; far above any sensible limit
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
-Positive = Annotated[int, Field(ge=1)]
-Count = Annotated[int, Field(ge=0)]
+Positive = Annotated[int, Field(ge=1, le=_MOST)]
+Count = Annotated[int, Field(ge=0, le=_MOST)]
 
 EnvironmentName = Literal["local", "docker", "modal", "daytona", "prime", "e2b"]
+
+#: Every module that has a facade in the guest; a policy may name no other. A test holds both lists together.
+KNOWN_MODULES = (
+    "abc", "base64", "binascii", "bisect", "calendar", "cmath", "collections", "collections.abc", "contextlib",
+    "copy", "csv", "dataclasses", "datetime", "decimal", "difflib", "enum", "fractions", "functools", "hashlib",
+    "heapq", "html", "io", "itertools", "json", "math", "numbers", "operator", "pprint", "random", "re",
+    "statistics", "string", "textwrap", "time", "types", "typing", "unicodedata", "urllib", "urllib.parse",
+    "uuid", "zlib", "zoneinfo",
+)  # fmt: skip
 
 STRICT_MODULES = (
     "bisect", "collections", "datetime", "functools", "heapq", "itertools", "json", "math",
@@ -41,16 +54,45 @@ REMOTE_WALLS = (
 )  # fmt: skip
 
 
+def _known_module(name: str) -> str:
+    if name not in KNOWN_MODULES:
+        raise ValueError(f"cells have no module {name[:80]!r}")  # complaint.py says why, and which they have
+    return name
+
+
+def _regular_expression(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"is no regular expression: {error}") from None
+    return pattern
+
+
+def _no_duplicates(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    seen: set[Hashable] = set()
+    for value in values:
+        key = value.wall if isinstance(value, BestEffort) else value
+        if key in seen:
+            raise ValueError(f"names {str(key)[:80]!r} twice")
+        seen.add(key)
+    return values
+
+
+_ONCE = AfterValidator(_no_duplicates)
+Walls = Annotated[tuple[Wall, ...], _ONCE]
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+
+
 class Section(BaseModel):
     """Base of every section: frozen, no unknown keys, no silent coercion."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
 
 
 class Language(Section):
     """What source text a cell may have. Enforced in the guest, as the innermost wall."""
 
-    modules: tuple[str, ...] = STRICT_MODULES
+    modules: Annotated[tuple[Annotated[str, AfterValidator(_known_module)], ...], _ONCE] = STRICT_MODULES
     """Modules that `import` may name; each binds a facade, never the module."""
     source_bytes: Positive = 256 * 1024
     """Longest cell, in UTF-8 bytes."""
@@ -75,7 +117,7 @@ class Limits(Section):
     """Longest start of a session."""
     exclude_host_time: bool = True
     """Whether waiting for a model or a tool is taken off the cell's own clock (never off the run's)."""
-    memory_bytes: Annotated[int, Field(ge=64 * MIB)] = 512 * MIB
+    memory_bytes: Annotated[int, Field(ge=64 * MIB, le=_MOST)] = 512 * MIB
     """Private memory of a worker (RLIMIT_DATA; memory.max where a cgroup exists)."""
     processes: Annotated[int, Field(ge=0, le=64)] = 0
     """Processes or threads that a cell may add. 0 under every shipped policy."""
@@ -104,15 +146,15 @@ class BestEffort(Section):
 class Isolation(Section):
     """Which walls must hold. A shortfall refuses the session."""
 
-    environments: tuple[EnvironmentName, ...] = ("local", "docker", "modal", "daytona", "prime", "e2b")
+    environments: Annotated[tuple[EnvironmentName, ...], _ONCE] = ("local", "docker", "modal", "daytona", "prime", "e2b")
     """Environments that a run under this policy may use."""
-    local: tuple[Wall, ...] = LOCAL_WALLS
-    docker: tuple[Wall, ...] = REMOTE_WALLS + (Wall.CONTAINER,)
-    modal: tuple[Wall, ...] = REMOTE_WALLS
-    daytona: tuple[Wall, ...] = REMOTE_WALLS
-    prime: tuple[Wall, ...] = REMOTE_WALLS
-    e2b: tuple[Wall, ...] = REMOTE_WALLS
-    best_effort: tuple[BestEffort, ...] = ()
+    local: Walls = LOCAL_WALLS
+    docker: Walls = REMOTE_WALLS + (Wall.CONTAINER,)
+    modal: Walls = REMOTE_WALLS
+    daytona: Walls = REMOTE_WALLS
+    prime: Walls = REMOTE_WALLS
+    e2b: Walls = REMOTE_WALLS
+    best_effort: Annotated[tuple[BestEffort, ...], _ONCE] = ()
     """Required walls that may be missing all the same; each is a finding of `audit`."""
     checkpoints: bool = True
     """Keep a copy-on-write copy of the session, so that a killed cell loses only itself."""
@@ -138,13 +180,13 @@ class Network(Section):
 class LM(Section):
     """What cells and the loop may ask of language models. Checked on the host, before the call."""
 
-    models: tuple[str, ...] = ()
+    models: Annotated[tuple[Name, ...], _ONCE] = ()
     """Models that a cell may name in `llm_query(..., model=)`. The run's own models are always allowed."""
     calls: Count = 1_000
     """Model calls of one run tree."""
     tokens: Positive = 20_000_000
     """Input + output tokens of one run tree."""
-    cost_usd: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 50.0
+    cost_usd: Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)] = 50.0
     """Provider-reported cost of one run tree."""
     prompt_bytes: Positive = 4 * MIB
     """Largest prompt that a cell may send."""
@@ -167,7 +209,7 @@ class LM(Section):
 class Data(Section):
     """What may leave the process in logs."""
 
-    redact: tuple[str, ...] = ()
+    redact: Annotated[tuple[Annotated[str, AfterValidator(_regular_expression)], ...], _ONCE] = ()
     """Extra regular expressions whose matches are masked in logs."""
     log_context: bool = False
     """Whether the context itself may be logged."""
@@ -203,3 +245,10 @@ class Policy(Section):
     lm: LM = LM()
     data: Data = Data()
     audit: Audit = Audit()
+
+    @classmethod
+    def load(cls, ref: Policy | str | Path | Mapping[str, Any]) -> Policy:
+        """The policy that `ref` means: a shipped name, a path, a mapping, or a Policy. Raises PolicyError."""
+        from rlm_secure.policy.load import load_policy
+
+        return load_policy(ref)

@@ -1,0 +1,141 @@
+"""What is wrong with a value, in one sentence: pydantic's findings in the words of someone who edits the file."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any
+
+from pydantic_core import ErrorDetails
+
+from rlm_secure.guarantees import Wall
+from rlm_secure.policy.keys import keys, sections
+from rlm_secure.policy.locate import KeyPath, dotted
+from rlm_secure.policy.model import KNOWN_MODULES
+
+#: Why a module is not there to be allowed. Everything else that exists has simply no facade.
+_REFUSED_MODULES: Mapping[str, str] = {
+    **dict.fromkeys(("os", "sys", "pathlib", "shutil", "glob", "tempfile", "fileinput", "posix"), "it reaches the host's files"),
+    **dict.fromkeys(("subprocess", "multiprocessing", "signal", "pty"), "it starts or signals processes"),
+    **dict.fromkeys(("socket", "ssl", "http", "requests", "urllib.request", "ftplib", "asyncio"), "it reaches the network"),
+    **dict.fromkeys(("ctypes", "gc", "inspect", "importlib", "builtins", "code", "ast", "dis", "sys"), "it reaches the interpreter itself"),
+    **dict.fromkeys(("pickle", "marshal", "shelve", "dill", "copyreg"), "it runs code that it reads"),
+    **dict.fromkeys(("threading", "concurrent", "concurrent.futures", "_thread"), "it starts threads"),
+}  # fmt: skip
+
+#: What the keys must be that are not numbers, booleans or plain arrays.
+_EXPECTED: Mapping[str, str] = {
+    "name": "1 to 64 letters, digits, dots, dashes and underscores, the first a letter or a digit",
+    "extends": "the name of a shipped policy, or the relative path of a file that ends in .toml",
+    "isolation.docker_runtime": "the name of a container runtime, such as runc or runsc",
+    "best_effort.wall": "the name of a wall, such as user-namespace",
+    "best_effort.reason": "a sentence of at least 8 characters that says why",
+    "ignore.rule": "the id of a rule, such as weak-limit",
+    "ignore.at": "a string: file:line:column, or nothing",
+    "ignore.reason": "a sentence of at least 8 characters that says why",
+    "ignore.expires": "a date without quotes, such as 2030-01-31",
+}
+_ENVIRONMENTS = ("local", "docker", "modal", "daytona", "prime", "e2b")
+
+
+def complain(error: ErrorDetails) -> tuple[KeyPath, str]:
+    """The path of the offending key, and one sentence about it that ends with what to do."""
+    path: KeyPath = error["loc"]
+    key = dotted(path)
+    match error["type"]:
+        case "extra_forbidden":
+            return path, _unknown(path)
+        case "missing":
+            return path, f"{dotted(path[:-1])} lacks the key {path[-1]}; add {path[-1]} = {_expected(path)}"
+        case "value_error":
+            return path, _value_error(path, error)
+        case "model_type" if len(path) == 1 and path[0] in sections():
+            return path, f"{key} is {shown(error['input'])}; it is a table: write [{key}] and its keys below"
+        case "enum" | "literal_error":
+            return path, f"{key} is {shown(error['input'])}; {_nearest(error['input'], _choices(path))}"
+        case _:
+            return path, f"{key} is {shown(error['input'])}; use {_expected(path)}"
+
+
+def shown(value: Any) -> str:
+    """A value as TOML writes it, at most 80 characters of it."""
+    if isinstance(value, Mapping):
+        return "a table"
+    if isinstance(value, date):
+        return value.isoformat()
+    if value is None:
+        return "nothing"
+    text = json.dumps(value, default=str) if not isinstance(value, str) else json.dumps(value[:90])
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def nearest(wrong: str, known: Sequence[str]) -> str | None:
+    """The one of `known` that was probably meant."""
+    found = difflib.get_close_matches(wrong[:200], known, 1, 0.6)
+    return found[0] if found else None
+
+
+def _nearest(wrong: Any, known: Sequence[str]) -> str:
+    if isinstance(wrong, str) and (meant := nearest(wrong, known)):
+        return f"did you mean {json.dumps(meant)}?"
+    return f"use one of {', '.join(known)}"
+
+
+def _unknown(path: KeyPath) -> str:
+    *table, name = path
+    prefix = "".join(f"{part}." for part in table if isinstance(part, str))
+    siblings = [key.removeprefix(prefix).split(".")[0] for key in keys() if key.startswith(prefix)]
+    siblings = list(dict.fromkeys(siblings)) or [
+        key.partition(".")[2] for key in _EXPECTED if key.startswith(f"{_element(path)}.")
+    ]
+    text = f"{dotted(path)} is no key of a policy"
+    if meant := nearest(str(name), siblings):
+        return f"{text}; did you mean {dotted((*table, meant))}?"
+    elsewhere = [key for key in keys() if key.split(".")[-1] == name]
+    if elsewhere:
+        return f"{text}; did you mean {elsewhere[0]}?"
+    where = f"[{dotted(tuple(table))}]" if table else "the top level"
+    return f"{text}; {where} has {', '.join(siblings)}"
+
+
+def _value_error(path: KeyPath, error: ErrorDetails) -> str:
+    key, value = dotted(path), error["input"]
+    if path[:2] == ("language", "modules") and len(path) == 3:
+        return f"{key} is {shown(value)}, {_module(str(value))}"
+    reason = str(error.get("ctx", {}).get("error", "is not valid"))
+    if "twice" in reason:
+        return f"{key} {reason}; name it once"
+    return f"{key} is {shown(value)}, which {reason}; correct the pattern"
+
+
+def _module(name: str) -> str:
+    if reason := _REFUSED_MODULES.get(name) or _REFUSED_MODULES.get(name.split(".")[0]):
+        return f"which no policy can give to cells because {reason}; remove it, and use host tools for what cells may not do"
+    if meant := nearest(name, KNOWN_MODULES):
+        return f"for which there is no facade; did you mean {json.dumps(meant)}?"
+    return f"for which there is no facade; cells may have {', '.join(KNOWN_MODULES)}"
+
+
+def _element(path: KeyPath) -> str:
+    """The name of the array that the path leads into: "best_effort" for isolation.best_effort[0].wall."""
+    names = [part for part, following in zip(path, path[1:], strict=False) if isinstance(following, int)]
+    return str(names[-1]) if names else ""
+
+
+def _expected(path: KeyPath) -> str:
+    written = dotted(path)
+    if element := _element(path):
+        field = f"{element}.{path[-1]}"
+        return _EXPECTED.get(field, "a string" if element not in {"best_effort", "ignore"} else "a table")
+    if written in _EXPECTED:
+        return _EXPECTED[written]
+    key = keys().get(written)
+    return key.expected if key else "another value"
+
+
+def _choices(path: KeyPath) -> Sequence[str]:
+    if path[:2] == ("isolation", "environments"):
+        return _ENVIRONMENTS
+    return tuple(wall.value for wall in Wall)

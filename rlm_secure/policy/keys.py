@@ -1,0 +1,189 @@
+"""What the keys of a policy are: one entry per key, derived from the model, with the order that says which
+of two values is the tighter one.
+
+`extends` and `policy diff` decide by this order, the error messages and TEMPLATE.toml describe by it.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+import typing
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from annotated_types import Ge, Gt, Le
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from rlm_secure.policy.model import Policy
+
+
+class Order(StrEnum):
+    """Which of two values of a key is the tighter one."""
+
+    LOWER = "lower is tighter"
+    FEWER = "fewer entries are tighter"
+    MORE = "more entries are tighter"
+    OFF = "false is tighter"
+    RUNTIME = "a runtime with its own kernel is tighter than runc"
+    FREE = "neither is tighter"
+
+
+#: Every key of a policy has its line here; tests/policy/test_keys.py fails for one that has none.
+ORDERS: Mapping[str, Order] = {
+    "name": Order.FREE,
+    "description": Order.FREE,
+    "extends": Order.FREE,
+    "language.modules": Order.FEWER,
+    "language.source_bytes": Order.LOWER,
+    "language.ast_nodes": Order.LOWER,
+    "limits.cell_seconds": Order.LOWER,
+    "limits.cell_cpu_seconds": Order.LOWER,
+    "limits.session_cpu_seconds": Order.LOWER,
+    "limits.run_seconds": Order.LOWER,
+    "limits.grace_seconds": Order.LOWER,
+    "limits.start_seconds": Order.LOWER,
+    "limits.exclude_host_time": Order.OFF,  # time spent waiting then counts, so a cell ends sooner
+    "limits.memory_bytes": Order.LOWER,
+    "limits.processes": Order.LOWER,
+    "limits.open_files": Order.LOWER,
+    "limits.stdout_bytes": Order.LOWER,
+    "limits.result_bytes": Order.LOWER,
+    "limits.value_bytes": Order.LOWER,
+    "limits.context_bytes": Order.LOWER,
+    "limits.cells": Order.LOWER,
+    "limits.resumes": Order.LOWER,
+    "isolation.environments": Order.FEWER,
+    "isolation.local": Order.MORE,
+    "isolation.docker": Order.MORE,
+    "isolation.modal": Order.MORE,
+    "isolation.daytona": Order.MORE,
+    "isolation.prime": Order.MORE,
+    "isolation.e2b": Order.MORE,
+    "isolation.best_effort": Order.FEWER,
+    "isolation.checkpoints": Order.OFF,  # they need clone in the seccomp profile, and up to twice the memory
+    "isolation.pool": Order.FREE,
+    "isolation.docker_runtime": Order.RUNTIME,
+    "network.ingress": Order.OFF,
+    "lm.models": Order.FEWER,
+    "lm.calls": Order.LOWER,
+    "lm.tokens": Order.LOWER,
+    "lm.cost_usd": Order.LOWER,
+    "lm.prompt_bytes": Order.LOWER,
+    "lm.reply_bytes": Order.LOWER,
+    "lm.batch": Order.LOWER,
+    "lm.concurrency": Order.LOWER,
+    "lm.depth": Order.LOWER,
+    "lm.iterations": Order.LOWER,
+    "lm.timeout_seconds": Order.LOWER,
+    "lm.retries": Order.LOWER,
+    "data.redact": Order.MORE,
+    "data.log_context": Order.OFF,
+    "data.log_prompts": Order.OFF,
+    "audit.ignore": Order.FREE,  # hides findings, weakens no wall; never inherited
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key: its dotted name, what a value must be, its default, what it means, and its order.
+
+    `low` and `high` are the bounds of a number, where it has any; `above` says that `low` itself is too low.
+    """
+
+    dotted: str
+    kind: str
+    default: Any
+    meaning: str
+    order: Order
+    low: float | None = None
+    high: float | None = None
+    above: bool = False
+
+    @property
+    def expected(self) -> str:
+        """What a value must be, in words: "a whole number from 1 to 64"."""
+        low = None if self.low is None else f"above {_plain(self.low)}" if self.above else _plain(self.low)
+        match low, self.high:
+            case None, _:
+                return self.kind
+            case _, None:
+                return f"{self.kind} {low}" if self.above else f"{self.kind} from {low} up"
+            case _, high:
+                return f"{self.kind} {low} and up to {_plain(high)}" if self.above else f"{self.kind} from {low} to {_plain(high)}"
+
+
+@functools.cache
+def keys() -> Mapping[str, Key]:
+    """Every key of a policy, by its dotted name, in the order of the model."""
+    found = {key.dotted: key for key in _walk(Policy, "")}
+    return types.MappingProxyType(found)
+
+
+@functools.cache
+def sections() -> Mapping[str, str]:
+    """The tables of a policy and what each is about, in the order of the model."""
+    return types.MappingProxyType(
+        {
+            name: (field.annotation.__doc__ or "").strip()
+            for name, field in Policy.model_fields.items()
+            if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)
+        }
+    )
+
+
+def value(policy: Policy, dotted: str) -> Any:
+    """The effective value of a key."""
+    found: Any = policy
+    for part in dotted.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def _walk(model: type[BaseModel], prefix: str) -> Iterator[Key]:
+    for name, field in model.model_fields.items():
+        dotted = f"{prefix}{name}"
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from _walk(field.annotation, f"{dotted}.")
+        else:
+            yield _key(dotted, field)
+
+
+def _key(dotted: str, field: FieldInfo) -> Key:
+    low = high = None
+    above = False
+    for bound in field.metadata:
+        if isinstance(bound, Gt):
+            low, above = bound.gt, True
+        elif isinstance(bound, Ge):
+            low = bound.ge
+        elif isinstance(bound, Le):
+            high = bound.le
+    return Key(
+        dotted=dotted,
+        kind=_kind(field.annotation),
+        default=field.default,
+        meaning=" ".join((field.description or "").split()),
+        order=ORDERS[dotted],
+        low=typing.cast(float | None, low),
+        high=typing.cast(float | None, high),
+        above=above,
+    )
+
+
+def _kind(annotation: Any) -> str:
+    if typing.get_origin(annotation) is typing.Annotated:
+        return _kind(typing.get_args(annotation)[0])
+    if typing.get_origin(annotation) is tuple:
+        element = typing.get_args(annotation)[0]
+        return "an array of tables" if isinstance(element, type) and issubclass(element, BaseModel) else "an array of strings"
+    if typing.get_origin(annotation) is types.UnionType:
+        return _kind(typing.get_args(annotation)[0])
+    return {bool: "true or false", int: "a whole number", float: "a number"}.get(annotation, "a string")
+
+
+def _plain(number: float) -> str:
+    return f"{number:,.10g}" if isinstance(number, float) else f"{number:,}"
