@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import json
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -17,13 +18,17 @@ from rlm_secure.policy.model import KNOWN_MODULES
 
 #: Why a module is not there to be allowed. Everything else that exists has simply no facade.
 _REFUSED_MODULES: Mapping[str, str] = {
-    **dict.fromkeys(("os", "sys", "pathlib", "shutil", "glob", "tempfile", "fileinput", "posix"), "it reaches the host's files"),
-    **dict.fromkeys(("subprocess", "multiprocessing", "signal", "pty"), "it starts or signals processes"),
-    **dict.fromkeys(("socket", "ssl", "http", "requests", "urllib.request", "ftplib", "asyncio"), "it reaches the network"),
-    **dict.fromkeys(("ctypes", "gc", "inspect", "importlib", "builtins", "code", "ast", "dis", "sys"), "it reaches the interpreter itself"),
-    **dict.fromkeys(("pickle", "marshal", "shelve", "dill", "copyreg"), "it runs code that it reads"),
-    **dict.fromkeys(("threading", "concurrent", "concurrent.futures", "_thread"), "it starts threads"),
-}  # fmt: skip
+    name: reason
+    for reason, names in {
+        "it reaches the host's files": "os pathlib shutil glob tempfile fileinput posix sqlite3 zipfile tarfile",
+        "it starts or signals processes": "subprocess multiprocessing signal pty",
+        "it reaches the network": "socket ssl http requests httpx urllib.request ftplib smtplib asyncio",
+        "it reaches the interpreter itself": "sys ctypes gc inspect importlib builtins code ast dis",
+        "it runs code that it reads": "pickle marshal shelve dill copyreg",
+        "it starts threads": "threading concurrent _thread",
+    }.items()
+    for name in names.split()
+}
 
 #: What the keys must be that are not numbers, booleans or plain arrays.
 _EXPECTED: Mapping[str, str] = {
@@ -48,7 +53,7 @@ def complain(error: ErrorDetails) -> tuple[KeyPath, str]:
         case "extra_forbidden":
             return path, _unknown(path)
         case "missing":
-            return path, f"{dotted(path[:-1])} lacks the key {path[-1]}; add {path[-1]} = {_expected(path)}"
+            return path, f"{dotted(path[:-1])} lacks the key {path[-1]}; add it: {_expected(path)}"
         case "value_error":
             return path, _value_error(path, error)
         case "model_type" if len(path) == 1 and path[0] in sections():
@@ -112,7 +117,7 @@ def _value_error(path: KeyPath, error: ErrorDetails) -> str:
 
 def _module(name: str) -> str:
     if reason := _REFUSED_MODULES.get(name) or _REFUSED_MODULES.get(name.split(".")[0]):
-        return f"which no policy can give to cells because {reason}; remove it, and use host tools for what cells may not do"
+        return f"which no policy can give to cells because {reason}; take it out, and offer a host tool instead"
     if meant := nearest(name, KNOWN_MODULES):
         return f"for which there is no facade; did you mean {json.dumps(meant)}?"
     return f"for which there is no facade; cells may have {', '.join(KNOWN_MODULES)}"
@@ -120,7 +125,7 @@ def _module(name: str) -> str:
 
 def _element(path: KeyPath) -> str:
     """The name of the array that the path leads into: "best_effort" for isolation.best_effort[0].wall."""
-    names = [part for part, following in zip(path, path[1:], strict=False) if isinstance(following, int)]
+    names = [part for part, following in itertools.pairwise(path) if isinstance(following, int)]
     return str(names[-1]) if names else ""
 
 

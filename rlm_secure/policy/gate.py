@@ -18,7 +18,9 @@ from rlm_secure.errors import Refused
 from rlm_secure.policy.model import Policy
 
 #: What keys and tokens of well-known services look like: text that starts so is never repeated.
-_SECRET = re.compile(r"(?i)\b(sk|pk|rk|gh[opsu]|xox[abpr]|akia|asia|aiza|ya29|eyj|hf|glpat|bearer)[-_. ]?[\w./+=-]{12,}")
+_SECRET = re.compile(
+    r"(?i)\b(sk|pk|rk|gh[opsu]|xox[abpr]|akia|asia|aiza|ya29|eyj|hf|glpat|bearer)[-_. ]?[\w./+=-]{12,}"
+)
 _SHOWN = 80
 _TOOL_NAME = 128
 
@@ -70,7 +72,7 @@ class Gate:
             f"{_either(allowed)}, or add it to isolation.environments",
         )
 
-    def model(self, name: str | None) -> Decision:
+    def model(self, name: object) -> Decision:
         """Whether a cell may ask for the model `name`; None is the run's own."""
         if name is None:
             return Decision(True, "lm-models")
@@ -84,7 +86,7 @@ class Gate:
         return Decision(
             False,
             "lm-models",
-            f"the model {shown(name)} is not one that cells may use; {instead}, or let the operator add it to lm.models",
+            f"the model {shown(name)} is not one that cells may use; {instead}, or have it added to lm.models",
         )
 
     def batch(self, size: int) -> Decision:
@@ -93,25 +95,25 @@ class Gate:
         if size <= limit:
             return Decision(True, "lm-batch")
         return Decision(
-            False, "lm-batch", f"a batch of {size:,} prompts is more than lm.batch = {limit:,}; send several smaller ones"
+            False, "lm-batch", f"a batch of {size:,} prompts is more than lm.batch = {limit:,}; send smaller ones"
         )
 
-    def prompts(self, prompts: Sequence[str]) -> Decision:
+    def prompts(self, prompts: Sequence[object]) -> Decision:
         """Whether the prompts are text, and each is short enough."""
         limit = self.policy.lm.prompt_bytes
         for number, prompt in enumerate(prompts):
             which = "the prompt" if len(prompts) == 1 else f"prompt {number}"
             if not isinstance(prompt, str):
-                return Decision(False, "lm-prompt-type", f"{which} is {_kind(prompt)}, not a str; convert it with str()")
+                return Decision(False, "lm-prompt-type", f"{which} is {_kind(prompt)}, not a str; use str()")
             if (size := _excess(prompt, limit)) is not None:
                 return Decision(
                     False,
                     "lm-prompt-bytes",
-                    f"{which} takes {size:,} bytes, more than lm.prompt_bytes = {limit:,}; split the text and ask in parts",
+                    f"{which} takes {size:,} bytes, more than lm.prompt_bytes = {limit:,}; split it and ask in parts",
                 )
         return Decision(True, "lm-prompts")
 
-    def reply(self, text: str) -> Decision:
+    def reply(self, text: object) -> Decision:
         """Whether a model's reply may enter the guest."""
         if not isinstance(text, str):
             return Decision(False, "lm-reply-type", f"the model's client answered with {_kind(text)}, not with a str")
@@ -130,10 +132,10 @@ class Gate:
         if depth <= limit:
             return Decision(True, "lm-depth")
         return Decision(
-            False, "lm-depth", f"a recursion at depth {depth} is deeper than lm.depth = {limit}; use llm_query, which does not recurse"
+            False, "lm-depth", f"a recursion at depth {depth} is deeper than lm.depth = {limit}; use llm_query instead"
         )
 
-    def cell_source(self, code: str) -> Decision:
+    def cell_source(self, code: object) -> Decision:
         """Whether a cell is short enough to be sent. The host never looks further into it."""
         if not isinstance(code, str):
             return Decision(False, "cell-type", f"a cell is a str of Python source, not {_kind(code)}")
@@ -142,7 +144,7 @@ class Gate:
             return Decision(
                 False,
                 "cell-source-bytes",
-                f"the cell takes {size:,} bytes, more than language.source_bytes = {limit:,}; put data into the context, not into code",
+                f"the cell takes {size:,} bytes, more than language.source_bytes = {limit:,}; move data to the context",
             )
         return Decision(True, "cell-source-bytes")
 
@@ -164,10 +166,10 @@ class Gate:
             return Decision(True, "cells")
         return Decision(False, "cells", f"the session has run limits.cells = {limit:,} cells; start a new session")
 
-    def tool(self, name: str) -> Decision:
+    def tool(self, name: object) -> Decision:
         """Whether a cell may call the host callable `name`."""
         if not isinstance(name, str) or len(name) > _TOOL_NAME or not name.isidentifier() or name.startswith("__"):
-            return Decision(False, "tool-name", f"{shown(name)} is no name of a tool; tools have names like search_notes")
+            return Decision(False, "tool-name", f"{shown(name)} is no name of a tool; a name looks like search_notes")
         if self.tools is not None and name not in self.tools:
             known = f"there are {_either(sorted(self.tools))}" if self.tools else "this run has none"
             return Decision(False, "tool-unknown", f"there is no tool {shown(name)}; {known}")
@@ -180,7 +182,7 @@ class Gate:
         return Decision(
             False,
             "ingress",
-            f"the policy {self.policy.name} opens no port of a cloud sandbox; use transport='exec', or set network.ingress = true",
+            f"the policy {self.policy.name} opens no port of a sandbox; use the exec transport, or set network.ingress",
         )
 
 

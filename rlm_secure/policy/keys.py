@@ -106,14 +106,11 @@ class Key:
     @property
     def expected(self) -> str:
         """What a value must be, in words: "a whole number from 1 to 64"."""
-        low = None if self.low is None else f"above {_plain(self.low)}" if self.above else _plain(self.low)
-        match low, self.high:
-            case None, _:
-                return self.kind
-            case _, None:
-                return f"{self.kind} {low}" if self.above else f"{self.kind} from {low} up"
-            case _, high:
-                return f"{self.kind} {low} and up to {_plain(high)}" if self.above else f"{self.kind} from {low} to {_plain(high)}"
+        if self.low is None or self.high is None:
+            return self.kind
+        if self.above:
+            return f"{self.kind} above {_plain(self.low)} and up to {_plain(self.high)}"
+        return f"{self.kind} from {_plain(self.low)} to {_plain(self.high)}"
 
 
 @functools.cache
@@ -153,7 +150,8 @@ def _walk(model: type[BaseModel], prefix: str) -> Iterator[Key]:
 
 
 def _key(dotted: str, field: FieldInfo) -> Key:
-    low = high = None
+    low: Any = None
+    high: Any = None
     above = False
     for bound in field.metadata:
         if isinstance(bound, Gt):
@@ -168,8 +166,8 @@ def _key(dotted: str, field: FieldInfo) -> Key:
         default=field.default,
         meaning=" ".join((field.description or "").split()),
         order=ORDERS[dotted],
-        low=typing.cast(float | None, low),
-        high=typing.cast(float | None, high),
+        low=low,
+        high=high,
         above=above,
     )
 
@@ -179,7 +177,8 @@ def _kind(annotation: Any) -> str:
         return _kind(typing.get_args(annotation)[0])
     if typing.get_origin(annotation) is tuple:
         element = typing.get_args(annotation)[0]
-        return "an array of tables" if isinstance(element, type) and issubclass(element, BaseModel) else "an array of strings"
+        tables = isinstance(element, type) and issubclass(element, BaseModel)
+        return "an array of tables" if tables else "an array of strings"
     if typing.get_origin(annotation) is types.UnionType:
         return _kind(typing.get_args(annotation)[0])
     return {bool: "true or false", int: "a whole number", float: "a number"}.get(annotation, "a string")

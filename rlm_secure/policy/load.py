@@ -255,9 +255,7 @@ def _resolve(source: _Source, seen: tuple[_Source, ...]) -> tuple[Loaded, tuple[
     policy = _merged(own, base.policy, written)
     inherited = {key: origin for key, origin in base.origins.items() if key not in _OWN}
     return (
-        Loaded(
-            policy, source.label, (base.source, *base.chain), MappingProxyType(inherited | origins), source.places
-        ),
+        Loaded(policy, source.label, (base.source, *base.chain), MappingProxyType(inherited | origins), source.places),
         (),
     )
 
@@ -294,9 +292,9 @@ def _base(source: _Source, name: str, seen: tuple[_Source, ...]) -> _Source:
         raise source.problem(("extends",), f"extends is {shown(name)}, which does not load: {error}") from None
     trail = [each.path for each in (*seen, source) if each.path is not None]
     if base.path in trail:
-        raise source.problem(("extends",), f"extends is {shown(name)}, which extends this file in turn; break the circle")
+        raise source.problem(("extends",), f"extends is {shown(name)}, which extends this file in turn; end the circle")
     if len(seen) + 1 >= _MAX_CHAIN:
-        raise source.problem(("extends",), f"extends goes through more than {_MAX_CHAIN} files; extend one nearer to the end")
+        raise source.problem(("extends",), f"extends goes through more than {_MAX_CHAIN} files; shorten the chain")
     return base
 
 

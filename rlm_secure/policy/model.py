@@ -146,7 +146,14 @@ class BestEffort(Section):
 class Isolation(Section):
     """Which walls must hold. A shortfall refuses the session."""
 
-    environments: Annotated[tuple[EnvironmentName, ...], _ONCE] = ("local", "docker", "modal", "daytona", "prime", "e2b")
+    environments: Annotated[tuple[EnvironmentName, ...], _ONCE] = (
+        "local",
+        "docker",
+        "modal",
+        "daytona",
+        "prime",
+        "e2b",
+    )
     """Environments that a run under this policy may use."""
     local: Walls = LOCAL_WALLS
     docker: Walls = REMOTE_WALLS + (Wall.CONTAINER,)
