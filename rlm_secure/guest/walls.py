@@ -62,12 +62,10 @@ def build(landlock: int | None, program: bytes | None, request: dict[str, Any]) 
     walls = Walls()
     walls.note("no-inherited-fds", "one socket; everything else closed")
     if request["own_namespaces"]:
-        for wall, flags in (
-            ("user-namespace", seal.CLONE_NEWUSER),
-            ("network-namespace", seal.CLONE_NEWNET),
-            ("ipc-namespace", seal.CLONE_NEWIPC),
-        ):
-            walls.attempt(wall, seal.unshare, flags, evidence="own to this session")
+        own = seal.CLONE_NEWUSER | seal.CLONE_NEWNET | seal.CLONE_NEWIPC
+        held = walls.attempt("user-namespace", seal.unshare, own, evidence="own to this session")
+        for wall in ("network-namespace", "ipc-namespace"):
+            (walls.note if held else walls.miss)(wall, walls.found["user-namespace"][1])
     walls.attempt("rlimits", _limits, request["limits"])
     walls.attempt("not-dumpable", seal.set_dumpable, False, evidence="PR_SET_DUMPABLE 0")
     walls.attempt("no-capabilities", seal.drop_capabilities, evidence="capset to empty sets succeeded")
@@ -79,8 +77,17 @@ def build(landlock: int | None, program: bytes | None, request: dict[str, Any]) 
     return walls
 
 
+#: Limits that no session needs to have otherwise: set once in the zygote and inherited.
+_SHARED = {"CORE": 0, "FSIZE": 0, "MEMLOCK": 0, "MSGQUEUE": 0, "NICE": 0, "RTPRIO": 0, "STACK": 8 << 20}
+
+
+def shared_limits() -> str:
+    """In the zygote: the limits that are the same for every session. Raises OSError."""
+    return _limits(_SHARED)
+
+
 def _limits(limits: dict[str, Any]) -> str:
     for name, value in limits.items():
         soft, hard = value if isinstance(value, list) else (value, value)
         seal.limit(name, soft, hard)
-    return ", ".join(f"{name} {value}" for name, value in sorted(limits.items()))
+    return ", ".join([f"{name} {value}" for name, value in limits.items()])

@@ -23,9 +23,9 @@ worker -> host
 
 from __future__ import annotations
 
+import _socket
 import json
 import os
-import socket
 import struct
 from typing import Any
 
@@ -35,7 +35,7 @@ FD = 3
 MAX_FRAME = 256 * 1024 * 1024
 
 _HEADER = struct.Struct(">I")
-_encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"), check_circular=True).encode
+_encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"), check_circular=False).encode
 _decode = json.JSONDecoder().decode
 
 
@@ -48,7 +48,7 @@ class Channel:
 
     __slots__ = ("_buffer", "_fds", "_socket")
 
-    def __init__(self, connection: socket.socket) -> None:
+    def __init__(self, connection: _socket.socket) -> None:
         # The socket object exists before the seccomp filter does: its constructor calls getsockname.
         self._socket = connection
         self._buffer = bytearray()
@@ -90,7 +90,7 @@ class Channel:
             if not chunk:
                 raise Closed
             for level, kind, data in ancillary:
-                if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                if level == _socket.SOL_SOCKET and kind == _socket.SCM_RIGHTS:
                     self._fds.extend(struct.unpack(f"{len(data) // 4}i", data[: len(data) // 4 * 4]))
             buffer += chunk
         taken = bytes(buffer[:size])

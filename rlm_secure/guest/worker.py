@@ -17,14 +17,41 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, cast
 
-from . import compiler, guards, memory, wire
+from . import compiler, facades, guards, memory, wire
 from .faults import CellInterrupted, FinalAnswerCalled, fault
 from .output import Output
 from .repl import Repl
 from .wire import Closed
+
+#: The worker of this process, for the print and the signal handler that the zygote made before the fork.
+_current: Worker
+_prepared: dict[tuple[str, ...], dict[str, Any]] = {}
+_MODULE_SETS = 16
+
+
+def prepare(modules: Iterable[str]) -> None:
+    """In the zygote: build the globals for `modules` once, so that sessions are born with them."""
+    key = tuple(modules)
+    if key not in _prepared and len(_prepared) < _MODULE_SETS:
+        _prepared[key] = guards.build_globals(frozenset(key), _print)
+
+
+def listen() -> None:
+    """In the zygote: install the handlers that sessions are born with."""
+    signal.signal(signal.SIGUSR1, _on_signal)
+    signal.signal(signal.SIGXCPU, _on_signal)
+
+
+def _on_signal(_number: int, _frame: object) -> None:
+    _current.interrupt()
+
+
+def _print(*values: Any, sep: str | None = " ", end: str | None = "\n", file: Any = None, flush: bool = False) -> None:
+    """print(), into the cell's output, or into a file-like object of the cell's own."""
+    print(*values, sep=sep, end=end, file=_current.output if file is None else file, flush=flush)
 
 
 class HostError(Exception):
@@ -40,12 +67,9 @@ class Worker:
         self._interruptible = False
         self._interrupted = False
         self._options: dict[str, Any] = {}
-
-    def listen(self) -> None:
-        """Install the signal handlers. Before the seccomp filter, which knows no sigaction."""
-        signal.signal(signal.SIGUSR1, self._on_signal)
-        signal.signal(signal.SIGXCPU, self._on_signal)
-        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # copies that end leave no zombie
+        self.output = self._errors = Output(0)
+        global _current
+        _current = self
 
     def serve(self, walls: dict[str, list[str]]) -> None:
         """Report `walls`, then answer requests until the host is gone. Never raises for what a cell does."""
@@ -59,7 +83,8 @@ class Worker:
         except Closed:
             return
 
-    def _on_signal(self, _number: int, _frame: object) -> None:
+    def interrupt(self) -> None:
+        """Called by the signal handler."""
         # Only a running cell is interrupted, never frame I/O: a half-read frame would end the session.
         self._interrupted = True
         if self._interruptible:
@@ -67,11 +92,12 @@ class Worker:
 
     def _begin(self, request: dict[str, Any]) -> dict[str, Any]:
         self._options = request
-        self._out = Output(request["stdout_bytes"])
-        self._err = Output(request["stdout_bytes"])
-        sys.stdout, sys.stderr = self._out, self._err
+        self.output = Output(request["stdout_bytes"])
+        self._errors = Output(request["stdout_bytes"])
+        sys.stdout, sys.stderr = self.output, self._errors
         if request["screen"]:
-            namespace = guards.build_globals(frozenset(request["modules"]), self._print)
+            prepare(request["modules"])
+            namespace = _prepared[tuple(request["modules"])]
         else:
             namespace = {"__name__": "__main__", "__builtins__": __builtins__}
         self._repl = Repl(
@@ -85,6 +111,8 @@ class Worker:
 
     def _exec(self, request: dict[str, Any]) -> dict[str, Any]:
         source = request["code"]
+        if "seed" in request:
+            facades.reseed(request["seed"])
 
         def cell() -> None:
             if self._options["screen"]:
@@ -146,8 +174,8 @@ class Worker:
 
     def _run(self, body: Callable[[], None], source: str) -> dict[str, Any]:
         """Run `body` as a cell: interruptible, its output captured, every exception contained."""
-        self._out.clear()
-        self._err.clear()
+        self.output.clear()
+        self._errors.clear()
         self._repl.final = None
         self._interrupted = False
         error = None
@@ -166,7 +194,7 @@ class Worker:
             error = {"kind": kind, "message": message[:4000]}
             if rule:
                 error["rule"] = rule
-            self._err.write(text)
+            self._errors.write(text)
             raised.__traceback__ = None
         return self._done(cpu=time.process_time() - started, error=error, answer=self._repl.answer())
 
@@ -176,9 +204,9 @@ class Worker:
         repl = self._repl
         result = {
             "op": "done",
-            "stdout": self._out.text(),
-            "stderr": self._err.text(),
-            "dropped": self._out.dropped + self._err.dropped,
+            "stdout": self.output.text(),
+            "stderr": self._errors.text(),
+            "dropped": self.output.dropped + self._errors.dropped,
             "variables": repl.variables(),
             "answer": answer,
             "error": error,
@@ -222,9 +250,3 @@ class Worker:
         if "error" in reply:
             raise HostError(reply["error"])
         return reply["value"]
-
-    def _print(
-        self, *values: Any, sep: str | None = " ", end: str | None = "\n", file: Any = None, flush: bool = False
-    ) -> None:
-        """print(), into the cell's output, or into a file-like object of the cell's own."""
-        print(*values, sep=sep, end=end, file=self._out if file is None else file, flush=flush)

@@ -16,6 +16,8 @@ Closing the socket, or the host's death, ends everything.
 
 from __future__ import annotations
 
+import _signal
+import _socket
 import contextlib
 import errno
 import gc
@@ -30,8 +32,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from . import boot, memory, probes, seal, walls, wire
-from .worker import Worker
+from . import boot, memory, probes, seal, walls, wire, worker
 
 _MESSAGE = 256 * 1024
 _STATUSES = 4096
@@ -90,6 +91,8 @@ class _Zygote:
             found.attempt("landlock", self._prepare_landlock)
         self._own_pid = found.held("pid-namespace")
         self._own_user = found.held("user-namespace")
+        worker.listen()
+        found.attempt("rlimits", walls.shared_limits)
         gc.collect()
         gc.freeze()
         self._prove()
@@ -152,6 +155,7 @@ class _Zygote:
 
     def _fork(self, request: dict[str, Any], fds: list[int]) -> None:
         profile = self._profiles[request["profile"]]
+        worker.prepare(request.get("modules", ()))
         pid = self._spawn(lambda: _session(fds[0], self._landlock, profile, request))
         self._children.add(pid)
         self._hand_over(pid)
@@ -259,7 +263,8 @@ def _allow(request: dict[str, Any]) -> None:
 
 def _session(fd: int, landlock: int | None, program: bytes | None, request: dict[str, Any]) -> None:
     walls.keep_only(fd, landlock)
-    # Made before the filter is on: the constructor of a socket object calls getsockname.
-    worker = Worker(wire.Channel(socket.socket(fileno=wire.FD)))
-    worker.listen()
-    worker.serve(walls.build(landlock, program, request).found)
+    # Made before the filter is on, and from the C module: the wrapper asks the kernel for what we know.
+    connection = _socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, wire.FD)
+    _signal.signal(signal.SIGCHLD, _signal.SIG_IGN)  # copies of the worker that end leave no zombie
+    session = worker.Worker(wire.Channel(connection))
+    session.serve(walls.build(landlock, program, request).found)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
+import time
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,12 +16,15 @@ from rlm_secure.environments.clock import Clock
 from rlm_secure.environments.local.worker import Died, Overdue, Worker
 from rlm_secure.environments.local.zygote import Forked, Plan, zygote
 from rlm_secure.errors import EnvironmentUnavailable, RLMSecureError
-from rlm_secure.policy.model import Limits, Policy
+from rlm_secure.policy.model import Limits
+
+
+_REFILL_DELAY_SECONDS = 0.005
 
 
 @dataclass(slots=True)
 class Blank:
-    """A sealed worker that has not seen a byte of anybody's: forked, reported, waiting for `begin`."""
+    """A sealed worker that has not seen a byte of anybody's: forked, reported, begun."""
 
     forked: Forked
     worker: Worker
@@ -32,19 +37,35 @@ class Blank:
 
 
 @dataclass(frozen=True)
-class _Key:
+class Recipe:
+    """What a blank is made for: sessions of one recipe can be given any blank of it."""
+
     plan: Plan
     limits: Limits
     checkpoints: bool
+    modules: tuple[str, ...]
+    begin: str
+    """The first request, as JSON: language, caps, tools."""
 
 
-def fork_blank(plan: Plan, limits: Limits, *, checkpoints: bool) -> Blank:
-    """A new sealed worker. Raises EnvironmentUnavailable when it cannot be started."""
-    profile = "worker-checkpoint" if checkpoints else "worker"
-    forked = zygote(plan).fork(_rlimits(limits, checkpoints) if plan.rlimits else {}, profile)
+def fork_blank(recipe: Recipe, *, warm: bool = False) -> Blank:
+    """A new sealed worker. `warm` touches the memory that a first cell needs: worth it when nobody waits.
+
+    Raises EnvironmentUnavailable when it cannot be started.
+    """
+    plan, limits = recipe.plan, recipe.limits
+    profile = "worker-checkpoint" if recipe.checkpoints else "worker"
+    rlimits = _rlimits(limits, recipe.checkpoints) if plan.rlimits else {}
+    forked = zygote(plan).fork(rlimits, profile, recipe.modules)
     worker = Worker(forked.connection, forked.pidfd, forked.pid, limits, forked)
+    clock = Clock(limits.start_seconds)
     try:
-        walls, _ = ready(worker.receive(Clock(limits.start_seconds), limit=1 << 20))
+        worker.send(json.loads(recipe.begin))
+        walls, _ = ready(worker.receive(clock, limit=1 << 20))
+        worker.event(clock)
+        if warm:
+            worker.send({"op": "exec", "code": "1 + 1"})
+            worker.event(clock)
     except (Died, Overdue) as error:
         forked.end()
         worker.drop()
@@ -56,11 +77,9 @@ def fork_blank(plan: Plan, limits: Limits, *, checkpoints: bool) -> Blank:
     return Blank(forked, worker, walls)
 
 
-def take(plan: Plan, policy: Policy) -> Blank:
-    """A sealed worker: a ready one when there is one, else a new one. Refills in the background."""
-    key = _Key(plan, policy.limits, policy.isolation.checkpoints)
-    blank = _pool.pop(key, policy.isolation.pool)
-    return blank or fork_blank(plan, policy.limits, checkpoints=policy.isolation.checkpoints)
+def take(recipe: Recipe, size: int) -> Blank:
+    """A sealed worker: a ready one when there is one, else a new one. Keeps `size` ready in the background."""
+    return _pool.pop(recipe, size) or fork_blank(recipe)
 
 
 class _Pool:
@@ -68,12 +87,12 @@ class _Pool:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._ready: dict[_Key, deque[Blank]] = {}
-        self._wanted: dict[_Key, int] = {}
+        self._ready: dict[Recipe, deque[Blank]] = {}
+        self._wanted: dict[Recipe, int] = {}
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def pop(self, key: _Key, size: int) -> Blank | None:
+    def pop(self, key: Recipe, size: int) -> Blank | None:
         if size == 0:
             return None
         with self._lock:
@@ -95,15 +114,16 @@ class _Pool:
         while True:
             self._wake.wait()
             self._wake.clear()
+            time.sleep(_REFILL_DELAY_SECONDS)  # whoever took a blank runs a cell now: do not compete with it
             while (key := self._short()) is not None:
                 try:
-                    blank = fork_blank(key.plan, key.limits, checkpoints=key.checkpoints)
+                    blank = fork_blank(key, warm=True)
                 except (RLMSecureError, OSError):
                     break  # whoever asks next starts one itself, and is told what is wrong
                 with self._lock:
                     self._ready[key].append(blank)
 
-    def _short(self) -> _Key | None:
+    def _short(self) -> Recipe | None:
         with self._lock:
             for key, size in self._wanted.items():
                 if len(self._ready[key]) < size:
@@ -127,17 +147,9 @@ def _rlimits(limits: Limits, checkpoints: bool) -> dict[str, Any]:
     processes = [limits.processes, limits.processes + CHECKPOINT_PROCESSES] if checkpoints else limits.processes
     return {
         "DATA": limits.memory_bytes,
-        "STACK": 8 << 20,
         "CPU": [cpu, cpu + 1],
         "NPROC": processes,
         "NOFILE": limits.open_files,
-        "FSIZE": 0,
-        "CORE": 0,
-        "MEMLOCK": 0,
-        "MSGQUEUE": 0,
-        "NICE": 0,
-        "RTPRIO": 0,
-        "SIGPENDING": 64,
     }
 
 

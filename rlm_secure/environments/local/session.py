@@ -9,7 +9,9 @@ cost is near zero: a checkpoint is taken when the session is idle, or when the l
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
+import secrets
 import socket
 import threading
 import time
@@ -65,7 +67,9 @@ class LocalSession(Session):
         self, policy: Policy, plan: Plan, begin: Mapping[str, Any], required: tuple[Wall, ...], *, screen: bool
     ) -> None:
         self._policy = policy
-        self._plan = plan
+        self._recipe = pool.Recipe(
+            plan, policy.limits, policy.isolation.checkpoints, policy.language.modules, json.dumps(begin)
+        )
         self._required = required
         self._screen = screen
         self._owner = os.getpid()
@@ -77,8 +81,9 @@ class LocalSession(Session):
         self._log_seconds = 0.0
         self._spare: Worker | None = None
         self._forked: Forked | None = None
+        # A killed session is rebuilt by running its log again: `random` must then say the same.
+        self._seed = secrets.randbits(128)
         self._start()
-        self._run(_Entry(begin), _no_calls, policy.limits.start_seconds)
 
     @property
     def alive(self) -> bool:
@@ -100,7 +105,10 @@ class LocalSession(Session):
             if self._log_seconds > _LOG_SECONDS or (self._log is not None and len(self._log) > _LOG_ENTRIES):
                 self.checkpoint()
             wall = limits.cell_seconds if seconds is None else min(seconds, limits.cell_seconds)
-            return self._run(_Entry({"op": "exec", "code": code}), calls, wall)
+            request: dict[str, Any] = {"op": "exec", "code": code}
+            if self._cells == 1:
+                request["seed"] = self._seed
+            return self._run(_Entry(request), calls, wall)
 
     def load_context(self, name: str, payload: Any) -> None:
         """Bind `name` to a str, list, dict or an already shared context."""
@@ -212,7 +220,7 @@ class LocalSession(Session):
     # -- start, checkpoint, recovery, end ---------------------------------------------------------
 
     def _start(self) -> None:
-        blank = pool.take(self._plan, self._policy)
+        blank = pool.take(self._recipe, self._policy.isolation.pool)
         self._forked = blank.forked
         self._worker = self._root = blank.worker
         source = blank.forked.zygote
@@ -225,7 +233,9 @@ class LocalSession(Session):
 
     def _can_checkpoint(self) -> bool:
         isolation = self._policy.isolation
-        return isolation.checkpoints and self.report[Wall.PID_NAMESPACE].level is Level.FULL and self._plan.rlimits
+        return (
+            isolation.checkpoints and self.report[Wall.PID_NAMESPACE].level is Level.FULL and self._recipe.plan.rlimits
+        )
 
     def checkpoint(self) -> bool:
         """Make the worker's present state the one that a killed cell falls back to. Returns whether it did."""

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rlm_secure.broker.protocol import Call, CellResult, decode, event
-from rlm_secure.environments.clock import Clock
+from rlm_secure.environments.clock import SLICE_SECONDS, Clock
 from rlm_secure.environments.local.zygote import Forked, send_signal
 from rlm_secure.errors import CellCrashed, CellError, CellMemoryLimit, CellTimeout, ProtocolViolation, WallViolation
 from rlm_secure.policy.model import Limits
@@ -54,6 +54,7 @@ class Worker:
         self._limits = limits
         self._forked = forked
         self._buffer = bytearray()
+        self._timeout = -1.0
         self._cpu_clock: int | None = None
         self.interrupted = threading.Event()
 
@@ -69,11 +70,13 @@ class Worker:
                 frame = frame[socket.send_fds(self._socket, [frame[:1]], fds) :]
             while frame:
                 # A worker that does not read must not hold the host: the write waits under a deadline as well.
-                self._socket.settimeout(max(deadline - time.monotonic(), 0.001))
-                frame = frame[self._socket.send(frame) :]
-        except TimeoutError:
-            said = f"the worker did not read its request within {self._limits.start_seconds:g} s"
-            raise Overdue(CellTimeout(said, limit="limits.start_seconds", wall="wall-clock")) from None
+                self._wait_at_most(SLICE_SECONDS)
+                try:
+                    frame = frame[self._socket.send(frame) :]
+                except TimeoutError:
+                    if time.monotonic() > deadline:
+                        said = f"the worker did not read its request within {self._limits.start_seconds:g} s"
+                        raise Overdue(CellTimeout(said, limit="limits.start_seconds", wall="wall-clock")) from None
         except OSError:
             raise Died from None
 
@@ -92,7 +95,7 @@ class Worker:
     def _read(self, size: int, clock: Clock) -> bytearray:
         buffer = self._buffer
         while len(buffer) < size:
-            self._socket.settimeout(clock.slice())
+            self._wait_at_most(clock.slice())
             try:
                 chunk = self._socket.recv(max(65536, size - len(buffer)))
             except TimeoutError:
@@ -106,6 +109,12 @@ class Worker:
         taken = buffer[:size]
         del buffer[:size]
         return taken
+
+    def _wait_at_most(self, seconds: float) -> None:
+        seconds = min(seconds, SLICE_SECONDS)
+        if seconds != self._timeout:
+            self._timeout = seconds
+            self._socket.settimeout(seconds)
 
     def _tick(self, clock: Clock) -> None:
         """Nothing came for a while: interrupt the worker when its time is over, give up when the grace is."""

@@ -20,7 +20,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,11 +104,17 @@ class Zygote:
         """Whether it still takes requests."""
         return not self._retired and self._control.fileno() >= 0 and self._process.poll() is None
 
-    def fork(self, limits: Mapping[str, Any], profile: str) -> Forked:
-        """A new sealed session. Raises EnvironmentUnavailable when the zygote is gone or cannot fork."""
+    def fork(self, limits: Mapping[str, Any], profile: str, modules: Sequence[str]) -> Forked:
+        """A new sealed session, born with the globals for `modules`. Raises EnvironmentUnavailable."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            request = {"op": "fork", "limits": limits, "profile": profile, "own_namespaces": self.plan.namespaces}
+            request = {
+                "op": "fork",
+                "limits": limits,
+                "profile": profile,
+                "own_namespaces": self.plan.namespaces,
+                "modules": modules,
+            }
             answer, fds = self._ask(request, [theirs.fileno()])
         except BaseException:
             ours.close()

@@ -83,9 +83,12 @@ def preload() -> None:
     late.import_all()
 
 
-def reseed() -> None:
-    """Give the session's `random` fresh entropy. Call it once in every forked session, before its first cell."""
-    numeric.GENERATOR.seed()
+def reseed(seed: int | None = None) -> None:
+    """Seed the session's `random`: from the kernel, or with `seed`, so that a session can be run again.
+
+    Call it once in every forked session, before its first cell.
+    """
+    numeric.GENERATOR.seed(seed)
 
 
 __all__ = ["NAMES", "WRITABLE", "Facade", "explain", "left_out", "load", "members", "preload", "reseed"]
