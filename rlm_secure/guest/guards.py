@@ -158,6 +158,11 @@ class Guards:
             subject = _super_class(value)
         elif issubclass(kind, type):
             subject = value
+            if hasattr(kind, name):
+                # The metaclass's own: Color._convert_ makes an enum out of the contents of any loaded module.
+                raise RuleViolation(
+                    "private-attribute", f"{name!r} belongs to the metaclass {_title(kind)}, not to the class"
+                )
         if is_plain(subject) or self._own_function(value):
             return value
         if name in names.TUPLE_METHODS and issubclass(subject, tuple):

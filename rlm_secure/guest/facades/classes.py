@@ -9,7 +9,7 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 from .checks import CELL, identifier, is_class, own_class
 from .copying import deepcopy
@@ -164,7 +164,15 @@ class _CellEnumType(enum.EnumType):
             else:
                 name, value = item
                 checked.append((identifier(name, cls.__name__), value))
-        return super().__call__(title, checked, module=CELL, start=given.get("start", 1))
+        return enum.EnumType._create_(cls, title, checked, module=CELL, start=given.get("start", 1))  # type: ignore[attr-defined]
+
+    def _create_(cls, *_args: Any, **_options: Any) -> NoReturn:
+        """Refused: the class maker itself."""
+        raise TypeError("an enum is made by its call form or by a class statement.")
+
+    def _convert_(cls, *_args: Any, **_options: Any) -> NoReturn:
+        """Refused: it makes an enum out of the contents of any loaded module, os included."""
+        raise TypeError("an enum is made by its call form or by a class statement.")
 
 
 class Enum(enum.Enum, metaclass=_CellEnumType):
