@@ -1,18 +1,17 @@
 """Which classes are a cell's own, and which classes a cell may derive from.
 
-A class that a cell defined carries the cell's module name, which no cell can write. Stores and private names
-are allowed on its instances; an unknown class is foreign, and keeps its private side closed.
+A class that a cell defined carries the cell's module name, which no cell can write. Stores and private names are
+allowed on such classes and their instances; every other class is foreign, and keeps its private side closed.
 """
 
 from __future__ import annotations
 
 import builtins
-import enum
 import types
 from collections.abc import Callable
 from typing import Any
 
-from . import facades
+from . import facades, names
 from .violations import RuleViolation
 
 #: `__name__` of a cell's globals, and so `__module__` of its classes.
@@ -40,35 +39,23 @@ EXCEPTIONS = {
 _FINAL = frozenset({bool, range, slice, type(None), type(NotImplemented), type(...)})
 _BASES = (PLAIN_TYPES - _FINAL) | frozenset(EXCEPTIONS.values())
 
-#: Facade classes whose private attributes hold nothing but what the cell itself put there, so that private names
-#: on instances of derived classes stay readable. pprint.PrettyPrinter is the counter-example: `_stream` is
-#: sys.stdout.
+#: Facade classes that a cell may derive from. Their instances hold nothing private but what the cell itself put
+#: there, and none of their methods reads or writes attributes of others by a name that a derived class chooses.
+#: Counter-examples, left out: pprint.PrettyPrinter (its `_stream` is sys.stdout), functools.cached_property (it
+#: writes the key of its choice into any instance it is read from), contextlib.ExitStack, random.Random.
 _DERIVABLE = {
     "abc": "ABC",
-    "collections": "ChainMap Counter OrderedDict UserDict UserList UserString defaultdict deque",
+    "collections": "ChainMap Counter OrderedDict UserDict UserList defaultdict deque",
     "collections.abc": "*",
     "contextlib": "AbstractContextManager ContextDecorator",
     "datetime": "date datetime time timedelta tzinfo",
     "decimal": "Decimal",
     "enum": "Enum Flag IntEnum IntFlag StrEnum",
     "fractions": "Fraction",
-    "json": "JSONDecoder JSONEncoder",
-    "string": "Template",
+    "json": "JSONDecodeError JSONDecoder JSONEncoder",
     "types": "SimpleNamespace",
-    "typing": "Generic Protocol",
+    "typing": "Generic NamedTuple Protocol TypedDict",
 }
-
-
-def _derivable() -> frozenset[type]:
-    found: set[Any] = set(_BASES) | {BaseException, enum.ReprEnum}
-    for module, listed in _DERIVABLE.items():
-        facade = facades.load(module)
-        for name in dir(facade) if listed == "*" else listed.split():
-            kind = getattr(facade, name, None)
-            if is_class(kind):
-                # With their bases: facades.enum.Enum derives from the real one.
-                found.update(_order_of(kind))
-    return frozenset(found)
 
 
 def is_class(value: object) -> bool:
@@ -76,22 +63,41 @@ def is_class(value: object) -> bool:
     return issubclass(type(value), type)
 
 
-HARMLESS = _derivable()
+def _derivable() -> frozenset[type]:
+    found: set[Any] = set(_BASES) | {BaseException}
+    for module, listed in _DERIVABLE.items():
+        facade = facades.load(module)
+        for name in dir(facade) if listed == "*" else listed.split():
+            # With all their bases: the facade's enum.Enum derives from the real one.
+            for kind in types.resolve_bases((getattr(facade, name),)):
+                found.update(_order_of(kind))
+    return frozenset(found)
+
+
+FOREIGN_BASES = _derivable()
 
 
 def is_own(kind: type) -> bool:
-    """Whether a cell defined the class `kind`."""
+    """Whether a cell defined the class `kind`, and nothing but derivable classes is behind it."""
+    return _made_here(kind) and all(_made_here(each) or each in FOREIGN_BASES for each in _order_of(kind))
+
+
+def _made_here(kind: type) -> bool:
     return bool(_members_of(kind).get("__module__") == CELL)
-
-
-def is_plain(kind: type) -> bool:
-    """Whether `kind` is a cell's own class, and no foreign base of it keeps private things of its own."""
-    return is_own(kind) and all(is_own(each) or each in HARMLESS for each in _order_of(kind))
 
 
 def members_of(kind: type) -> dict[str, Any]:
     """A copy of the class's own namespace without what the interpreter keeps there."""
     return {name: value for name, value in _members_of(kind).items() if not name.startswith("__")}
+
+
+def stored(kind: type, name: str) -> Any:
+    """What `kind` or a base of it holds as `name`, as it is stored: no descriptor, no hook runs. None if nothing."""
+    for each in _order_of(kind):
+        found = _members_of(each).get(name)
+        if found is not None:
+            return found
+    return None
 
 
 class _Kind(type):
@@ -122,45 +128,42 @@ class Kind(metaclass=_Kind):
         return types.GenericAlias(cls, item)
 
 
-Kind.__name__ = Kind.__qualname__ = "type"
-_Kind.__name__ = _Kind.__qualname__ = "type"
-Kind.__module__ = _Kind.__module__ = "builtins"
+for _named in (Kind, _Kind):
+    _named.__name__ = _named.__qualname__ = "type"
+    _named.__module__ = "builtins"
 
 
-def class_builder(handed_out: Callable[[], frozenset[type]], known: set[type]) -> Callable[..., Any]:
-    """The `__build_class__` of cells. Own plain classes are added to `known`.
-
-    `handed_out` are the classes of the session's facades.
-    """
+def class_builder(known: set[type]) -> Callable[..., Any]:
+    """The `__build_class__` of cells. The classes that it makes are added to `known`."""
     build = builtins.__build_class__
 
     def build_class(body: Any, name: str, /, *bases: Any, **options: Any) -> Any:
         if "metaclass" in options:
             raise RuleViolation("metaclass", "metaclasses are not supported; use a class decorator")
-        for base in _resolved(bases):
-            if not (base in _BASES or is_own(base) or base in handed_out()):
-                shown = type.__getattribute__(base, "__name__")
-                raise RuleViolation(
-                    "class-base", f"a class cannot derive from {shown!r}; keep one in an attribute instead"
-                )
+        if bases:
+            _check_bases(bases)
         made = build(body, name, *bases, **options)
-        if is_class(made) and is_plain(made):
+        if is_class(made):
+            if not is_own(made):
+                raise RuleViolation(
+                    "class-base", "a class cannot have these bases here; keep one in an attribute instead"
+                )
             known.add(made)
         return made
 
     return build_class
 
 
-def _resolved(bases: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The classes that `bases` stand for: `Generic[T]` and `NamedTuple` are not classes themselves."""
+def _check_bases(bases: tuple[Any, ...]) -> None:
     for base in bases:
-        if not is_class(base) and is_own(type(base)):
+        if not is_class(base) and _made_here(type(base)):
             # It could answer `__mro_entries__` differently the second time it is asked.
+            raise RuleViolation("class-base", "a class derives from classes, not from instances of your own classes")
+    for base in types.resolve_bases(bases):
+        if not is_class(base):
+            raise RuleViolation("class-base", "a class derives from classes; this base is none")
+        if not (base in FOREIGN_BASES or is_own(base)):
+            shown = names.shown(type.__getattribute__(base, "__name__"))
             raise RuleViolation(
-                "class-base", "a class derives from classes; this base is an instance of one of your own"
+                "class-base", f"a class cannot derive from {shown} here; keep one in an attribute instead"
             )
-    resolved = types.resolve_bases(bases)
-    for base in resolved:
-        if not is_class(base) or issubclass(base, type):
-            raise RuleViolation("class-base", f"a class derives from classes, not from {base!r}"[:200])
-    return resolved

@@ -27,7 +27,8 @@ class Refusal(Exception):
     """A cell that is not compiled. `str()` is text that a model can act on.
 
     `rule` is a kebab-case id, `message` one sentence with the allowed alternative, `line` and `column` are
-    1-based (0 where the whole cell is meant), `text` is the offending source, at most 200 characters.
+    1-based (0 where the whole cell is meant), `text` is the offending source, at most 200 characters. `more` has a
+    line for each further finding.
     """
 
     def __init__(
@@ -42,10 +43,10 @@ class Refusal(Exception):
         self.more = more
 
     def __str__(self) -> str:
-        where = f"line {self.line}, column {self.column}: " if self.line else ""
+        where = f" at line {self.line}, column {self.column}" if self.line else ""
         shown = f"    {self.text}\n" if self.text else ""
-        also = "".join(f"also {each}\n" for each in self.more)
-        return f"Refused before it ran: {where}{self.rule}\n{shown}{self.message}\n{also}"
+        also = "".join(f"    also {each}\n" for each in self.more)
+        return f"The cell was refused before it ran: {self.rule}{where}\n{shown}{self.message}.\n{also}"
 
 
 def compile_cell(source: str, *, source_bytes: int, ast_nodes: int) -> CodeType:
@@ -70,7 +71,7 @@ def compile_cell(source: str, *, source_bytes: int, ast_nodes: int) -> CodeType:
     except Refusal:
         raise
     except Exception as error:
-        raise _syntax(error, source) from None
+        raise _unreadable(error, source) from None
 
 
 def compile_plain(source: str) -> CodeType:
@@ -79,7 +80,7 @@ def compile_plain(source: str) -> CodeType:
         _quiet()
         return compile(source, FILENAME, "exec", dont_inherit=True, optimize=0)
     except Exception as error:
-        raise _syntax(error, source) from None
+        raise _unreadable(error, source) from None
 
 
 def run(code: CodeType, namespace: dict[str, Any]) -> None:
@@ -103,47 +104,41 @@ def _quiet() -> None:
 
 def _refusal(findings: list[Finding], source: str) -> Refusal:
     """The first finding, in the order of the text, with a line each for some of the others."""
-    placed = sorted(((*_place(each.node, source), each) for each in findings), key=lambda entry: entry[:2])
-    line, column, text, first = placed[0]
-    more = [f"line {line}, column {column}: {each.rule} ({text})" for line, column, text, each in placed[1:]]
+    lines = _LINE_END.split(source)
+    ordered = sorted(((*_place(finding.node, lines), finding) for finding in findings), key=lambda entry: entry[:2])
+    line, column, text, first = ordered[0]
+    more = [f"line {at}, column {col}: {each.rule} ({found[:60]})" for at, col, found, each in ordered[1:]]
     if len(more) > _ALSO:
         more[_ALSO:] = [f"{len(more) - _ALSO} more"]
     return Refusal(first.rule, first.message, line=line, column=column, text=text, more=tuple(more))
 
 
-def _place(node: ast.AST, source: str) -> tuple[int, int, str]:
+def _place(node: ast.AST, lines: list[str]) -> tuple[int, int, str]:
     """1-based line, 1-based column in characters, and the node's text up to the end of its first line."""
-    line = getattr(node, "lineno", 0)
-    if not line:
+    line: int = getattr(node, "lineno", 0)
+    if not 0 < line <= len(lines):
         return 0, 0, ""
-    raw = _line(source, line).encode("utf-8", "surrogatepass")
+    raw = lines[line - 1].encode("utf-8", "surrogatepass")
     start: int = getattr(node, "col_offset", 0)
-    last = getattr(node, "end_lineno", None) == line
-    end: int = getattr(node, "end_col_offset", len(raw)) if last else len(raw)
-    if isinstance(node, ast.Attribute) and last:
+    ends_here = getattr(node, "end_lineno", None) == line
+    end: int = getattr(node, "end_col_offset", len(raw)) if ends_here else len(raw)
+    if isinstance(node, ast.Attribute) and ends_here:
         # Of a.b.c the part that is meant is c: every part begins where a does.
         start = max(start, end - len(node.attr.encode()))
     text = raw[start:end].decode("utf-8", "replace").strip()
     return line, len(raw[:start].decode("utf-8", "replace")) + 1, text[:_EXCERPT]
 
 
-def _line(source: str, number: int) -> str:
-    lines = _LINE_END.split(source)
-    return lines[number - 1] if 0 < number <= len(lines) else ""
-
-
-def _syntax(error: Exception, source: str) -> Refusal:
+def _unreadable(error: Exception, source: str) -> Refusal:
     """What Python itself could not read."""
     if isinstance(error, SyntaxError):
-        line, column = error.lineno or 0, error.offset or 0
-        text = (_line(source, line) if line else error.text or "").strip()
-        return Refusal(
-            "syntax", f"{type(error).__name__}: {error.msg}; fix the line", line=line, column=column, text=text
-        )
+        lines = _LINE_END.split(source)
+        line = error.lineno if error.lineno and 0 < error.lineno <= len(lines) else 0
+        text = lines[line - 1].strip() if line else ""
+        said = f"{type(error).__name__}: {error.msg}; fix the cell and send it again"
+        return Refusal("syntax", said, line=line, column=error.offset or 0 if line else 0, text=text)
     if isinstance(error, MemoryError | RecursionError):
         return Refusal("too-complex", _TOO_COMPLEX)
     if isinstance(error, UnicodeError):
-        return Refusal(
-            "encoding", "the cell has a lone surrogate, which is no character; write it as an escape in a string"
-        )
-    return Refusal("syntax", f"{type(error).__name__}: {error}"[:500] + "; fix the line")
+        return Refusal("encoding", "the cell has a lone surrogate, which is no character; write it as a \\u escape")
+    return Refusal("syntax", f"{type(error).__name__}: {error}"[:500] + "; fix the cell and send it again")

@@ -1,21 +1,19 @@
 """The globals of a cell: its builtins, and the guards that the compiler put into its code.
 
-A guard sees live values of a hostile cell. It decides by exact types (a subclass may lie), by the names of
-names.py, and by whether the cell itself defined the class or function at hand; it never trusts isinstance(),
-which believes an instance's `__class__`.
+A guard sees live values of a hostile cell. It decides by exact types (a subclass may lie), by the names of names.py,
+and by whether the cell itself defined the class or function at hand; it never trusts isinstance(), which believes
+what a value says its `__class__` is.
 """
 
 from __future__ import annotations
 
 import builtins
-import collections
-import string
 import types
 from collections.abc import Callable
 from typing import Any
 
-from . import classes, facades, names
-from .classes import is_class, is_own, is_plain
+from . import classes, facades, formatting, names
+from .classes import is_class, is_own
 from .facades.late import Builtins
 from .violations import ModuleRefused, NameRefused, RuleViolation
 
@@ -30,7 +28,7 @@ _HARMLESS_BUILTINS = names.words(
 
 _super_class = super.__dict__["__self_class__"].__get__
 _super_self = super.__dict__["__self__"].__get__
-_NONE = object()
+_NONE: Any = object()
 
 
 def is_internal(name: str) -> bool:
@@ -41,44 +39,44 @@ def is_internal(name: str) -> bool:
 def build_globals(modules: frozenset[str], print_: Callable[..., None]) -> dict[str, object]:
     """Fresh globals for one session's cells.
 
-    `modules` are the modules that `import` may name; `print_` is the cell's print. The guards live in the
+    `modules` are the modules that `import` may name; `print_` is the cells' print. The guards stand among the
     builtins, under names that no cell can spell.
     """
     space: dict[str, object] = {"__name__": classes.CELL}
     guards = Guards(space)
-    build = classes.class_builder(_classes_of(modules), guards.known)
     safe: dict[str, object] = {name: getattr(builtins, name) for name in _HARMLESS_BUILTINS}
     safe.update(classes.EXCEPTIONS)
-    safe.update(
-        {
-            "BaseException": Exception,
-            "type": classes.Kind,
-            "print": print_,
-            "__build_class__": build,
-            names.TYPE: type,
-            names.EXCEPTION: Exception,
-            names.CLASSES: guards.known,
-        }
-    )
-    safe.update(guards.functions())
-    safe.update(_import_guards(modules))
+    safe.update(guards.builtins())
+    safe["BaseException"] = Exception
+    safe["type"] = classes.Kind
+    safe["print"] = print_
+    safe["__build_class__"] = classes.class_builder(guards.known)
+    safe[names.ATTRIBUTE] = guards.attribute
+    safe[names.STORE] = guards.store
+    safe[names.PRIVATE] = guards.private
+    safe[names.RENAME] = guards.texts
+    safe[names.REMOVED] = guards.removed
+    safe[names.PATTERN] = pattern_class
+    safe[names.CLASSES] = guards.known
+    safe[names.TYPE] = type
+    safe[names.EXCEPTION] = Exception
+    safe[names.IMPORT], safe[names.IMPORT_FROM] = _imports(modules)
     # A module, so that C code of the standard library finds an importer that cells do not have; the interpreter
-    # itself reads names from its dict, which is `safe`.
+    # itself reads names from its dict, which holds what `safe` does.
     space["__builtins__"] = Builtins(safe)
     return space
 
 
 class Guards:
-    """The guards of one session. `known` are own plain classes, for the check that is compiled into cells."""
+    """The guards of one session. `known` are its own classes, for the check that is compiled into cells."""
 
     def __init__(self, space: dict[str, object]) -> None:
         self.known: set[type] = set()
         self._space = space
 
-    def functions(self) -> dict[str, object]:
-        """The guard functions, and the builtins that are guards themselves."""
-        attribute, store, private = self.attribute, self.store, self.private
-        space = self._space
+    def builtins(self) -> dict[str, object]:
+        """The builtins that take an attribute's name, each under the rules for names behind a dot."""
+        attribute, store = self.attribute, self.store
 
         def getattr(value: Any, name: str, /, *default: Any) -> Any:  # noqa: A001 - stands in for the builtin
             if len(default) > 1:
@@ -86,7 +84,7 @@ class Guards:
             return attribute(value, _exact(name), *default)
 
         def hasattr(value: Any, name: str, /) -> bool:  # noqa: A001 - stands in for the builtin
-            return builtins.hasattr(value, _exact(name))
+            return builtins.hasattr(value, _exact(name))  # a yes or no gives no access
 
         def setattr(value: Any, name: str, to: Any, /) -> None:  # noqa: A001 - stands in for the builtin
             name = _exact(name)
@@ -106,150 +104,134 @@ class Guards:
                 raise RuleViolation("removed-builtin", "dir() without a value does not exist here; use SHOW_VARS()")
             return [name for name in builtins.dir(value) if type(name) is str and names.is_public(name)]
 
-        def removed(name: str) -> Any:
-            if name in space:
-                return space[name]
-            raise RuleViolation("removed-builtin", f"{name}() does not exist here; {names.REMOVED_BUILTINS[name]}")
-
-        visible = (getattr, hasattr, setattr, delattr, vars, dir)
-        for function in visible:
+        made = (getattr, hasattr, setattr, delattr, vars, dir)
+        for function in made:
             function.__qualname__ = function.__name__
-        return {
-            **{function.__name__: function for function in visible},
-            names.ATTRIBUTE: attribute,
-            names.STORE: store,
-            names.PRIVATE: private,
-            names.REMOVED: removed,
-            names.RENAME: lambda value: _Texts(self._own_target(value, "__name__")),
-            names.PATTERN: _pattern_class,
-        }
+        return {function.__name__: function for function in made}
 
     def attribute(self, value: Any, name: str, *default: Any) -> Any:
-        """getattr(value, name[, default]) for an exact `name`, under the rules for names behind a dot."""
+        """getattr(value, name[, default]) for an exact `name`. Raises RuleViolation for what is closed."""
         if not names.is_private(name):
             if name in names.CLOSED:
                 raise RuleViolation("closed-attribute", f"the attribute {name!r} is closed to cells")
             if name in names.GUARDED:
-                return _guarded(value, name, *default)
+                return self._guarded(value, name, *default)
             return getattr(value, name, *default)
         if names.is_dunder(name):
             return self._dunder(value, name, *default)
         return getattr(self.private(value, name), name, *default)
 
     def store(self, value: Any, name: str) -> Any:
-        """`value`, if a cell may set or delete its attribute `name`."""
+        """`value`, if a cell may set or delete its attribute `name`. Raises RuleViolation otherwise."""
         if names.is_dunder(name):
             if name in names.DEFINABLE and is_class(value) and is_own(value):
                 return value
-            raise RuleViolation("attribute-store", f"the attribute {name!r} cannot be set here; define it in the class")
+            raise RuleViolation(
+                "attribute-store", f"the attribute {names.shown(name)} cannot be set; define it in the class"
+            )
         if name in names.CLOSED:
             raise RuleViolation("closed-attribute", f"the attribute {name!r} is closed to cells")
         if names.is_private(name):
             return self.private(value, name)
-        return self._own_target(value, name)
+        return self._changeable(value, name)
 
     def private(self, value: Any, name: str) -> Any:
-        """`value`, if its private attribute `name` is the cell's own."""
+        """`value`, if its private attribute `name` is the cell's own. Raises RuleViolation otherwise."""
         kind = type(value)
-        if kind in self.known:
+        if kind in self.known or self._own_function(value):
             return value
-        subject = kind
-        if kind is super:
-            subject = _super_class(value)
-        elif issubclass(kind, type):
-            subject = value
-            if hasattr(kind, name):
-                # The metaclass's own: Color._convert_ makes an enum out of the contents of any loaded module.
-                raise RuleViolation(
-                    "private-attribute", f"{name!r} belongs to the metaclass {_title(kind)}, not to the class"
-                )
-        if is_plain(subject) or self._own_function(value):
-            return value
-        if name in names.TUPLE_METHODS and issubclass(subject, tuple):
+        subject = _subject(value)
+        if is_own(subject) or (name in names.TUPLE_METHODS and issubclass(subject, tuple)):
             return value
         raise RuleViolation(
             "private-attribute",
-            f"{name!r} is private to {_title(subject)}; only classes defined in cells have private names here",
+            f"{names.shown(name)} is private to {_title(subject)}; use its public names",
         )
 
-    def _own_target(self, value: Any, name: str) -> Any:
+    def texts(self, value: Any) -> _Texts:
+        """Where `value.__name__` and its kind can be set, if a cell may."""
+        return _Texts(self._changeable(value, "__name__"))
+
+    def removed(self, name: str) -> Any:
+        """A variable that has the name of a builtin that does not exist here. Raises RuleViolation if there is none."""
+        if name in self._space:
+            return self._space[name]
+        raise RuleViolation("removed-builtin", f"{name}() does not exist here; {names.REMOVED_BUILTINS[name]}")
+
+    def _changeable(self, value: Any, name: str) -> Any:
         kind = type(value)
-        if is_own(kind) or (issubclass(kind, type) and is_own(value)) or self._own_function(value):
+        if kind in self.known or is_own(kind) or self._own_function(value) or kind in facades.WRITABLE:
             return value
-        if kind in facades.WRITABLE:
+        if issubclass(kind, type) and is_own(value):
             return value
         raise RuleViolation(
             "attribute-store",
-            f"cannot set {name!r} on {_title(kind)}; attributes can be set on instances of classes defined in cells",
+            f"cannot set {names.shown(name)} on {_title(kind)}; set attributes on classes of your own and their instances",
         )
 
     def _own_function(self, value: Any) -> bool:
         return type(value) is types.FunctionType and value.__globals__ is self._space
 
+    def _guarded(self, value: Any, name: str, *default: Any) -> Any:
+        if name != "obj":
+            return formatting.contained(getattr(value, name, *default))
+        if issubclass(_subject(value), AttributeError):
+            raise RuleViolation("closed-attribute", "'obj' of an AttributeError is closed to cells; use its text")
+        return getattr(value, name, *default)
+
     def _dunder(self, value: Any, name: str, *default: Any) -> Any:
         if name in names.TEXTS:
             return _text(value, name, *default)
-        kind = type(value)
-        subject = value if issubclass(kind, type) else kind
-        if name in names.READABLE:
-            if name in names.OWN_ONLY:
-                return self._own_only(value, name, *default)
-            if kind is super and is_own(_super_class(value)):
-                return self._hook(value, name, *default)
-            if is_own(subject):
-                return self._hook(value, name, *default)
-            if subject in _OPERABLE and (name in names.OPERATORS or name in _TARGETED):
-                return self._hook(value, name, *default)
-        raise RuleViolation("dunder-attribute", f"the attribute {name!r} of {_title(subject)} is closed to cells")
+        if name in names.OWN_ONLY:
+            return self._own_only(value, name, *default)
+        subject = _subject(value)
+        allowed = names.DEFINABLE if is_own(subject) else _ON_BUILTINS if subject in _OPERABLE else ()
+        if name not in allowed:
+            raise RuleViolation("dunder-attribute", f"{names.shown(name)} of {_title(subject)} is closed to cells")
+        found = getattr(value, name, *default)
+        if name == "__new__":
+            return _maker(found)
+        if name in ("__setattr__", "__delattr__"):
+            return self._changer(value, name, found)
+        return found
 
     def _own_only(self, value: Any, name: str, *default: Any) -> Any:
         kind = type(value)
+        own = issubclass(kind, type) and is_own(value)
         if name == "__class__" and is_own(kind):
             return kind
-        if name == "__dict__":
-            if is_plain(kind):
-                return getattr(value, name, *default)
-            if issubclass(kind, type) and is_own(value):
-                return types.MappingProxyType(classes.members_of(value))
-        if name == "__annotations__" and (self._own_function(value) or (issubclass(kind, type) and is_own(value))):
-            return dict(getattr(value, name))
-        if name == "__members__" and issubclass(kind, type) and is_own(value):
+        if name == "__dict__" and is_own(kind):
             return getattr(value, name, *default)
-        raise RuleViolation("dunder-attribute", f"the attribute {name!r} of {_title(kind)} is closed to cells")
+        if name == "__dict__" and own:
+            return types.MappingProxyType(classes.members_of(value))
+        if name == "__annotations__" and (own or self._own_function(value)):
+            return dict(getattr(value, name, *default))
+        if name == "__members__" and own:
+            return getattr(value, name, *default)
+        raise RuleViolation("dunder-attribute", f"{name!r} of {_title(kind)} is closed to cells")
 
-    def _hook(self, value: Any, name: str, *default: Any) -> Any:
-        """A data-model method, called by name. The three that take a class or an attribute name check it."""
-        found = getattr(value, name, *default)
-        if name == "__new__":
+    def _changer(self, value: Any, name: str, found: Any) -> Callable[..., Any]:
+        """`found`, a `__setattr__` or `__delattr__` called by name, under the rules of setattr()."""
+        arity = 2 if name == "__setattr__" else 1
 
-            def make(kind: Any, /, *values: Any, **options: Any) -> Any:
-                if not (is_class(kind) and is_own(kind)):
-                    raise RuleViolation("foreign-instance", "__new__ makes instances of classes defined in cells only")
-                return found(kind, *values, **options)
+        def change(*values: Any) -> Any:
+            if len(values) not in (arity, arity + 1):
+                raise TypeError(f"{name} takes {arity} arguments, not {len(values)}")
+            unbound = len(values) == arity + 1
+            target = values[0] if unbound else _super_self(value) if type(value) is super else value
+            attribute = _exact(values[unbound])
+            self.store(target, attribute)
+            return found(*values[:unbound], attribute, *values[unbound + 1 :])
 
-            return make
-        if name in ("__setattr__", "__delattr__"):
-            arity = 2 if name == "__setattr__" else 1
-
-            def change(*values: Any) -> Any:
-                if len(values) not in (arity, arity + 1):
-                    raise TypeError(f"{name} takes {arity} arguments, not {len(values)}")
-                unbound = len(values) == arity + 1
-                target = values[0] if unbound else _super_self(value) if type(value) is super else value
-                attribute = _exact(values[unbound])
-                self.store(target, attribute)
-                return found(*values[:unbound], attribute, *values[unbound + 1 :])
-
-            return change
-        return found
+        return change
 
 
-_TARGETED = frozenset({"__new__", "__setattr__", "__delattr__"})
 _OPERABLE = classes.PLAIN_TYPES | frozenset(classes.EXCEPTIONS.values())
+_ON_BUILTINS = names.OPERATORS | {"__new__", "__setattr__", "__delattr__"}
 
 
 class _Texts:
-    """`f.__name__ = text`, for the cell's own functions and classes: exact text only."""
+    """`f.__name__ = text`, for a cell's own functions and classes: exact text only."""
 
     __slots__ = ("_target",)
 
@@ -257,9 +239,35 @@ class _Texts:
         self._target = target
 
     def __setitem__(self, name: str, text: Any) -> None:
-        if not (name == "__doc__" and text is None):
-            text = _exact(text)
-        setattr(self._target, name, text)
+        setattr(self._target, name, None if name == "__doc__" and text is None else _exact(text))
+
+
+def pattern_class(kind: Any) -> Any:
+    """A class for a pattern with positional parts: the attributes that it reads are checked as if written out."""
+    if is_class(kind):
+        # As it is stored: a descriptor could show the check one tuple and the pattern another.
+        parts = classes.stored(kind, "__match_args__")
+        if parts is not None and not (
+            type(parts) is tuple and all(type(part) is str and names.is_public(part) for part in parts)
+        ):
+            raise RuleViolation(
+                "pattern-attribute",
+                f"__match_args__ of {_title(kind)} must be a tuple of public attribute names to stand in a pattern",
+            )
+    return kind
+
+
+def _subject(value: Any) -> type:
+    """The class that decides about `value`: itself if it is one, the one behind a super(), else its type."""
+    kind = type(value)
+    if kind is super:
+        return _super_class(value) or super
+    subject: type = value if issubclass(kind, type) else kind
+    return subject
+
+
+def _title(kind: type) -> str:
+    return str(type.__getattribute__(kind, "__name__"))[:60]
 
 
 def _exact(name: Any) -> str:
@@ -271,12 +279,8 @@ def _exact(name: Any) -> str:
     raise TypeError(f"attribute name must be string, not '{_title(type(name))}'")
 
 
-def _title(kind: type) -> str:
-    return str(type.__getattribute__(kind, "__name__"))[:100]
-
-
 def _text(value: Any, name: str, *default: Any) -> Any:
-    """An attribute that is text, or None; nothing else ever comes out of it."""
+    """An attribute that is text or None; nothing else ever comes out of it."""
     found = getattr(value, name, *default)
     if found is None or type(found) is str or (default and found is default[0]):
         return found
@@ -285,97 +289,15 @@ def _text(value: Any, name: str, *default: Any) -> Any:
     raise RuleViolation("dunder-attribute", f"the attribute {name!r} is not text here")
 
 
-def _guarded(value: Any, name: str, *default: Any) -> Any:
-    """A public attribute that needs a look at what it is: formatters, and the `obj` of an AttributeError."""
-    if name == "obj":
-        kind = type(value)
-        subject = _super_class(value) if kind is super else value if issubclass(kind, type) else kind
-        if subject is not None and issubclass(subject, AttributeError):
-            raise RuleViolation("closed-attribute", "'obj' of an AttributeError is closed to cells; use its text")
-        return getattr(value, name, *default)
-    found = getattr(value, name, *default)
-    kind = type(found)
-    if kind is types.BuiltinMethodType and issubclass(type(found.__self__), str) and found.__name__ in _STR_FORMATS:
-        return _bound_format(str.__str__(found.__self__), found.__name__)
-    if kind is types.MethodDescriptorType and found.__objclass__ is str and found.__name__ in _STR_FORMATS:
-        return _unbound_format(found.__name__)
-    plain = found.__func__ if kind is types.MethodType else found
-    if kind in (types.FunctionType, types.MethodType) and plain in _USER_FORMATS:
-        if kind is types.FunctionType:
-            return _unbound_format(plain.__name__)
-        return _bound_format(str(found.__self__.data), plain.__name__)
-    formatter = issubclass(kind, type) and issubclass(found, string.Formatter)
-    if formatter or (kind in (types.FunctionType, types.MethodType) and plain in _FORMATTER_METHODS):
-        raise RuleViolation("format-attribute", "string.Formatter is closed to cells; use str.format() or an f-string")
-    return found
+def _maker(found: Any) -> Callable[..., Any]:
+    """`found`, a `__new__` called by name: for classes defined in cells only."""
 
+    def make(kind: Any, /, *values: Any, **options: Any) -> Any:
+        if not (is_class(kind) and is_own(kind)):
+            raise RuleViolation("foreign-instance", "__new__ makes instances of classes defined in cells only")
+        return found(kind, *values, **options)
 
-_STR_FORMATS = frozenset({"format", "format_map"})
-_USER_FORMATS = (collections.UserString.format, collections.UserString.format_map)
-_FORMATTER_METHODS = tuple(
-    vars(string.Formatter)[name] for name in ("format", "vformat", "_vformat", "get_value", "get_field")
-)
-
-
-def _bound_format(template: str, name: str) -> Callable[..., str]:
-    if name == "format":
-
-        def format(*values: Any, **named: Any) -> str:  # noqa: A001 - stands in for the method
-            _check_template(template)
-            return template.format(*values, **named)
-
-        return format
-
-    def format_map(mapping: Any, /) -> str:
-        _check_template(template)
-        return template.format_map(mapping)
-
-    return format_map
-
-
-def _unbound_format(name: str) -> Callable[..., str]:
-    def method(template: Any, /, *values: Any, **named: Any) -> str:
-        if not issubclass(type(template), (str, collections.UserString)):
-            raise TypeError(f"{name} takes a string first, not {_title(type(template))}")
-        text = str.__str__(template) if issubclass(type(template), str) else _exact(template.data)
-        return _bound_format(text, name)(*values, **named)
-
-    return method
-
-
-def _check_template(template: str) -> None:
-    for name in names.format_walks(template):
-        if not names.is_public(name):
-            raise RuleViolation(
-                "format-attribute",
-                f"a format string cannot read the attribute {name!r}; pass the value itself as an argument",
-            )
-
-
-def _pattern_class(kind: Any) -> Any:
-    """A class for a pattern with positional parts: the attributes that it reads are checked as if written out."""
-    if is_class(kind):
-        parts = getattr(kind, "__match_args__", ())
-        if type(parts) is not tuple or not all(type(part) is str and names.is_public(part) for part in parts):
-            raise RuleViolation(
-                "pattern-attribute",
-                f"__match_args__ of {_title(kind)} must be a tuple of public attribute names to stand in a pattern",
-            )
-    return kind
-
-
-def _classes_of(modules: frozenset[str]) -> Callable[[], frozenset[type]]:
-    """The classes that the session's facades hand out: a cell may derive from these."""
-    found: list[frozenset[type]] = []
-
-    def handed_out() -> frozenset[type]:
-        if not found:
-            loaded = [facades.load(name) for name in facades.NAMES if _granted(name, modules)]
-            values = [getattr(facade, name) for facade in loaded for name in dir(facade)]
-            found.append(frozenset(value for value in values if is_class(value)))
-        return found[0]
-
-    return handed_out
+    return make
 
 
 def _granted(name: str, modules: frozenset[str]) -> bool:
@@ -383,18 +305,20 @@ def _granted(name: str, modules: frozenset[str]) -> bool:
     return name in modules or name.partition(".")[0] in modules
 
 
-def _import_guards(modules: frozenset[str]) -> dict[str, object]:
+def _imports(modules: frozenset[str]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The guards behind `import x` and `from x import y`."""
+
     def load(name: str) -> Any:
         if name in facades.NAMES and _granted(name, modules):
             return facades.load(name)
         offered = ", ".join(sorted(each for each in facades.NAMES if _granted(each, modules)))
-        raise ModuleRefused("import-module", f"the module {name!r} is not available in cells; available: {offered}")
+        raise ModuleRefused(
+            "import-module", f"the module {names.shown(name)} is not available in cells; available: {offered}"
+        )
 
     def import_(name: str, whole: bool) -> Any:
         found = load(name)
-        if whole or "." not in name:
-            return found
-        return load(name.partition(".")[0])
+        return found if whole or "." not in name else load(name.partition(".")[0])
 
     def import_from(module: str, name: str) -> Any:
         found = load(module)
@@ -405,4 +329,4 @@ def _import_guards(modules: frozenset[str]) -> dict[str, object]:
                 return load(f"{module}.{name}")
             raise NameRefused("import-name", str(error).rstrip(".")) from None
 
-    return {names.IMPORT: import_, names.IMPORT_FROM: import_from}
+    return import_, import_from

@@ -110,6 +110,35 @@ REMOVED_BUILTINS = {
     "anext": "cells are synchronous; use llm_query_batched for parallel calls",
 }
 
+#: What to use instead of a closed name, where something better than the general advice can be said.
+INSTEAD = {
+    "__class__": "use type(x), or isinstance()",
+    "__dict__": "use vars(x) on instances of your own classes",
+    "__import__": "use an import statement",
+    "__builtins__": "call the builtin by its own name",
+    "__traceback__": "print repr(error) instead",
+    "__context__": "print repr(error) instead",
+    "__cause__": "print repr(error) instead",
+    "mro": "use isinstance() or issubclass()",
+    "__mro__": "use isinstance() or issubclass()",
+    "__bases__": "use isinstance() or issubclass()",
+    "__base__": "use isinstance() or issubclass()",
+    "__subclasses__": "keep a list of your classes yourself",
+    "__del__": "use a with statement or try/finally",
+    "__getattribute__": "define __getattr__ instead",
+    "__file__": "a cell has no file",
+    "__wrapped__": "keep the function in a variable",
+    "__reduce__": "define __copy__ or __deepcopy__",
+    "__reduce_ex__": "define __copy__ or __deepcopy__",
+    "__getstate__": "define __copy__ or __deepcopy__",
+    "__setstate__": "define __copy__ or __deepcopy__",
+}
+
+
+def shown(name: str) -> str:
+    """`name` in a message: quoted, and short whatever its length."""
+    return repr(name if len(name) <= 60 else name[:60] + "...")
+
 
 def is_dunder(name: str) -> bool:
     """Whether `name` is of the form __x__, which belongs to the language."""
