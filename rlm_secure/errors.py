@@ -67,10 +67,13 @@ class Refused(RLMSecureError):
 
 
 class MissingExtra(RLMSecureError, ImportError):
-    """An optional dependency is missing. The message is the command that installs it."""
+    """An optional dependency is missing. The message is the command that installs it.
 
-    def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(f"{feature} needs an optional package: pip install 'rlm-secure[{extra}]'")
+    `extra` is the name of this package's extra; `package` replaces it where there is none.
+    """
+
+    def __init__(self, feature: str, extra: str | None = None, *, package: str | None = None) -> None:
+        super().__init__(f"{feature} needs an optional package: pip install '{package or f'rlm-secure[{extra}]'}'")
         self.extra = extra
 
 
@@ -208,9 +211,7 @@ class ErrorThresholdExceededError(RLMSecureError):
         partial_answer: str | None = None,
         message: str | None = None,
     ) -> None:
-        super().__init__(
-            message or f"Error threshold exceeded: {error_count} consecutive errors (limit: {threshold})"
-        )
+        super().__init__(message or f"Error threshold exceeded: {error_count} consecutive errors (limit: {threshold})")
         self.error_count = error_count
         self.threshold = threshold
         self.last_error = last_error

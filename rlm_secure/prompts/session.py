@@ -1,0 +1,45 @@
+"""What a model is told of the session that its code runs in: one section, the same for the whole run."""
+
+from __future__ import annotations
+
+from rlm_secure.policy import Policy
+
+
+def describe_session(policy: Policy, *, cell_seconds: float | None = None) -> str:
+    """What `policy` lets a cell do, as a section of the system prompt.
+
+    `cell_seconds` is the wall clock of a cell where the run lowers the policy's.
+    """
+    language, limits, lm = policy.language, policy.limits, policy.lm
+    seconds = limits.cell_seconds if cell_seconds is None else min(cell_seconds, limits.cell_seconds)
+    modules = f"{_names(language.modules)} and nothing else" if language.modules else "no modules"
+    waiting = " (waiting for a model does not count)" if limits.exclude_host_time else ""
+    models = (
+        f"`model` may name {_names(lm.models)}; without it the run's own model answers."
+        if lm.models
+        else "Leave `model` out: the run's own model answers."
+    )
+    return f"""
+# The sandbox
+
+- `import` finds {modules}. There is no `open`, `eval`, `exec` or `input`, and there are no files, no network, no \
+threads and no other programs.
+- Names that lead into Python's own workings, such as `__class__` or `__globals__`, are refused. The error names the \
+rule and says what to write instead.
+- A block may run for {seconds:g} seconds{waiting} and use {_bytes(limits.memory_bytes)} of memory. When it goes over, \
+it is stopped and you are told why.
+- The whole run, workers included, may take {limits.run_seconds:g} seconds and make {lm.calls:,} model calls, of which \
+{lm.concurrency:,} run at a time. A prompt may have {_bytes(lm.prompt_bytes)}, a batch {lm.batch:,} prompts. {models}
+"""
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _bytes(count: int) -> str:
+    """A size in the largest unit that it fills, to four digits."""
+    for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if count >= size:
+            return f"{count / size:.4g} {unit}"
+    return f"{count} bytes"
