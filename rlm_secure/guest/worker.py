@@ -30,6 +30,7 @@ from .wire import Closed
 _current: Worker
 _prepared: dict[tuple[str, ...], dict[str, Any]] = {}
 _MODULE_SETS = 16
+_RESERVE = 8 << 20
 
 
 def prepare(modules: Iterable[str]) -> None:
@@ -67,6 +68,7 @@ class Worker:
         self._interruptible = False
         self._interrupted = False
         self._options: dict[str, Any] = {}
+        self._reserve = b""
         self.output = self._errors = Output(0)
         global _current
         _current = self
@@ -178,6 +180,7 @@ class Worker:
         self._errors.clear()
         self._repl.final = None
         self._interrupted = False
+        self._take_reserve()
         error = None
         started = time.process_time()
         try:
@@ -190,6 +193,7 @@ class Worker:
             pass
         except BaseException as raised:  # SystemExit and a cell's own BaseExceptions end the cell, not the worker
             self._interruptible = False
+            self._reserve = b""  # the cell may have left nothing to build a result with
             kind, message, rule, text = fault(raised, source)
             error = {"kind": kind, "message": message[:4000]}
             if rule:
@@ -197,6 +201,14 @@ class Worker:
             self._errors.write(text)
             raised.__traceback__ = None
         return self._done(cpu=time.process_time() - started, error=error, answer=self._repl.answer())
+
+    def _take_reserve(self) -> None:
+        """Set memory aside, untouched and so at no cost, for what must work after a cell used up the rest."""
+        if not self._reserve:
+            try:
+                self._reserve = bytes(_RESERVE)
+            except MemoryError:
+                self._reserve = b""
 
     def _done(
         self, *, cpu: float = 0.0, error: dict[str, Any] | None = None, answer: dict[str, Any] | None = None

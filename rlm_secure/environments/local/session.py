@@ -161,11 +161,11 @@ class LocalSession(Session):
         worker = self._worker
         worker.interrupted.clear()
         clock = Clock(wall, self._policy.limits.cell_cpu_seconds, worker.cpu_seconds)
-        cpu_before = None
+        stopped: list[BaseException] = []
         try:
-            result = self._converse(entry, calls, clock)
+            result = self._converse(entry, calls, clock, stopped)
         except Died:
-            result = self._recover(worker.verdict(cpu_before))
+            result = self._recover(worker.verdict())
         except Overdue as overdue:
             result = self._recover(overdue.error)
         except ProtocolViolation as violation:
@@ -180,26 +180,27 @@ class LocalSession(Session):
             if clock.cause is not None and isinstance(result.error, CellTimeout):
                 # The worker says that it was interrupted; why is the host's to say.
                 result = dataclasses.replace(result, error=clock.cause)
+        if stopped:
+            raise stopped[0]
         return dataclasses.replace(result, seconds=time.monotonic() - started)
 
-    def _converse(self, entry: _Entry, calls: HostCalls, clock: Clock) -> CellResult:
+    def _converse(self, entry: _Entry, calls: HostCalls, clock: Clock, stopped: list[BaseException]) -> CellResult:
+        """Send the request, answer its calls, return its result. What `calls` raises goes to `stopped`."""
         worker = self._worker
         worker.send(entry.request, None if entry.context is None else [entry.context.fd])
-        stop: BaseException | None = None
         while True:
             said = worker.event(clock)
             if isinstance(said, CellResult):
-                if stop is not None:
-                    raise stop
                 return said
             waited = time.monotonic()
             reply: dict[str, Any]
             try:
-                reply = {"op": "reply", "value": calls(said)} if stop is None else _STOPPED
+                reply = {"op": "reply", "value": calls(said)} if not stopped else _STOPPED
             except CallFailed as failed:
                 reply = {"op": "reply", "error": str(failed)}
-            except BaseException as error:  # noqa: BLE001 - the run ends here; the worker comes to rest, then it goes on
-                stop, reply = error, _STOPPED
+            except BaseException as error:  # noqa: BLE001 - raised again by _run, once the worker is at rest
+                stopped.append(error)
+                reply = _STOPPED
                 clock.expire(CellTimeout("the run was stopped", limit="interrupt", wall="wall-clock"))
             if self._policy.limits.exclude_host_time:
                 clock.extend(time.monotonic() - waited)
@@ -328,7 +329,7 @@ class LocalSession(Session):
             return reply["value"]
 
         clock = Clock(self._policy.limits.cell_seconds, self._policy.limits.cell_cpu_seconds, self._worker.cpu_seconds)
-        self._note(entry, self._converse(entry, recorded, clock))
+        self._note(entry, self._converse(entry, recorded, clock, []))
 
     def _require(self) -> None:
         if self._ended:

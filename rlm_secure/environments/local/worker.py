@@ -56,6 +56,7 @@ class Worker:
         self._buffer = bytearray()
         self._timeout = -1.0
         self._cpu_clock: int | None = None
+        self._cpu_seen = 0.0
         self.interrupted = threading.Event()
 
     # -- frames -----------------------------------------------------------------------------------
@@ -139,16 +140,17 @@ class Worker:
                 return None
             self._cpu_clock = (~pid << 3) | 2  # clock_getcpuclockid(3): the scheduler's clock of the whole process
         try:
-            return time.clock_gettime(self._cpu_clock)
+            self._cpu_seen = time.clock_gettime(self._cpu_clock)
         except OSError:
             return None
+        return self._cpu_seen
 
     def kill(self) -> None:
         """SIGKILL, and wait until it is gone (at most 5 s)."""
         send_signal(self._pidfd, signal.SIGKILL)
         _wait(self._pidfd, 5.0)
 
-    def verdict(self, cpu_before: float | None) -> CellError:
+    def verdict(self) -> CellError:
         """Why a worker that died by itself did so."""
         _wait(self._pidfd, 2.0)
         status = self._status()
@@ -164,7 +166,7 @@ class Worker:
             said = "the kernel killed the worker for a forbidden system call (seccomp)"
             return WallViolation(said, wall="seccomp")
         budget = self._limits.session_cpu_seconds
-        if number in (signal.SIGXCPU, signal.SIGKILL) and (cpu_before or 0) >= budget - 1:
+        if number in (signal.SIGXCPU, signal.SIGKILL) and self._cpu_seen >= budget - 1:
             said = f"the session used up limits.session_cpu_seconds = {budget:g} s and was killed"
             return CellTimeout(said, limit="limits.session_cpu_seconds", wall="rlimits")
         if number == signal.SIGKILL and self._forked is not None and self._forked.out_of_memory():
