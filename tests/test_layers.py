@@ -26,9 +26,9 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("clients",),
     ("broker",),
     ("environments",),
-    ("parsing", "logger"),
-    ("prompts", "compaction", "budget", "handler", "tools"),
-    ("sandbox", "loop"),
+    ("parsing", "events", "logger"),
+    ("prompts", "compaction", "budget", "handler", "tools", "answers", "comms", "subcalls", "tree"),
+    ("sandbox", "loop", "run", "batch"),
     ("agents",),
     ("testing",),
     ("audit",),
@@ -49,8 +49,8 @@ BANNED = frozenset(
 NAMED_FILES: dict[str, dict[str, str]] = {
     "ctypes": {
         "guest/seal.py": "the kernel calls that raise the walls have no wrapper in the standard library",
-        "guest/memory.py": "maps the context and sizes the heap",
-        "guest/zygote.py": "unshare, mount and pivot_root before the first session",
+        "guest/memory.py": "maps the context that the host shares, without a copy",
+        "environments/local/context.py": "fills a sealed memory file from a str, without a copy",
     },
     "subprocess": {
         "environments/local/zygote.py": "starts the one clean process that sessions are forked from",

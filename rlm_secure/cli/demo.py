@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import sysconfig
 import textwrap
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,10 +24,11 @@ from rich.table import Table
 from rich.text import Text
 
 from rlm_secure.cli import hostile, options
-from rlm_secure.cli.terminal import FAILED, OK, inert, report
+from rlm_secure.cli.terminal import FAILED, OK, inert, report, show_table
 
 if TYPE_CHECKING:
-    from rlm_secure import REPLResult, RLMChatCompletion
+    from rlm_secure import REPLResult, RLMChatCompletion, Sandbox
+    from rlm_secure.testing import Unscreened
 
 DETAILS = """\
 Uses no network and no key. Ends with exit code 0 only when the answer was right and every attack failed.
@@ -126,9 +129,7 @@ def answer_a_question() -> bool:
     size = sum(map(len, sources.values()))
     console.print(Text(f"context:  {len(sources):,} files, {size:,} characters, from {root}"))
     console.print(Text(f"question: {QUESTION}"))
-    console.print(
-        Text("model:    the scripted backend (offline); its cells run in a local session, policy strict")
-    )
+    console.print(Text("model:    the scripted backend (offline); its cells run in a local session, policy strict"))
     started = time.perf_counter()
     with RLM(
         backend="scripted",
@@ -187,9 +188,7 @@ def plain_answer(texts: Iterable[str]) -> str:
                 and rest[:1].isascii()
                 and (rest[:1].isalpha() or rest[:1] == "_")
             ):
-                end = next(
-                    (at for at, char in enumerate(rest) if not (char.isalnum() or char in "_.")), len(rest)
-                )
+                end = next((at for at, char in enumerate(rest) if not (char.isalnum() or char in "_.")), len(rest))
                 total[rest[:end]] += 1
     name, lines = total.most_common(1)[0]
     return f"{name}, on {lines:,} lines"
@@ -201,56 +200,90 @@ def _show_turns(completion: RLMChatCompletion) -> None:
         for block in iteration["code_blocks"]:
             output = block["result"]["stdout"] + block["result"]["stderr"]
             console.print(Text(f"\nturn {number}: the model's cell printed", style="bold"))
-            console.print(
-                Text(textwrap.indent(inert(output.rstrip()) or "(nothing: it gave its answer)", "  "))
-            )
+            console.print(Text(textwrap.indent(inert(output.rstrip()) or "(nothing: it gave its answer)", "  ")))
 
 
 def attack_the_walls() -> bool:
     """Every hostile cell in its own session. True when all were stopped."""
     from rlm_secure import Sandbox
+    from rlm_secure.environments.local.zygote import Plan
     from rlm_secure.testing import unscreened
 
-    console = report()
-    console.print(Text("\nattacks, through the whole sandbox (policy strict):", style="bold"))
-    outcomes = [_show(hostile.LANGUAGE, Sandbox, None)]
-    console.print(
-        Text("\nattacks in plain Python with ctypes, the language layer switched off:", style="bold")
-    )
-    outcomes.append(_show(hostile.KERNEL, unscreened, None))
-    console.print(Text("\ngreed (one second each):", style="bold"))
-    outcomes.append(_show(hostile.LIMITS, Sandbox, 1.0))
+    outcomes = [
+        _show(
+            "attacks through the whole sandbox, policy strict: the language layer answers first",
+            [(Sandbox, attempt) for attempt in hostile.LANGUAGE],
+            hostile.BY_LANGUAGE,
+        ),
+        _show(
+            "the language layer switched off: plain Python with ctypes against the kernel walls",
+            [(unscreened, attempt) for attempt in hostile.KERNEL],
+            hostile.BY_KERNEL,
+        ),
+        _show(
+            "more walls switched off: what is behind them",
+            [
+                (partial(unscreened, plan=Plan(**dict.fromkeys(without, False))), attempt)
+                for without, attempt in hostile.SINGLE
+            ],
+            hostile.BY_KERNEL,
+            without=[f"without {', '.join(without)}" for without, _ in hostile.SINGLE],
+        ),
+        _show(
+            "greed, for one second each",
+            [(Sandbox, attempt) for attempt in hostile.LIMITS],
+            hostile.BY_LIMIT,
+            seconds=1.0,
+        ),
+    ]
     return all(outcomes)
 
 
-def _show(attempts: Iterable[hostile.Attempt], start: Callable[[], object], seconds: float | None) -> bool:
+def _show(
+    title: str,
+    attempts: Sequence[tuple[Callable[[], Sandbox | Unscreened], hostile.Attempt]],
+    denial: str,
+    *,
+    without: Sequence[str] = (),
+    seconds: float | None = None,
+) -> bool:
     table = Table(box=None, pad_edge=False, show_header=False)
-    for _ in range(3):
+    for _ in range(4 if without else 2):
         table.add_column(no_wrap=True)
     table.add_column()
     all_stopped = True
-    for attempt in attempts:
-        with start() as session:  # type: ignore[attr-defined]
-            result: REPLResult = session.run(attempt.code, timeout=seconds)
-        stopped, evidence = judge(result)
+    for number, (start, attempt) in enumerate(attempts):
+        with start() as session:
+            result = session.run(attempt.against(os.getpid()), timeout=seconds)
+        stopped, evidence = judge(result, denial)
         all_stopped = all_stopped and stopped
+        walls = [Text(without[number], style="dim"), Text(attempt.wall)] if without else []
         table.add_row(
-            Text("stopped" if stopped else "WON", style="green" if stopped else "bold red"),
-            Text(attempt.wall, style="dim"),
+            Text("stopped" if stopped else "FAILED", style="green" if stopped else "bold red"),
             Text(attempt.aim),
-            Text(inert(evidence)),
+            *walls,
+            Text(inert(evidence), style="dim"),
         )
-    report().print(table)
+    report().print(Text(f"\n{title}", style="bold"))
+    show_table(table)
     return all_stopped
 
 
-def judge(result: REPLResult) -> tuple[bool, str]:
-    """Whether a hostile cell was stopped, and the line that says how. Silence is not a denial."""
+def judge(result: REPLResult, denial: str) -> tuple[bool, str]:
+    """Whether a hostile cell was stopped, and the line that says how.
+
+    `denial` is what the first line of its error must look like: silence, a crash, or an error of the
+    attempt's own is no denial.
+    """
     if hostile.WON in result.stdout:
         return False, result.stdout[:120]
-    if result.error is not None:
-        lines = [line for line in str(result.error).splitlines() if line.strip()]
-        return True, lines[0].strip() if lines else type(result.error).__name__
     if result.dropped_bytes:
-        return True, f"{len(result.stdout):,} characters kept, {result.dropped_bytes:,} bytes dropped"
-    return False, "it ended without an error"
+        kept = (
+            f"{len(result.stdout):,} characters kept, {result.dropped_bytes:,} bytes over limits.stdout_bytes dropped"
+        )
+        return re.match(denial, kept) is not None, kept
+    if result.error is None:
+        return False, "it ended without an error"
+    lines = [line.strip() for line in str(result.error).splitlines() if line.strip()]
+    evidence = lines[0] if lines else type(result.error).__name__
+    return re.match(denial, evidence) is not None, evidence

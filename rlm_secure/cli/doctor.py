@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rlm_secure.cli import options
-from rlm_secure.cli.terminal import FAILED, OK, inert, report, write_json
+from rlm_secure.cli.terminal import FAILED, OK, inert, report, show_table, write_json
 
 if TYPE_CHECKING:
     from rlm_secure.guarantees import EnforcementReport, Level
@@ -107,19 +107,15 @@ class _Examined:
         for guarantee in Guarantee:
             promises.add_row(guarantee.value, _level(self.outcome.guarantee(guarantee)))
         console.print(Text(f"environment {self.name}, policy {self.policy.name}", style="bold"))
-        console.print(walls)
-        console.print(promises)
+        show_table(walls)
+        show_table(promises)
         for key, value in self.outcome.details.items():
             console.print(Text(f"{key}: {inert(str(value))}", style="dim"))
         if self.missing:
             names = ", ".join(wall.value for wall in self.missing)
-            console.print(
-                Text(f"{self.name}: missing and required by {self.policy.name}: {names}", style="bold red")
-            )
+            console.print(Text(f"{self.name}: missing and required by {self.policy.name}: {names}", style="bold red"))
         else:
-            console.print(
-                Text(f"{self.name}: every wall that {self.policy.name} requires holds", style="bold green")
-            )
+            console.print(Text(f"{self.name}: every wall that {self.policy.name} requires holds", style="bold green"))
 
 
 def _examine(name: str, policy: Policy) -> _Examined:

@@ -42,9 +42,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--context", action="append", metavar="PATH", help="file, directory or - for stdin; may be repeated"
     )
     options.add_walls(command)
-    command.add_argument(
-        "--timeout", type=options.seconds, metavar="SECONDS", help="stop earlier than the policy does"
-    )
+    command.add_argument("--timeout", type=options.seconds, metavar="SECONDS", help="stop earlier than the policy does")
     options.add_json(command)
     command.set_defaults(command=run)
 

@@ -1,8 +1,9 @@
-"""Hostile cells for `rlm-secure demo`: what an attacker writes first, one per wall.
+"""Hostile cells for `rlm-secure demo`: what an attacker writes first.
 
 `LANGUAGE` goes through the whole sandbox and is stopped by its innermost wall, with a message that a model
-can use. `KERNEL` is plain Python with ctypes, in a session without that wall: what stops it is the kernel.
-`LIMITS` are greedy, and are stopped by a limit. An attempt that gets through prints WON.
+can use. `KERNEL` is plain Python with ctypes, in a session without that wall: what stops it is the kernel,
+mostly seccomp. `SINGLE` runs with seccomp off as well, and shows the walls behind it. `LIMITS` is greed. An
+attempt that gets through prints WON.
 """
 
 from __future__ import annotations
@@ -12,6 +13,11 @@ from typing import Final
 
 WON: Final = "WON"
 
+#: What a denial of each kind looks like, in the first line of the error. Anything else is a broken attempt.
+BY_LANGUAGE: Final = r"[a-z]+(-[a-z]+)+: |AttributeError: json\.codecs"
+BY_KERNEL: Final = r"\w+Error: \[Errno \d+\]|.*forbidden system call"
+BY_LIMIT: Final = r".*\blimits\.\w+"
+
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
@@ -20,6 +26,10 @@ class Attempt:
     wall: str
     aim: str
     code: str
+
+    def against(self, host: int) -> str:
+        """The code, with the process id of the host that it attacks."""
+        return self.code.replace("HOST", str(host))
 
 
 LANGUAGE: Final = (
@@ -53,32 +63,26 @@ def _raw(wall: str, aim: str, code: str) -> Attempt:
     return Attempt(wall, aim, _LIBC + code)
 
 
+_READ = _raw("landlock", "read /etc/passwd", "call(libc.open, b'/etc/passwd', 0)\nprint('WON')")
+_FORK = _raw("rlimits", "start a process", "if call(libc.fork) == 0:\n    os._exit(0)\nprint('WON')")
+_MOUNT = _raw("no-capabilities", "mount a file system", "call(libc.mount, b't', b'/', b'tmpfs', 0, None)\nprint('WON')")
+_SIGNAL = _raw("pid-namespace", "signal the host", "call(libc.kill, HOST, 0)\nprint('WON')")
+_MACHINE_CODE = _raw(
+    "memory-deny-write-execute",
+    "run its own machine code",
+    "libc.mmap.restype = ctypes.c_long\ncall(libc.mmap, None, 4096, 7, 0x22, -1, 0)\nprint('WON')",
+)
+
 KERNEL: Final = (
-    _raw("empty-root", "read /etc/passwd", "call(libc.open, b'/etc/passwd', 0)\nprint('WON')"),
-    _raw(
-        "empty-root", "list /", "print('WON' if os.listdir('/') else '', end='')\nraise OSError('/ is empty')"
-    ),
-    _raw("empty-root", "write to /tmp", "call(libc.open, b'/tmp/stolen', 0o101, 0o600)\nprint('WON')"),
+    _READ,
+    _raw("empty-root", "list /", "print('WON' if os.listdir('/') else '', end='')\nraise OSError(2, 'it is empty')"),
+    _raw("landlock", "write to /tmp", "call(libc.open, b'/tmp/stolen', 0o101, 0o600)\nprint('WON')"),
     _raw(
         "empty-environment",
         "read the host's variables",
         "libc.getenv.restype = ctypes.c_char_p\n"
         "names = [name for name in (b'HOME', b'PATH', b'OPENAI_API_KEY') if libc.getenv(name)]\n"
-        "print('WON' if names or os.environ else '', end='')\nraise KeyError('no variable is set')",
-    ),
-    _raw("seccomp", "open a TCP socket", "call(libc.socket, 2, 1, 0)\nprint('WON')"),
-    _raw("seccomp", "open a Unix socket", "call(libc.socket, 1, 1, 0)\nprint('WON')"),
-    _raw("seccomp", "start a process", "call(libc.fork)\nprint('WON')"),
-    _raw(
-        "seccomp",
-        "become another program",
-        "call(libc.execve, b'/bin/sh', (ctypes.c_char_p * 2)(b'sh', None), None)\nprint('WON')",
-    ),
-    _raw("pid-namespace", "signal its parent", "call(libc.kill, os.getppid(), 0)\nprint('WON')"),
-    _raw(
-        "no-capabilities",
-        "mount a file system",
-        "call(libc.mount, b't', b'/', b'tmpfs', 0, None)\nprint('WON')",
+        "print('WON' if names or os.environ else '', end='')\nraise OSError(2, 'no variable is set')",
     ),
     _raw(
         "no-inherited-fds",
@@ -89,13 +93,44 @@ KERNEL: Final = (
         "    except OSError:\n"
         "        continue\n"
         "    print('WON', fd)\n"
-        "raise OSError('no descriptor but the channel is open')",
+        "raise OSError(9, 'no descriptor but the channel is open')",
     ),
+    _raw("seccomp", "open a TCP socket", "call(libc.socket, 2, 1, 0)\nprint('WON')"),
+    _raw("seccomp", "open a Unix socket", "call(libc.socket, 1, 1, 0)\nprint('WON')"),
+    _FORK,
     _raw(
         "seccomp",
-        "run its own machine code",
-        "libc.mmap.restype = ctypes.c_long\ncall(libc.mmap, None, 4096, 7, 0x22, -1, 0)\nprint('WON')",
+        "become another program",
+        "call(libc.execve, b'/bin/echo', (ctypes.c_char_p * 3)(b'echo', b'WON', None), None)",
     ),
+    _SIGNAL,
+    _MOUNT,
+    _MACHINE_CODE,
+)
+
+#: (the kernel walls switched off beside the language layer, the attempt): what is behind seccomp.
+SINGLE: Final = (
+    (("seccomp",), _raw("landlock", "open /", "call(libc.open, b'/', 0)\nprint('WON')")),
+    (("seccomp", "landlock"), Attempt("empty-root", _READ.aim, _READ.code)),
+    (
+        ("seccomp",),
+        _raw(
+            "network-namespace",
+            "send a packet to the host",
+            "import struct\n"
+            "udp = call(libc.socket, 2, 2, 0)\n"
+            "host = struct.pack('=H', 2) + struct.pack('>H', 9) + bytes([127, 0, 0, 1]) + bytes(8)\n"
+            "call(libc.sendto, udp, b'x', 1, 0, host, 16)\nprint('WON')",
+        ),
+    ),
+    (("seccomp",), _SIGNAL),
+    (("seccomp",), _FORK),
+    (("seccomp",), _MOUNT),
+    (
+        ("seccomp",),
+        _raw("user-namespace", "gain capabilities in a namespace", "call(libc.unshare, 0x10000000)\nprint('WON')"),
+    ),
+    (("seccomp",), _MACHINE_CODE),
 )
 
 LIMITS: Final = (

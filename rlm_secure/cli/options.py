@@ -39,9 +39,7 @@ def parser(
 
 def add_walls(command: argparse.ArgumentParser) -> None:
     """--environment and --policy."""
-    command.add_argument(
-        "--environment", default="local", metavar="NAME", help="where cells run (default: local)"
-    )
+    command.add_argument("--environment", default="local", metavar="NAME", help="where cells run (default: local)")
     add_policy(command)
 
 

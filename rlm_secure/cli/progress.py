@@ -75,11 +75,7 @@ class Progress:
         self._line(f"{indent}--- cell {event.number}.{event.index}", "bold")
         for text, style in ((event.block.code, "cyan"), (result.stdout, ""), (result.stderr, "yellow")):
             if text:
-                short = (
-                    text
-                    if len(text) <= _SHOWN
-                    else f"{text[:_SHOWN]}\n... {len(text) - _SHOWN:,} more characters"
-                )
+                short = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}\n... {len(text) - _SHOWN:,} more characters"
                 self._line("\n".join(indent + line for line in short.rstrip().split("\n")), style)
 
     def _now(self, message: str) -> None:

@@ -98,9 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
             on_event=progress,
         )
         with rlm, progress:
-            completion = rlm.completion(
-                payload, root_prompt=arguments.question if arguments.context else None
-            )
+            completion = rlm.completion(payload, root_prompt=arguments.question if arguments.context else None)
     except errors.CancellationError:
         say("interrupted")
         return INTERRUPTED

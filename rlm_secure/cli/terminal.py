@@ -11,7 +11,10 @@ from collections.abc import Mapping
 from typing import Any, Final, TextIO
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
+
+from rlm_secure.logger.inert import inert as for_people
 
 #: Exit codes of every command. All others are reserved.
 OK: Final = 0
@@ -20,21 +23,9 @@ COULD_NOT_RUN: Final = 2
 INTERRUPTED: Final = 130
 
 _PIPED_WIDTH = 160
-_SPOKEN = {0x07: "\\a", 0x08: "\\b", 0x0B: "\\v", 0x0C: "\\f", 0x0D: "\\r"}
-
-
-def _visible(code: int) -> str:
-    return _SPOKEN.get(code) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}")
-
-
 # ESC and the C1 controls start escape sequences; a lone surrogate has no UTF-8.
-_ALWAYS = {code: _visible(code) for code in (0x1B, *range(0x80, 0xA0), *range(0xD800, 0xE000))}
-# On a terminal also everything that moves the cursor, rings, or reorders what was printed before.
-_DIRECTIONS = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
-_ON_TERMINAL = _ALWAYS | {
-    code: _visible(code)
-    for code in (*range(0x20), 0x7F, 0x2028, 0x2029, *_DIRECTIONS)
-    if code not in (0x09, 0x0A)
+_IN_A_PIPE = {code: f"\\x{code:02x}" for code in (0x1B, *range(0x80, 0xA0))} | {
+    code: f"\\u{code:04x}" for code in range(0xD800, 0xE000)
 }
 
 
@@ -44,7 +35,7 @@ def inert(text: str, *, terminal: bool = True) -> str:
     With `terminal` false (a pipe or a file) carriage returns and the like stay as they are; escape sequences
     never do.
     """
-    return text.translate(_ON_TERMINAL if terminal else _ALWAYS)
+    return for_people(text) if terminal else text.translate(_IN_A_PIPE)
 
 
 def write(text: str, stream: TextIO) -> None:
@@ -71,6 +62,18 @@ def talk() -> Console:
 def _console(stream: TextIO) -> Console:
     width = None if stream.isatty() else _PIPED_WIDTH
     return Console(file=stream, width=width, highlight=False, markup=False, soft_wrap=not stream.isatty())
+
+
+def show_table(table: Table) -> None:
+    """Print a table on stdout; in a pipe without the blanks that fill up its lines."""
+    console = report()
+    if console.is_terminal:
+        console.print(table)
+        return
+    with console.capture() as captured:
+        console.print(table)
+    for line in captured.get().splitlines():
+        console.print(Text(line.rstrip()))
 
 
 def say(message: str, *, style: str = "") -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from rlm_secure import REPLResult, Sandbox
+from rlm_secure import REPLResult
 from rlm_secure.cli import demo, hostile
-from rlm_secure.errors import CellException
+from rlm_secure.errors import CellCrashed, CellException, CellRefused
 from rlm_secure.testing import unscreened
 from tests.cli.conftest import Run
 
@@ -18,7 +21,7 @@ def test_the_demo_ends_with_the_right_answer_and_every_attack_stopped(rlm_secure
     done = rlm_secure("demo", timeout=110)
     assert done.code == 0, done.out + done.err
     assert "the same" in done.out
-    attempts = len(hostile.LANGUAGE + hostile.KERNEL + hostile.LIMITS)
+    attempts = len(hostile.LANGUAGE + hostile.KERNEL + hostile.SINGLE + hostile.LIMITS)
     assert len(re.findall(r"^stopped ", done.out, re.MULTILINE)) == attempts
     assert hostile.WON not in done.out
 
@@ -41,39 +44,45 @@ def test_a_wrong_answer_fails_the_demo(
 
 
 @pytest.mark.parametrize(
-    ("result", "stopped"),
+    ("result", "denial"),
     [
-        (REPLResult("WON", "", {}), False),
-        (REPLResult("WON", "", {}, error=CellException("later")), False),
-        (REPLResult("", "", {}), False),
-        (REPLResult("", "", {}, error=CellException("PermissionError: no")), True),
-        (REPLResult("xxx", "", {}, dropped_bytes=9), True),
+        (REPLResult("WON", "", {}), hostile.BY_KERNEL),
+        (REPLResult("WON", "", {}, error=CellException("OSError: [Errno 1] later")), hostile.BY_KERNEL),
+        (REPLResult("", "", {}), hostile.BY_KERNEL),
+        (REPLResult("", "", {}, error=CellCrashed("the worker died")), hostile.BY_KERNEL),
+        (REPLResult("", "", {}, error=CellException("NameError: name 'HOST' is not defined")), hostile.BY_KERNEL),
+        (REPLResult("", "", {}, error=CellException("NameError: name 'x' is not defined")), hostile.BY_LANGUAGE),
+        (REPLResult("x", "", {}, error=CellException("MemoryError")), hostile.BY_LIMIT),
     ],
 )
-def test_silence_is_not_a_denial(result: REPLResult, stopped: bool) -> None:
-    assert demo.judge(result)[0] is stopped
+def test_silence_a_crash_and_a_broken_attempt_are_no_denial(result: REPLResult, denial: str) -> None:
+    assert demo.judge(result, denial)[0] is False
 
 
 @pytest.mark.parametrize(
-    "attempt",
-    [each for each in hostile.KERNEL if each.aim not in {"become another program"}],
-    ids=lambda attempt: attempt.aim,
+    ("result", "denial"),
+    [
+        (REPLResult("", "", {}, error=CellException("PermissionError: [Errno 1] no")), hostile.BY_KERNEL),
+        (REPLResult("", "", {}, error=CellRefused("dunder-attribute: no")), hostile.BY_LANGUAGE),
+        (REPLResult("xxx", "", {}, dropped_bytes=9), hostile.BY_LIMIT),
+    ],
 )
+def test_what_a_denial_looks_like(result: REPLResult, denial: str) -> None:
+    assert demo.judge(result, denial)[0] is True
+
+
+CONTROLLED = {attempt.aim: attempt for attempt in (*hostile.KERNEL, *(attempt for _, attempt in hostile.SINGLE))}
+
+
+@pytest.mark.parametrize("attempt", CONTROLLED.values(), ids=CONTROLLED)
 def test_each_kernel_attempt_works_without_walls(attempt: hostile.Attempt, tmp_path: Path) -> None:
     """The control: the same code in a plain process prints WON."""
-    import os
-    import subprocess
-    import sys
-
-    if attempt.aim == "mount a file system" and os.geteuid() != 0:
-        # Needs a capability that this user never had; a user namespace gives it.
-        wrapper = ["unshare", "--user", "--map-root-user", "--mount"]
-    else:
-        wrapper = ["unshare", "--mount"] if attempt.aim == "mount a file system" else []
-    code = attempt.code.replace("/tmp/stolen", str(tmp_path / "stolen"))
+    wrapper = []
+    if attempt.aim == "mount a file system":  # where it does no harm, and where this user may
+        wrapper = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--mount"]
     read_end, write_end = os.pipe()
     done = subprocess.run(
-        [*wrapper, sys.executable, "-c", code],
+        [*wrapper, sys.executable, "-c", attempt.against(os.getpid()).replace("/tmp/stolen", str(tmp_path / "stolen"))],
         capture_output=True,
         text=True,
         timeout=60,
@@ -85,9 +94,7 @@ def test_each_kernel_attempt_works_without_walls(attempt: hostile.Attempt, tmp_p
     assert hostile.WON in done.stdout, done.stderr
 
 
-def test_hostile_sessions_are_judged_stopped_in_process() -> None:
-    with Sandbox() as sandbox:
-        assert demo.judge(sandbox.run(hostile.LANGUAGE[0].code))[0]
+def test_an_attack_that_gets_through_is_reported() -> None:
     with unscreened() as session:
-        assert demo.judge(session.run(hostile.KERNEL[0].code))[0]
-        assert not demo.judge(session.run("print('WON')"))[0]
+        assert demo.judge(session.run(hostile.KERNEL[0].code), hostile.BY_KERNEL)[0]
+        assert not demo.judge(session.run("print('WON')"), hostile.BY_KERNEL)[0]
