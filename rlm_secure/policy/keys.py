@@ -184,5 +184,5 @@ def _kind(annotation: Any) -> str:
     return {bool: "true or false", int: "a whole number", float: "a number"}.get(annotation, "a string")
 
 
-def _plain(number: float) -> str:
+def _plain(number: Any) -> str:
     return f"{number:,.10g}" if isinstance(number, float) else f"{number:,}"

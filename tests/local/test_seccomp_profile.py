@@ -1,0 +1,492 @@
+"""The shipped seccomp profiles do what they say: every call on a list works, every call off it kills.
+
+The cases are derived from the JSON files, so a call that is added to one is tested or fails for want of an
+example. Each refusal has its control: the same call without the filter.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import json
+import mmap
+import os
+import platform
+import re
+import signal
+import time
+from pathlib import Path
+
+import pyseccomp
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from rlm_secure.environments.local.seccomp import Profile, Rule, assemble, compile_profile, read_profile
+from rlm_secure.errors import EnvironmentUnavailable
+from rlm_secure.resources import seccomp_names, seccomp_profile
+from tests.local import bpf
+
+MACHINE = platform.machine()
+WORKERS = ("worker", "worker-checkpoint")
+PROFILES = {name: read_profile(seccomp_profile(name)) for name in WORKERS}
+PAGE = mmap.PAGESIZE
+READ, WRITE, EXECUTE = 1, 2, 4
+SHARED, PRIVATE, ANONYMOUS, DROPPABLE, GROWSDOWN, HUGETLB = 0x01, 0x02, 0x20, 0x08, 0x0100, 0x40000
+RLIMIT_DATA = 256 * 1024 * 1024
+
+
+def number(name: str, machine: str = MACHINE) -> int:
+    return int(pyseccomp.resolve_syscall(getattr(pyseccomp.Arch, machine.upper()), name))
+
+
+def here(rule: Rule) -> list[str]:
+    """The names of a rule that this machine has."""
+    return [name for name in rule.names if number(name) >= 0]
+
+
+def holds(rule: Rule, args: tuple[int, ...]) -> bool:
+    """Whether a rule's conditions hold: our own reading of the OCI format."""
+    for each in rule.args:
+        value = args[each.index] & (2**64 - 1)
+        match each.op:
+            case "EQ":
+                true = value == each.value
+            case "NE":
+                true = value != each.value
+            case "MASKED_EQ":
+                true = value & each.value == each.other
+            case _:
+                raise AssertionError(f"no profile uses {each.op} yet; teach it to this test")
+        if not true:
+            return False
+    return True
+
+
+def expected(profile: Profile, name: str, args: tuple[int, ...]) -> int:
+    """The verdict that a profile asks for."""
+    verdicts = {
+        bpf.ALLOW if rule.action == "SCMP_ACT_ALLOW" else bpf.ERRNO | rule.errno
+        for rule in profile.rules
+        if name in rule.names and holds(rule, args)
+    }
+    assert len(verdicts) <= 1, f"rules for {name} contradict each other for {args}"
+    return verdicts.pop() if verdicts else bpf.KILL_PROCESS
+
+
+# -- every call on the list works ------------------------------------------------------------------------
+
+_PAGES = mmap.mmap(-1, 16 * PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+_ADDRESS = ctypes.addressof(ctypes.c_char.from_buffer(_PAGES))
+_WORD = (ctypes.c_int * 16)(0)
+_BYTES = ctypes.create_string_buffer(4096)
+_SPEC = ctypes.create_string_buffer((0).to_bytes(8, "little") + (1).to_bytes(8, "little"))
+_MESSAGE = ctypes.create_string_buffer(56)
+_DONT_WAIT = 0x40
+
+
+def address(thing: object) -> int:
+    return ctypes.addressof(thing)  # type: ignore[arg-type]
+
+
+#: For every call that a profile allows, arguments with which it must succeed, and what success is.
+NOTHING_TO_DO = (-1, errno.EAGAIN)
+NO_CHILD = (-1, errno.ECHILD)
+EXAMPLES: dict[str, list[tuple[tuple[int, ...], tuple[int, int] | str]]] = {
+    "read": [((3, address(_BYTES), 0), "ok")],
+    "write": [((3, address(_BYTES), 0), "ok")],
+    "recvmsg": [((3, address(_MESSAGE), _DONT_WAIT), NOTHING_TO_DO)],
+    "close": [((0,), "ok")],
+    "mmap": [
+        ((0, PAGE, READ | WRITE, PRIVATE | ANONYMOUS, -1, 0), "ok"),
+        ((0, PAGE, 0, PRIVATE | ANONYMOUS | 0x4000, -1, 0), "ok"),
+        ((0, PAGE, READ, SHARED, "memfd", 0), "ok"),  # type: ignore[list-item]
+    ],
+    "mprotect": [((_ADDRESS, PAGE, READ), "ok"), ((_ADDRESS, PAGE, READ | WRITE), "ok"), ((_ADDRESS, PAGE, 0), "ok")],
+    "munmap": [((_ADDRESS + 8 * PAGE, PAGE), "ok")],
+    "mremap": [((_ADDRESS + 9 * PAGE, PAGE, PAGE, 0), "ok")],
+    "brk": [((0,), "ok")],
+    "madvise": [((_ADDRESS + 10 * PAGE, PAGE, advice), "ok") for advice in (4, 8, 14, 15)],
+    "getrandom": [((address(_BYTES), 16, 0), "ok")],
+    "clock_gettime": [((1, address(_BYTES)), "ok")],
+    "clock_getres": [((1, address(_BYTES)), "ok")],
+    "clock_nanosleep": [((1, 0, address(_SPEC), 0), "ok")],
+    "getrusage": [((0, address(_BYTES)), "ok")],
+    "futex": [
+        ((address(_WORD), 0 | 0x80, 1), NOTHING_TO_DO),
+        ((address(_WORD), 1 | 0x80, 1), "ok"),
+        ((address(_WORD), 9 | 0x80 | 0x100, 1, 0, 0, 0xFFFFFFFF), NOTHING_TO_DO),
+    ],
+    "restart_syscall": [((), (-1, errno.EINTR))],
+    "rt_sigreturn": [],  # tried by delivering a signal, below
+    "rt_sigprocmask": [((0, 0, address(_BYTES), 8), "ok")],
+    "sched_yield": [((), "ok")],
+    "getpid": [((), "ok")],
+    "gettid": [((), "ok")],
+    "exit": [((0,), "exit")],
+    "exit_group": [((0,), "exit")],
+    # worker-checkpoint
+    "clone": [((0x1200011, 0, 0, 0, 0), "fork")],
+    "set_robust_list": [((address(_BYTES), 24), "ok")],
+    "dup2": [((3, 3), "ok")],
+    "dup3": [((4, 3, 0), "ok")],
+    "pipe2": [((address(_BYTES), 0), "ok")],
+    "wait4": [((-1, 0, 1, 0), NO_CHILD)],
+    "waitid": [((0, 0, 0, 5, 0), NO_CHILD)],
+}
+
+
+def attempt(name: str, args: tuple[int | str, ...]) -> tuple[int, int] | None:
+    """Make one call in the filtered child."""
+    result = bpf.call(number(name), *args)
+    if name == "clone" and result[0] == 0:
+        os._exit(0)  # the forked child
+    return result
+
+
+def prepared(args: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    """`args` with a real descriptor where one is named: made before the filter is on."""
+    fd = os.memfd_create("example")
+    os.truncate(fd, PAGE)
+    os.dup2(3, 4)
+    return tuple(fd if each == "memfd" else each for each in args)
+
+
+ALLOWED = [
+    pytest.param(profile, rule, name, id=f"{profile.name}-{name}-{index}")
+    for profile in PROFILES.values()
+    for index, rule in enumerate(profile.rules)
+    if rule.action == "SCMP_ACT_ALLOW"
+    for name in here(rule)
+    if name != "rt_sigreturn"
+]
+
+
+@pytest.mark.parametrize(("profile", "rule", "name"), ALLOWED)
+def test_every_allowed_call_works(profile: Profile, rule: Rule, name: str) -> None:
+    matching = [
+        (args, success)
+        for args, success in EXAMPLES[name]
+        if holds(rule, tuple(7 if each == "memfd" else each for each in (*args, *[0] * 6)))
+    ]
+    assert matching, f"{name} is on the list of {profile.name} without an example of a call that works"
+    program = compile_profile(profile.name)
+    for args, success in matching:
+        # a program that lets everything through, for what has to be prepared, then the real one on top
+        def body(args: tuple[int | str, ...] = args) -> tuple[int, int] | None:
+            ready = prepared(args)
+            bpf.install(program)
+            return attempt(name, ready)
+
+        outcome = bpf.under(None, body)
+        assert not outcome.killed, f"{name}{args} was killed"
+        if success == "exit":
+            assert outcome.exit_code == 0
+            assert outcome.result is None
+        elif success in ("ok", "fork"):
+            assert outcome.result is not None
+            assert outcome.result >= 0, f"{name}{args}: {os.strerror(outcome.errno or 0)}"
+        else:
+            assert (outcome.result, outcome.errno) == success
+
+
+@pytest.mark.parametrize("profile", WORKERS)
+def test_a_signal_handler_returns(profile: str) -> None:
+    heard: list[int] = []
+
+    def body() -> tuple[int, int]:
+        signal.signal(signal.SIGALRM, lambda number, _: heard.append(number))
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        bpf.install(compile_profile(profile))
+        time.sleep(0.15)  # interrupted by the handler, which returns, and resumed
+        return (len(heard), 0)
+
+    outcome = bpf.under(None, body)
+    assert (outcome.result, outcome.exit_code) == (1, 0)
+
+
+# -- what is answered with an error ----------------------------------------------------------------------
+
+DENIED = [
+    pytest.param(profile, rule, name, id=f"{profile.name}-{name}-{index}")
+    for profile in PROFILES.values()
+    for index, rule in enumerate(profile.rules)
+    if rule.action == "SCMP_ACT_ERRNO"
+    for name in here(rule)
+]
+#: Arguments that meet the conditions of the rules which have some.
+DENIED_ARGS: dict[str, tuple[int, ...]] = {
+    "read": (0, 0, 0), "write": (1, 0, 0), "recvmsg": (1, 0, 0), "mmap": (0, PAGE, READ | WRITE, DROPPABLE | ANONYMOUS, -1, 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("profile", "rule", "name"), DENIED)
+def test_every_benign_probe_gets_its_error(profile: Profile, rule: Rule, name: str) -> None:
+    args = DENIED_ARGS.get(name, (0,) * 6)
+    assert holds(rule, (*args, *[0] * 6))
+    outcome = bpf.under(compile_profile(profile.name), lambda: attempt(name, args))
+    assert (outcome.result, outcome.errno) == (-1, rule.errno)
+    if name not in ("read", "write", "recvmsg"):  # for which descriptor 3 is the control
+
+        def unfiltered() -> tuple[int, int] | None:
+            signal.setitimer(signal.ITIMER_REAL, 0.2)  # ppoll and select wait for ever when they are let
+            return attempt(name, args)
+
+        control = bpf.under(None, unfiltered)
+        assert (control.result, control.errno) != (-1, rule.errno)
+
+
+# -- everything else kills -------------------------------------------------------------------------------
+
+
+def known_calls() -> dict[str, int]:
+    """Every system call of this machine that libseccomp can name."""
+    arch = getattr(pyseccomp.Arch, MACHINE.upper())
+    found = {}
+    for each in range(1024):
+        try:
+            found[pyseccomp.resolve_syscall(arch, each).decode()] = each
+        except ValueError:
+            continue
+    return found
+
+
+KNOWN = known_calls()
+
+
+def test_the_kernel_interface_is_known() -> None:
+    assert len(KNOWN) > 300
+    assert {"socket", "execve", "ptrace", "io_uring_setup", "bpf", "mount", "setns", "memfd_create"} <= set(KNOWN)
+
+
+@pytest.mark.parametrize("profile", WORKERS)
+def test_every_call_off_the_list_kills(profile: str) -> None:
+    program = compile_profile(profile)
+    off = {name: each for name, each in KNOWN.items() if name not in PROFILES[profile].names}
+    off |= {f"number {each}": each for each in (460, 499, 1000, 0x7FFFFFFF)}
+    survived = [
+        name for name, each in off.items() if not bpf.under(program, lambda each=each: bpf.call(each, *(0,) * 6)).killed
+    ]
+    assert survived == []
+    assert len(off) > 280
+
+
+@pytest.mark.skipif(MACHINE != "x86_64", reason="x32 exists on x86_64 alone")
+@pytest.mark.parametrize("profile", WORKERS)
+def test_the_x32_interface_kills(profile: str) -> None:
+    program = compile_profile(profile)
+    assert bpf.under(program, lambda: bpf.call(0x40000000 | number("getpid"))).killed
+    assert not bpf.under(program, lambda: bpf.call(number("getpid"))).killed
+
+
+@pytest.mark.parametrize("profile", WORKERS)
+@pytest.mark.parametrize("each", [1, 3, 4, 20, 39, 60, 231])
+def test_a_foreign_architecture_kills(profile: str, each: int) -> None:
+    assert bpf.verdict(compile_profile(profile, arch="x86_64"), each, (3,), "i386") == bpf.KILL_PROCESS
+    assert bpf.verdict(compile_profile(profile, arch="x86_64"), each, (3,), "aarch64") == bpf.KILL_PROCESS
+    assert bpf.verdict(compile_profile(profile, arch="aarch64"), each, (3,), "x86_64") == bpf.KILL_PROCESS
+
+
+# -- arguments -------------------------------------------------------------------------------------------
+
+DANGEROUS_ARGUMENTS = {
+    "executable memory": ("mmap", (0, PAGE, READ | WRITE | EXECUTE, PRIVATE | ANONYMOUS, -1, 0)),
+    "memory made executable": ("mprotect", (_ADDRESS, PAGE, READ | EXECUTE)),
+    "memory that grows as a stack does, which RLIMIT_DATA does not count": (
+        "mmap", (0, PAGE, READ | WRITE, PRIVATE | ANONYMOUS | GROWSDOWN, -1, 0)),
+    "shared anonymous memory, which RLIMIT_DATA does not count": ("mmap", (0, PAGE, READ, SHARED | ANONYMOUS, -1, 0)),
+    "shared writable memory": ("mmap", (0, PAGE, READ | WRITE, SHARED, 3, 0)),
+    "huge pages of the host's pool": ("mmap", (0, PAGE, READ | WRITE, PRIVATE | ANONYMOUS | HUGETLB, -1, 0)),
+    "MAP_SHARED_VALIDATE": ("mmap", (0, PAGE, READ, 3, 3, 0)),
+    "unknown protection bits": ("mprotect", (_ADDRESS, PAGE, READ | 0x01000000)),
+    "protection bits above 32": ("mmap", (0, PAGE, READ | 1 << 40, PRIVATE | ANONYMOUS, -1, 0)),
+    "page merging, a side channel": ("madvise", (_ADDRESS, PAGE, 12)),
+    "poisoned memory": ("madvise", (_ADDRESS, PAGE, 100)),
+    "priority-inheriting futex": ("futex", (address(_WORD), 6, 0)),
+    "requeueing futex": ("futex", (address(_WORD), 11, 0)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("profile", WORKERS)
+@pytest.mark.parametrize("what", DANGEROUS_ARGUMENTS)
+def test_a_dangerous_argument_kills(profile: str, what: str) -> None:
+    name, args = DANGEROUS_ARGUMENTS[what]
+    assert bpf.under(compile_profile(profile), lambda: attempt(name, args)).killed
+
+
+@pytest.mark.parametrize("flags", [0x1200011 | 0x10000000, 0x3D0F00, 0x1200000, 0x11, 1 << 32 | 0x1200011])
+def test_a_checkpoint_is_a_plain_fork_and_nothing_else(flags: int) -> None:
+    program = compile_profile("worker-checkpoint")
+    assert bpf.under(program, lambda: attempt("clone", (flags, 0, 0, 0, 0))).killed
+    assert bpf.under(compile_profile("worker"), lambda: attempt("clone", (0x1200011, 0, 0, 0, 0))).killed
+
+
+INTERESTING = st.one_of(
+    st.sampled_from(
+        [0, 1, 2, 3, 4, 5, 8, 9, 11, 12, 14, 15, 22, 0x21, 0x22, 0x28, 0x122, 0x80, 0x89, 0x109, 0x189, 0x40022]
+    ),
+    st.sampled_from(
+        [0x1200011, 0x3D0F00, 2**31, 2**32, 2**32 + 1, 2**32 + 3, 2**63, 2**64 - 1, 2**64 - 4, 0x4022, 0x20022]
+    ),
+    st.integers(0, 2**64 - 1),
+    st.builds(lambda low, high: low | high << 32, st.integers(0, 64), st.integers(0, 3)),
+)
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+@pytest.mark.parametrize("name", WORKERS)
+@given(data=st.data())
+@settings(max_examples=400, deadline=None)
+def test_the_program_says_what_the_file_says(name: str, machine: str, data: st.DataObject) -> None:
+    profile, program = PROFILES[name], compile_profile(name, arch=machine)
+    call = data.draw(st.sampled_from(sorted(profile.names)))
+    args = tuple(data.draw(st.tuples(*[INTERESTING] * 6)))
+    if (each := number(call, machine)) >= 0:
+        assert bpf.verdict(program, each, args, machine) == expected(profile, call, args)
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+@pytest.mark.parametrize("name", WORKERS)
+@given(each=st.integers(0, 2**32 - 1), args=st.tuples(*[INTERESTING] * 6))
+@example(each=0x40000000, args=(3,) * 6)
+@settings(max_examples=300, deadline=None)
+def test_a_number_off_the_list_kills_on_every_architecture(
+    name: str, machine: str, each: int, args: tuple[int, ...]
+) -> None:
+    on = {number(call, machine) for call in PROFILES[name].names}
+    if each not in on:
+        assert bpf.verdict(compile_profile(name, arch=machine), each, args, machine) == bpf.KILL_PROCESS
+
+
+@given(args=st.tuples(*[INTERESTING] * 6))
+@settings(max_examples=25, deadline=None)
+def test_the_kernel_agrees_with_the_interpreter(args: tuple[int, ...]) -> None:
+    program = compile_profile("worker")
+    for name in ("read", "write", "futex", "madvise", "mprotect"):
+        if bpf.verdict(program, number(name), args) == bpf.KILL_PROCESS:
+            assert bpf.under(program, lambda name=name: attempt(name, args)).killed
+
+
+# -- what the argument filters are for -------------------------------------------------------------------
+
+MEMORY_TRICKS = {
+    "grows down": (READ | WRITE, PRIVATE | ANONYMOUS | GROWSDOWN),
+    "shared, made writable later": (READ, SHARED | ANONYMOUS),
+}
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("trick", MEMORY_TRICKS)
+def test_memory_that_rlimit_data_does_not_count_is_refused(trick: str) -> None:
+    protection, flags = MEMORY_TRICKS[trick]
+    size = 2 * RLIMIT_DATA
+
+    def body() -> tuple[int, int]:
+        result, error = bpf.call(number("mmap"), 0, size, protection, flags, -1, 0)
+        if result > 0 and bpf.call(number("mprotect"), result, size, READ | WRITE)[0] == 0:
+            for offset in range(0, size, 1 << 21):
+                ctypes.c_char.from_address(result + offset).value = 1
+            return (1, 0)
+        return (result, error)
+
+    control = bpf.under(compile_profile("worker", drop=frozenset({"mmap"})), body, data=RLIMIT_DATA)
+    assert control.result == 1, "the trick no longer works without the filter"
+    assert bpf.under(compile_profile("worker"), body, data=RLIMIT_DATA).killed
+
+
+# -- the files -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", seccomp_names())
+def test_every_rule_says_why(name: str) -> None:
+    for rule in read_profile(seccomp_profile(name)).rules:
+        assert re.fullmatch(r"[^\n]{15,}\.", rule.comment), f"{name}: {rule.names} has no reason"
+
+
+@pytest.mark.parametrize("name", seccomp_names())
+def test_every_name_is_a_system_call_somewhere(name: str) -> None:
+    assert [call for call in read_profile(seccomp_profile(name)).names if number(call) == -1] == []
+
+
+@pytest.mark.parametrize("name", WORKERS)
+def test_a_worker_profile_names_each_allowed_call_alone(name: str) -> None:
+    assert PROFILES[name].default == "SCMP_ACT_KILL_PROCESS"
+    assert [
+        rule.names for rule in PROFILES[name].rules if rule.action == "SCMP_ACT_ALLOW" and len(rule.names) > 1
+    ] == []
+
+
+def test_checkpoints_add_what_a_fork_needs_and_nothing_else() -> None:
+    plain, forking = PROFILES["worker"], PROFILES["worker-checkpoint"]
+    assert forking.names - plain.names == {"clone", "set_robust_list", "dup2", "dup3"}
+    assert set(plain.rules) <= set(forking.rules)
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+@pytest.mark.parametrize("name", WORKERS)
+def test_a_program_stays_small(name: str, machine: str) -> None:
+    assert 60 < len(compile_profile(name, arch=machine)) // 8 < 200
+
+
+# -- the compiler ----------------------------------------------------------------------------------------
+
+
+def test_a_program_is_compiled_once() -> None:
+    assert compile_profile("worker") is compile_profile("worker")
+
+
+def test_dropping_one_call_lets_that_call_through_and_no_other() -> None:
+    program = compile_profile("worker", drop=frozenset({"socket", "mmap"}))
+    assert bpf.under(program, lambda: attempt("socket", (1, 1, 0))).result is not None
+    assert bpf.verdict(program, number("mmap"), (0, PAGE, 7, PRIVATE, -1, 0)) == bpf.ALLOW
+    assert bpf.under(program, lambda: attempt("socketpair", (1, 1, 0, 0))).killed
+
+
+def test_dropping_everything_allows_everything() -> None:
+    program = compile_profile("worker", drop=frozenset({"*"}))
+    assert {bpf.verdict(program, each) for each in KNOWN.values()} == {bpf.ALLOW}
+
+
+def write(tmp_path: Path, change) -> Path:
+    data = json.loads(seccomp_profile("worker").read_text())
+    change(data)
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps(data))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda d: d["syscalls"][0].update(names=["raed"]), "does not know the system call 'raed'"),
+        (lambda d: d["syscalls"][0].update(action="SCMP_ACT_KILL"), "'SCMP_ACT_KILL' is not allowed"),
+        (lambda d: d["syscalls"][0].update(argz=[]), "unknown key 'argz'"),
+        (lambda d: d["syscalls"][0]["args"][0].update(op="SCMP_CMP_ABOUT"), "SCMP_CMP_ABOUT"),
+        (lambda d: d["syscalls"][0]["args"][0].update(index=6), "argument 6"),
+        (lambda d: d["syscalls"][0]["args"].append(d["syscalls"][0]["args"][0]), "two conditions on one argument"),
+        (lambda d: d.pop("defaultAction"), "'defaultAction' is missing"),
+        (lambda d: d.update(archMap=[]), "has no rules for"),
+        (lambda d: d.update(flags=["SECCOMP_FILTER_FLAG_LOG"]), "unknown key 'flags'"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "",
+)
+def test_a_profile_that_is_not_understood_is_an_error(tmp_path: Path, change, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        assemble(read_profile(write(tmp_path, change)))
+
+
+def test_an_unknown_profile_or_call_is_an_error() -> None:
+    with pytest.raises(FileNotFoundError, match="worker-checkpoint"):
+        compile_profile("wroker")
+    with pytest.raises(FileNotFoundError):
+        compile_profile("../seccomp/worker")
+    with pytest.raises(ValueError, match="does not know the system call 'scoket'"):
+        compile_profile("worker", drop=frozenset({"scoket"}))
+    with pytest.raises(ValueError, match="no rules for riscv64"):
+        compile_profile("worker", arch="riscv64")
+
+
+def test_a_missing_libseccomp_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "pyseccomp", None)
+    with pytest.raises(EnvironmentUnavailable, match="apt install libseccomp2"):
+        assemble(PROFILES["worker"])
