@@ -11,9 +11,12 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from dataclasses import dataclass, fields
+from typing import Any, Final, Self
 
 from pydantic import TypeAdapter, ValidationError
+
+from rlm_secure.types import RLMChatCompletion
 
 _ANNOTATIONS: Final = frozenset(
     {"$schema", "$id", "$comment", "title", "description", "default", "examples", "format", "deprecated"}
@@ -36,6 +39,18 @@ _TYPES: Final = frozenset({"object", "array", "string", "integer", "number", "bo
 _PATTERN_TEXT: Final = 10_000
 #: Deepest `$ref` chain and value that is checked.
 _DEPTH: Final = 64
+
+
+@dataclass
+class StructuredCompletion(RLMChatCompletion):
+    """A completion under `answer_schema`: `parsed` is the answer as the schema's type, or as a JSON value."""
+
+    parsed: Any = None
+
+    @classmethod
+    def of(cls, completion: RLMChatCompletion, parsed: Any) -> Self:
+        """`completion` with its parsed answer."""
+        return cls(**{each.name: getattr(completion, each.name) for each in fields(completion)}, parsed=parsed)
 
 
 class AnswerSchema:

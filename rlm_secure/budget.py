@@ -23,6 +23,9 @@ from rlm_secure.errors import (
 from rlm_secure.policy.model import Policy
 from rlm_secure.types import ModelUsageSummary
 
+#: What a ledger raises.
+LIMITS: Final = (BudgetExceededError, TokenLimitExceededError, TimeoutExceededError)
+
 #: Output tokens that a call is taken to cost before any call was seen.
 _FIRST_OUTPUT: Final = 256
 
@@ -269,3 +272,25 @@ class Meter:
                 f"{self.errors} consecutive errors (limit: {self.max_errors})",
             )
         self.ledger.check(after=self.iterations, partial_answer=partial_answer)
+
+
+def limit_name(error: Exception) -> str:
+    """Which limit an exception speaks of: calls, cost, tokens, time or errors."""
+    for kind, name in (
+        (CallLimitExceededError, "calls"),
+        (BudgetExceededError, "cost"),
+        (TokenLimitExceededError, "tokens"),
+        (TimeoutExceededError, "time"),
+    ):
+        if isinstance(error, kind):
+            return name
+    return "errors"
+
+
+def exhausted(error: Exception) -> str:
+    """What a cell reads when a limit refuses its call (upstream's words, which programs match on)."""
+    if isinstance(error, BudgetExceededError) and not isinstance(error, CallLimitExceededError):
+        return f"Error: Budget exhausted (spent ${error.spent:.6f} of ${error.budget:.6f})"
+    if isinstance(error, TimeoutExceededError):
+        return f"Error: Timeout exhausted ({error.elapsed:.1f}s of {error.timeout:.1f}s)"
+    return f"Error: {error}"

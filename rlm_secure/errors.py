@@ -21,7 +21,8 @@ RLMSecureError
 ├── TimeoutExceededError         │ upstream's five, with upstream's fields
 ├── TokenLimitExceededError      │
 ├── ErrorThresholdExceededError  │
-└── CancellationError            ┘
+├── CancellationError            ┘
+└── AnswerInvalidError           the last answer of a run does not fit its answer_schema
 """
 
 from __future__ import annotations
@@ -223,4 +224,12 @@ class CancellationError(RLMSecureError):
 
     def __init__(self, partial_answer: str | None = None, message: str | None = None) -> None:
         super().__init__(message or "Execution cancelled by user")
+        self.partial_answer = partial_answer
+
+
+class AnswerInvalidError(RLMSecureError):
+    """The turns are used up, and the last answer does not fit `answer_schema`. `partial_answer` is its text."""
+
+    def __init__(self, message: str, partial_answer: str | None = None) -> None:
+        super().__init__(message)
         self.partial_answer = partial_answer

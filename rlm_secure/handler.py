@@ -15,17 +15,14 @@ from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
 from rlm_secure.broker.protocol import Call
-from rlm_secure.budget import Allowance, Ledger
+from rlm_secure.budget import LIMITS, Allowance, Ledger, exhausted, limit_name
 from rlm_secure.clients.base import Client, Completion, InThread, Prompt, Tally, adapt, prompt_text
 from rlm_secure.comms import LMRequest, LMResponse
 from rlm_secure.environments.interface import CallFailed
 from rlm_secure.errors import (
-    BudgetExceededError,
-    CallLimitExceededError,
     CancellationError,
     RLMSecureError,
     TimeoutExceededError,
-    TokenLimitExceededError,
 )
 from rlm_secure.events import LimitReached, ModelCalled, Violation
 from rlm_secure.policy import Decision, Gate, load_policy
@@ -35,8 +32,6 @@ from rlm_secure.types import ModelUsageSummary, RLMChatCompletion, UsageSummary
 
 __all__ = ["LMHandler", "LMRequest", "LMResponse"]
 
-#: What the ledger raises.
-LIMITS: Final = (BudgetExceededError, TokenLimitExceededError, TimeoutExceededError)
 NO_USAGE: Final = ModelUsageSummary(0, 0, 0)
 
 
@@ -336,28 +331,6 @@ class LMHandler:
         self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
         self.stop()
-
-
-def limit_name(error: Exception) -> str:
-    """Which limit an exception speaks of: calls, tokens, cost, time or errors."""
-    for kind, name in (
-        (CallLimitExceededError, "calls"),
-        (BudgetExceededError, "cost"),
-        (TokenLimitExceededError, "tokens"),
-        (TimeoutExceededError, "time"),
-    ):
-        if isinstance(error, kind):
-            return name
-    return "errors"
-
-
-def exhausted(error: Exception) -> str:
-    """What a cell reads when a limit refuses its call (upstream's words, which programs match on)."""
-    if isinstance(error, BudgetExceededError) and not isinstance(error, CallLimitExceededError):
-        return f"Error: Budget exhausted (spent ${error.spent:.6f} of ${error.budget:.6f})"
-    if isinstance(error, TimeoutExceededError):
-        return f"Error: Timeout exhausted ({error.elapsed:.1f}s of {error.timeout:.1f}s)"
-    return f"Error: {error}"
 
 
 def _shown(error: Exception) -> str:

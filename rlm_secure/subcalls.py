@@ -1,4 +1,4 @@
-"""Room for the children of a run tree: how many run at the same time, and in which thread."""
+"""Children of a run: how many run at the same time, in which thread, and what becomes of their failures."""
 
 from __future__ import annotations
 
@@ -6,7 +6,16 @@ import contextvars
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from rlm_secure.budget import LIMITS, exhausted
+from rlm_secure.errors import BudgetExceededError, RLMSecureError
+from rlm_secure.events import SubcallCompleted, SubcallStarted, tell
+from rlm_secure.types import RLMChatCompletion, UsageSummary
+
+if TYPE_CHECKING:
+    from rlm_secure.loop import RLM
+    from rlm_secure.tree import Tree
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -140,3 +149,41 @@ class _Batch(Generic[T, R]):
         if self._failure is not None:
             raise self._failure
         return [self._results[index] for index in range(len(self._items))]
+
+
+def run_child(tree: Tree, child: RLM, prompt: str, complete: Callable[[], RLMChatCompletion]) -> RLMChatCompletion:
+    """`complete()` of `child`, told to the listeners. A failure is an answer that begins with "Error: ".
+
+    Raises nothing but KeyboardInterrupt and SystemExit: a child's failure is its parent's input.
+    """
+    began = time.monotonic()
+    try:
+        tree.ledger.check_rest()
+    except LIMITS as limit:
+        return failed(child.root_model, prompt, exhausted(limit), began)
+    error: str | None = None
+    tell(child.on_subcall_start, child.depth, child.root_model, prompt[:80])
+    tree.emit(SubcallStarted(depth=child.depth, model=child.root_model, prompt=prompt))
+    try:
+        completion = complete()
+    except Exception as failure:  # noqa: BLE001  see above
+        error = _told(failure)
+        completion = failed(child.root_model, prompt, error, began)
+    finally:
+        child.close()
+        seconds = time.monotonic() - began
+        tell(child.on_subcall_complete, child.depth, child.root_model, seconds, error)
+        tree.emit(SubcallCompleted(depth=child.depth, model=child.root_model, seconds=seconds, error=error))
+    return completion
+
+
+def failed(model: str, prompt: str, error: str, began: float) -> RLMChatCompletion:
+    """A completion that says why there is none."""
+    return RLMChatCompletion(model, prompt, error, UsageSummary({}), time.monotonic() - began, error=error)
+
+
+def _told(failure: Exception) -> str:
+    """Why a child failed, in upstream's words, as text that may enter a sandbox."""
+    reason = str(failure) if isinstance(failure, RLMSecureError) else type(failure).__name__
+    what = "budget exceeded" if isinstance(failure, BudgetExceededError) else "completion failed"
+    return f"Error: Child RLM {what} - {reason}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import threading
-from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Final, Protocol, TypeVar
 
@@ -68,6 +68,23 @@ class Tree:
         concurrent.futures.wait([closing], timeout=2 * _JOIN)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(_JOIN)
+
+    async def run(self, work: Callable[[Tree], T]) -> T:
+        """`work(self)` inside the tree, in a thread, for another event loop. Cancelling stops the tree, and waits."""
+
+        def entered() -> T:
+            with self:
+                return work(self)
+
+        running = asyncio.ensure_future(in_thread(entered))
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            self.stop("Execution cancelled: its task was cancelled")
+            await asyncio.wait([running])
+            raise
+        except InThread as carried:
+            raise carried.cause from None
 
     def stop(self, reason: str) -> None:
         """End the tree: cancel calls in flight, interrupt cells, let nothing new begin. Idempotent."""

@@ -107,12 +107,16 @@ class REPL:
         if index == 0:
             self._session.alias("context", "context_0")
         self._contexts = max(self._contexts, index + 1)
-        self._session.assign("answer", {"content": "", "ready": False})
+        self.reset_answer()
         return index
 
     def get_context_count(self) -> int:
         """How many contexts are bound."""
         return self._contexts
+
+    def reset_answer(self) -> None:
+        """Give the cells a fresh `answer`: the last one was not accepted."""
+        self._session.assign("answer", {"content": "", "ready": False})
 
     def add_history(self, message_history: Sequence[Mapping[str, Any]], history_index: int | None = None) -> int:
         """Bind a deep copy of the messages as history_{index}; `history` is history_0 unless compaction owns it."""

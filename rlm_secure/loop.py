@@ -1,0 +1,425 @@
+"""RLM: a language model that works on a context it never sees whole, through code that runs behind walls."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Any, Final, Self
+
+from rlm_secure import batch as _batch
+from rlm_secure.answers import AnswerSchema
+from rlm_secure.budget import LIMITS, Allowance, Ledger
+from rlm_secure.clients import get_client
+from rlm_secure.clients.base import Client, adapt, in_thread
+from rlm_secure.environments import get_environment
+from rlm_secure.errors import CancellationError
+from rlm_secure.events import Event, Listener, RunCompleted, RunStarted
+from rlm_secure.handler import LMHandler
+from rlm_secure.logger import RLMLogger, VerbosePrinter
+from rlm_secure.policy import Gate, Policy, load_policy
+from rlm_secure.run import Run, plain_answer
+from rlm_secure.subcalls import run_child
+from rlm_secure.tools import Toolbox, parse_custom_tools
+from rlm_secure.tree import Tree
+from rlm_secure.types import QueryMetadata, RLMChatCompletion
+
+_CTRL_C: Final = "Execution cancelled by user (Ctrl+C)"
+
+
+class RLM:
+    """A recursive language model under a policy. Reusable and thread-safe; builds nothing until it is asked.
+
+    The first thirty parameters are upstream's, in upstream's order. `policy` (a shipped name, a path, a mapping
+    or a Policy) bounds all of them: it can only tighten what they ask for.
+
+    - `backend`, `backend_kwargs`: who answers, see `rlm_secure.clients.get_client`; `other_backends` (at most
+      one) answers the root's `llm_query`. `sampling_args` and `sub_sampling_args` go into their requests.
+    - `environment`, `environment_kwargs`: where cells run, see `rlm_secure.environments.get_environment`.
+    - `depth`, `max_depth`: this run's place in a tree, and the depth at which a plain model answers.
+    - `max_iterations` turns; `max_budget` US dollars, `max_tokens` and `max_timeout` seconds for the whole tree
+      of runs; `max_errors` failed turns in a row.
+    - `persistent`: keep the session, its variables and every context and history, between completions.
+    - `custom_tools`, `custom_sub_tools` (None: the same for children): see `rlm_secure.tools`.
+    - `compaction`: summarise the conversation when it fills `compaction_threshold_pct` of the model's context.
+    - `max_concurrent_subcalls`: child runs at the same time, in the whole tree.
+    - `on_subcall_start(depth, model, prompt)`, `on_subcall_complete(depth, model, seconds, error)`,
+      `on_iteration_start(depth, number)`, `on_iteration_complete(depth, number, seconds)`: called where it
+      happens, for children too; what they raise is logged. `on_event` gets every `rlm_secure.events.Event`.
+    - `answer_schema`: a pydantic type or a JSON Schema that the answer must fit; see `rlm_secure.answers`.
+    - `prompt_set`: which words the model is given ("ours", "final", "rlms"), see `rlm_secure.prompts`;
+      `describe_session`: whether they include what the policy lets a cell do.
+
+    Raises ValueError for arguments that contradict each other and PolicyError for a bad policy.
+    """
+
+    def __init__(
+        self,
+        backend: str = "openai",
+        backend_kwargs: Mapping[str, Any] | None = None,
+        environment: str = "local",
+        environment_kwargs: Mapping[str, Any] | None = None,
+        depth: int = 0,
+        max_depth: int = 1,
+        max_iterations: int = 30,
+        max_budget: float | None = None,
+        max_timeout: float | None = None,
+        max_tokens: int | None = None,
+        max_errors: int | None = None,
+        custom_system_prompt: str | None = None,
+        other_backends: Sequence[str] | None = None,
+        other_backend_kwargs: Sequence[Mapping[str, Any]] | None = None,
+        logger: RLMLogger | None = None,
+        verbose: bool = False,
+        persistent: bool = False,
+        custom_tools: Mapping[str, Any] | None = None,
+        custom_sub_tools: Mapping[str, Any] | None = None,
+        compaction: bool = False,
+        compaction_threshold_pct: float = 0.85,
+        max_concurrent_subcalls: int = 4,
+        on_subcall_start: Callable[[int, str, str], Any] | None = None,
+        on_subcall_complete: Callable[[int, str, float, str | None], Any] | None = None,
+        on_iteration_start: Callable[[int, int], Any] | None = None,
+        on_iteration_complete: Callable[[int, int, float], Any] | None = None,
+        sampling_args: Mapping[str, Any] | None = None,
+        sub_sampling_args: Mapping[str, Any] | None = None,
+        orchestrator: bool = True,
+        user_prologue: str | None = None,
+        *,
+        policy: Policy | str | Mapping[str, Any] = "strict",
+        on_event: Listener | None = None,
+        answer_schema: Any = None,
+        prompt_set: str = "ours",
+        describe_session: bool = True,
+    ) -> None:
+        if other_backends is not None and len(other_backends) != 1:
+            raise ValueError(
+                f"We currently only support one additional backend for the recursive sub-calls, "
+                f"not {len(other_backends)}; give other_backends one name"
+            )
+        self.backend = backend
+        self.backend_kwargs = _with_sampling(backend_kwargs, sampling_args)
+        self.environment_type = environment
+        self.environment_kwargs = dict(environment_kwargs or {})
+        self.depth = depth
+        self.max_depth = max_depth
+        self.max_iterations = max_iterations
+        self.max_budget = max_budget
+        self.max_timeout = max_timeout
+        self.max_tokens = max_tokens
+        self.max_errors = max_errors
+        self.custom_system_prompt = custom_system_prompt
+        self.other_backends = None if other_backends is None else list(other_backends)
+        self.other_backend_kwargs = _others(other_backend_kwargs, other_backends, sub_sampling_args)
+        if sub_sampling_args and other_backends is None:
+            # Other sampling for sub-calls needs a client of its own: the same backend once more.
+            self.other_backends = [backend]
+            self.other_backend_kwargs = [_with_sampling(self.backend_kwargs, sub_sampling_args)]
+        self.logger = logger
+        self.verbose = VerbosePrinter(enabled=verbose)
+        self.persistent = persistent
+        self.custom_tools = parse_custom_tools(custom_tools)
+        self.custom_sub_tools = self.custom_tools if custom_sub_tools is None else parse_custom_tools(custom_sub_tools)
+        self.compaction = compaction
+        self.compaction_threshold_pct = compaction_threshold_pct
+        self.max_concurrent_subcalls = max_concurrent_subcalls
+        self.on_subcall_start = on_subcall_start
+        self.on_subcall_complete = on_subcall_complete
+        self.on_iteration_start = on_iteration_start
+        self.on_iteration_complete = on_iteration_complete
+        self.orchestrator = orchestrator
+        self.user_prologue = user_prologue
+        self.policy = load_policy(policy)
+        self.on_event = on_event
+        self.answer_schema = None if answer_schema is None else AnswerSchema(answer_schema)
+        self.prompt_set = prompt_set
+        self.describe_session = describe_session
+        self._persistent_env: Any = None
+        self._persistent_lock = threading.RLock()
+
+    # -- what users call -----------------------------------------------------------------------------
+
+    def completion(self, prompt: Any, root_prompt: str | None = None) -> RLMChatCompletion:
+        """Answer `root_prompt` (or whatever `prompt` itself asks) about the context `prompt`.
+
+        `prompt` is a str, a list or a dict; it becomes the variable `context` of the cells. Raises Refused
+        where the policy says no, EnvironmentUnavailable where there is no sandbox, ProviderError where the
+        run's own model fails, and upstream's exceptions, with a partial answer, where a limit ends the run.
+        """
+        with self._tree() as tree:
+            return self._complete(tree, prompt, root_prompt)
+
+    async def acompletion(self, prompt: Any, root_prompt: str | None = None) -> RLMChatCompletion:
+        """As completion(), for an event loop. Cancelling the task ends the whole tree of runs."""
+        return await self._tree().run(lambda tree: self._complete(tree, prompt, root_prompt))
+
+    def stream(self, prompt: Any, root_prompt: str | None = None) -> Iterator[Event]:
+        """The events of one completion as they happen; the last is RunCompleted with the completion.
+
+        Raises what completion() raises, after the events. Leaving the loop early ends the run.
+        """
+        events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
+        failure: list[BaseException] = []
+
+        def run(tree: Tree) -> None:
+            try:
+                self._complete(tree, prompt, root_prompt)
+            except BaseException as error:  # noqa: BLE001  raised again where the events are read
+                failure.append(error)
+            finally:
+                events.put(None)
+
+        with self._tree(events.put) as tree:
+            worker = threading.Thread(target=run, args=(tree,), name="rlm-secure-stream", daemon=True)
+            worker.start()
+            try:
+                while (event := events.get()) is not None:
+                    yield event
+            finally:
+                tree.stop("Execution cancelled: nobody reads its events")
+                worker.join()
+        if failure:
+            raise failure[0]
+
+    def batch(
+        self,
+        prompts: Sequence[Any],
+        root_prompts: Sequence[str | None] | str | None = None,
+        *,
+        concurrency: int = 4,
+        on_progress: Callable[[int, int], Any] | None = None,
+    ) -> list[_batch.Item]:
+        """Complete several prompts at the same time under one shared allowance; see rlm_secure.batch."""
+        with self._tree() as tree:
+            return _batch.run(self._complete, tree, prompts, root_prompts, concurrency, on_progress)
+
+    async def abatch(
+        self,
+        prompts: Sequence[Any],
+        root_prompts: Sequence[str | None] | str | None = None,
+        *,
+        concurrency: int = 4,
+        on_progress: Callable[[int, int], Any] | None = None,
+    ) -> list[_batch.Item]:
+        """As batch(), for an event loop. Cancelling the task ends every run of it."""
+        return await self._tree().run(
+            lambda tree: _batch.run(self._complete, tree, prompts, root_prompts, concurrency, on_progress),
+        )
+
+    def close(self) -> None:
+        """End the persistent session, if there is one. The RLM can be used again. Idempotent."""
+        with self._persistent_lock:
+            environment, self._persistent_env = self._persistent_env, None
+        if environment is not None:
+            environment.cleanup()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        await in_thread(self.close)
+
+    # -- one completion ------------------------------------------------------------------------------
+
+    def _tree(self, *listeners: Listener) -> Tree:
+        """A new tree of runs, not yet entered."""
+        ledger = Ledger(
+            Allowance.of(
+                self.policy, max_tokens=self.max_tokens, max_budget=self.max_budget, max_timeout=self.max_timeout
+            )
+        )
+        heard = (self.on_event,) if self.on_event is not None else ()
+        return Tree(
+            ledger,
+            concurrency=self.policy.lm.concurrency,
+            children=max(1, min(self.max_concurrent_subcalls, self.policy.lm.concurrency)),
+            listeners=(*heard, *listeners),
+        )
+
+    def _complete(
+        self, tree: Tree, prompt: Any, root_prompt: str | None, parent: Client | None = None
+    ) -> RLMChatCompletion:
+        """One completion inside `tree`; `parent` is the client of the run that asked, for a child."""
+        gate = Gate(self.policy, self._models(), frozenset(self.custom_tools))
+        gate.depth(self.max_depth).require()
+        leaf = self.depth >= self.max_depth
+        tree.emit(
+            RunStarted(depth=self.depth, model=self.root_model, environment=None if leaf else self.environment_type)
+        )
+        run: Run | None = None
+        try:
+            handler = self._handler(tree, gate, parent)
+            if leaf:
+                completion = plain_answer(handler, self.root_model, prompt, root_prompt)
+            else:
+                metadata = QueryMetadata(prompt)
+                with ExitStack() as stack:
+                    environment = self._session(stack, handler, prompt)
+                    if not self.persistent:
+                        stack.callback(lambda: environment.cleanup() if run is None else run.environment.cleanup())
+                    run = Run(self, tree, handler, environment, prompt, metadata, root_prompt)
+                    completion = run.complete()
+        except BaseException as error:
+            partial = None if run is None else run.partial
+            tree.emit(RunCompleted(depth=self.depth, completion=None, error=type(error).__name__))
+            if isinstance(error, KeyboardInterrupt):
+                tree.stop(_CTRL_C)
+                raise CancellationError(partial, _CTRL_C) from None
+            if isinstance(error, (*LIMITS, CancellationError)) and error.partial_answer is None:
+                error.partial_answer = partial
+            raise
+        tree.emit(RunCompleted(depth=self.depth, completion=completion, error=None))
+        return completion
+
+    @property
+    def root_model(self) -> str:
+        """The name of the run's own model, as upstream reports it."""
+        return str(self.backend_kwargs.get("model_name") or "unknown")
+
+    def _models(self) -> frozenset[str]:
+        """The models that this run was given; its cells may always name them."""
+        named = [self.backend_kwargs, *(self.other_backend_kwargs or ())]
+        return frozenset(kwargs["model_name"] for kwargs in named if kwargs.get("model_name"))
+
+    def _client(self, backend: str, kwargs: Mapping[str, Any], tree: Tree, parent: Client | None) -> Client:
+        client = adapt(get_client(backend, dict(kwargs)))
+        client.retries = min(client.retries, self.policy.lm.retries)
+        if parent is not None:
+            client.inherit(parent)
+        tree.adopt(client)
+        return client
+
+    def _handler(self, tree: Tree, gate: Gate, parent: Client | None) -> LMHandler:
+        """What serves the cells of one completion, with its clients made and its children in reach."""
+        client = self._client(self.backend, self.backend_kwargs, tree, parent)
+        other = None
+        if self.other_backends and self.other_backend_kwargs:
+            other = self._client(self.other_backends[0], self.other_backend_kwargs[0], tree, None)
+        functions = {name: tool.value for name, tool in self.custom_tools.items() if tool.is_callable}
+        handler = LMHandler(
+            client,
+            other_backend_client=other,
+            tree=tree,
+            gate=gate,
+            depth=self.depth,
+            make_client=lambda model: self._client(
+                self.backend, {**self.backend_kwargs, "model_name": model}, tree, client
+            ),
+            toolbox=Toolbox(functions, limit=self.policy.lm.reply_bytes),
+        )
+        if self.other_backends and self.other_backend_kwargs and self.other_backend_kwargs[0].get("model_name"):
+            handler.register_client(self.other_backend_kwargs[0]["model_name"], other)
+        if self.backend_kwargs.get("model_name"):
+            handler.register_client(self.backend_kwargs["model_name"], client)
+        if self.depth + 1 < self.max_depth:
+            handler.recursion = lambda prompt, model: self._child(tree, client, prompt, model)
+        return handler
+
+    def _session(self, stack: ExitStack, handler: LMHandler, prompt: Any) -> Any:
+        """The environment of one completion: a new one, or the persistent one with a context more."""
+        if not self.persistent:
+            return self._environment(handler, prompt)
+        stack.enter_context(self._persistent_lock)
+        if self._persistent_env is None:
+            self._persistent_env = self._environment(handler, prompt)
+        else:
+            self._persistent_env.update_handler(handler)
+            self._persistent_env.add_context(prompt)
+        return self._persistent_env
+
+    def _environment(self, handler: LMHandler, prompt: Any) -> Any:
+        """A new environment. Tools that are code run in it first, behind its walls, as its set-up."""
+        code = [tool.source for tool in self.custom_tools.values() if tool.is_code]
+        setup = self.environment_kwargs.get("setup_code")
+        options = {
+            **self.environment_kwargs,
+            "policy": self.policy,
+            "calls": handler,
+            "context_payload": prompt,
+            "setup_code": "\n\n".join([*([setup] if setup else []), *code]) or None,
+            "persistent": self.persistent,
+            "depth": self.depth + 1,
+            "custom_tools": {name: tool for name, tool in self.custom_tools.items() if not tool.is_code},
+            "compaction": self.compaction,
+            "max_concurrent_subcalls": self.max_concurrent_subcalls,
+        }
+        return get_environment(self.environment_type, options)
+
+    # -- children ------------------------------------------------------------------------------------
+
+    def _subcall(self, prompt: str, model: str | None = None) -> RLMChatCompletion:
+        """A child run, or a plain model at the leaf, outside of any run. Never raises Exception."""
+        with self._tree() as tree:
+            return self._child(tree, None, prompt, model)
+
+    def _child(self, tree: Tree, client: Client | None, prompt: str, model: str | None) -> RLMChatCompletion:
+        """A run one level deeper, in a sandbox of its own, on the same ledger."""
+        child = self._child_of(model)
+        return run_child(tree, child, prompt, lambda: child._complete(tree, prompt, None, client))
+
+    def _restarted(self, lost: Any, handler: LMHandler, prompt: Any) -> Any:
+        """A new environment in the place of one that is lost."""
+        lost.cleanup()
+        environment = self._environment(handler, prompt)
+        if self.persistent:
+            self._persistent_env = environment
+        return environment
+
+    def _child_of(self, model: str | None) -> RLM:
+        return RLM(
+            backend=self.backend,
+            backend_kwargs={**self.backend_kwargs, **({"model_name": model} if model else {})},
+            environment=self.environment_type,
+            environment_kwargs=self.environment_kwargs,
+            depth=self.depth + 1,
+            max_depth=self.max_depth,
+            max_iterations=self.max_iterations,
+            max_errors=self.max_errors,
+            custom_system_prompt=self.custom_system_prompt,
+            other_backends=self.other_backends,
+            other_backend_kwargs=self.other_backend_kwargs,
+            logger=None if self.logger is None else RLMLogger(),
+            custom_tools=self.custom_sub_tools,
+            custom_sub_tools=self.custom_sub_tools,
+            compaction=self.compaction,
+            compaction_threshold_pct=self.compaction_threshold_pct,
+            max_concurrent_subcalls=self.max_concurrent_subcalls,
+            on_subcall_start=self.on_subcall_start,
+            on_subcall_complete=self.on_subcall_complete,
+            on_iteration_start=self.on_iteration_start,
+            on_iteration_complete=self.on_iteration_complete,
+            orchestrator=self.orchestrator,
+            policy=self.policy,
+            prompt_set=self.prompt_set,
+            describe_session=self.describe_session,
+        )
+
+
+def _with_sampling(kwargs: Mapping[str, Any] | None, sampling: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A copy of `kwargs` with `sampling` merged into its sampling_args."""
+    copied = dict(kwargs or {})
+    if sampling:
+        copied["sampling_args"] = {**(copied.get("sampling_args") or {}), **sampling}
+    return copied
+
+
+def _others(
+    kwargs: Sequence[Mapping[str, Any]] | None, backends: Sequence[str] | None, sampling: Mapping[str, Any] | None
+) -> list[dict[str, Any]] | None:
+    """Copies of `kwargs`, one for each of `backends`; the first with the sampling of sub-calls."""
+    if backends is None:
+        return None
+    given = list(kwargs or [{}])
+    return [_with_sampling(each, sampling if index == 0 else None) for index, each in enumerate(given)]
