@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 
 from . import compiler, facades, guards, memory, seal, walls
 
@@ -17,6 +18,12 @@ def preload() -> None:
     for _ in range(2):
         compiler.run(compiler.compile_cell(warm, source_bytes=4096, ast_nodes=4096), namespace)
     memory.self_test()
+
+
+def raise_file_limit() -> None:
+    """Room for the descriptors of many starts at once, whatever the host's own soft limit is."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192) if hard > 0 else 8192, hard))
 
 
 def clear_environment() -> str:

@@ -6,6 +6,7 @@ Guards the boundary: keep it under 300 lines, and change it only with a test bes
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 from collections.abc import Callable
 from typing import Any
@@ -46,11 +47,11 @@ class Walls:
 
 def keep_only(fd: int, landlock: int | None) -> None:
     """Close every descriptor but the session's socket, as number 3, and the ruleset, as number 4."""
-    os.dup2(fd, 100)
+    channel = fcntl.fcntl(fd, fcntl.F_DUPFD, 10)
     if landlock is not None:
-        os.dup2(landlock, 101)
-        os.dup2(101, wire.FD + 1)
-    os.dup2(100, wire.FD)
+        ruleset = fcntl.fcntl(landlock, fcntl.F_DUPFD, 10)
+        os.dup2(ruleset, wire.FD + 1)
+    os.dup2(channel, wire.FD)
     for number in range(wire.FD):
         with contextlib.suppress(OSError):
             os.close(number)

@@ -47,6 +47,7 @@ def main(control_fd: int) -> None:
     if os.getppid() != config["host_pid"]:
         return  # the host died before we could watch it
     boot.preload()
+    boot.raise_file_limit()
     found = walls.Walls()
     found.note("separate-process", f"pid {os.getpid()}, started by exec with an empty environment")
     found.note("empty-environment", boot.clear_environment())

@@ -18,7 +18,6 @@ from rlm_secure.environments.local.zygote import Forked, Plan, zygote
 from rlm_secure.errors import EnvironmentUnavailable, RLMSecureError
 from rlm_secure.policy.model import Limits
 
-
 _REFILL_DELAY_SECONDS = 0.005
 
 
@@ -121,7 +120,11 @@ class _Pool:
                 except (RLMSecureError, OSError):
                     break  # whoever asks next starts one itself, and is told what is wrong
                 with self._lock:
-                    self._ready[key].append(blank)
+                    wanted = key in self._wanted
+                    if wanted:
+                        self._ready[key].append(blank)
+                if not wanted:  # drained in the meantime
+                    blank.discard()
 
     def _short(self) -> Recipe | None:
         with self._lock:

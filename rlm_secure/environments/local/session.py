@@ -322,7 +322,7 @@ class LocalSession(Session):
         replies = iter(list(entry.replies))
         entry.replies.clear()
 
-        def recorded(call: Call) -> Any:
+        def recorded(_call: Call) -> Any:
             reply = next(replies, _STOPPED)
             if "error" in reply:
                 raise CallFailed(reply["error"])

@@ -1,0 +1,128 @@
+"""Contexts arrive as they were, whatever is in them, and are shared without a copy."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from rlm_secure import Refused, Sandbox
+from rlm_secure.environments.local import context
+from rlm_secure.environments.local.context import share
+from rlm_secure.policy import load_policy
+
+TEXTS = {
+    "empty": "",
+    "one": "x",
+    "ascii": "plain text\n" * 1000,
+    "crlf": "a\r\nb\rc\n\n\r",
+    "nul": "a\0b\0",
+    "latin-1": "caf\xe9 \xff\x80" * 10,
+    "bmp": "\u0100\u20ac\u4e2d" * 10,
+    "astral": "\U0001f600 emoji \U0010ffff",
+    "lone surrogates": "\ud800 \udfff \udbff\u0041",
+    "a pair as two characters": "\ud83d" + "\ude00",
+    "surrogates beside astral": "\ud83d\ude00 \U0001f600",
+    "quotes": "'''\"\"\"\\ {braces} %s",
+    "terminal": "\x1b]0;title\x07\x1b[31m\x9b\u202e",
+}
+
+#: What a cell prints about `context`, and what the host computes about its own.
+DESCRIBE = "print(len(context), [ord(c) for c in context[:300]], hash_of(context))"
+HASH = """
+def hash_of(text):
+    total = 7
+    for character in text:
+        total = (total * 31 + ord(character)) % (2 ** 61 - 1)
+    return total
+"""
+
+
+def describe(text):
+    space = {}
+    exec(HASH, space)
+    return f"{len(text)} {[ord(c) for c in text[:300]]} {space['hash_of'](text)}\n"
+
+
+@pytest.fixture(params=["in place", "utf-32"])
+def way(request, monkeypatch):
+    """Both ways to write a str: as it lies in memory, and where this interpreter's str looks different."""
+    if request.param == "utf-32":
+        monkeypatch.setattr(context, "_readable", lambda: False)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_text_arrives_character_by_character(name, way):
+    with Sandbox(context=TEXTS[name]) as box:
+        assert box.run(HASH + DESCRIBE).stdout == describe(TEXTS[name])
+
+
+def test_a_hundred_megabytes_arrive():
+    text = "".join(chr(97 + i % 26) for i in range(1000)) * 100_000
+    with Sandbox(context=text) as box:
+        result = box.run("print(len(context), context[:5], context[-5:], context.count('xyz'), context == context_0)")
+        assert result.stdout == f"{len(text)} {text[:5]} {text[-5:]} {text.count('xyz')} True\n"
+
+
+def test_a_context_may_be_larger_than_the_memory_of_a_session():
+    policy = load_policy("strict")
+    policy = policy.model_copy(update={"limits": policy.limits.model_copy(update={"memory_bytes": 64 << 20})})
+    text = "0123456789" * 30_000_000
+    with Sandbox(policy=policy, context=text) as box:
+        assert box.run("print(len(context), context[299_999_990:])").stdout == "300000000 0123456789\n"
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        [f"line {i}\r\n\ud800" for i in range(10_000)],
+        {"a": [1, 2.5, None, True], "b": {"nested": ["x" * 1000] * 100}, "\u20ac": "\U0001f600"},
+        [{"role": "user", "content": "hi"}],
+        [],
+        {},
+        [1, 2, 3],
+    ],
+)
+def test_lists_and_dicts_arrive(payload):
+    with Sandbox(policy="standard", context=payload) as box:
+        box.run("import json\nanswer['content'] = json.dumps(context)\nanswer['ready'] = True")
+        assert json.loads(box.run("1").final_answer) == payload
+
+
+def test_what_is_not_json_is_refused_in_one_sentence():
+    with pytest.raises(TypeError, match="a context is a str, or a list or dict of JSON values"):
+        Sandbox(context={"a": object()})
+    with pytest.raises(TypeError, match="a context is a str"):
+        Sandbox(context=b"bytes")
+
+
+def test_a_context_over_the_limit_is_refused():
+    policy = load_policy("strict")
+    policy = policy.model_copy(update={"limits": policy.limits.model_copy(update={"context_bytes": 100})})
+    with pytest.raises(Refused, match=r"limits\.context_bytes = 100"):
+        Sandbox(policy=policy, context="x" * 101)
+
+
+def test_sessions_share_a_sealed_context():
+    shared = share("shared " * 1_000_000, limit=1 << 30)
+    with Sandbox() as first, Sandbox() as second:
+        for box in (first, second):
+            box._repl.session.load_context("context", shared)
+            assert box.run("print(len(context))").stdout == "7000000\n"
+    shared.close()
+
+
+def test_a_cell_cannot_change_the_context_for_others():
+    shared = share("abc" * 1000, limit=1 << 30)
+    with Sandbox() as first, Sandbox() as second:
+        for box in (first, second):
+            box._repl.session.load_context("context", shared)
+        first.run("context = 'changed'\ncontext_0 = 1")
+        assert second.run("print(context[:3])").stdout == "abc\n"
+        assert first.run("print(context[:3])").stdout == "abc\n"
+
+
+def test_strings_of_this_interpreter_are_read_in_place():
+    assert context._readable()
+    with Sandbox() as box:
+        assert box.report.details["zero_copy_context"] is True
