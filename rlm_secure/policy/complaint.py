@@ -30,11 +30,8 @@ _REFUSED_MODULES: Mapping[str, str] = {
     for name in names.split()
 }
 
-#: What the keys must be that are not numbers, booleans or plain arrays.
+#: What the keys of the tables in arrays must be; all others are described in keys.py.
 _EXPECTED: Mapping[str, str] = {
-    "name": "1 to 64 letters, digits, dots, dashes and underscores, the first a letter or a digit",
-    "extends": "the name of a shipped policy, or the relative path of a file that ends in .toml",
-    "isolation.docker_runtime": "the name of a container runtime, such as runc or runsc",
     "best_effort.wall": "the name of a wall, such as user-namespace",
     "best_effort.reason": "a sentence of at least 8 characters that says why",
     "ignore.rule": "the id of a rule, such as weak-limit",
@@ -58,6 +55,8 @@ def complain(error: ErrorDetails) -> tuple[KeyPath, str]:
             return path, _value_error(path, error)
         case "model_type" if len(path) == 1 and path[0] in sections():
             return path, f"{key} is {shown(error['input'])}; it is a table: write [{key}] and its keys below"
+        case "less_than_equal" if key in keys():
+            return path, f"{key} is {shown(error['input'])}; use at most {keys()[key].high:,}"
         case "enum" | "literal_error":
             return path, f"{key} is {shown(error['input'])}; {_nearest(error['input'], _choices(path))}"
         case _:
@@ -134,8 +133,6 @@ def _expected(path: KeyPath) -> str:
     if element := _element(path):
         field = f"{element}.{path[-1]}"
         return _EXPECTED.get(field, "a string" if element not in {"best_effort", "ignore"} else "a table")
-    if written in _EXPECTED:
-        return _EXPECTED[written]
     key = keys().get(written)
     return key.expected if key else "another value"
 

@@ -18,7 +18,7 @@ from annotated_types import Ge, Gt, Le
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from rlm_secure.policy.model import Policy
+from rlm_secure.policy.model import MOST, Policy
 
 
 class Order(StrEnum):
@@ -87,6 +87,20 @@ ORDERS: Mapping[str, Order] = {
 }
 
 
+_WALLS = "an array of walls, such as seccomp"
+#: What the keys must be whose type alone says too little.
+_KINDS: Mapping[str, str] = {
+    "name": "1 to 64 letters, digits, dots, dashes and underscores, the first a letter or a digit",
+    "extends": "the name of a shipped policy, or the relative path of a file that ends in .toml",
+    "language.modules": "an array of module names",
+    "isolation.environments": "an array of environments, such as local",
+    **{f"isolation.{name}": _WALLS for name in ("local", "docker", "modal", "daytona", "prime", "e2b")},
+    "isolation.docker_runtime": "the name of a container runtime, such as runc or runsc",
+    "lm.models": "an array of model names",
+    "data.redact": "an array of regular expressions",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Key:
     """One key: its dotted name, what a value must be, its default, what it means, and its order.
@@ -108,6 +122,8 @@ class Key:
         """What a value must be, in words: "a whole number from 1 to 64"."""
         if self.low is None or self.high is None:
             return self.kind
+        if self.high == MOST:
+            return f"{self.kind} from {_plain(self.low)} up"
         if self.above:
             return f"{self.kind} above {_plain(self.low)} and up to {_plain(self.high)}"
         return f"{self.kind} from {_plain(self.low)} to {_plain(self.high)}"
@@ -162,7 +178,7 @@ def _key(dotted: str, field: FieldInfo) -> Key:
             high = bound.le
     return Key(
         dotted=dotted,
-        kind=_kind(field.annotation),
+        kind=_KINDS.get(dotted) or _kind(field.annotation),
         default=field.default,
         meaning=" ".join((field.description or "").split()),
         order=ORDERS[dotted],

@@ -7,10 +7,10 @@ needs to name only what differs. There is no key for `open` or `__import__`: no 
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -18,10 +18,10 @@ from rlm_secure.guarantees import Wall
 
 MIB = 1024 * 1024
 
-_MOST = 2**53  # what JSON and every kernel interface carry exactly; far above any sensible limit
+MOST = 2**53  # what JSON and every kernel interface carry exactly; far above any sensible limit
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
-Positive = Annotated[int, Field(ge=1, le=_MOST)]
-Count = Annotated[int, Field(ge=0, le=_MOST)]
+Positive = Annotated[int, Field(ge=1, le=MOST)]
+Count = Annotated[int, Field(ge=0, le=MOST)]
 
 EnvironmentName = Literal["local", "docker", "modal", "daytona", "prime", "e2b"]
 
@@ -68,8 +68,8 @@ def _regular_expression(pattern: str) -> str:
     return pattern
 
 
-def _no_duplicates(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    seen: set[Hashable] = set()
+def _no_duplicates(values: tuple[T, ...]) -> tuple[T, ...]:
+    seen: set[object] = set()
     for value in values:
         key = value.wall if isinstance(value, BestEffort) else value
         if key in seen:
@@ -78,9 +78,15 @@ def _no_duplicates(values: tuple[Any, ...]) -> tuple[Any, ...]:
     return values
 
 
-_ONCE = AfterValidator(_no_duplicates)
-Walls = Annotated[tuple[Wall, ...], _ONCE]
+T = TypeVar("T")
+#: An array whose entries are all different.
+Once = Annotated[tuple[T, ...], AfterValidator(_no_duplicates), Field(json_schema_extra={"uniqueItems": True})]
+Module = Annotated[str, AfterValidator(_known_module), Field(json_schema_extra={"enum": list(KNOWN_MODULES)})]
+Pattern = Annotated[
+    str, AfterValidator(_regular_expression), Field(max_length=1000, json_schema_extra={"format": "regex"})
+]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
+Walls = Once[Wall]
 
 
 class Section(BaseModel):
@@ -92,7 +98,7 @@ class Section(BaseModel):
 class Language(Section):
     """What source text a cell may have. Enforced in the guest, as the innermost wall."""
 
-    modules: Annotated[tuple[Annotated[str, AfterValidator(_known_module)], ...], _ONCE] = STRICT_MODULES
+    modules: Once[Module] = STRICT_MODULES
     """Modules that `import` may name; each binds a facade, never the module."""
     source_bytes: Positive = 256 * 1024
     """Longest cell, in UTF-8 bytes."""
@@ -117,14 +123,15 @@ class Limits(Section):
     """Longest start of a session."""
     exclude_host_time: bool = True
     """Whether waiting for a model or a tool is taken off the cell's own clock (never off the run's)."""
-    memory_bytes: Annotated[int, Field(ge=64 * MIB, le=_MOST)] = 512 * MIB
+    memory_bytes: Annotated[int, Field(ge=64 * MIB, le=MOST)] = 512 * MIB
     """Private memory of a worker (RLIMIT_DATA; memory.max where a cgroup exists)."""
     processes: Annotated[int, Field(ge=0, le=64)] = 0
     """Processes or threads that a cell may add. 0 under every shipped policy."""
     open_files: Annotated[int, Field(ge=4, le=1024)] = 16
+    """Descriptors that a worker may hold (RLIMIT_NOFILE)."""
     stdout_bytes: Positive = 1 * MIB
     """Output kept per cell; the rest is counted and dropped while it is produced."""
-    result_bytes: Positive = 8 * MIB
+    result_bytes: Annotated[int, Field(ge=4096, le=1024 * MIB)] = 8 * MIB
     """Largest frame that the host reads from a guest."""
     value_bytes: Positive = 64 * 1024
     """Largest JSON value of one variable in a result; longer ones become a safe repr."""
@@ -140,13 +147,15 @@ class BestEffort(Section):
     """A wall that may be missing, and why the operator accepts that."""
 
     wall: Wall
+    """The wall that may be missing."""
     reason: Annotated[str, Field(min_length=8)]
+    """Why the operator accepts that."""
 
 
 class Isolation(Section):
     """Which walls must hold. A shortfall refuses the session."""
 
-    environments: Annotated[tuple[EnvironmentName, ...], _ONCE] = (
+    environments: Once[EnvironmentName] = (
         "local",
         "docker",
         "modal",
@@ -156,12 +165,18 @@ class Isolation(Section):
     )
     """Environments that a run under this policy may use."""
     local: Walls = LOCAL_WALLS
+    """Walls that must hold around a local session."""
     docker: Walls = REMOTE_WALLS + (Wall.CONTAINER,)
+    """Walls that must hold inside a session of docker."""
     modal: Walls = REMOTE_WALLS
+    """Walls that must hold inside a session of modal."""
     daytona: Walls = REMOTE_WALLS
+    """Walls that must hold inside a session of daytona."""
     prime: Walls = REMOTE_WALLS
+    """Walls that must hold inside a session of prime."""
     e2b: Walls = REMOTE_WALLS
-    best_effort: Annotated[tuple[BestEffort, ...], _ONCE] = ()
+    """Walls that must hold inside a session of e2b."""
+    best_effort: Once[BestEffort] = ()
     """Required walls that may be missing all the same; each is a finding of `audit`."""
     checkpoints: bool = True
     """Keep a copy-on-write copy of the session, so that a killed cell loses only itself."""
@@ -187,7 +202,7 @@ class Network(Section):
 class LM(Section):
     """What cells and the loop may ask of language models. Checked on the host, before the call."""
 
-    models: Annotated[tuple[Name, ...], _ONCE] = ()
+    models: Once[Name] = ()
     """Models that a cell may name in `llm_query(..., model=)`. The run's own models are always allowed."""
     calls: Count = 1_000
     """Model calls of one run tree."""
@@ -216,7 +231,7 @@ class LM(Section):
 class Data(Section):
     """What may leave the process in logs."""
 
-    redact: Annotated[tuple[Annotated[str, AfterValidator(_regular_expression)], ...], _ONCE] = ()
+    redact: Once[Pattern] = ()
     """Extra regular expressions whose matches are masked in logs."""
     log_context: bool = False
     """Whether the context itself may be logged."""
@@ -228,23 +243,31 @@ class Ignore(Section):
     """One finding that the operator accepts until a date."""
 
     rule: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{2,63}$")]
+    """Id of the rule, as the finding shows it."""
     at: str = ""
+    """Where: file:line:column, as the finding shows it; everywhere when empty."""
     reason: Annotated[str, Field(min_length=8)]
+    """Why the operator accepts the finding."""
     expires: date
+    """First day on which it counts again."""
 
 
 class Audit(Section):
     """How `rlm-secure audit` treats this policy."""
 
     ignore: tuple[Ignore, ...] = ()
+    """Findings that are accepted, each with a reason and a day on which that ends."""
 
 
 class Policy(Section):
     """Everything that a run may do. Load one with `Policy.load("strict")` or `load_policy`."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")] = "strict"
-    description: str = ""
-    extends: str | None = None
+    """What messages and reports call this policy; the name of its file by default."""
+    description: Annotated[str, Field(max_length=1000)] = ""
+    """A sentence for people."""
+    extends: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
+    """A policy whose values hold where this file says nothing, and which this file may only tighten."""
     language: Language = Language()
     limits: Limits = Limits()
     isolation: Isolation = Isolation()
