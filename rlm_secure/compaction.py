@@ -56,10 +56,10 @@ _PIECE: Final = 4_096
 
 _REQUEST: Final = (
     "This conversation is about to be cut: everything after its opening will be removed, and your next reply will "
-    "stand in its place. Write that reply for yourself, without any code block. Say what was asked; what you have found "
-    "so far, with the exact figures, names and quotations; which variables of the session hold what, by name; what you "
-    "tried that led nowhere; and what you were about to do. The session keeps all its variables. Do not answer the "
-    "question yet."
+    "stand in its place. Write that reply for yourself, without any code block. Say what was asked; what you have "
+    "found so far, with the exact figures, names and quotations; which variables of the session hold what, by name; "
+    "what you tried that led nowhere; and what you were about to do. The session keeps all its variables. Do not "
+    "answer the question yet."
 )
 _CONTINUE: Final = (
     "Above is your own summary of the turns before this one; they were removed from the conversation (cut number "
