@@ -27,7 +27,8 @@ from rlm_secure.cli import hostile, options
 from rlm_secure.cli.terminal import FAILED, OK, inert, report, show_table
 
 if TYPE_CHECKING:
-    from rlm_secure import REPLResult, RLMChatCompletion, Sandbox
+    from rlm_secure import REPLResult, Sandbox
+    from rlm_secure.events import Event
     from rlm_secure.testing import Unscreened
 
 DETAILS = """\
@@ -121,7 +122,7 @@ def run(_: argparse.Namespace) -> int:
 
 def answer_a_question() -> bool:
     """The task: ask the scripted model, compare with plain Python. True when they agree."""
-    from rlm_secure import RLM, RLMLogger
+    from rlm_secure import RLM
 
     console = report()
     root = Path(sysconfig.get_path("stdlib"))
@@ -136,11 +137,10 @@ def answer_a_question() -> bool:
         backend_kwargs={"turns": [turn.replace("ASK", json.dumps(ASK)) for turn in TURNS], "replies": reader},
         environment="local",
         policy="strict",
-        logger=RLMLogger(),
+        on_event=_show_cell,
     ) as rlm:
         completion = rlm.completion(sources, root_prompt=QUESTION)
     seconds = time.perf_counter() - started
-    _show_turns(completion)
     usage = completion.usage_summary
     calls = sum(each.total_calls for each in usage.model_usage_summaries.values())
     expected = plain_answer(sources.values())
@@ -194,13 +194,14 @@ def plain_answer(texts: Iterable[str]) -> str:
     return f"{name}, on {lines:,} lines"
 
 
-def _show_turns(completion: RLMChatCompletion) -> None:
-    console = report()
-    for number, iteration in enumerate((completion.metadata or {}).get("iterations", ()), start=1):
-        for block in iteration["code_blocks"]:
-            output = block["result"]["stdout"] + block["result"]["stderr"]
-            console.print(Text(f"\nturn {number}: the model's cell printed", style="bold"))
-            console.print(Text(textwrap.indent(inert(output.rstrip()) or "(nothing: it gave its answer)", "  ")))
+def _show_cell(event: Event) -> None:
+    from rlm_secure.events import CellCompleted
+
+    if isinstance(event, CellCompleted):
+        result = event.block.result
+        output = (result.stdout + result.stderr).rstrip() or "(nothing: it gave the answer)"
+        report().print(Text(f"\nturn {event.number}, the model's cell printed:", style="bold"))
+        report().print(Text(textwrap.indent(inert(output), "  ")))
 
 
 def attack_the_walls() -> bool:
