@@ -15,7 +15,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from rlm_secure.errors import (
+    AnswerInvalidError,
     BudgetExceededError,
+    CallLimitExceededError,
     CancellationError,
     CellCrashed,
     CellError,
@@ -40,6 +42,7 @@ from rlm_secure.errors import (
 
 if TYPE_CHECKING:
     from rlm_secure.guarantees import EnforcementReport, Guarantee, Level, Wall
+    from rlm_secure.logger import RLMLogger
     from rlm_secure.loop import RLM
     from rlm_secure.policy import Policy
     from rlm_secure.sandbox import Sandbox
@@ -55,6 +58,7 @@ _LAZY = {
     "REPLResult": "rlm_secure.types",
     "RLM": "rlm_secure.loop",
     "RLMChatCompletion": "rlm_secure.types",
+    "RLMLogger": "rlm_secure.logger",
     "Sandbox": "rlm_secure.sandbox",
     "Wall": "rlm_secure.guarantees",
 }
@@ -73,7 +77,9 @@ def __dir__() -> list[str]:
 
 
 __all__ = [  # noqa: RUF022 - in the order of sorted(), which a test checks
+    "AnswerInvalidError",
     "BudgetExceededError",
+    "CallLimitExceededError",
     "CancellationError",
     "CellCrashed",
     "CellError",
@@ -95,6 +101,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), which a test checks
     "REPLResult",
     "RLM",
     "RLMChatCompletion",
+    "RLMLogger",
     "RLMSecureError",
     "Refused",
     "Sandbox",
