@@ -33,6 +33,10 @@ class Clock:
             return INTERRUPT_EVERY_SECONDS
         return min(max(self._deadline - time.monotonic(), 0.001), SLICE_SECONDS)
 
+    def remaining(self) -> float:
+        """Seconds until the wall clock is over; 0 when it is, or when the request was ended early."""
+        return 0.0 if self._expired is not None else max(self._deadline - time.monotonic(), 0.0)
+
     def extend(self, seconds: float) -> None:
         """Give back time that the cell did not use."""
         self._deadline += seconds

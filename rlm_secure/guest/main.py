@@ -1,15 +1,24 @@
-"""Entry of the bundle: `python -I -S -B BUNDLE zygote FD`."""
+"""Entry of the bundle: `python -I -S -B BUNDLE zygote FD | supervise [CONFIG] | dial SOCKET`."""
 
 from __future__ import annotations
 
 import sys
 
-from . import zygote
-
 
 def main() -> None:
     """Do what the first argument names."""
-    if sys.argv[1:2] == ["zygote"]:
-        zygote.main(int(sys.argv[2]))
-    else:
-        sys.exit("usage: BUNDLE zygote FD")
+    match sys.argv[1:]:
+        case ["zygote", fd]:
+            from . import zygote
+
+            zygote.main(int(fd))
+        case ["supervise", *rest]:
+            from . import supervisor
+
+            supervisor.main(rest)
+        case ["dial", path]:
+            from . import dial
+
+            dial.main(path)
+        case _:
+            sys.exit("usage: BUNDLE zygote FD | supervise [CONFIG] | dial SOCKET")

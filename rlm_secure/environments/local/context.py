@@ -44,14 +44,24 @@ class SharedContext:
         self.close()
 
 
-def share(payload: Any, *, limit: int) -> SharedContext:
-    """`payload` (str, list or dict of JSON values) in a sealed memfd of at most `limit` bytes.
+@dataclass(frozen=True, slots=True)
+class Flat:
+    """A context as bytes: `kind` and `length` as in SharedContext, `width` bytes a character."""
 
-    Raises Refused when it is larger, TypeError when it is not JSON.
+    kind: str
+    view: memoryview
+    width: int
+    length: int
+
+
+def flatten(payload: Any, *, limit: int) -> Flat:
+    """`payload` (str, list or dict of JSON values) as at most `limit` bytes; a str is not copied where possible.
+
+    The view is valid as long as `payload` is. Raises Refused when it is larger, TypeError when it is not JSON.
     """
     if isinstance(payload, str):
         kind, view, width = _characters(payload)
-        length = len(payload)
+        flat = Flat(kind, view, width, len(payload))
     else:
         try:
             data = json.dumps(payload, ensure_ascii=True).encode("ascii")
@@ -59,20 +69,26 @@ def share(payload: Any, *, limit: int) -> SharedContext:
             raise TypeError(
                 f"a context is a str, or a list or dict of JSON values, not {type(payload).__name__}: {error}"
             ) from None
-        kind, view, width, length = "json", memoryview(data), 1, len(data)
-    size = view.nbytes
+        flat = Flat("json", memoryview(data), 1, len(data))
+    size = flat.view.nbytes
     if size > limit:
         reason = f"the context takes {size:,} bytes, more than limits.context_bytes = {limit:,}; raise it or send less"
         raise Refused(Decision(False, "context-bytes", reason))
+    return flat
+
+
+def share(payload: Any, *, limit: int) -> SharedContext:
+    """`payload` in a sealed memfd. Raises as `flatten`."""
+    flat = flatten(payload, limit=limit)
     fd = os.memfd_create("context", os.MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
     try:
-        _write(fd, view)
-        os.write(fd, bytes(width))  # the NUL that ends a str in memory
+        _write(fd, flat.view)
+        os.write(fd, bytes(flat.width))  # the NUL that ends a str in memory
         fcntl.fcntl(fd, fcntl.F_ADD_SEALS, _SEALS)
     except BaseException:
         os.close(fd)
         raise
-    return SharedContext(fd, kind, length, size)
+    return SharedContext(fd, flat.kind, flat.length, flat.view.nbytes)
 
 
 def _write(fd: int, view: memoryview) -> None:

@@ -1,0 +1,337 @@
+"""The host's side of the broker protocol: one pump for every environment, whatever carries it.
+
+Signs each request, sends it again over a new connection until it is answered or its time is over, believes
+only answers that are signed, and decodes what is in them. A request has one number however often it is sent,
+so what it asks for happens once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rlm_secure.broker.protocol import Call, decode, event
+from rlm_secure.broker.session import SessionKey
+from rlm_secure.broker.transports import Answer, Cut, Garbled, Transport
+from rlm_secure.errors import ProtocolViolation, RLMSecureError
+
+VERSION: Final = 1
+#: Bytes of one chunk of a context.
+CHUNK: Final = 4 * 1024 * 1024
+
+#: Longest single wait of a long poll, and how much longer than it an answer may take.
+_POLL_SECONDS = 20.0
+_ANSWER_SECONDS = 10.0
+_RETRY_SECONDS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+_SMALL_ANSWER = 256 * 1024
+#: Statuses with which a provider's ingress says that it, not the broker, has a bad moment.
+_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+
+class Lost(RLMSecureError):
+    """The broker cannot be reached any more. The message says what was tried last."""
+
+
+class Declined(RLMSecureError):
+    """The broker understood a request and refused it. `rule` is one of those in PROTOCOL.md."""
+
+    def __init__(self, status: int, rule: str, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.rule = rule
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The worker's last event. `status` is its wait status where known; `said` is what it did wrong, if the supervisor
+    ended it; `stopped` is why the supervisor interrupted it ("interrupt" or "cpu")."""
+
+    status: int | None
+    cpu_seconds: float
+    oom_kills: int | None
+    said: str | None
+    stopped: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A frame of the worker, still encoded: for protocol.decode."""
+
+    id: str
+    data: bytes
+    stopped: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A call that a program in the sandbox made over HTTP (`POST /enqueue`)."""
+
+    id: str
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """What waits at the broker. `worker` is "none", "busy" or "idle"."""
+
+    worker: str
+    frame: Frame | None = None
+    ended: Ended | None = None
+    asked: tuple[Asked, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing waits."""
+        return self.frame is None and self.ended is None and not self.asked
+
+
+class Client:
+    """Speaks to one broker. Thread-safe: an interrupt may overtake a request that waits.
+
+    `alive` tells whether the sandbox still exists; it is asked when a connection breaks, so that the end of a
+    sandbox is noticed at once. `refusals` is called with the growing number of requests that the broker refused
+    to somebody: each is a sign of an attack in there.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        key: SessionKey,
+        *,
+        frame_bytes: int,
+        alive: Callable[[], bool] = lambda: True,
+        refusals: Callable[[int], None] = lambda _: None,
+        patience: float = 30.0,
+    ) -> None:
+        self._transport = transport
+        self._key = key
+        self._frame_bytes = frame_bytes
+        self._alive = alive
+        self._refusals = refusals
+        self._patience = patience
+        self._refused = 0
+        self._lock = threading.Lock()
+        self._number = 0
+
+    @property
+    def transport(self) -> Transport:
+        """What carries the messages."""
+        return self._transport
+
+    def close(self) -> None:
+        """Let go of the transport. Idempotent."""
+        self._transport.close()
+
+    # -- what can be asked ------------------------------------------------------------------------
+
+    def health(self, *, seconds: float) -> dict[str, Any]:
+        """Whether the broker answers, its version, and what it refused."""
+        return self._request("GET", "/health", seconds=seconds)
+
+    def start(self, limits: Mapping[str, Any], profile: str, *, seconds: float) -> dict[str, Any]:
+        """Start a worker; returns the zygote's `walls` and `details`. Its `ready` frame is its first event."""
+        body = {"limits": dict(limits), "profile": profile, "frame_bytes": self._frame_bytes}
+        return self._request("POST", "/session", _encode(body), seconds=seconds, patience=seconds)
+
+    def end(self, *, seconds: float, exit_broker: bool = False) -> None:
+        """End the worker, and the supervisor with it on `exit_broker`."""
+        self._request("DELETE", "/session?exit=1" if exit_broker else "/session", seconds=seconds)
+
+    def execute(
+        self,
+        frame: Mapping[str, Any],
+        *,
+        wait: float,
+        cpu: float | None = None,
+        upload: int | None = None,
+    ) -> Events:
+        """Send a frame to the worker, and wait up to `wait` seconds for what it says."""
+        return self._events("POST", f"/execute?{_query(wait=wait, cpu=cpu, upload=upload)}", _encode(frame), wait)
+
+    def respond(self, name: str, response: Mapping[str, Any], *, wait: float) -> Events:
+        """Answer a call, and wait up to `wait` seconds for what comes next."""
+        body = _encode({"id": name, "response": response})
+        return self._events("POST", f"/respond?{_query(wait=wait)}", body, wait)
+
+    def pending(self, *, wait: float) -> Events:
+        """Wait up to `wait` seconds for an event."""
+        return self._events("GET", f"/pending?{_query(wait=wait)}", b"", wait)
+
+    def interrupt(self, grace: float, *, seconds: float) -> None:
+        """Interrupt the worker softly, and have it killed after `grace` seconds."""
+        self._request("POST", "/interrupt", _encode({"grace_seconds": grace}), seconds=seconds)
+
+    def upload(self, number: int, data: memoryview, *, seconds: float) -> None:
+        """Send a context in chunks. The bytes are never copied as a whole."""
+        deadline = time.monotonic() + seconds
+        whole = hashlib.sha256()
+        offset = 0
+        while True:
+            chunk = data[offset : offset + CHUNK]
+            whole.update(chunk)
+            target = f"/context/{number}?offset={offset}&total={data.nbytes}"
+            offset += chunk.nbytes
+            if offset == data.nbytes:
+                target += f"&sha256={whole.hexdigest()}"
+            left = max(deadline - time.monotonic(), 0.01)
+            answer = self._request("PUT", target, chunk, seconds=left)
+            if answer.get("received") != offset:
+                raise ProtocolViolation("the broker broke the protocol: it lost a part of a context")
+            if offset == data.nbytes:
+                return
+
+    def drop(self, number: int, *, seconds: float) -> None:
+        """Forget a context."""
+        self._request("DELETE", f"/context/{number}", seconds=seconds)
+
+    # -- how it is asked --------------------------------------------------------------------------
+
+    def _events(self, method: str, target: str, body: bytes, wait: float) -> Events:
+        # A frame travels as a JSON string: each of its characters takes at most two bytes there.
+        limit = 2 * self._frame_bytes + _SMALL_ANSWER
+        return _events(self._request(method, target, body, limit=limit, seconds=wait + self._patience, wait=wait))
+
+    def _request(
+        self,
+        method: str,
+        target: str,
+        body: bytes | memoryview = b"",
+        *,
+        seconds: float,
+        limit: int = _SMALL_ANSWER,
+        wait: float = 0.0,
+        patience: float = _ANSWER_SECONDS,
+    ) -> dict[str, Any]:
+        """One request, sent until it is answered. Raises Lost, Declined or ProtocolViolation.
+
+        The broker answers it after at most `wait` seconds, its way may take `patience` seconds more, and it is
+        sent again as long as `seconds` are not over.
+        """
+        started = time.monotonic()
+        deadline = started + seconds
+        number = self._next()
+        attempt = 0
+        said = "it was never reached"
+        while True:
+            now = time.monotonic()
+            if now >= deadline or (attempt and not self._alive()):
+                raise Lost(f"the broker does not answer ({said})")
+            try:
+                answer = self._transport.request(
+                    method,
+                    target,
+                    self._key.headers(number, method, target, body),
+                    body,
+                    limit=limit,
+                    deadline=min(deadline, now + wait + patience),
+                )
+            except Cut as cut:
+                said = str(cut)
+            except Garbled as garbled:
+                raise ProtocolViolation(f"the broker broke the protocol: {garbled}") from None
+            else:
+                message = self._believe(answer, number, method, target)
+                if message is None:
+                    said = f"its ingress answers {answer.status}"
+                elif answer.status == 200:
+                    self._count(message)
+                    return message
+                elif message.get("rule") == "stale-id" and attempt < len(_RETRY_SECONDS):
+                    number = self._next()  # another thread's request overtook this one, which was not applied
+                else:
+                    asked, text = f"{method} {target.partition('?')[0]}", str(message.get("error", ""))[:300]
+                    rule = str(message.get("rule", ""))[:64]
+                    raise Declined(answer.status, rule, f"the broker refused {asked}: {text}")
+            pause = _RETRY_SECONDS[min(attempt, len(_RETRY_SECONDS) - 1)] * random.uniform(0.5, 1.0)  # noqa: S311 - spreads retries
+            time.sleep(max(min(pause, deadline - time.monotonic()), 0.0))
+            attempt += 1
+
+    def _believe(self, answer: Answer, number: int, method: str, target: str) -> dict[str, Any] | None:
+        """The message in a signed answer; None for an ingress that may do better later."""
+        mac = answer.headers.get("rlm-mac", "")
+        if self._key.verifies(mac, number, method, target, answer.status, answer.body):
+            return decode(answer.body, limit=len(answer.body))
+        if 300 <= answer.status < 400:
+            raise ProtocolViolation(f"the broker answered with a redirect ({answer.status}); it was not followed")
+        if answer.status in _PASSING:
+            return None
+        raise ProtocolViolation(f"an answer (status {answer.status}) is not signed with the session's key")
+
+    def _next(self) -> int:
+        with self._lock:
+            self._number += 1
+            return self._number
+
+    def _count(self, message: Mapping[str, Any]) -> None:
+        refused = message.get("refused")
+        if isinstance(refused, int) and refused > self._refused:
+            self._refused = refused
+            self._refusals(refused)
+
+
+def _encode(message: Mapping[str, Any]) -> bytes:
+    return json.dumps(message, separators=(",", ":")).encode("ascii")
+
+
+def _query(**fields: float | None) -> str:
+    return "&".join(
+        f"{name}={value if isinstance(value, int) else f'{value:.3f}'}"
+        for name, value in fields.items()
+        if value is not None
+    )
+
+
+def _events(message: Mapping[str, Any]) -> Events:
+    pending, worker = message.get("pending"), message.get("worker")
+    if not isinstance(pending, list) or worker not in ("none", "busy", "idle"):
+        raise ProtocolViolation("the broker broke the protocol: an answer without events")
+    frame: Frame | None = None
+    ended: Ended | None = None
+    asked: list[Asked] = []
+    for entry in pending:
+        if not isinstance(entry, dict) or not isinstance(entry.get("id"), str) or len(entry["id"]) > 32:
+            raise ProtocolViolation("the broker broke the protocol: an event without an id")
+        if isinstance(entry.get("frame"), str):
+            frame = Frame(entry["id"], entry["frame"].encode("ascii", "replace"), _word(entry, "stopped"))
+        elif isinstance(entry.get("end"), dict):
+            ended = _ended(entry["end"], _word(entry, "stopped"))
+        elif isinstance(entry.get("request"), dict):
+            asked.append(Asked(entry["id"], _asked(entry["request"])))
+        else:
+            raise ProtocolViolation("the broker broke the protocol: an event of no known kind")
+    return Events(worker, frame, ended, tuple(asked))
+
+
+def _ended(entry: Mapping[str, Any], stopped: str | None) -> Ended:
+    status, kills, cpu = entry.get("status"), entry.get("oom_kills"), entry.get("cpu")
+    return Ended(
+        status if type(status) is int and 0 <= status <= 0xFFFF else None,
+        float(cpu) if isinstance(cpu, int | float) else 0.0,
+        kills if type(kills) is int else None,
+        _word(entry, "said"),
+        stopped,
+    )
+
+
+def _word(entry: Mapping[str, Any], name: str) -> str | None:
+    value = entry.get(name)
+    return value[:300] if isinstance(value, str) else None
+
+
+def _asked(request: Mapping[str, Any]) -> Call:
+    """The seeds' body of /enqueue as a call: checked by the one decoder that checks frames."""
+    single = request.get("type") == "single"
+    if not single and request.get("type") != "batched":
+        raise ProtocolViolation("the broker broke the protocol: a request of no known type")
+    prompts = [request.get("prompt")] if single else request.get("prompts")
+    kind = "llm_query" if single else "llm_query_batched"
+    frame = {"op": "call", "call": kind, "prompts": prompts, "model": request.get("model")}
+    call = event(frame, value_bytes=0)
+    assert isinstance(call, Call)
+    return call

@@ -1,0 +1,63 @@
+"""How one HTTP message gets to a broker and its answer back. A transport carries; it knows no key.
+
+Three exist: `uds` (a Unix socket that the host listens on), `https` (a provider's ingress) and `stdio` (the
+stream of an exec, through `dial` in the guest). All bound every read in bytes and seconds.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+class Cut(Exception):
+    """The message or its answer was lost on the way; the same request may be sent again."""
+
+
+class Garbled(Exception):
+    """What came back is not an answer, or is larger than asked for. The sentence says what it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One HTTP answer. Header names are in lower case. Nothing in it is authenticated yet."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Transport(ABC):
+    """Carries requests to one broker. Thread-safe: requests of several threads may be under way."""
+
+    name: str
+
+    @abstractmethod
+    def request(
+        self,
+        method: str,
+        target: str,
+        headers: Mapping[str, str],
+        body: bytes | memoryview,
+        *,
+        limit: int,
+        deadline: float,
+    ) -> Answer:
+        """Send one request and read its answer, of at most `limit` bytes, until `deadline` (time.monotonic()).
+
+        Raises Cut when it may be sent again, Garbled when not. Never follows a redirect.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of every connection. Idempotent."""
+
+
+def left(deadline: float) -> float:
+    """Seconds until `deadline`. Raises Cut when it is over."""
+    seconds = deadline - time.monotonic()
+    if seconds <= 0:
+        raise Cut("no answer in time")
+    return seconds

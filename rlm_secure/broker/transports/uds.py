@@ -1,0 +1,148 @@
+"""A Unix socket that the host listens on and the supervisor connects to.
+
+The direction is deliberate. The directory of the socket is mounted read-only into the container, so that
+nothing in there can write, link or fill anything on the host; and a supervisor whose host is gone finds
+nobody to connect to, and ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from rlm_secure.broker.transports import Answer, Cut, Transport, left
+from rlm_secure.broker.transports.http1 import exchange
+
+SOCKET_NAME = "broker"
+_BACKLOG = 8
+_RUNTIME_DIRECTORIES = ("/run", "/run/user/{uid}")
+
+
+class UnixTransport(Transport):
+    """Listens in a private directory of its own. `directory` is what a sandbox may see: the socket, and `files`.
+
+    The parent of `directory` belongs to this user alone (0700), so its own mode can let any uid of a container
+    through. Everything in it is made before the sandbox starts, and is read-only in there.
+    """
+
+    name = "unix"
+
+    def __init__(self, files: Mapping[str, bytes] | None = None) -> None:
+        self._private = tempfile.mkdtemp(prefix="rlm-secure-", dir=_runtime_directory())
+        self._lock = threading.Lock()
+        self._idle: list[socket.socket] = []
+        self._closed = False
+        self.directory = str(Path(self._private, "d"))
+        Path(self.directory).mkdir(mode=0o755)
+        Path(self.directory).chmod(0o755)  # whatever the umask is
+        for name, data in (files or {}).items():
+            path = Path(self.directory, name)
+            path.write_bytes(data)
+            path.chmod(0o444)
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        path = Path(self.directory, SOCKET_NAME)
+        self._listener.bind(str(path))
+        path.chmod(0o666)
+        self._listener.listen(_BACKLOG)
+
+    def request(
+        self,
+        method: str,
+        target: str,
+        headers: Mapping[str, str],
+        body: bytes | memoryview,
+        *,
+        limit: int,
+        deadline: float,
+    ) -> Answer:
+        """See Transport.request."""
+        connection = self._take(deadline)
+        keep = False
+        try:
+            answer, keep = exchange(connection, method, target, headers, body, limit=limit, deadline=deadline)
+            return answer
+        finally:
+            self._give_back(connection, keep)
+
+    def close(self) -> None:
+        """Close every connection, and remove the directory. Idempotent."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for connection in (*idle, self._listener):
+            connection.close()
+        for path in sorted(Path(self.directory).iterdir()):
+            path.unlink()
+        Path(self.directory).rmdir()
+        Path(self._private).rmdir()
+
+    def _take(self, deadline: float) -> socket.socket:
+        with self._lock:
+            while self._idle:
+                connection = self._idle.pop()
+                if _quiet(connection):
+                    return connection
+                connection.close()
+        try:
+            self._listener.settimeout(left(deadline))
+            return self._listener.accept()[0]
+        except OSError as error:
+            raise Cut(f"nobody connected from the sandbox: {error}") from None
+
+    def _give_back(self, connection: socket.socket, keep: bool) -> None:
+        with self._lock:
+            if keep and not self._closed:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+
+def _quiet(connection: socket.socket) -> bool:
+    """Whether an idle connection is still there and has not said anything."""
+    connection.setblocking(False)
+    try:
+        connection.recv(1, socket.MSG_PEEK)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _runtime_directory() -> str | None:
+    """A directory for sockets that is cleared at boot and that an engine on this machine can see."""
+    for each in _RUNTIME_DIRECTORIES:
+        path = each.format(uid=os.getuid())
+        if os.access(path, os.W_OK | os.X_OK):
+            return path
+    return None
+
+
+def sweep(older_than_seconds: float = 60.0) -> int:
+    """Remove socket directories whose host process is gone; returns how many there were."""
+    removed = 0
+    for private in Path(_runtime_directory() or tempfile.gettempdir()).glob("rlm-secure-*"):
+        path = private / "d" / SOCKET_NAME
+        with contextlib.suppress(OSError):
+            if private.stat().st_uid != os.getuid() or time.time() - private.stat().st_mtime < older_than_seconds:
+                continue
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+                try:
+                    probe.connect(str(path))
+                    continue
+                except ConnectionRefusedError:
+                    pass  # bound once, listened to by nobody: its host is gone
+            for each in (private / "d").iterdir():
+                each.unlink()
+            (private / "d").rmdir()
+            private.rmdir()
+            removed += 1
+    return removed

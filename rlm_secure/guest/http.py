@@ -1,0 +1,219 @@
+"""HTTP/1.1 as the broker speaks it: a strict, bounded parser, and the signature of every message.
+
+Nothing is guessed: a request has one meaning or it is refused. No chunked bodies, no continuation lines, no
+percent-decoding, no second Content-Length. The head of a request is authenticated before its body is read,
+because the signature covers the body's hash, which the head carries. See rlm_secure/broker/PROTOCOL.md.
+
+Guards one boundary: keep it under 300 lines, and change it only with a test beside it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from collections.abc import Callable
+
+#: Bytes of a request line and its headers; number of headers. Ingress proxies add a dozen of their own.
+MAX_HEAD = 32 * 1024
+MAX_HEADERS = 64
+#: Largest number that names a request: exact in every JSON implementation.
+MAX_ID = 2**53 - 1
+
+_METHODS = frozenset({"GET", "POST", "PUT", "DELETE"})
+_REQUEST_LINE = re.compile(rb"([A-Z]{1,7}) (/[a-z]{0,16}(?:/[0-9]{1,4})?(?:\?[A-Za-z0-9=&._-]{0,256})?) HTTP/1\.1")
+_HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}):[ \t]*([\x21-\x7e\x80-\xff \t]*)")
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,15}")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+#: Headers that decide something: a second one of these is an attack or a broken proxy.
+_SINGLE = frozenset({"content-length", "rlm-id", "rlm-sha256", "rlm-mac"})
+
+REASONS = {
+    200: "OK",
+    400: "Bad Request",
+    401: "Unauthorized",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    408: "Request Timeout",
+    409: "Conflict",
+    411: "Length Required",
+    413: "Content Too Large",
+    422: "Unprocessable Content",
+    429: "Too Many Requests",
+    431: "Request Header Fields Too Large",
+    500: "Internal Server Error",
+    503: "Service Unavailable",
+    504: "Gateway Timeout",
+    505: "HTTP Version Not Supported",
+    507: "Insufficient Storage",
+}
+
+
+class Bad(Exception):
+    """A request is refused: `status` for the peer, `rule` for the audit log. The connection closes after it."""
+
+    def __init__(self, status: int, rule: str, said: str) -> None:
+        super().__init__(said)
+        self.status = status
+        self.rule = rule
+
+
+def request_mac(key: bytes, number: str, method: str, target: str, digest: str) -> str:
+    """The signature of a request, in hexadecimal. `digest` is the body's sha256, in hexadecimal."""
+    return _mac(key, "rlm1-request", number, method, target, digest)
+
+
+def answer_mac(key: bytes, number: str, method: str, target: str, status: int, digest: str) -> str:
+    """The signature of the answer to that request: it fits no other request."""
+    return _mac(key, "rlm1-answer", number, method, target, str(status), digest)
+
+
+def _mac(key: bytes, *parts: str) -> str:
+    return hmac.new(key, "\n".join(parts).encode("ascii"), "sha256").hexdigest()
+
+
+class Request:
+    """One authenticated request. `body` is complete, and hashes to what the signature covers."""
+
+    __slots__ = ("body", "digest", "length", "mac", "method", "number", "path", "query", "target")
+
+    def __init__(self, method: str, target: str, number: int, digest: str, mac: str, length: int) -> None:
+        self.method = method
+        self.target = target
+        self.number = number
+        self.digest = digest
+        self.mac = mac
+        self.length = length
+        self.body = b""
+        self.path, _, query = target.partition("?")
+        self.query = _query(query)
+
+
+def _query(text: str) -> dict[str, str]:
+    fields: dict[str, str] = {}
+    for part in text.split("&") if text else ():
+        name, equals, value = part.partition("=")
+        if not equals or not name or name in fields:
+            raise Bad(400, "query", "a query is name=value pairs, each name once")
+        fields[name] = value
+    return fields
+
+
+class Reader:
+    """Bytes of one connection in, requests out. `limit(method, path)` gives the largest body of a route."""
+
+    def __init__(self, key: bytes, limit: Callable[[str, str], int]) -> None:
+        self._key = key
+        self._limit = limit
+        self._buffer = bytearray()
+        self._request: Request | None = None
+
+    @property
+    def partial(self) -> bool:
+        """Whether a request has begun that is not complete."""
+        return bool(self._buffer) or self._request is not None
+
+    @property
+    def wanted(self) -> int:
+        """Bytes that are still missing from an authenticated body; 0 where none is being read."""
+        return 0 if self._request is None else self._request.length - len(self._buffer)
+
+    def feed(self, data: bytes) -> None:
+        """Add what was read from the peer."""
+        self._buffer += data
+
+    def next(self) -> Request | None:
+        """The next complete request, or None. Raises Bad, after which the connection is of no use."""
+        if self._request is None:
+            head = self._head()
+            if head is None:
+                return None
+            self._request = self._authenticated(*head)
+        request = self._request
+        if len(self._buffer) < request.length:
+            return None
+        request.body = bytes(memoryview(self._buffer)[: request.length])
+        del self._buffer[: request.length]
+        self._request = None
+        if hashlib.sha256(request.body).hexdigest() != request.digest:
+            raise Bad(400, "body-hash", "the body is not what was signed")
+        return request
+
+    def _head(self) -> tuple[str, str, dict[str, str]] | None:
+        end = self._buffer.find(b"\r\n\r\n", 0, MAX_HEAD)
+        if end < 0:
+            if len(self._buffer) >= MAX_HEAD:
+                raise Bad(431, "head-size", f"the head is longer than {MAX_HEAD} bytes")
+            if self._buffer and not _could_be_http(self._buffer):
+                raise Bad(400, "request-line", "this is not HTTP")
+            return None
+        lines = bytes(self._buffer[:end]).split(b"\r\n")
+        del self._buffer[: end + 4]
+        line = _REQUEST_LINE.fullmatch(lines[0])
+        if line is None:
+            if re.fullmatch(rb"[!-~]+ [!-~]+ HTTP/[0-9.]+", lines[0]) and not lines[0].endswith(b"/1.1"):
+                raise Bad(505, "http-version", "only HTTP/1.1 is spoken here")
+            raise Bad(400, "request-line", "the request line is not METHOD /path HTTP/1.1")
+        if len(lines) > MAX_HEADERS + 1:
+            raise Bad(431, "head-size", f"there are more than {MAX_HEADERS} headers")
+        return line[1].decode(), line[2].decode(), _headers(lines[1:])
+
+    def _authenticated(self, method: str, target: str, headers: dict[str, str]) -> Request:
+        if "transfer-encoding" in headers or "trailer" in headers:
+            raise Bad(400, "transfer-encoding", "a body has a Content-Length; Transfer-Encoding is not accepted")
+        number, digest, mac = (headers.get(name, "") for name in ("rlm-id", "rlm-sha256", "rlm-mac"))
+        if not (_NUMBER.fullmatch(number) and _DIGEST.fullmatch(digest) and _DIGEST.fullmatch(mac)):
+            raise Bad(401, "unsigned", "Rlm-Id, Rlm-Sha256 and Rlm-Mac sign a request; one is missing or malformed")
+        if not hmac.compare_digest(request_mac(self._key, number, method, target, digest), mac):
+            raise Bad(401, "signature", "the signature does not fit")
+        if int(number) > MAX_ID:
+            raise Bad(400, "id", "the id is larger than 2**53 - 1")
+        length = headers.get("content-length", "" if method in ("POST", "PUT") else "0")
+        if not length:
+            raise Bad(411, "content-length", "a body has a Content-Length")
+        if not _NUMBER.fullmatch(length):
+            raise Bad(400, "content-length", "the Content-Length is not a number")
+        request = Request(method, target, int(number), digest, mac, int(length))
+        limit = self._limit(method, request.path)
+        if request.length > limit:
+            raise Bad(413, "body-size", f"a body of {request.length} bytes is over the limit of {limit} for {method}")
+        return request
+
+
+def _could_be_http(buffer: bytearray) -> bool:
+    return 64 <= buffer[0] <= 90 and b"\0" not in buffer
+
+
+def _headers(lines: list[bytes]) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    for line in lines:
+        match = _HEADER.fullmatch(line)
+        if match is None:
+            raise Bad(400, "header", "a header is not `name: value` on one line")
+        name = match[1].decode().lower()
+        if name in _SINGLE and name in headers:
+            raise Bad(400, "duplicate-header", f"the header {name} comes twice")
+        headers[name] = match[2].rstrip(b" \t").decode("latin-1")
+    return headers
+
+
+def answer(key: bytes, request: Request, status: int, body: bytes) -> bytes:
+    """The bytes of a signed answer. `body` is JSON, already encoded."""
+    digest = hashlib.sha256(body).hexdigest()
+    mac = answer_mac(key, str(request.number), request.method, request.target, status, digest)
+    return b"".join(
+        (
+            f"HTTP/1.1 {status} {REASONS[status]}\r\nContent-Type: application/json\r\n"
+            f"Content-Length: {len(body)}\r\nRlm-Id: {request.number}\r\nRlm-Mac: {mac}\r\n\r\n".encode("ascii"),
+            body,
+        )
+    )
+
+
+def unsigned_answer(status: int, body: bytes) -> bytes:
+    """The bytes of an answer to a request that nobody with the key made. The connection closes after it."""
+    head = (
+        f"HTTP/1.1 {status} {REASONS[status]}\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    )
+    return head.encode("ascii") + body

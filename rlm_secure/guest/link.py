@@ -1,0 +1,214 @@
+"""The supervisor's two links: to the zygote that forks sealed workers, and to one worker.
+
+A worker's frames pass as bytes: counted, capped, never parsed. One is read only when the host has spoken, so
+a worker that says more than it was asked waits in its own socket, and cannot confuse anybody.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+_MESSAGE = 256 * 1024
+_BOOT_SECONDS = 60.0
+_ANSWER_SECONDS = 15.0
+_HEADER = struct.Struct(">I")
+_KEPT = ("LD_LIBRARY_PATH",)  # where a shared libpython is to be found; nothing else of our environment goes on
+
+
+class Failed(Exception):
+    """The zygote is gone, or could not do what it was asked."""
+
+
+class Zygote:
+    """The zygote process, started by exec: it shares neither memory nor layout with the holder of the key."""
+
+    def __init__(self, bundle: str) -> None:
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.walls: dict[str, list[str]] = {}
+        self.details: dict[str, Any] = {}
+        os.set_inheritable(theirs.fileno(), True)
+        arguments = [sys.executable, "-I", "-S", "-B", "-X", "utf8", bundle, "zygote", str(theirs.fileno())]
+        environment = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "LC_ALL": "C.UTF-8"}
+        environment.update((name, os.environ[name]) for name in _KEPT if name in os.environ)
+        quiet = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
+        with theirs, _likelier_victim():
+            self.pid = os.posix_spawn(sys.executable, arguments, environment, file_actions=quiet)
+
+    def boot(self, config: dict[str, Any]) -> None:
+        """Configure it and wait until its walls stand."""
+        booted, _ = self._ask({**config, "host_pid": os.getpid()}, seconds=_BOOT_SECONDS)
+        self.walls = booted["walls"]
+        self.details = booted["details"]
+
+    def fork(self, limits: dict[str, Any], profile: str, own_namespaces: bool) -> tuple[socket.socket, int, int]:
+        """A new sealed worker, as `(connection, pidfd, pid)`."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        request = {"op": "fork", "limits": limits, "profile": profile, "own_namespaces": own_namespaces}
+        with theirs:
+            try:
+                answer, fds = self._ask(request, [theirs.fileno()])
+                if "pid" not in answer or len(fds) != 1:
+                    for fd in fds:
+                        os.close(fd)
+                    raise Failed(str(answer.get("error", "the zygote gave no process")))
+            except BaseException:
+                ours.close()
+                raise
+        return ours, fds[0], answer["pid"]
+
+    def status(self, pid: int) -> int | None:
+        """The wait status of a worker that ended, or None."""
+        try:
+            answer, _ = self._ask({"op": "status", "pid": pid})
+        except Failed:
+            return None
+        status = answer.get("status")
+        return status if isinstance(status, int) else None
+
+    def _ask(
+        self, message: dict[str, Any], fds: Sequence[int] = (), seconds: float = _ANSWER_SECONDS
+    ) -> tuple[dict[str, Any], list[int]]:
+        try:
+            socket.send_fds(self._control, [json.dumps(message).encode()], fds)
+            poll = select.poll()
+            poll.register(self._control, select.POLLIN)
+            if not poll.poll(seconds * 1000):
+                raise Failed(f"the zygote did not answer within {seconds:g} s")
+            data, received, _, _ = socket.recv_fds(self._control, _MESSAGE, 4)
+        except OSError as error:
+            raise Failed(f"the zygote is gone: {error}") from None
+        if not data:
+            raise Failed("the zygote is gone")
+        return json.loads(data), received
+
+
+@contextlib.contextmanager
+def _likelier_victim() -> Iterator[None]:
+    """Who is started here, and its children, die before us when the container runs out of memory."""
+    path = "/proc/self/oom_score_adj"
+    try:
+        with open(path, "r+") as file:
+            before = file.read().strip()
+            file.seek(0)
+            file.write(str(min(int(before) + 500, 1000)))
+    except OSError:
+        before = None
+    try:
+        yield
+    finally:
+        if before is not None:
+            with contextlib.suppress(OSError), open(path, "w") as file:
+                file.write(before)
+
+
+class Worker:
+    """One worker: frames in both directions without ever waiting, its signals, its CPU clock, its end."""
+
+    def __init__(self, connection: socket.socket, pidfd: int, pid: int, frame_bytes: int) -> None:
+        connection.setblocking(False)
+        self.socket = connection
+        self.pidfd = pidfd
+        self.pid = pid
+        self.closed = False  # it will say nothing more
+        self._frame_bytes = frame_bytes
+        self._inbound = bytearray()
+        self._outbound = bytearray()
+        self._fds: list[int] = []
+        self._clock = self._find_clock()
+
+    def send(self, body: bytes, fd: int | None = None) -> None:
+        """Queue one frame, with a file descriptor that is closed once it is sent."""
+        self._outbound += _HEADER.pack(len(body)) + body
+        if fd is not None:
+            self._fds.append(fd)
+        self.flush()
+
+    @property
+    def sending(self) -> bool:
+        """Whether a part of a frame still waits for the worker to read."""
+        return bool(self._outbound)
+
+    def flush(self) -> None:
+        """Write as much as the worker's socket takes. A dead worker shows in `ended`, not here."""
+        try:
+            while self._outbound:
+                if self._fds:
+                    # The descriptor goes with the first byte of its frame; the rest follows as plain data.
+                    sent = socket.send_fds(self.socket, [self._outbound[:1]], self._fds)
+                    self._close_fds()
+                else:
+                    with memoryview(self._outbound) as view:
+                        sent = self.socket.send(view[: 1 << 20])
+                del self._outbound[:sent]
+        except BlockingIOError:
+            pass
+        except OSError:
+            self._outbound.clear()
+
+    def frame(self) -> str | None:
+        """The next whole frame's body, or None. Raises Failed for a frame over the limit, or not of plain ASCII."""
+        while True:
+            if len(self._inbound) >= 4:
+                (length,) = _HEADER.unpack_from(self._inbound)
+                if length > self._frame_bytes:
+                    raise Failed(f"the worker announced a frame of {length} bytes, limit {self._frame_bytes}")
+                if len(self._inbound) >= 4 + length:
+                    body = bytes(self._inbound[4 : 4 + length])
+                    del self._inbound[: 4 + length]
+                    text = body.decode("latin-1")
+                    # Our encoder writes printable ASCII only. What else comes would grow when it is quoted.
+                    if not (text.isascii() and text.isprintable()):
+                        raise Failed("the worker sent bytes that are not printable ASCII")
+                    return text
+            try:
+                chunk = self.socket.recv(1 << 20)
+            except BlockingIOError:
+                return None
+            except OSError:
+                chunk = b""
+            if not chunk:
+                self.closed = True
+                return None
+            self._inbound += chunk
+
+    def signal(self, number: int) -> None:
+        """Signal the process; nothing happens when it is gone."""
+        with contextlib.suppress(OSError):
+            signal.pidfd_send_signal(self.pidfd, number)
+
+    def cpu_seconds(self) -> float:
+        """CPU seconds used so far, read from outside; 0.0 where they cannot be read."""
+        if self._clock is not None:
+            with contextlib.suppress(OSError):
+                return time.clock_gettime(self._clock)
+        return 0.0
+
+    def close(self) -> None:
+        """Kill it and let go of everything."""
+        self.signal(signal.SIGKILL)
+        self.socket.close()
+        self._close_fds()
+        if self.pidfd >= 0:
+            os.close(self.pidfd)
+            self.pidfd = -1
+
+    def _close_fds(self) -> None:
+        while self._fds:
+            os.close(self._fds.pop())
+
+    def _find_clock(self) -> int | None:
+        with contextlib.suppress(OSError, StopIteration, ValueError), open(f"/proc/self/fdinfo/{self.pidfd}") as lines:
+            pid = next(int(line.split()[1]) for line in lines if line.startswith("Pid:"))
+            if pid > 0:
+                return (~pid << 3) | 2  # clock_getcpuclockid(3): the scheduler's clock of the whole process
+        return None

@@ -1,0 +1,263 @@
+"""The supervisor's connections: accepted or made, read, answered, parked, and closed on time.
+
+One thread, no waiting: a peer that is slow, silent or hostile costs its own connection only. Every buffer is
+capped, every wait has a deadline, and nothing but the head of a request is read from a peer without the key.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import socket
+import time
+from collections.abc import Callable
+from typing import Any
+
+from . import http
+from .http import Bad, Request
+
+MAX_CONNECTIONS = 16
+
+_HEAD_SECONDS = 10.0
+_BODY_BYTES_A_SECOND = 256 * 1024
+_SEND_SECONDS = 30.0
+_IDLE_SECONDS = 3600.0
+_CONNECTED = 4  # connections that are kept open to a host that listens for us
+_AGAIN_SECONDS = 0.05
+
+
+class Peer:
+    """One connection: its bytes, the request that it waits for, and until when."""
+
+    def __init__(self, connection: socket.socket, reader: http.Reader) -> None:
+        connection.setblocking(False)
+        self.socket = connection
+        self.reader = reader
+        self.outbound = bytearray()
+        self.request: Request | None = None
+        self.wake: float | None = None
+        self.waited = False
+        self.deadline = time.monotonic() + _HEAD_SECONDS
+        self.closing = False
+        self.writing = False
+
+
+class Server:
+    """Serves `handle(peer, request)`, which returns `(status, message)`, or None when it parked the peer.
+
+    `limit(method, path)` is the largest body of a route. `refused` counts what was refused, by rule.
+    """
+
+    def __init__(
+        self,
+        key: bytes,
+        selector: selectors.BaseSelector,
+        limit: Callable[[str, str], int],
+        handle: Callable[[Peer, Request], tuple[int, dict[str, Any]] | None],
+    ) -> None:
+        self.refused: dict[str, int] = {}
+        self.heard = time.monotonic()
+        self.abandoned = False
+        self._key = key
+        self._selector = selector
+        self._limit = limit
+        self._handle = handle
+        self._peers: dict[int, Peer] = {}
+        self._listener: socket.socket | None = None
+        self._connect_to: str | None = None
+        self._connect_at = 0.0
+
+    # -- coming and going -------------------------------------------------------------------------
+
+    def listen(self, where: str | list[Any]) -> str | list[Any]:
+        """Accept on a Unix socket at a path, or on a TCP `[address, port]`; returns where it really is."""
+        if isinstance(where, str):
+            self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            before = os.umask(0o177)
+            self._listener.bind(where)
+            os.umask(before)
+        else:
+            self._listener = socket.create_server((where[0], where[1]))
+            where = list(self._listener.getsockname()[:2])
+        self._listener.listen(MAX_CONNECTIONS)
+        self._listener.setblocking(False)
+        self._selector.register(self._listener, selectors.EVENT_READ, self._accept)
+        return where
+
+    def keep_connected(self, path: str) -> None:
+        """Keep connections open to a host that listens at `path`; one that refuses is dead."""
+        self._connect_to = path
+
+    def tick(self, now: float) -> float:
+        """Everything that time alone brings about; returns when to come again."""
+        for peer in list(self._peers.values()):
+            if peer.wake is not None and now >= peer.wake:
+                peer.wake = None
+                self._dispatch(peer, peer.request, woken=True)
+            elif peer.request is None and now >= peer.deadline:
+                self._overdue(peer)
+        self._connect(now)
+        moments = [peer.wake for peer in self._peers.values() if peer.wake is not None]
+        if self._connect_to is not None and len(self._peers) < _CONNECTED:
+            moments.append(self._connect_at)
+        return min(moments, default=now + 1.0)
+
+    def _overdue(self, peer: Peer) -> None:
+        if peer.outbound or peer.closing:
+            self._hang_up(peer)
+        elif peer.reader.partial:
+            self._reject(peer, Bad(408, "slow", "the request took too long to arrive"))
+        elif self._listener is not None:
+            self._hang_up(peer)
+
+    def _connect(self, now: float) -> None:
+        while self._connect_to is not None and len(self._peers) < _CONNECTED and now >= self._connect_at:
+            connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            connection.setblocking(False)
+            try:
+                connection.connect(self._connect_to)
+            except BlockingIOError:  # its queue is full
+                connection.close()
+                self._connect_at = now + _AGAIN_SECONDS
+                return
+            except OSError:
+                self.abandoned = True
+                return
+            self._welcome(connection)
+
+    def _accept(self, _events: int) -> None:
+        assert self._listener is not None
+        try:
+            connection, _ = self._listener.accept()
+        except OSError:
+            return
+        if len(self._peers) >= MAX_CONNECTIONS:
+            idle = [each for each in self._peers.values() if each.request is None and not each.outbound]
+            if not idle:
+                connection.close()
+                return
+            self._hang_up(min(idle, key=lambda each: each.deadline))
+        if connection.family != socket.AF_UNIX:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._welcome(connection)
+
+    def _welcome(self, connection: socket.socket) -> None:
+        peer = Peer(connection, http.Reader(self._key, self._limit))
+        self._peers[connection.fileno()] = peer
+        self._selector.register(connection, selectors.EVENT_READ, lambda events: self._spoke(peer, events))
+
+    def _hang_up(self, peer: Peer) -> None:
+        fd = peer.socket.fileno()
+        if fd >= 0 and self._peers.pop(fd, None) is not None:
+            self._selector.unregister(peer.socket)
+            peer.socket.close()
+            peer.request = peer.wake = None
+            self._connect_at = max(self._connect_at, time.monotonic() + _AGAIN_SECONDS / 10)
+
+    # -- requests ---------------------------------------------------------------------------------
+
+    def _spoke(self, peer: Peer, events: int) -> None:
+        if events & selectors.EVENT_WRITE:
+            self._flush(peer)
+        if not events & selectors.EVENT_READ or peer.socket.fileno() < 0:
+            return
+        try:
+            data = peer.socket.recv(min(max(peer.reader.wanted, 65536), 1 << 20))
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data or peer.request is not None or peer.closing:
+            self._hang_up(peer)  # gone, or talking while its request waits
+            return
+        if not peer.reader.partial:
+            peer.deadline = time.monotonic() + _HEAD_SECONDS
+        peer.reader.feed(data)
+        self._advance(peer)
+
+    def _advance(self, peer: Peer) -> None:
+        while peer.request is None and not peer.closing and peer.socket.fileno() >= 0:
+            had = peer.reader.wanted
+            try:
+                request = peer.reader.next()
+            except Bad as bad:
+                self._reject(peer, bad)
+                return
+            if request is None:
+                if peer.reader.wanted and not had:
+                    peer.deadline = time.monotonic() + _HEAD_SECONDS + peer.reader.wanted / _BODY_BYTES_A_SECOND
+                return
+            self.heard = time.monotonic()
+            peer.deadline = self.heard + _IDLE_SECONDS
+            peer.request = request
+            self._dispatch(peer, request)
+
+    def _dispatch(self, peer: Peer, request: Request | None, *, woken: bool = False) -> None:
+        if request is None:
+            return
+        peer.waited = woken
+        try:
+            result = self._handle(peer, request)
+        except Bad as bad:
+            self.note(bad.rule)
+            result = bad.status, {"error": str(bad), "rule": bad.rule}
+        if result is not None:
+            self.answer(peer, *result)
+            if woken:
+                self._advance(peer)
+
+    def park(self, peer: Peer, seconds: float | None) -> None:
+        """Let the peer wait: its request is handled again after `seconds`, or when somebody answers it."""
+        peer.wake = None if seconds is None else time.monotonic() + seconds
+
+    def parked(self) -> list[Peer]:
+        """The peers whose requests wait."""
+        return [peer for peer in self._peers.values() if peer.request is not None]
+
+    def answer(self, peer: Peer, status: int, message: dict[str, Any]) -> None:
+        """Answer the peer's request, signed."""
+        request, peer.request, peer.wake = peer.request, None, None
+        if request is not None:
+            body = json.dumps(message, separators=(",", ":")).encode("ascii")
+            peer.outbound += http.answer(self._key, request, status, body)
+            self._flush(peer)
+
+    def release(self, peer: Peer, status: int, message: dict[str, Any]) -> None:
+        """Answer a parked peer, and go on with what it sent since."""
+        self.answer(peer, status, message)
+        self._advance(peer)
+
+    def _reject(self, peer: Peer, bad: Bad) -> None:
+        self.note(bad.rule)
+        body = json.dumps({"error": str(bad), "rule": bad.rule}).encode("ascii")
+        peer.outbound += http.unsigned_answer(bad.status, body)
+        peer.closing = True
+        peer.deadline = time.monotonic() + _HEAD_SECONDS
+        self._flush(peer)
+
+    def note(self, rule: str) -> None:
+        """Count a refusal."""
+        self.refused[rule] = self.refused.get(rule, 0) + 1
+
+    def _flush(self, peer: Peer) -> None:
+        try:
+            while peer.outbound:
+                with memoryview(peer.outbound) as view:
+                    sent = peer.socket.send(view[: 1 << 20])
+                del peer.outbound[:sent]
+                peer.deadline = time.monotonic() + _SEND_SECONDS
+        except BlockingIOError:
+            pass
+        except OSError:
+            self._hang_up(peer)
+            return
+        if not peer.outbound:
+            if peer.closing:
+                self._hang_up(peer)
+                return
+            peer.deadline = time.monotonic() + _IDLE_SECONDS
+        if peer.writing != bool(peer.outbound):
+            peer.writing = bool(peer.outbound)
+            events = selectors.EVENT_READ | (selectors.EVENT_WRITE if peer.writing else 0)
+            self._selector.modify(peer.socket, events, lambda happened: self._spoke(peer, happened))

@@ -1,0 +1,102 @@
+"""What the sandbox around the supervisor allows, found by trying, before any untrusted code is there."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import socket
+from collections.abc import Callable
+from typing import Any
+
+_CGROUP_EVENTS = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
+_CGROUP_MEMORY = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+_CGROUP_PIDS = ("/sys/fs/cgroup/pids.max", "/sys/fs/cgroup/pids/pids.max")
+#: The metadata service of every cloud, a public address, and what Docker calls the host.
+_ADDRESSES = (("169.254.169.254", 80), ("1.1.1.1", 53), ("172.17.0.1", 2375))
+_CONNECT_SECONDS = 0.3
+
+
+def describe() -> dict[str, Any]:
+    """Closed facts about this sandbox: what is tried is listed in PROTOCOL.md under `POST /session`."""
+    status = _read("/proc/self/status")
+    return {
+        "uid": os.getuid(),
+        "capabilities": _field(status, "CapEff"),
+        "bounding": _field(status, "CapBnd"),
+        "no_new_privs": _field(status, "NoNewPrivs"),
+        "seccomp": _field(status, "Seccomp"),
+        "interfaces": sorted(name for _, name in _interfaces()),
+        "connect": {f"{host}:{port}": _connect(host, port) for host, port in _ADDRESSES},
+        "write_root": _attempt(_write_root),
+        "write_sysctl": _attempt(_write_sysctl),
+        "memory_max": _first(_CGROUP_MEMORY),
+        "pids_max": _first(_CGROUP_PIDS),
+    }
+
+
+def oom_kills() -> int | None:
+    """How often the kernel killed a process here for memory; None where it does not say."""
+    for path in _CGROUP_EVENTS:
+        found = re.search(r"^oom_kill (\d+)$", _read(path), re.MULTILINE)
+        if found:
+            return int(found[1])
+    return None
+
+
+def _interfaces() -> list[tuple[int, str]]:
+    with contextlib.suppress(OSError):
+        return socket.if_nameindex()
+    return []
+
+
+def _connect(host: str, port: int) -> str:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.settimeout(_CONNECT_SECONDS)
+        return _attempt(lambda: probe.connect((host, port)))
+
+
+def _write_root() -> None:
+    path = f"/rlm-secure-{os.getpid()}"
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+    os.unlink(path)
+
+
+def _write_sysctl() -> None:
+    # Read first and write the same back: where it works, nothing changes.
+    path = "/proc/sys/kernel/hostname"
+    value = _read(path)
+    with open(path, "w") as file:
+        file.write(value)
+
+
+def _attempt(step: Callable[[], object]) -> str:
+    try:
+        step()
+    except TimeoutError:
+        return "timeout"
+    except OSError as error:
+        return errno.errorcode.get(error.errno or 0, str(error))
+    return "won"
+
+
+def _first(paths: tuple[str, ...]) -> str:
+    for path in paths:
+        text = _read(path).strip()
+        if text:
+            return text[:32]
+    return ""
+
+
+def _field(status: str, name: str) -> str:
+    found = re.search(rf"^{name}:\s*(\S+)", status, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path) as file:
+            return file.read(65536)
+    except OSError:
+        return ""

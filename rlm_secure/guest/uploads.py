@@ -1,0 +1,113 @@
+"""Contexts on their way in: chunks into a memfd, in order, resumable, checked as a whole, then sealed.
+
+The bytes exist once: the worker maps the pages that the chunks were written to.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import os
+import re
+
+from .http import Bad
+
+MAX_CHUNK = 8 * 1024 * 1024
+MAX_UPLOADS = 1024
+
+_SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
+_SIZE = re.compile(r"0|[1-9][0-9]{0,12}")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_PADDING = bytes(4)  # the NUL that ends a str in memory, at its widest
+
+
+class _Upload:
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.received = 0
+        self.hash = hashlib.sha256()
+        self.digest: str | None = None
+        self.fd = os.memfd_create("context", os.MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
+
+
+class Uploads:
+    """The contexts of one supervisor, by number. None is larger than `limit` bytes."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._uploads: dict[str, _Upload] = {}
+
+    def put(self, number: str, query: dict[str, str], data: bytes) -> int:
+        """Write one chunk; returns how many bytes of the whole are there. Raises Bad.
+
+        `offset` and `total` count bytes; the chunk that completes the whole carries its `sha256`. A chunk that
+        is there already changes nothing, so a sender that lost an answer sends it again.
+        """
+        offset, total = (_size(query, name) for name in ("offset", "total"))
+        if total > self._limit:
+            raise Bad(413, "context-size", f"a context of {total} bytes is over the limit of {self._limit}")
+        upload = self._uploads.get(number)
+        if upload is None:
+            if len(self._uploads) >= MAX_UPLOADS:
+                raise Bad(429, "uploads", f"there are {MAX_UPLOADS} contexts already")
+            upload = self._uploads[number] = _Upload(total)
+        if upload.total != total or offset + len(data) > total:
+            raise Bad(409, "context-total", f"this context has {upload.total} bytes in all")
+        if offset > upload.received:
+            raise Bad(409, "context-gap", f"{upload.received} bytes are here; go on from there")
+        if offset + len(data) > upload.received:
+            _write(upload, data[upload.received - offset :])
+        if upload.received == total:
+            self._finish(number, upload, query.get("sha256", ""))
+        return upload.received
+
+    def share(self, number: str) -> int:
+        """A descriptor of a complete context, for the worker. Raises Bad."""
+        upload = self._uploads.get(number)
+        if upload is None or upload.digest is None:
+            raise Bad(409, "context-incomplete", f"context {number[:4]} is not here, or not complete")
+        return os.dup(upload.fd)
+
+    def drop(self, number: str) -> None:
+        """Forget a context; a worker that has it keeps it."""
+        upload = self._uploads.pop(number, None)
+        if upload is not None:
+            os.close(upload.fd)
+
+    def _finish(self, number: str, upload: _Upload, digest: str) -> None:
+        if upload.digest is None:
+            if not _DIGEST.fullmatch(digest):
+                raise Bad(422, "context-hash", "the last chunk carries the sha256 of the whole")
+            if upload.hash.hexdigest() != digest:
+                self.drop(number)
+                raise Bad(422, "context-hash", "the context is not what was hashed; it was dropped")
+            _append(upload.fd, _PADDING)
+            fcntl.fcntl(upload.fd, fcntl.F_ADD_SEALS, _SEALS)
+            upload.digest = digest
+        elif digest not in ("", upload.digest):
+            raise Bad(409, "context-hash", "this context is complete, with another hash")
+
+
+def _write(upload: _Upload, data: bytes) -> None:
+    _append(upload.fd, data)
+    upload.hash.update(data)
+    upload.received += len(data)
+
+
+def _append(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        try:
+            view = view[os.write(fd, view) :]
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.ENOMEM, errno.EFBIG, errno.EDQUOT):
+                raise Bad(507, "context-memory", "there is no memory for this context in the sandbox") from None
+            raise
+
+
+def _size(query: dict[str, str], name: str) -> int:
+    text = query.get(name, "")
+    if not _SIZE.fullmatch(text):
+        raise Bad(400, "query", f"{name} is a number of bytes")
+    return int(text)
