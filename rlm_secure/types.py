@@ -40,6 +40,8 @@ MAX_TEXT: Final = 16 * 1024 * 1024
 MAX_BITS: Final = 1023
 #: For values that are the caller's own, or already bounded.
 UNBOUNDED: Final = 1 << 62
+#: Levels of a trajectory: each child's hangs eight levels deeper than its parent's.
+_NESTED: Final = 160
 
 
 def json_safe(value: Any, *, depth: int = MAX_DEPTH, nodes: int = MAX_NODES, text: int = MAX_TEXT) -> Any:
@@ -260,7 +262,7 @@ class RLMChatCompletion:
             "execution_time": json_safe(self.execution_time),
         }
         if self.metadata is not None:
-            known["metadata"] = json_safe(self.metadata, nodes=UNBOUNDED, text=UNBOUNDED)
+            known["metadata"] = json_safe(self.metadata, depth=_NESTED, nodes=UNBOUNDED, text=UNBOUNDED)
         if self.error is not None:
             known["error"] = self.error
         return known

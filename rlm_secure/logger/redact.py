@@ -1,0 +1,154 @@
+"""Secrets taken out of what is written down: by the name of the key, by the look of the value, by the value.
+
+Not a wall: a log keeps what no rule here knows. Values that a configuration names as secrets are masked
+wherever they turn up again, in prompts and output as well.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+from rlm_secure.types import json_safe
+
+MASK: Final = "[redacted]"
+
+# A name is a secret's when one of its words says so. `tokens` counts, `token` opens doors.
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_SECRET_WORDS: Final = frozenset(
+    {
+        "apikey", "auth", "authorization", "bearer", "cookie", "cookies", "credential", "credentials", "dsn", "key",
+        "keys", "passphrase", "passwd", "password", "passwords", "pwd", "secret", "secrets", "signature", "token",
+    }
+)  # fmt: skip
+#: In what a cell computes, `key`, `token` and `secret` are everyday words: only these names count there.
+_SECRET_NAMES: Final = re.compile(
+    r"(?i)api_?key|password|passwd|passphrase|authorization|credential|private_?key|access_?key|secret_?key"
+    r"|(?:access|auth|api|bearer|refresh|session)_?token(?!s)|(?:api|app|client|shared)_?secret"
+)
+_ENVIRONMENT_NAMES: Final = ("API_KEY", "APIKEY", "_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_PASSWD")
+
+# How secrets of well-known issuers look. Each begins at a boundary and never gives back what it took, so that the
+# time is in proportion to the text; the digit that most ask for spares long-hyphenated-words.
+_DIGIT: Final = r"(?=[A-Za-z_.~+/-]{0,64}+[0-9=])"
+_LOOKS: Final = (
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?:(?!-----END).)*+(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----)?",
+    (
+        r"(?<![A-Za-z0-9_-])(?:"
+        rf"(?:sk|pk|rk|dtn|e2b|fw|gsk|glpat|hf|npm|nvapi|pit|pplx|pypi|r8|tgp_v1|whsec|xai)[-_]{_DIGIT}[A-Za-z0-9_-]{{20,}}+"
+        rf"|a[ks]-{_DIGIT}[A-Za-z0-9]{{20,}}+"
+        r"|github_pat_[A-Za-z0-9_]{20,}+"
+        r"|gh[opsru]_[A-Za-z0-9]{20,}+"
+        r"|xox[a-z]-[A-Za-z0-9-]{10,}+"
+        r"|AIza[A-Za-z0-9_-]{30,}+"
+        r"|(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])"
+        r"|eyJ[A-Za-z0-9_-]{8,}+\.eyJ[A-Za-z0-9_-]{4,}+\.[A-Za-z0-9_-]*+"
+        r")"
+    ),
+    rf"(?i:(?<![A-Za-z0-9])(?:bearer|basic)[ \t]{{1,4}}){_DIGIT}[A-Za-z0-9._~+/=-]{{16,}}+",
+    r"(?<=://)[^\s/@:\"']{0,256}+:[^\s/@\"']{1,256}+(?=@)",
+    r"(?i:(?<=[?&])(?:api_?key|access_token|token|key|signature|sig|secret|password)=)[^\s&\"'#]{4,}+",
+)
+
+
+class Redactor:
+    """Masks secrets in JSON values and in text. Thread-safe.
+
+    `patterns` are further regular expressions whose matches are masked. With `environ`, the values of this
+    process's environment variables whose names end like a secret's (OPENAI_API_KEY, ...) are masked as well.
+    """
+
+    def __init__(self, patterns: Iterable[str] = (), *, environ: bool = True) -> None:
+        self._looks = re.compile("|".join(f"(?:{look})" for look in _LOOKS), re.DOTALL)
+        self._extra = [re.compile(pattern) for pattern in patterns]
+        self._lock = threading.Lock()
+        self._values: frozenset[str] = frozenset()
+        self._known: re.Pattern[str] | None = None
+        if environ:
+            self.learn(value for name, value in os.environ.items() if name.upper().endswith(_ENVIRONMENT_NAMES))
+
+    def learn(self, secrets: Iterable[str]) -> None:
+        """Mask these strings wherever they turn up from now on; those too short or plain to tell are not learned."""
+        new = {each for each in secrets if _is_distinct(each)}
+        with self._lock:
+            if not new <= self._values:
+                self._values |= new
+                # The longest first: a secret that begins like another is masked whole.
+                self._known = re.compile("|".join(map(re.escape, sorted(self._values, key=len, reverse=True))))
+
+    def extended(self, patterns: Iterable[str]) -> Redactor:
+        """A redactor that knows the same secrets, and masks these patterns instead of its own."""
+        other = Redactor(patterns, environ=False)
+        with self._lock:
+            other.learn(self._values)
+        return other
+
+    def text(self, text: str) -> str:
+        """`text` without what looks like a secret or is known to be one."""
+        if self._known is not None:
+            text = self._known.sub(MASK, text)
+        text = self._looks.sub(MASK, text)
+        for pattern in self._extra:
+            text = pattern.sub(MASK, text)
+        return text
+
+    def configuration(self, value: Any) -> Any:
+        """A JSON-safe copy of settings. Whatever stands under a secret's name is masked, and learned."""
+        safe = json_safe(value)
+        self.learn(_secrets(safe))
+        return self._walk(safe, _names_a_secret)
+
+    def content(self, value: Any) -> Any:
+        """A copy of a JSON-safe value that a model or a cell made, as json_safe returns it."""
+        return self._walk(value, _names_nothing_else)
+
+    def _walk(self, value: Any, is_secret: Callable[[str], bool]) -> Any:
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, list):
+            return [self._walk(item, is_secret) for item in value]
+        if isinstance(value, dict):
+            return {
+                self.text(name): _masked(item) if is_secret(name) else self._walk(item, is_secret)
+                for name, item in value.items()
+            }
+        return value
+
+
+def _names_a_secret(name: str) -> bool:
+    words = {word.lower() for word in _WORD.findall(name)}
+    return bool(words & _SECRET_WORDS) or _names_nothing_else(name)
+
+
+def _names_nothing_else(name: str) -> bool:
+    return bool(_SECRET_NAMES.search(name))
+
+
+def _is_distinct(secret: str) -> bool:
+    """Whether `secret` is no word that innocent text has too: "EMPTY" and "lm-studio" stand for no key."""
+    return len(secret) >= 16 or (len(secret) >= 8 and any(map(str.isdigit, secret)) and any(map(str.isalpha, secret)))
+
+
+def _masked(value: Any) -> Any:
+    """The mask for every text in `value`. Numbers and switches (`token_limit`, `use_auth`) are no secrets."""
+    if isinstance(value, dict):
+        return {name: _masked(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_masked(item) for item in value]
+    return MASK if isinstance(value, str) and value else value
+
+
+def _secrets(value: Any, inside: bool = False) -> Iterator[str]:
+    """The strings that stand under a secret's name."""
+    if isinstance(value, str):
+        if inside:
+            yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _secrets(item, inside)
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield from _secrets(item, inside or _names_a_secret(name))

@@ -1,0 +1,166 @@
+"""A run on the terminal while it happens, for `RLM(verbose=True)`.
+
+All text that a model, a cell or a user wrote is made inert and shown as text, never as markup.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from rich.console import Console, Group
+from rich.panel import Panel
+from rich.rule import Rule
+from rich.text import Text
+
+from rlm_secure.logger.inert import inert
+from rlm_secure.logger.redact import Redactor
+from rlm_secure.types import CodeBlock, RLMIteration, RLMMetadata, UsageSummary, json_safe
+
+#: Characters of one text that are shown.
+_SHOWN: Final = 4_000
+
+
+class VerbosePrinter:
+    """Prints to `console`, standard error by default; does nothing unless `enabled`. Safe from any thread."""
+
+    def __init__(self, enabled: bool = True, *, console: Console | None = None) -> None:
+        self.enabled = enabled
+        self.console = (console or Console(stderr=True)) if enabled else None
+        self._redactor = Redactor()
+
+    def print_header(
+        self,
+        backend: str,
+        model: str,
+        environment: str,
+        max_iterations: int,
+        max_depth: int,
+        other_backends: list[str] | None = None,
+    ) -> None:
+        """What the run is: once, before its first turn."""
+        facts: dict[str, Any] = {"model": f"{model} ({backend})", "environment": environment}
+        facts |= {"turns": f"at most {max_iterations}", "depth": f"at most {max_depth}"}
+        if other_backends:
+            facts["sub-calls"] = ", ".join(map(str, other_backends))
+        self._panel("rlm_secure", self._facts(facts), "cyan")
+
+    def print_metadata(self, metadata: RLMMetadata) -> None:
+        """How the run is configured, without its secrets."""
+        self._redactor.configuration(metadata.to_dict())  # learns what must not be shown later on
+        self.print_header(
+            metadata.backend,
+            metadata.root_model,
+            metadata.environment_type,
+            metadata.max_iterations,
+            metadata.max_depth,
+            metadata.other_backends,
+        )
+
+    def print_iteration_start(self, iteration: int) -> None:
+        """A turn begins."""
+        if self.console:
+            self.console.print(Rule(Text(f"turn {iteration}"), style="dim"))
+
+    def print_completion(self, response: Any, iteration_time: float | None = None) -> None:
+        """What the model replied."""
+        self._panel("reply", self._text(response), "blue", iteration_time)
+
+    def print_code_execution(self, code_block: CodeBlock) -> None:
+        """A cell, what it printed, and what it asked of models."""
+        result = code_block.result
+        parts = [self._text(code_block.code, "cyan")]
+        parts += [self._text(text.rstrip("\n"), style) for text, style in self._outputs(result) if text]
+        self._panel("cell", Group(*parts), "red" if result.error else "green", result.execution_time)
+        for call in result.rlm_calls:
+            self.print_subcall(call.root_model, str(call.prompt), call.response, call.execution_time, call.metadata)
+
+    def print_subcall(
+        self,
+        model: str,
+        prompt_preview: str,
+        response_preview: str,
+        execution_time: float | None = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> None:
+        """A call that a cell made, of a model or (with `metadata`, its trajectory) of a child run."""
+        turns = len(metadata.get("iterations") or ()) if isinstance(metadata, Mapping) else 0
+        title = f"{'child' if metadata else 'call'} {model}" + (f", {turns} turns" if turns else "")
+        shown = Group(self._text(_line(prompt_preview), "dim"), self._text(_line(response_preview)))
+        self._panel(title, shown, "magenta", execution_time)
+
+    def print_iteration(self, iteration: RLMIteration, iteration_num: int) -> None:
+        """A whole turn: the reply, its cells, its answer."""
+        if not self.console:
+            return
+        self.print_iteration_start(iteration_num)
+        self.print_completion(iteration.response, iteration.iteration_time)
+        for block in iteration.code_blocks:
+            self.print_code_execution(block)
+
+    def print_budget_exceeded(self, spent: float, budget: float) -> None:
+        """The run ends: it cost too much."""
+        self.print_limit_exceeded("budget", f"${spent:.6f} spent of ${budget:.6f}")
+
+    def print_limit_exceeded(self, limit_type: str, details: str) -> None:
+        """The run ends at a limit."""
+        self._panel(f"limit reached: {limit_type}", self._text(details), "yellow")
+
+    def print_compaction_status(self, current_tokens: int, threshold_tokens: int, max_tokens: int) -> None:
+        """How full the conversation is."""
+        if self.console:
+            share = current_tokens / threshold_tokens if threshold_tokens else 1.0
+            told = (
+                f"conversation: {current_tokens:,} tokens, {share:.0%} of the {threshold_tokens:,} at which it is cut"
+            )
+            self.console.print(Text(f"{told} (the model reads {max_tokens:,})", style="dim"))
+
+    def print_compaction(self) -> None:
+        """The conversation was summarised."""
+        if self.console:
+            self.console.print(Text("the conversation was replaced by a summary", style="yellow"))
+
+    def print_final_answer(self, answer: Any) -> None:
+        """The answer."""
+        self._panel("answer", self._text(answer), "bold green")
+
+    def print_summary(
+        self,
+        total_iterations: int,
+        total_time: float,
+        usage_summary: UsageSummary | Mapping[str, Any] | None = None,
+    ) -> None:
+        """What the run took: once, after its answer. `total_time` is seconds."""
+        facts: dict[str, Any] = {"turns": total_iterations, "time": f"{total_time:.1f} s"}
+        if usage_summary is not None:
+            usage = usage_summary if isinstance(usage_summary, UsageSummary) else UsageSummary.from_dict(usage_summary)
+            facts["calls"] = f"{usage.total_calls:,}"
+            facts["tokens"] = f"{usage.total_input_tokens:,} read, {usage.total_output_tokens:,} written"
+            if usage.total_cost is not None:
+                facts["cost"] = f"${usage.total_cost:.6f}"
+        self._panel("done", self._facts(facts), "cyan")
+
+    def _outputs(self, result: Any) -> list[tuple[str, str]]:
+        error = "" if result.error is None or str(result.error) in result.stderr else str(result.error)
+        return [(result.stdout, ""), (result.stderr, "yellow"), (error, "red")]
+
+    def _panel(self, title: str, content: Any, style: str, seconds: float | None = None) -> None:
+        if self.console:
+            timed = f"{title} ({seconds:.1f} s)" if seconds is not None else title
+            self.console.print(Panel(content, title=self._text(_line(timed)), title_align="left", border_style=style))
+
+    def _facts(self, facts: Mapping[str, Any]) -> Text:
+        return self._text("\n".join(f"{name:<12} {value}" for name, value in facts.items()))
+
+    def _text(self, value: Any, style: str = "") -> Text:
+        """Untrusted text, made harmless: short, without secrets, without controls."""
+        text = value if isinstance(value, str) else json.dumps(json_safe(value), ensure_ascii=False)
+        if len(text) > _SHOWN:
+            text = f"{text[:_SHOWN]}... + [{len(text) - _SHOWN} chars...]"
+        return Text(inert(self._redactor.text(text)), style=style)
+
+
+def _line(text: str) -> str:
+    """The beginning of a text, on one line."""
+    return " ".join(text[:400].split()) + ("..." if len(text) > 400 else "")
