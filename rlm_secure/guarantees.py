@@ -140,7 +140,8 @@ class EnforcementReport:
 
     def missing(self, required: Iterable[Wall]) -> tuple[Wall, ...]:
         """The walls of `required` that are not fully enforced."""
-        return tuple(wall for wall in required if self[wall].level is not Level.FULL)
+        full = {status.wall for status in self.walls if status.level is Level.FULL}
+        return tuple(wall for wall in required if wall not in full)
 
     def guarantee(self, guarantee: Guarantee) -> Level:
         """How far `guarantee` holds: full when one alternative in RESTS_ON is complete."""
@@ -159,9 +160,7 @@ class EnforcementReport:
         """JSON-safe form, used by `doctor --json`, the audit log and the trajectory."""
         return {
             "environment": self.environment,
-            "walls": [
-                {"wall": s.wall.value, "level": s.level.value, "evidence": s.evidence} for s in self.walls
-            ],
+            "walls": [{"wall": s.wall.value, "level": s.level.value, "evidence": s.evidence} for s in self.walls],
             "guarantees": {g.value: self.guarantee(g).value for g in Guarantee},
             "details": dict(self.details),
         }

@@ -7,15 +7,16 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from rlm_secure.broker.protocol import ready
 from rlm_secure.environments.clock import Clock
+from rlm_secure.environments.local import cgroup, report
 from rlm_secure.environments.local.worker import Died, Overdue, Worker
 from rlm_secure.environments.local.zygote import Forked, Plan, zygote
 from rlm_secure.errors import EnvironmentUnavailable, RLMSecureError
+from rlm_secure.guarantees import EnforcementReport
 from rlm_secure.policy.model import Limits
 
 _REFILL_DELAY_SECONDS = 0.005
@@ -27,7 +28,7 @@ class Blank:
 
     forked: Forked
     worker: Worker
-    walls: Mapping[str, tuple[str, str]]
+    report: EnforcementReport
 
     def discard(self) -> None:
         """End it."""
@@ -43,6 +44,7 @@ class Recipe:
     limits: Limits
     checkpoints: bool
     modules: tuple[str, ...]
+    screen: bool
     begin: str
     """The first request, as JSON: language, caps, tools."""
 
@@ -60,7 +62,9 @@ def fork_blank(recipe: Recipe, *, warm: bool = False) -> Blank:
     clock = Clock(limits.start_seconds)
     try:
         worker.send(json.loads(recipe.begin))
+        grouped = _group(recipe, forked) if plan.rlimits else ("none", "switched off for a test")
         walls, _ = ready(worker.receive(clock, limit=1 << 20))
+        walls["cgroup"] = grouped
         worker.event(clock)
         if warm:
             worker.send({"op": "exec", "code": "1 + 1"})
@@ -73,7 +77,25 @@ def fork_blank(recipe: Recipe, *, warm: bool = False) -> Blank:
         forked.end()
         worker.drop()
         raise
-    return Blank(forked, worker, walls)
+    source = forked.zygote
+    return Blank(forked, worker, report.build(source.walls, walls, source.details, screen=recipe.screen))
+
+
+def _group(recipe: Recipe, forked: Forked) -> tuple[str, str]:
+    """Make and join a cgroup, while the session seals itself; returns what came of it."""
+    limits = recipe.limits
+    copies = CHECKPOINT_PROCESSES if recipe.checkpoints else 1
+    # A worker and its spare share what neither has written; apart, they may hold twice the memory.
+    memory = limits.memory_bytes * (2 if recipe.checkpoints else 1)
+    group = cgroup.create(memory=memory, processes=limits.processes + copies, cpus=1.0 + limits.processes)
+    if isinstance(group, str):
+        return "partial", f"rlimits bound each process alone ({group})"
+    try:
+        forked.join(group)
+    except (OSError, StopIteration) as error:
+        group.remove()
+        return "partial", f"rlimits bound each process alone ({error})"
+    return "full", group.evidence
 
 
 def take(recipe: Recipe, size: int) -> Blank:

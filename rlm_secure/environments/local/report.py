@@ -12,6 +12,9 @@ from rlm_secure.policy.model import Policy
 
 Findings = Mapping[str, tuple[str, str]]
 
+_ORDER = ("full", "partial", "none")
+_LEVELS = {"full": Level.FULL, "partial": Level.PARTIAL, "none": Level.NONE}
+
 
 def build(booted: Findings, sealed: Findings, details: Mapping[str, Any], *, screen: bool) -> EnforcementReport:
     """The report of one session. A wall is full when the zygote and the session both say so."""
@@ -19,7 +22,7 @@ def build(booted: Findings, sealed: Findings, details: Mapping[str, Any], *, scr
     for wall in Wall:
         entries = [source[wall] for source in (booted, sealed) if wall in source]
         if entries:
-            level = Level.FULL if all(entry[0] == "full" for entry in entries) else Level.NONE
+            level = _LEVELS[max(entries, key=lambda entry: _ORDER.index(entry[0]))[0]]
             walls.append(WallStatus(wall, level, "; ".join(dict.fromkeys(entry[1] for entry in entries))))
     said = "cells are compiled by RestrictedPython" if screen else "switched off for a test"
     walls += [

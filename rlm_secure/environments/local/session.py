@@ -68,10 +68,9 @@ class LocalSession(Session):
     ) -> None:
         self._policy = policy
         self._recipe = pool.Recipe(
-            plan, policy.limits, policy.isolation.checkpoints, policy.language.modules, json.dumps(begin)
+            plan, policy.limits, policy.isolation.checkpoints, policy.language.modules, screen, json.dumps(begin)
         )
         self._required = required
-        self._screen = screen
         self._owner = os.getpid()
         self._lock = threading.RLock()
         self._ended = ""
@@ -224,8 +223,7 @@ class LocalSession(Session):
         blank = pool.take(self._recipe, self._policy.isolation.pool)
         self._forked = blank.forked
         self._worker = self._root = blank.worker
-        source = blank.forked.zygote
-        self.report = report.build(source.walls, blank.walls, source.details, screen=self._screen)
+        self.report = blank.report
         try:
             report.require(self._policy, self.report, self._required)
         except BaseException:

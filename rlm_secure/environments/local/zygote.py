@@ -26,6 +26,7 @@ from typing import Any
 
 from rlm_secure.broker.protocol import decode
 from rlm_secure.environments.bundle import bundle
+from rlm_secure.environments.local.cgroup import Group
 from rlm_secure.environments.local.seccomp import compile_profile
 from rlm_secure.errors import EnvironmentUnavailable, ProtocolViolation
 
@@ -58,14 +59,23 @@ class Forked:
     pidfd: int
     pid: int
     zygote: Zygote
+    group: Group | None = None
+
+    def join(self, group: Group) -> None:
+        """Put the session into `group`, which it then owns. Raises OSError."""
+        with open(f"/proc/self/fdinfo/{self.pidfd}", encoding="ascii") as lines:  # noqa: PTH123
+            group.add(next(int(line.split()[1]) for line in lines if line.startswith("Pid:")))
+        self.group = group
 
     def kill(self) -> None:
         """SIGKILL to the session's init: the kernel ends everything in its PID namespace with it."""
+        if self.group is not None:
+            self.group.kill()
         send_signal(self.pidfd, signal.SIGKILL)
 
     def out_of_memory(self) -> bool:
         """Whether the kernel killed something of the session for memory."""
-        return False
+        return self.group is not None and self.group.out_of_memory()
 
     def end(self, *, alive: bool = True) -> None:
         """Kill it, wait until it is gone, and let go of it. `alive=False` in a fork of the host: let go only."""
@@ -74,6 +84,9 @@ class Forked:
             poll = select.poll()
             poll.register(self.pidfd, select.POLLIN)
             poll.poll(5000)
+            if self.group is not None:
+                self.zygote.status(self.pid)  # a zombie would keep the group busy
+                self.group.remove()
             self.zygote.released()
         self.connection.close()
         os.close(self.pidfd)

@@ -1,0 +1,175 @@
+"""A cgroup for each session: memory, processes and CPU of the whole tree, checkpoints included.
+
+Version 2 under the directory that RLM_SECURE_CGROUP names: a delegated one without processes of its own (the
+"no internal process" rule; we never move the host). Version 1 under the host's own groups, for root. Elsewhere
+rlimits bound each process alone, and the report says so. Sources: cgroups(7), Documentation/admin-guide/cgroup-v2.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import itertools
+import os
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+_OVERHEAD = 48 << 20  # the interpreter and its preloaded modules, twice
+_PERIOD_MICROSECONDS = 100_000
+_NAME = re.compile(r"rlm_secure-(\d+)-\d+")
+_serial = itertools.count()
+_live: set[Group] = set()
+
+
+@dataclass(frozen=True, slots=True)
+class Parents:
+    """Where groups can be made: version 2 has one directory, version 1 one for each controller."""
+
+    version: int
+    directories: tuple[Path, ...]
+    evidence: str
+
+
+@cache
+def parents(_pid: int) -> Parents | str:
+    """Where this host process can make groups, found by making one; or the reason why it cannot."""
+    candidates = [_version_2(), _version_1()]
+    reasons = []
+    for found in candidates:
+        if isinstance(found, str):
+            reasons.append(found)
+            continue
+        try:
+            _sweep(found)
+            Group(found, memory=1 << 30, processes=8, cpus=1.0).remove()
+        except OSError as error:
+            reasons.append(f"version {found.version}: {error}")
+            continue
+        return found
+    return "; ".join(reasons)
+
+
+def _version_2() -> Parents | str:
+    named = os.environ.get("RLM_SECURE_CGROUP")
+    if not named:
+        return "version 2: RLM_SECURE_CGROUP names no delegated directory"
+    directory = Path(named)
+    with contextlib.suppress(OSError):
+        (directory / "cgroup.subtree_control").write_text("+memory +pids +cpu")
+    try:
+        enabled = (directory / "cgroup.subtree_control").read_text().split()
+    except OSError as error:
+        return f"version 2: {error}"
+    if not {"memory", "pids"} <= set(enabled):
+        return f"version 2: {directory} does not delegate memory and pids"
+    return Parents(2, (directory,), f"cgroup v2 below {directory}")
+
+
+def _version_1() -> Parents | str:
+    if os.geteuid() != 0:
+        return "version 1: needs root"
+    own = {}
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        own.update(dict.fromkeys(controllers.split(","), path))
+    directories = []
+    for controller in ("memory", "pids", "cpu"):
+        root = Path("/sys/fs/cgroup") / controller
+        if controller not in own or not (root / "tasks").exists():
+            return f"version 1: no {controller} hierarchy at {root}"
+        directories.append(root / own[controller].lstrip("/"))
+    return Parents(1, tuple(directories), "cgroup v1 memory, pids and cpu")
+
+
+def _sweep(found: Parents) -> None:
+    """Remove the empty groups of hosts that were killed."""
+    for directory in found.directories:
+        for child in directory.iterdir():
+            match = _NAME.fullmatch(child.name)
+            if match and not Path(f"/proc/{match[1]}").exists():
+                with contextlib.suppress(OSError):
+                    child.rmdir()
+
+
+class Group:
+    """One session's group. Raises OSError when the kernel refuses a step."""
+
+    def __init__(self, found: Parents, *, memory: int, processes: int, cpus: float) -> None:
+        name = f"rlm_secure-{os.getpid()}-{next(_serial)}"
+        self.evidence = f"{found.evidence}: {memory:,} bytes, {processes} processes, {cpus:g} CPUs"
+        self._version = found.version
+        self._paths = tuple(directory / name for directory in found.directories)
+        quota = int(cpus * _PERIOD_MICROSECONDS)
+        if found.version == 2:
+            settings = [
+                {
+                    "memory.max": memory,
+                    "memory.swap.max": 0,
+                    "memory.oom.group": 1,
+                    "pids.max": processes,
+                    "cpu.max": f"{quota} {_PERIOD_MICROSECONDS}",
+                }
+            ]
+        else:
+            settings = [
+                {"memory.limit_in_bytes": memory},
+                {"pids.max": processes},
+                {"cpu.cfs_quota_us": quota, "cpu.cfs_period_us": _PERIOD_MICROSECONDS},
+            ]
+        _live.add(self)
+        try:
+            for path, values in zip(self._paths, settings, strict=True):
+                path.mkdir()
+                for key, value in values.items():
+                    # The CPU and swap controllers may be absent where memory and pids are not.
+                    if (path / key).exists() or key in ("memory.max", "pids.max", "memory.limit_in_bytes"):
+                        (path / key).write_text(str(value))
+        except OSError:
+            self.remove()
+            raise
+
+    def add(self, pid: int) -> None:
+        """Put a process, and so all that it forks later, into the group."""
+        for path in self._paths:
+            (path / "cgroup.procs").write_text(str(pid))
+
+    def out_of_memory(self) -> bool:
+        """Whether the kernel killed something in the group for memory."""
+        name = "memory.events" if self._version == 2 else "memory.oom_control"
+        with contextlib.suppress(OSError, StopIteration):
+            lines = (self._paths[0] / name).read_text().splitlines()
+            return int(next(line for line in lines if line.startswith("oom_kill ")).split()[1]) > 0
+        return False
+
+    def kill(self) -> None:
+        """Kill everything in the group: version 2 only, where the kernel has cgroup.kill."""
+        if self._version == 2:
+            with contextlib.suppress(OSError):
+                (self._paths[0] / "cgroup.kill").write_text("1")
+
+    def remove(self) -> None:
+        """Remove the group. Its processes must be gone; what is still busy is swept by a later host."""
+        _live.discard(self)
+        for path in self._paths:
+            with contextlib.suppress(OSError):
+                path.rmdir()
+
+
+@atexit.register
+def _remove_all() -> None:
+    # Registered before the zygote's own, and so run after it: the processes are gone by now.
+    while _live:
+        _live.pop().remove()
+
+
+def create(*, memory: int, processes: int, cpus: float) -> Group | str:
+    """A group for a session that needs `memory` bytes of its own; or the reason why there is none."""
+    found = parents(os.getpid())
+    if isinstance(found, str):
+        return found
+    try:
+        return Group(found, memory=memory + _OVERHEAD, processes=processes, cpus=cpus)
+    except OSError as error:
+        return str(error)
