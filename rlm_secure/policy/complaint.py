@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import itertools
-import json
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
@@ -13,7 +12,7 @@ from pydantic_core import ErrorDetails
 
 from rlm_secure.guarantees import Wall
 from rlm_secure.policy.keys import keys, sections
-from rlm_secure.policy.locate import KeyPath, dotted
+from rlm_secure.policy.locate import KeyPath, dotted, quoted
 from rlm_secure.policy.model import KNOWN_MODULES
 
 #: Why a module is not there to be allowed. Everything else that exists has simply no facade.
@@ -71,7 +70,7 @@ def shown(value: Any) -> str:
         return value.isoformat()
     if value is None:
         return "nothing"
-    text = json.dumps(value, default=str) if not isinstance(value, str) else json.dumps(value[:90])
+    text = quoted(value[:90] if isinstance(value, str) else value)
     return text if len(text) <= 80 else text[:77] + "..."
 
 
@@ -83,7 +82,7 @@ def nearest(wrong: str, known: Sequence[str]) -> str | None:
 
 def _nearest(wrong: Any, known: Sequence[str]) -> str:
     if isinstance(wrong, str) and (meant := nearest(wrong, known)):
-        return f"did you mean {json.dumps(meant)}?"
+        return f"did you mean {quoted(meant)}?"
     return f"use one of {', '.join(known)}"
 
 
@@ -118,7 +117,7 @@ def _module(name: str) -> str:
     if reason := _REFUSED_MODULES.get(name) or _REFUSED_MODULES.get(name.split(".")[0]):
         return f"which no policy can give to cells because {reason}; take it out, and offer a host tool instead"
     if meant := nearest(name, KNOWN_MODULES):
-        return f"for which there is no facade; did you mean {json.dumps(meant)}?"
+        return f"for which there is no facade; did you mean {quoted(meant)}?"
     return f"for which there is no facade; cells may have {', '.join(KNOWN_MODULES)}"
 
 

@@ -35,6 +35,7 @@ Reference = Policy | str | Path | Mapping[str, Any]
 _MAX_BYTES = 256 * 1024
 _MAX_CHAIN = 8
 _MAX_BITS = 4096
+_MAX_DEPTH = 16
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
@@ -199,6 +200,8 @@ def _syntax_error(name: str, text: str, message: str) -> PolicyError:
 
 def _plain(item: Any, path: KeyPath) -> Any:
     """`item` as JSON has it, which is what the model is checked from; anything else is an error that names the key."""
+    if len(path) > _MAX_DEPTH:
+        raise PolicyError(f"{dotted(path[:3])} is nested too deeply; a policy has tables of keys and nothing below")
     match item:
         case Mapping():
             return {str(key): _plain(each, (*path, str(key))) for key, each in item.items()}

@@ -7,6 +7,8 @@ and on anything else it stops, with the places that it has found so far.
 from __future__ import annotations
 
 import bisect
+import contextlib
+import json
 import re
 import tomllib
 from collections.abc import Mapping
@@ -39,17 +41,24 @@ def dotted(path: KeyPath) -> str:
     """`path` as messages write it: ("audit", "ignore", 0, "rule") is "audit.ignore[0].rule"."""
     text = ""
     for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            name = part if len(part) <= 80 and _BARE.fullmatch(part) else quoted(part[:80])
+            text += f".{name}" if text else name
     return text
+
+
+def quoted(value: object) -> str:
+    """`value` as TOML or JSON writes it, in printable ASCII."""
+    return json.dumps(value, default=str).replace("\x7f", "\\u007f")  # which JSON leaves as it is
 
 
 def locate(text: str) -> Mapping[KeyPath, Place]:
     """The place of every table, key and array element in `text`, a TOML document that tomllib accepts."""
     scanner = _Scanner(text)
-    try:
+    with contextlib.suppress(_Lost, RecursionError):
         scanner.document()
-    except _Lost:
-        return scanner.places
     return scanner.places
 
 

@@ -1,0 +1,148 @@
+"""Every no of the host: a rule, one inert sentence that says what to do, and the yes beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rlm_secure.errors import Refused
+from rlm_secure.policy import Decision, Gate, load_policy
+from rlm_secure.policy.gate import shown
+
+POLICY = load_policy(
+    {
+        "name": "tight",
+        "language": {"source_bytes": 10},
+        "limits": {"context_bytes": 100, "cells": 3},
+        "isolation": {"environments": ["local", "docker"]},
+        "lm": {"models": ["gpt-5-mini"], "prompt_bytes": 10, "reply_bytes": 10, "batch": 2, "depth": 1},
+    }
+)
+GATE = Gate(POLICY, frozenset({"gpt-5"}), frozenset({"search", "fetch_note"}))
+
+REFUSED: list[tuple[str, Any, str, str]] = [
+    ("environment", "modal", "environment",
+     "the policy tight does not allow the environment 'modal'; use local or docker, or add it to isolation.environments"),
+    ("model", "gpt-5-mni", "lm-models",
+     "the model 'gpt-5-mni' is not one that cells may use; use 'gpt-5-mini', or have it added to lm.models"),
+    ("model", "o9", "lm-models",
+     "the model 'o9' is not one that cells may use; leave model= out to use the run's own, or have it added to lm.models"),
+    ("model", 7, "lm-models", "a model is named by a str, not by int"),
+    ("batch", 3, "lm-batch", "a batch of 3 prompts is more than lm.batch = 2; send smaller ones"),
+    ("prompts", ["x" * 11], "lm-prompt-bytes",
+     "the prompt takes 11 bytes, more than lm.prompt_bytes = 10; split it and ask in parts"),
+    ("prompts", ["ok", "é" * 6], "lm-prompt-bytes",
+     "prompt 1 takes 12 bytes, more than lm.prompt_bytes = 10; split it and ask in parts"),
+    ("prompts", [b"x"], "lm-prompt-type", "the prompt is bytes, not a str; use str()"),
+    ("reply", "x" * 11, "lm-reply-bytes",
+     "the model's reply takes 11 bytes, more than lm.reply_bytes = 10; ask for a shorter one"),
+    ("reply", None, "lm-reply-type", "the model's client answered with NoneType, not with a str"),
+    ("depth", 2, "lm-depth", "a recursion at depth 2 is deeper than lm.depth = 1; use llm_query instead"),
+    ("cell_source", "x = '12345678'", "cell-source-bytes",
+     "the cell takes 14 bytes, more than language.source_bytes = 10; move data to the context"),
+    ("cell_source", b"x", "cell-type", "a cell is a str of Python source, not bytes"),
+    ("context", 101, "context-bytes",
+     "the context takes 101 bytes, more than limits.context_bytes = 100; raise it or send less"),
+    ("cells", 4, "cells", "the session has run limits.cells = 3 cells; start a new session"),
+    ("tool", "serch", "tool-unknown", "there is no tool 'serch'; there are fetch_note or search"),
+    ("tool", "a b", "tool-name", "'a b' is no name of a tool; a name looks like search_notes"),
+    ("tool", "__import__", "tool-name", "'__import__' is no name of a tool; a name looks like search_notes"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("method", "asked", "rule", "reason"), REFUSED)
+def test_a_refusal_has_its_rule_and_says_what_to_do(method: str, asked: Any, rule: str, reason: str) -> None:
+    decision = getattr(GATE, method)(asked)
+    assert decision == Decision(False, rule, reason)
+    with pytest.raises(Refused) as caught:
+        decision.require()
+    assert caught.value.decision is decision
+    assert str(caught.value) == reason
+
+
+ALLOWED: list[tuple[str, Any]] = [
+    ("environment", "local"), ("model", None), ("model", "gpt-5"), ("model", "gpt-5-mini"), ("batch", 0), ("batch", 2),
+    ("prompts", []), ("prompts", ["x" * 10]), ("prompts", ["é" * 5]), ("prompts", ["\ud800" * 3]),
+    ("reply", "x" * 10), ("reply", ""), ("depth", 0), ("depth", 1), ("cell_source", "x = 1"), ("context", 100),
+    ("cells", 3), ("tool", "search"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("method", "asked"), ALLOWED)
+def test_what_is_within_the_policy_is_allowed(method: str, asked: Any) -> None:
+    decision = getattr(GATE, method)(asked)
+    assert decision.allowed
+    assert decision.reason == ""
+    decision.require()
+
+
+def test_ingress_is_closed_unless_the_policy_opens_it() -> None:
+    assert GATE.ingress() == Decision(
+        False, "ingress", "the policy tight opens no port of a sandbox; use the exec transport, or set network.ingress"
+    )
+    assert Gate(load_policy({"network": {"ingress": True}})).ingress().allowed
+
+
+def test_without_a_list_of_tools_only_their_names_are_checked() -> None:
+    assert Gate(POLICY).tool("anything").allowed
+    assert not Gate(POLICY).tool("any thing").allowed
+    assert Gate(POLICY, tools=frozenset()).tool("anything").reason == "there is no tool 'anything'; this run has none"
+
+
+def test_lists_in_a_sentence_stay_short() -> None:
+    gate = Gate(POLICY, tools=frozenset(f"tool_{number:02}" for number in range(40)))
+    assert gate.tool("tol").reason.endswith("tool_11 or 28 more")
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "sk-proj-abcdefghijklmnop1234",
+        "ghp_abcdefghijklmnopqrstuvwx",
+        "AKIAIOSFODNN7EXAMPLE",
+        "AIzaSyA1234567890abcdefghi",
+        "xoxb-123456789012-abcdef",
+        "Bearer abcdefghijklmnop",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIi",
+        "please use sk-live_0123456789abcdef now",
+    ],
+)
+def test_a_secret_is_never_repeated(secret: str) -> None:
+    for decision in (GATE.model(secret), GATE.tool(secret), GATE.environment(secret)):
+        assert not decision.allowed
+        assert secret[-6:] not in decision.reason
+
+
+UNTRUSTED = st.text(max_size=300) | st.text("\x00\x07\x1b\x7f\x9b\u202e\u2028\ud800abc", max_size=300)
+
+
+@given(UNTRUSTED)
+@settings(max_examples=200, deadline=None)
+def test_whatever_is_asked_the_answer_is_inert_and_short(text: str) -> None:
+    for decision in (GATE.model(text), GATE.tool(text), GATE.prompts([text]), GATE.reply(text), GATE.cell_source(text)):
+        assert decision.reason.isascii()
+        assert decision.reason.isprintable()
+        assert len(decision.reason) < 700  # 80 characters, each at most \UXXXXXXXX-escaped
+
+
+@given(st.none() | st.integers() | st.binary(max_size=8) | st.lists(st.integers(), max_size=2))
+def test_the_wrong_type_is_refused_and_never_an_exception(thing: object) -> None:
+    for decision in (GATE.prompts([thing]), GATE.reply(thing), GATE.cell_source(thing), GATE.tool(thing)):
+        assert not decision.allowed
+    assert GATE.model(thing).allowed is (thing is None)
+
+
+def test_shown_text_is_cut_at_eighty() -> None:
+    assert shown("x" * 81) == f"'{'x' * 80}'..."
+    assert shown("\x1b[31mred") == "'\\x1b[31mred'"
+    assert shown(3) == "<int>"
+
+
+@given(text=st.text(st.characters(), max_size=20), limit=st.integers(1, 40))
+@settings(max_examples=200)
+def test_sizes_are_utf8_bytes_exactly(text: str, limit: int) -> None:
+    gate = Gate(load_policy({"lm": {"prompt_bytes": limit}}))
+    assert gate.prompts([text]).allowed is (len(text.encode("utf-8", "surrogatepass")) <= limit)
