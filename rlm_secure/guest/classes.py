@@ -82,6 +82,34 @@ def is_own(kind: type) -> bool:
     return _made_here(kind) and all(_made_here(each) or each in FOREIGN_BASES for each in _order_of(kind))
 
 
+#: Private names of derivable classes that may be read all the same: hooks of Enum, and an opaque record of ABC.
+_OPEN = frozenset({"_missing_", "_generate_next_value_", "_abc_impl"})
+
+
+def has_no_foreign_privates(kind: type) -> bool:
+    """Whether every private name on instances of the own class `kind` is the cell's."""
+    return not any(
+        names.is_private(name) and not names.is_dunder(name) and name not in _OPEN
+        for each in _order_of(kind)
+        if not _made_here(each)
+        for name in _members_of(each)
+    )
+
+
+def opens(kind: type, name: str, *, on_class: bool = False, on_super: bool = False) -> bool:
+    """Whether the private `name` of the own class `kind` leads to what the cell made.
+
+    On the class itself its metaclass answers too: an enum's `_convert_` reads the namespace of any module. A super()
+    skips classes, so that there nothing foreign may have the name.
+    """
+    if name in _OPEN:
+        return True
+    if on_class and stored(type(kind), name) is not None:
+        return False
+    holders = [each for each in _order_of(kind) if name in _members_of(each)]
+    return all(map(_made_here, holders if on_super else holders[:1]))
+
+
 def _made_here(kind: type) -> bool:
     return bool(_members_of(kind).get("__module__") == CELL)
 
@@ -100,26 +128,30 @@ def stored(kind: type, name: str) -> Any:
     return None
 
 
-class _Kind(type):
-    """What makes `type` look like a class: its answers are the real ones, minus the class maker."""
+class _StandIn(type):
+    """The type of classes that stand for one that no cell gets: they answer for it, and cannot be called as it."""
 
     def __call__(cls, *values: Any, **options: Any) -> Any:
+        if cls is not Kind:
+            raise RuleViolation("type-call", f"{cls.__name__} makes no objects here; write a def or a lambda")
         if len(values) != 1 or options:
             raise RuleViolation("type-call", "type() takes one value here; define classes with a class statement")
         kind = type(values[0])
-        return cls if issubclass(kind, type) else kind
+        if issubclass(kind, type):
+            return Kind
+        return Function if kind is types.FunctionType else kind
 
     def __instancecheck__(cls, value: object) -> bool:
-        return is_class(value)
+        return issubclass(type(value), _STANDS_FOR[cls])
 
     def __subclasscheck__(cls, kind: Any) -> bool:
-        return is_class(kind) and issubclass(kind, type)
+        return kind is cls or (is_class(kind) and issubclass(kind, _STANDS_FOR[cls]))
 
     def __repr__(cls) -> str:
-        return "<class 'type'>"
+        return f"<class '{cls.__name__}'>"
 
 
-class Kind(metaclass=_Kind):
+class Kind(metaclass=_StandIn):
     """`type` for cells: one argument only, and the type of a class is this very object, never the real one."""
 
     __slots__ = ()
@@ -128,13 +160,20 @@ class Kind(metaclass=_Kind):
         return types.GenericAlias(cls, item)
 
 
-for _named in (Kind, _Kind):
-    _named.__name__ = _named.__qualname__ = "type"
+class Function(metaclass=_StandIn):
+    """The type of functions, for cells. The real one makes functions out of code objects."""
+
+    __slots__ = ()
+
+
+_STANDS_FOR: dict[type, type] = {Kind: type, Function: types.FunctionType}
+for _named, _title in ((Kind, "type"), (_StandIn, "type"), (Function, "function")):
+    _named.__name__ = _named.__qualname__ = _title
     _named.__module__ = "builtins"
 
 
 def class_builder(known: set[type]) -> Callable[..., Any]:
-    """The `__build_class__` of cells. The classes that it makes are added to `known`."""
+    """The `__build_class__` of cells. `known` collects the classes on whose instances every private name is own."""
     build = builtins.__build_class__
 
     def build_class(body: Any, name: str, /, *bases: Any, **options: Any) -> Any:
@@ -148,7 +187,8 @@ def class_builder(known: set[type]) -> Callable[..., Any]:
                 raise RuleViolation(
                     "class-base", "a class cannot have these bases here; keep one in an attribute instead"
                 )
-            known.add(made)
+            if has_no_foreign_privates(made):
+                known.add(made)
         return made
 
     return build_class

@@ -68,7 +68,7 @@ def build_globals(modules: frozenset[str], print_: Callable[..., None]) -> dict[
 
 
 class Guards:
-    """The guards of one session. `known` are its own classes, for the check that is compiled into cells."""
+    """The guards of one session. `known` are own classes, for the check that is compiled into cells."""
 
     def __init__(self, space: dict[str, object]) -> None:
         self.known: set[type] = set()
@@ -141,7 +141,10 @@ class Guards:
         if kind in self.known or self._own_function(value):
             return value
         subject = _subject(value)
-        if is_own(subject) or (name in names.TUPLE_METHODS and issubclass(subject, tuple)):
+        if name in names.TUPLE_METHODS and issubclass(subject, tuple):
+            return value
+        on_class, on_super = issubclass(kind, type), kind is super
+        if is_own(subject) and classes.opens(subject, name, on_class=on_class, on_super=on_super):
             return value
         raise RuleViolation(
             "private-attribute",
@@ -166,7 +169,7 @@ class Guards:
             return value
         raise RuleViolation(
             "attribute-store",
-            f"cannot set {names.shown(name)} on {_title(kind)}; set attributes on classes of your own and their instances",
+            f"cannot set {names.shown(name)} on {_title(kind)}; set attributes on your own classes and their instances",
         )
 
     def _own_function(self, value: Any) -> bool:
@@ -237,6 +240,9 @@ class _Texts:
 
     def __init__(self, target: Any) -> None:
         self._target = target
+
+    def __getitem__(self, name: str) -> Any:
+        return _text(self._target, name)
 
     def __setitem__(self, name: str, text: Any) -> None:
         setattr(self._target, name, None if name == "__doc__" and text is None else _exact(text))
