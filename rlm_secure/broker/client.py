@@ -168,19 +168,20 @@ class Client:
         self._request("POST", "/interrupt", _encode({"grace_seconds": grace}), seconds=seconds)
 
     def upload(self, number: int, data: memoryview, *, seconds: float) -> None:
-        """Send a context in chunks. The bytes are never copied as a whole."""
+        """Send a context in chunks. The bytes are never copied as a whole, and hashed once."""
         deadline = time.monotonic() + seconds
         whole = hashlib.sha256()
         offset = 0
         while True:
             chunk = data[offset : offset + CHUNK]
-            whole.update(chunk)
+            digest = hashlib.sha256(chunk)
+            whole.update(digest.digest())
             target = f"/context/{number}?offset={offset}&total={data.nbytes}"
             offset += chunk.nbytes
             if offset == data.nbytes:
                 target += f"&sha256={whole.hexdigest()}"
             left = max(deadline - time.monotonic(), 0.01)
-            answer = self._request("PUT", target, chunk, seconds=left)
+            answer = self._request("PUT", target, chunk, seconds=left, digest=digest.hexdigest())
             if answer.get("received") != offset:
                 raise ProtocolViolation("the broker broke the protocol: it lost a part of a context")
             if offset == data.nbytes:
@@ -207,6 +208,7 @@ class Client:
         limit: int = _SMALL_ANSWER,
         wait: float = 0.0,
         patience: float = _ANSWER_SECONDS,
+        digest: str | None = None,
     ) -> dict[str, Any]:
         """One request, sent until it is answered. Raises Lost, Declined or ProtocolViolation.
 
@@ -215,6 +217,7 @@ class Client:
         """
         started = time.monotonic()
         deadline = started + seconds
+        digest = digest or hashlib.sha256(body).hexdigest()
         number = self._next()
         attempt = 0
         said = "it was never reached"
@@ -226,7 +229,7 @@ class Client:
                 answer = self._transport.request(
                     method,
                     target,
-                    self._key.headers(number, method, target, body),
+                    self._key.headers(number, method, target, digest),
                     body,
                     limit=limit,
                     deadline=min(deadline, now + wait + patience),

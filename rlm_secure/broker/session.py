@@ -30,9 +30,8 @@ class SessionKey:
         """The key as the supervisor's start configuration carries it."""
         return self._secret.hex()
 
-    def headers(self, number: int, method: str, target: str, body: bytes | memoryview) -> dict[str, str]:
-        """The headers that sign one request."""
-        digest = hashlib.sha256(body).hexdigest()
+    def headers(self, number: int, method: str, target: str, digest: str) -> dict[str, str]:
+        """The headers that sign one request; `digest` is its body's sha256, in hexadecimal."""
         mac = self._mac("rlm1-request", str(number), method, target, digest)
         return {"Rlm-Id": str(number), "Rlm-Sha256": digest, "Rlm-Mac": mac}
 

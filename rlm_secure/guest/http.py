@@ -12,11 +12,14 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
+import socket
 from collections.abc import Callable
 
 #: Bytes of a request line and its headers; number of headers. Ingress proxies add a dozen of their own.
 MAX_HEAD = 32 * 1024
 MAX_HEADERS = 64
+#: A buffer up to this size stays with its connection.
+_KEPT_BODY = 8 * 1024 * 1024
 #: Largest number that names a request: exact in every JSON implementation.
 MAX_ID = 2**53 - 1
 
@@ -84,7 +87,7 @@ class Request:
         self.digest = digest
         self.mac = mac
         self.length = length
-        self.body = b""
+        self.body = bytearray()
         self.path, _, query = target.partition("?")
         self.query = _query(query)
 
@@ -107,6 +110,8 @@ class Reader:
         self._limit = limit
         self._buffer = bytearray()
         self._request: Request | None = None
+        self._body = bytearray()
+        self._filled = 0
 
     @property
     def partial(self) -> bool:
@@ -116,27 +121,44 @@ class Reader:
     @property
     def wanted(self) -> int:
         """Bytes that are still missing from an authenticated body; 0 where none is being read."""
-        return 0 if self._request is None else self._request.length - len(self._buffer)
+        return 0 if self._request is None else self._request.length - self._filled
 
-    def feed(self, data: bytes) -> None:
-        """Add what was read from the peer."""
+    def receive(self, connection: socket.socket) -> int:
+        """Read once from the peer; returns how much came, 0 at its end. Raises OSError."""
+        if self._request is not None:
+            # Straight to its place, in a buffer that is used again: a context comes in many equal chunks.
+            with memoryview(self._body) as body:
+                count = connection.recv_into(body[self._filled : self._request.length])
+            self._filled += count
+            return count
+        data = connection.recv(65536)
         self._buffer += data
+        return len(data)
 
     def next(self) -> Request | None:
-        """The next complete request, or None. Raises Bad, after which the connection is of no use."""
+        """The next complete request, or None. Its body is valid until the next call.
+
+        Raises Bad, after which the connection is of no use.
+        """
         if self._request is None:
             head = self._head()
             if head is None:
                 return None
             self._request = self._authenticated(*head)
+            if len(self._body) != self._request.length:
+                self._body = bytearray(self._request.length)
+            self._filled = min(len(self._buffer), self._request.length)
+            self._body[: self._filled] = self._buffer[: self._filled]
+            del self._buffer[: self._filled]
         request = self._request
-        if len(self._buffer) < request.length:
+        if self._filled < request.length:
             return None
-        request.body = bytes(memoryview(self._buffer)[: request.length])
-        del self._buffer[: request.length]
         self._request = None
-        if hashlib.sha256(request.body).hexdigest() != request.digest:
+        if hashlib.sha256(self._body).hexdigest() != request.digest:
             raise Bad(400, "body-hash", "the body is not what was signed")
+        request.body = self._body
+        if request.length > _KEPT_BODY:
+            self._body = bytearray()
         return request
 
     def _head(self) -> tuple[str, str, dict[str, str]] | None:

@@ -126,7 +126,7 @@ class Worker:
         self._fds: list[int] = []
         self._clock = self._find_clock()
 
-    def send(self, body: bytes, fd: int | None = None) -> None:
+    def send(self, body: bytes | bytearray, fd: int | None = None) -> None:
         """Queue one frame, with a file descriptor that is closed once it is sent."""
         self._outbound += _HEADER.pack(len(body)) + body
         if fd is not None:

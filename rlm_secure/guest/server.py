@@ -162,18 +162,18 @@ class Server:
             self._flush(peer)
         if not events & selectors.EVENT_READ or peer.socket.fileno() < 0:
             return
+        begun = peer.reader.partial
         try:
-            data = peer.socket.recv(min(max(peer.reader.wanted, 65536), 1 << 20))
+            count = peer.reader.receive(peer.socket)
         except BlockingIOError:
             return
         except OSError:
-            data = b""
-        if not data or peer.request is not None or peer.closing:
+            count = 0
+        if not count or peer.request is not None or peer.closing:
             self._hang_up(peer)  # gone, or talking while its request waits
             return
-        if not peer.reader.partial:
+        if not begun:
             peer.deadline = time.monotonic() + _HEAD_SECONDS
-        peer.reader.feed(data)
         self._advance(peer)
 
     def _advance(self, peer: Peer) -> None:
@@ -209,6 +209,8 @@ class Server:
 
     def park(self, peer: Peer, seconds: float | None) -> None:
         """Let the peer wait: its request is handled again after `seconds`, or when somebody answers it."""
+        if peer.request is not None:
+            peer.request.body = bytearray()
         peer.wake = None if seconds is None else time.monotonic() + seconds
 
     def parked(self) -> list[Peer]:

@@ -272,7 +272,8 @@ class Supervisor:
 
     def _put(self, _peer: Peer, request: Request, _repeated: bool) -> Answer:
         # Idempotent by offset: a repeated chunk is one that is there already.
-        received = self._uploads.put(request.path.rpartition("/")[2], request.query, request.body)
+        number = request.path.rpartition("/")[2]
+        received = self._uploads.put(number, request.query, request.body, request.digest)
         return 200, {"status": "ok", "received": received}
 
     def _drop(self, _peer: Peer, request: Request, _repeated: bool) -> Answer:
@@ -332,7 +333,7 @@ class Supervisor:
 
     # -- the worker -------------------------------------------------------------------------------
 
-    def _say(self, worker: Worker, body: bytes, fd: int | None = None) -> None:
+    def _say(self, worker: Worker, body: bytes | bytearray, fd: int | None = None) -> None:
         self._event = self._stop = None
         self._expecting = True
         self._cpu_look = time.monotonic() + _CPU_SECONDS
@@ -431,7 +432,7 @@ def _seconds(request: Request, name: str, default: Any) -> Any:
     return float(text)
 
 
-def _fields(body: bytes, expected: dict[str, type], *, more: bool = False) -> dict[str, Any]:
+def _fields(body: bytes | bytearray, expected: dict[str, type], *, more: bool = False) -> dict[str, Any]:
     """The JSON object in `body`, with exactly the `expected` fields and types (or `more`). Raises Bad."""
     try:
         message = json.loads(body.decode("ascii"), object_pairs_hook=_pairs, parse_constant=_constant)

@@ -1,6 +1,7 @@
 """Contexts on their way in: chunks into a memfd, in order, resumable, checked as a whole, then sealed.
 
-The bytes exist once: the worker maps the pages that the chunks were written to.
+The bytes exist once: the worker maps the pages that the chunks were written to. They are hashed once as well:
+each chunk by its signature, the whole as the hash of its chunks' hashes.
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ class Uploads:
         self._limit = limit
         self._uploads: dict[str, _Upload] = {}
 
-    def put(self, number: str, query: dict[str, str], data: bytes) -> int:
-        """Write one chunk; returns how many bytes of the whole are there. Raises Bad.
+    def put(self, number: str, query: dict[str, str], data: bytearray, digest: str) -> int:
+        """Write one chunk, whose sha256 is `digest`; returns how many bytes of the whole are there. Raises Bad.
 
-        `offset` and `total` count bytes; the chunk that completes the whole carries its `sha256`. A chunk that
-        is there already changes nothing, so a sender that lost an answer sends it again.
+        `offset` and `total` count bytes. The chunk that completes the whole carries `sha256`, the hash of all
+        chunks' hashes in order. A chunk that is there already changes nothing: who lost an answer sends it again.
         """
         offset, total = (_size(query, name) for name in ("offset", "total"))
         if total > self._limit:
@@ -54,10 +55,13 @@ class Uploads:
             upload = self._uploads[number] = _Upload(total)
         if upload.total != total or offset + len(data) > total:
             raise Bad(409, "context-total", f"this context has {upload.total} bytes in all")
-        if offset > upload.received:
+        if offset == upload.received:
+            _append(upload.fd, data)
+            upload.received += len(data)
+            if upload.digest is None:
+                upload.hash.update(bytes.fromhex(digest))
+        elif offset + len(data) > upload.received:
             raise Bad(409, "context-gap", f"{upload.received} bytes are here; go on from there")
-        if offset + len(data) > upload.received:
-            _write(upload, data[upload.received - offset :])
         if upload.received == total:
             self._finish(number, upload, query.get("sha256", ""))
         return upload.received
@@ -89,13 +93,7 @@ class Uploads:
             raise Bad(409, "context-hash", "this context is complete, with another hash")
 
 
-def _write(upload: _Upload, data: bytes) -> None:
-    _append(upload.fd, data)
-    upload.hash.update(data)
-    upload.received += len(data)
-
-
-def _append(fd: int, data: bytes) -> None:
+def _append(fd: int, data: bytes | bytearray) -> None:
     view = memoryview(data)
     while view:
         try:
