@@ -231,7 +231,7 @@ class Ledger:
     ) -> None:
         self._in_flight -= 1
         self._held_tokens -= reservation.tokens
-        self._held_cost -= reservation.cost_usd
+        self._held_cost = self._held_cost - reservation.cost_usd if self._in_flight else 0.0
         spent = self._spent
         self._spent = replace(
             spent,

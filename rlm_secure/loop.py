@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import queue
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -10,9 +9,10 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from rlm_secure import batch as _batch
+from rlm_secure import prompts
 from rlm_secure.answers import AnswerSchema
 from rlm_secure.budget import LIMITS, Allowance, Ledger
-from rlm_secure.clients import get_client
+from rlm_secure.clients import get_client, others_with_sampling, with_sampling
 from rlm_secure.clients.base import Client, adapt, in_thread
 from rlm_secure.environments import get_environment
 from rlm_secure.errors import CancellationError
@@ -20,11 +20,11 @@ from rlm_secure.events import Event, Listener, RunCompleted, RunStarted
 from rlm_secure.handler import LMHandler
 from rlm_secure.logger import RLMLogger, VerbosePrinter
 from rlm_secure.policy import Gate, Policy, load_policy
-from rlm_secure.run import Run, plain_answer
-from rlm_secure.subcalls import run_child
+from rlm_secure.run import Run, log_of, plain_answer
+from rlm_secure.subcalls import child_of, run_child
 from rlm_secure.tools import Toolbox, parse_custom_tools
-from rlm_secure.tree import Tree
-from rlm_secure.types import QueryMetadata, RLMChatCompletion
+from rlm_secure.tree import Tree, streamed
+from rlm_secure.types import QueryMetadata, RLMChatCompletion, RLMMetadata
 
 _CTRL_C: Final = "Execution cancelled by user (Ctrl+C)"
 
@@ -100,7 +100,7 @@ class RLM:
                 f"not {len(other_backends)}; give other_backends one name"
             )
         self.backend = backend
-        self.backend_kwargs = _with_sampling(backend_kwargs, sampling_args)
+        self.backend_kwargs = with_sampling(backend_kwargs, sampling_args)
         self.environment_type = environment
         self.environment_kwargs = dict(environment_kwargs or {})
         self.depth = depth
@@ -112,11 +112,11 @@ class RLM:
         self.max_errors = max_errors
         self.custom_system_prompt = custom_system_prompt
         self.other_backends = None if other_backends is None else list(other_backends)
-        self.other_backend_kwargs = _others(other_backend_kwargs, other_backends, sub_sampling_args)
+        self.other_backend_kwargs = others_with_sampling(other_backend_kwargs, other_backends, sub_sampling_args)
         if sub_sampling_args and other_backends is None:
             # Other sampling for sub-calls needs a client of its own: the same backend once more.
             self.other_backends = [backend]
-            self.other_backend_kwargs = [_with_sampling(self.backend_kwargs, sub_sampling_args)]
+            self.other_backend_kwargs = [with_sampling(self.backend_kwargs, sub_sampling_args)]
         self.logger = logger
         self.verbose = VerbosePrinter(enabled=verbose)
         self.persistent = persistent
@@ -135,9 +135,15 @@ class RLM:
         self.on_event = on_event
         self.answer_schema = None if answer_schema is None else AnswerSchema(answer_schema)
         self.prompt_set = prompt_set
+        self.words = prompts.prompt_set(prompt_set)
         self.describe_session = describe_session
         self._persistent_env: Any = None
         self._persistent_lock = threading.RLock()
+        self.logging = threading.Lock()
+        self._cumulative_cost = 0.0
+        self._consecutive_errors = 0
+        self._last_error: str | None = None
+        self._best_partial_answer: str | None = None
 
     # -- what users call -----------------------------------------------------------------------------
 
@@ -156,32 +162,11 @@ class RLM:
         return await self._tree().run(lambda tree: self._complete(tree, prompt, root_prompt))
 
     def stream(self, prompt: Any, root_prompt: str | None = None) -> Iterator[Event]:
-        """The events of one completion as they happen; the last is RunCompleted with the completion.
+        """The events of one completion as they happen; the last is RunCompleted, with the completion.
 
         Raises what completion() raises, after the events. Leaving the loop early ends the run.
         """
-        events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
-        failure: list[BaseException] = []
-
-        def run(tree: Tree) -> None:
-            try:
-                self._complete(tree, prompt, root_prompt)
-            except BaseException as error:  # noqa: BLE001  raised again where the events are read
-                failure.append(error)
-            finally:
-                events.put(None)
-
-        with self._tree(events.put) as tree:
-            worker = threading.Thread(target=run, args=(tree,), name="rlm-secure-stream", daemon=True)
-            worker.start()
-            try:
-                while (event := events.get()) is not None:
-                    yield event
-            finally:
-                tree.stop("Execution cancelled: nobody reads its events")
-                worker.join()
-        if failure:
-            raise failure[0]
+        return streamed(self._tree, lambda tree: self._complete(tree, prompt, root_prompt))
 
     def batch(
         self,
@@ -260,16 +245,12 @@ class RLM:
         )
         run: Run | None = None
         try:
-            handler = self._handler(tree, gate, parent)
-            if leaf:
-                completion = plain_answer(handler, self.root_model, prompt, root_prompt)
-            else:
-                metadata = QueryMetadata(prompt)
-                with ExitStack() as stack:
-                    environment = self._session(stack, handler, prompt)
-                    if not self.persistent:
-                        stack.callback(lambda: environment.cleanup() if run is None else run.environment.cleanup())
-                    run = Run(self, tree, handler, environment, prompt, metadata, root_prompt)
+            with ExitStack() as stack:
+                handler = self._handler(tree, gate, parent)
+                if leaf:
+                    completion = plain_answer(handler, self.root_model, prompt, root_prompt)
+                else:
+                    run = self._run(stack, tree, handler, prompt, root_prompt)
                     completion = run.complete()
         except BaseException as error:
             partial = None if run is None else run.partial
@@ -280,8 +261,46 @@ class RLM:
             if isinstance(error, (*LIMITS, CancellationError)) and error.partial_answer is None:
                 error.partial_answer = partial
             raise
+        finally:
+            self._remember(tree, run)
         tree.emit(RunCompleted(depth=self.depth, completion=completion, error=None))
         return completion
+
+    def _run(self, stack: ExitStack, tree: Tree, handler: LMHandler, prompt: Any, root_prompt: str | None) -> Run:
+        """The run of one completion, with its log and its environment; `stack` ends both."""
+        facts = QueryMetadata(prompt)
+        log = log_of(self, stack)
+        environment = self._session(stack, handler, prompt)
+        try:
+            run = Run(self, tree, handler, environment, prompt, facts, root_prompt, log)
+        except BaseException:
+            if not self.persistent:
+                environment.cleanup()
+            raise
+        if not self.persistent:
+            stack.callback(lambda: run.environment.cleanup())
+        return run
+
+    def _remember(self, tree: Tree, run: Run | None) -> None:
+        """Upstream's attributes on the latest completion, for programs that look at them."""
+        self._cumulative_cost = tree.ledger.spent.cost_usd
+        if run is not None:
+            self._consecutive_errors, self._last_error = run.meter.errors, run.meter.last_error
+            self._best_partial_answer = run.partial
+
+    @property
+    def metadata(self) -> RLMMetadata:
+        """How this RLM is configured, as a trajectory begins with it."""
+        return RLMMetadata(
+            root_model=self.root_model,
+            max_depth=self.max_depth,
+            max_iterations=self.max_iterations,
+            backend=self.backend,
+            backend_kwargs=self.backend_kwargs,
+            environment_type=self.environment_type,
+            environment_kwargs=self.environment_kwargs,
+            other_backends=self.other_backends,
+        )
 
     @property
     def root_model(self) -> str:
@@ -366,7 +385,7 @@ class RLM:
 
     def _child(self, tree: Tree, client: Client | None, prompt: str, model: str | None) -> RLMChatCompletion:
         """A run one level deeper, in a sandbox of its own, on the same ledger."""
-        child = self._child_of(model)
+        child = child_of(self, RLM, model)
         return run_child(tree, child, prompt, lambda: child._complete(tree, prompt, None, client))
 
     def _restarted(self, lost: Any, handler: LMHandler, prompt: Any) -> Any:
@@ -376,50 +395,3 @@ class RLM:
         if self.persistent:
             self._persistent_env = environment
         return environment
-
-    def _child_of(self, model: str | None) -> RLM:
-        return RLM(
-            backend=self.backend,
-            backend_kwargs={**self.backend_kwargs, **({"model_name": model} if model else {})},
-            environment=self.environment_type,
-            environment_kwargs=self.environment_kwargs,
-            depth=self.depth + 1,
-            max_depth=self.max_depth,
-            max_iterations=self.max_iterations,
-            max_errors=self.max_errors,
-            custom_system_prompt=self.custom_system_prompt,
-            other_backends=self.other_backends,
-            other_backend_kwargs=self.other_backend_kwargs,
-            logger=None if self.logger is None else RLMLogger(),
-            custom_tools=self.custom_sub_tools,
-            custom_sub_tools=self.custom_sub_tools,
-            compaction=self.compaction,
-            compaction_threshold_pct=self.compaction_threshold_pct,
-            max_concurrent_subcalls=self.max_concurrent_subcalls,
-            on_subcall_start=self.on_subcall_start,
-            on_subcall_complete=self.on_subcall_complete,
-            on_iteration_start=self.on_iteration_start,
-            on_iteration_complete=self.on_iteration_complete,
-            orchestrator=self.orchestrator,
-            policy=self.policy,
-            prompt_set=self.prompt_set,
-            describe_session=self.describe_session,
-        )
-
-
-def _with_sampling(kwargs: Mapping[str, Any] | None, sampling: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A copy of `kwargs` with `sampling` merged into its sampling_args."""
-    copied = dict(kwargs or {})
-    if sampling:
-        copied["sampling_args"] = {**(copied.get("sampling_args") or {}), **sampling}
-    return copied
-
-
-def _others(
-    kwargs: Sequence[Mapping[str, Any]] | None, backends: Sequence[str] | None, sampling: Mapping[str, Any] | None
-) -> list[dict[str, Any]] | None:
-    """Copies of `kwargs`, one for each of `backends`; the first with the sampling of sub-calls."""
-    if backends is None:
-        return None
-    given = list(kwargs or [{}])
-    return [_with_sampling(each, sampling if index == 0 else None) for index, each in enumerate(given)]

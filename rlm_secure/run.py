@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +35,9 @@ from rlm_secure.events import (
     tell,
 )
 from rlm_secure.handler import LMHandler
+from rlm_secure.logger import RLMLogger
 from rlm_secure.parsing import FinalVar, find_code_blocks, format_iteration, parse_final
-from rlm_secure.prompts import Message, describe_session, prompt_set
+from rlm_secure.prompts import Message, describe_session
 from rlm_secure.tree import Tree
 from rlm_secure.types import CodeBlock, QueryMetadata, REPLResult, RLMChatCompletion, RLMIteration
 
@@ -64,6 +66,7 @@ class Run:
         payload: Any,
         metadata: QueryMetadata,
         root_prompt: str | None,
+        log: RLMLogger | None,
     ) -> None:
         self.rlm = rlm
         self.tree = tree
@@ -71,11 +74,12 @@ class Run:
         self.environment = environment
         self.payload = payload
         self.root_prompt = root_prompt
+        self.log = log
         self.partial: str | None = None
         self.meter = Meter(
             tree.ledger, iterations=min(rlm.max_iterations, rlm.policy.lm.iterations), errors=rlm.max_errors
         )
-        self.words = prompt_set(rlm.prompt_set)
+        self.words = rlm.words
         self.messages: list[Message] = self.words.opening(
             metadata,
             system_prompt=rlm.custom_system_prompt,
@@ -94,6 +98,7 @@ class Run:
 
     def complete(self) -> RLMChatCompletion:
         """Turn after turn until there is an answer; an answer in plain text after the last."""
+        self.rlm.verbose.print_metadata(self.rlm.metadata)
         for number in range(1, self.meter.max_iterations + 1):
             answer = self.turn(number)
             if answer is not None:
@@ -147,6 +152,7 @@ class Run:
             self.environment.append_compaction_entry(entry)
         self._compactions += 1
         self.messages = compacted(self.messages, self._opening, summary, self._compactions)
+        rlm.verbose.print_compaction()
         self.tree.emit(Compacted(depth=rlm.depth, count=self._compactions))
 
     # -- cells ---------------------------------------------------------------------------------------
@@ -237,8 +243,10 @@ class Run:
             response=answer.text,
             usage_summary=self.handler.get_usage_summary(),
             execution_time=time.monotonic() - self._began,
-            metadata=rlm.logger.get_trajectory() if rlm.logger else None,
+            metadata=None if self.log is None else self.log.get_trajectory(),
         )
+        rlm.verbose.print_final_answer(answer.text)
+        rlm.verbose.print_summary(self.meter.iterations, completion.execution_time, completion.usage_summary)
         return completion if rlm.answer_schema is None else StructuredCompletion.of(completion, answer.value)
 
     # -- limits and records --------------------------------------------------------------------------
@@ -255,11 +263,26 @@ class Run:
     def record(self, number: int, iteration: RLMIteration, error: str | None) -> None:
         """Log the turn, show it, and tell who listens."""
         seconds = iteration.iteration_time or 0.0
-        if self.rlm.logger is not None:
-            self.rlm.logger.log(iteration)
+        if self.log is not None:
+            self.log.log(iteration)
         self.rlm.verbose.print_iteration(iteration, number)
         tell(self.rlm.on_iteration_complete, self.rlm.depth, number, seconds)
         self.tree.emit(TurnCompleted(depth=self.rlm.depth, number=number, seconds=seconds, error=error))
+
+
+def log_of(rlm: RLM, stack: ExitStack) -> RLMLogger | None:
+    """The logger of one completion: the RLM's own, or one beside it while another completion uses that."""
+    if rlm.logger is None:
+        return None
+    log = rlm.logger
+    if rlm.logging.acquire(blocking=False):
+        stack.callback(rlm.logging.release)
+    else:
+        log = log.fresh(on_disk=True)
+    log.restrict(rlm.policy.data, withhold=rlm.custom_tools)
+    log.clear_iterations()
+    log.log_metadata(rlm.metadata)
+    return log
 
 
 def plain_answer(handler: LMHandler, model: str, payload: Any, root_prompt: str | None) -> RLMChatCompletion:

@@ -177,6 +177,37 @@ def run_child(tree: Tree, child: RLM, prompt: str, complete: Callable[[], RLMCha
     return completion
 
 
+def child_of(rlm: RLM, kind: type[RLM], model: str | None) -> RLM:
+    """The run that a cell of `rlm` asks for: one level deeper, the same but for what belongs to the root alone."""
+    return kind(
+        backend=rlm.backend,
+        backend_kwargs={**rlm.backend_kwargs, **({"model_name": model} if model else {})},
+        environment=rlm.environment_type,
+        environment_kwargs=rlm.environment_kwargs,
+        depth=rlm.depth + 1,
+        max_depth=rlm.max_depth,
+        max_iterations=rlm.max_iterations,
+        max_errors=rlm.max_errors,
+        custom_system_prompt=rlm.custom_system_prompt,
+        other_backends=rlm.other_backends,
+        other_backend_kwargs=rlm.other_backend_kwargs,
+        logger=None if rlm.logger is None else rlm.logger.fresh(),
+        custom_tools=rlm.custom_sub_tools,
+        custom_sub_tools=rlm.custom_sub_tools,
+        compaction=rlm.compaction,
+        compaction_threshold_pct=rlm.compaction_threshold_pct,
+        max_concurrent_subcalls=rlm.max_concurrent_subcalls,
+        on_subcall_start=rlm.on_subcall_start,
+        on_subcall_complete=rlm.on_subcall_complete,
+        on_iteration_start=rlm.on_iteration_start,
+        on_iteration_complete=rlm.on_iteration_complete,
+        orchestrator=rlm.orchestrator,
+        policy=rlm.policy,
+        prompt_set=rlm.prompt_set,
+        describe_session=rlm.describe_session,
+    )
+
+
 def failed(model: str, prompt: str, error: str, began: float) -> RLMChatCompletion:
     """A completion that says why there is none."""
     return RLMChatCompletion(model, prompt, error, UsageSummary({}), time.monotonic() - began, error=error)

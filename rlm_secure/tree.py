@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import queue
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -203,3 +204,32 @@ async def _interrupted(session: Interruptible) -> None:
         await in_thread(session.interrupt)
     except Exception:  # noqa: BLE001  a session that cannot be interrupted is gone, or is asked again
         return
+
+
+def streamed(make: Callable[[Listener], Tree], work: Callable[[Tree], object]) -> Iterator[Event]:
+    """The events of `work(tree)` as they happen, in a tree that `make` gives a listener.
+
+    Raises what `work` raises, after its events. Closing the generator stops the tree and waits for its end.
+    """
+    events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
+    failures: list[BaseException] = []
+
+    def run(tree: Tree) -> None:
+        try:
+            work(tree)
+        except BaseException as error:  # noqa: BLE001  raised again where the events are read
+            failures.append(error)
+        finally:
+            events.put(None)
+
+    with make(events.put) as tree:
+        worker = threading.Thread(target=run, args=(tree,), name="rlm-secure-stream", daemon=True)
+        worker.start()
+        try:
+            while (event := events.get()) is not None:
+                yield event
+        finally:
+            tree.stop("Execution cancelled: nobody reads its events")
+            worker.join()
+    if failures:
+        raise failures[0]

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, Final
 
 from rlm_secure.clients.base import BaseLM, Client, Completion, adapt
 
-__all__ = ["BACKENDS", "BaseLM", "Client", "Completion", "adapt", "get_client"]
+__all__ = [
+    "BACKENDS",
+    "BaseLM",
+    "Client",
+    "Completion",
+    "adapt",
+    "get_client",
+    "others_with_sampling",
+    "with_sampling",
+]
 
 #: Where each backend lives, and what it needs said beyond the user's own words.
 _PLACES: Final[Mapping[str, tuple[str, str, Mapping[str, Any]]]] = {
@@ -41,3 +50,21 @@ def get_client(backend: str, backend_kwargs: Mapping[str, Any] | None = None) ->
         raise ValueError("the vllm backend needs backend_kwargs['base_url'], the address of your server")
     client: BaseLM = getattr(import_module(f"{__name__}.{module}"), name)(**arguments)
     return client
+
+
+def with_sampling(kwargs: Mapping[str, Any] | None, sampling: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A copy of `kwargs` with `sampling` merged into its sampling_args."""
+    copied = dict(kwargs or {})
+    if sampling:
+        copied["sampling_args"] = {**(copied.get("sampling_args") or {}), **sampling}
+    return copied
+
+
+def others_with_sampling(
+    kwargs: Sequence[Mapping[str, Any]] | None, backends: Sequence[str] | None, sampling: Mapping[str, Any] | None
+) -> list[dict[str, Any]] | None:
+    """Copies of `kwargs`, one for each of `backends`; the first with the sampling of sub-calls."""
+    if backends is None:
+        return None
+    given = list(kwargs or [{}])
+    return [with_sampling(each, sampling if index == 0 else None) for index, each in enumerate(given)]

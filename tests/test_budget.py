@@ -1,0 +1,234 @@
+"""One ledger for a run and all its descendants: exact calls, bounded overshoot, upstream's exceptions."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rlm_secure.budget import Allowance, Ledger, Meter, exhausted, limit_name
+from rlm_secure.errors import (
+    BudgetExceededError,
+    CallLimitExceededError,
+    ErrorThresholdExceededError,
+    TimeoutExceededError,
+    TokenLimitExceededError,
+)
+from rlm_secure.policy import Policy
+from rlm_secure.types import ModelUsageSummary
+
+PLENTY = Allowance(calls=1_000_000, tokens=10**12, cost_usd=10.0**9, seconds=10_000)
+
+
+def allowance(**changes) -> Allowance:
+    return Allowance(**{name: changes.get(name, getattr(PLENTY, name)) for name in PLENTY.__slots__})
+
+
+def used(tokens: int = 0, cost: float | None = None) -> ModelUsageSummary:
+    return ModelUsageSummary(1, tokens, 0, cost)
+
+
+def test_the_runs_own_limits_only_tighten_the_policys() -> None:
+    policy = Policy()
+    loose = Allowance.of(policy, max_tokens=10**12, max_budget=10.0**9, max_timeout=10.0**9)
+    assert loose == Allowance(policy.lm.calls, policy.lm.tokens, policy.lm.cost_usd, policy.limits.run_seconds)
+    tight = Allowance.of(policy, max_tokens=5, max_budget=0.5, max_timeout=1.5)
+    assert (tight.tokens, tight.cost_usd, tight.seconds) == (5, 0.5, 1.5)
+
+
+def test_a_hundred_threads_get_exactly_as_many_calls_as_there_are() -> None:
+    for _ in range(50):
+        ledger = Ledger(allowance(calls=37))
+        start = threading.Barrier(100)
+
+        def take() -> bool:
+            start.wait()
+            try:
+                reservation = ledger.reserve(10)
+            except CallLimitExceededError:
+                return False
+            assert reservation is not None
+            reservation.settle(used(1), 1)
+            return True
+
+        with ThreadPoolExecutor(100) as pool:
+            granted = sum(pool.map(lambda _: take(), range(100)))
+        assert (granted, ledger.spent.calls, ledger.in_flight) == (37, 37, 0)
+
+
+def test_what_is_left_is_held_by_the_calls_in_flight() -> None:
+    ledger = Ledger(allowance(tokens=1_000))
+    first = ledger.reserve(3_996)
+    assert first is not None
+    assert ledger.reserve(4) is None
+    first.settle(used(100), 0)
+    assert ledger.reserve(4) is not None
+
+
+def test_a_call_is_never_refused_for_an_estimate_alone() -> None:
+    ledger = Ledger(allowance(tokens=1, cost_usd=0.000001))
+    reservation = ledger.reserve(10**9)
+    assert reservation is not None
+    reservation.settle(used(1), 0)
+    with pytest.raises(TokenLimitExceededError):
+        ledger.reserve(1)
+
+
+def test_the_overshoot_is_one_calls() -> None:
+    ledger = Ledger(allowance(cost_usd=1.0))
+    made = 0
+    for _ in range(100):
+        try:
+            reservation = ledger.reserve(400)
+        except BudgetExceededError:
+            break
+        assert reservation is not None
+        made += 1
+        reservation.settle(used(100, 0.3), 0)
+    assert made == 4
+    assert ledger.spent.cost_usd == pytest.approx(1.2)
+
+
+@pytest.mark.parametrize(
+    ("end", "tokens"), [("settle", 7), ("lose", 357), ("refuse", 0)], ids=["answered", "cut off", "refused"]
+)
+def test_how_a_call_ended_decides_what_is_charged(end: str, tokens: int) -> None:
+    ledger = Ledger(PLENTY)
+    reservation = ledger.reserve(400)
+    assert reservation is not None
+    if end == "settle":
+        reservation.settle(used(7), 3)
+    else:
+        getattr(reservation, end)()
+    reservation.lose()
+    assert (ledger.spent.calls, ledger.spent.tokens, ledger.in_flight) == (1, tokens, 0)
+
+
+def test_bytes_are_counted_both_ways() -> None:
+    ledger = Ledger(PLENTY)
+    reservation = ledger.reserve(11)
+    assert reservation is not None
+    reservation.settle(used(), 5)
+    assert (ledger.spent.bytes_sent, ledger.spent.bytes_received) == (11, 5)
+
+
+def test_time_is_up_at_the_deadline() -> None:
+    now = [100.0]
+    ledger = Ledger(allowance(seconds=5), clock=lambda: now[0])
+    assert ledger.reserve(1) is not None
+    now[0] = 105.0
+    with pytest.raises(TimeoutExceededError) as caught:
+        ledger.reserve(1)
+    assert (caught.value.elapsed, caught.value.timeout) == (5.0, 5)
+    assert ledger.seconds_left == 0
+
+
+@pytest.mark.parametrize(
+    ("limits", "usage", "kind", "words"),
+    [
+        ({"cost_usd": 0.5}, used(1, 0.6), BudgetExceededError, "Budget exceeded after iteration 3: spent $0.600000 of"),
+        ({"tokens": 1_000}, used(1_001), TokenLimitExceededError, "Token limit exceeded after iteration 3: 1,001 of 1,000"),
+        ({"seconds": 0.0}, used(), TimeoutExceededError, "Timeout exceeded after iteration 3: "),
+    ],
+)
+def test_a_crossed_limit_is_upstreams_exception_with_the_partial_answer(limits, usage, kind, words) -> None:
+    ledger = Ledger(allowance(seconds=limits.pop("seconds", 100), **limits))
+    reservation = Ledger.reserve(ledger, 0) if ledger.allowance.seconds else None
+    if reservation is not None:
+        reservation.settle(usage, 0)
+    with pytest.raises(kind) as caught:
+        ledger.check(after=3, partial_answer="so far")
+    assert str(caught.value).startswith(words)
+    assert caught.value.partial_answer == "so far"
+
+
+def test_a_limit_that_is_used_up_exactly_is_not_crossed() -> None:
+    ledger = Ledger(allowance(tokens=100, cost_usd=1.0))
+    reservation = ledger.reserve(0)
+    assert reservation is not None
+    reservation.settle(used(100, 1.0), 0)
+    ledger.check()
+    with pytest.raises(TokenLimitExceededError):
+        ledger.check_rest()
+
+
+def test_no_budget_at_all_still_allows_what_costs_nothing() -> None:
+    ledger = Ledger(allowance(cost_usd=0.0))
+    for _ in range(3):
+        reservation = ledger.reserve(1)
+        assert reservation is not None
+        reservation.settle(used(1), 0)
+    ledger.check()
+
+
+def test_errors_count_in_a_row() -> None:
+    meter = Meter(Ledger(PLENTY), iterations=30, errors=2)
+    for error in ("a", None, "b"):
+        meter.count(error)
+        meter.check("p")
+    meter.count("c")
+    with pytest.raises(ErrorThresholdExceededError, match=r"after iteration 4: 2 consecutive errors \(limit: 2\)") as caught:
+        meter.check("p")
+    assert (caught.value.error_count, caught.value.threshold) == (2, 2)
+    assert (caught.value.last_error, caught.value.partial_answer) == ("c", "p")
+    assert meter.ledger.spent.iterations == 4
+
+
+@pytest.mark.parametrize(
+    ("error", "name", "text"),
+    [
+        (BudgetExceededError(0.5, 0.25), "cost", "Error: Budget exhausted (spent $0.500000 of $0.250000)"),
+        (TimeoutExceededError(5.04, 5.0), "time", "Error: Timeout exhausted (5.0s of 5.0s)"),
+        (TokenLimitExceededError(1001, 1000), "tokens", "Error: Token limit exceeded: 1,001 of 1,000 tokens"),
+        (CallLimitExceededError(10, 10, 0.0, 1.0), "calls", "Error: Call limit reached: 10 of 10 model calls;"),
+        (ErrorThresholdExceededError(3, 3), "errors", "Error: Error threshold exceeded"),
+    ],
+)
+def test_a_cell_reads_upstreams_words(error: Exception, name: str, text: str) -> None:
+    assert limit_name(error) == name
+    assert exhausted(error).startswith(text)
+
+
+def test_a_call_limit_is_caught_where_a_budget_is() -> None:
+    with pytest.raises(BudgetExceededError):
+        raise CallLimitExceededError(1, 1, 0.0, 1.0)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["settle", "lose", "refuse", "keep"]), st.integers(0, 10**6), st.floats(0, 10)),
+        max_size=60,
+    )
+)
+def test_whatever_happens_the_books_balance(steps) -> None:
+    ledger = Ledger(allowance(calls=40, tokens=10**7, cost_usd=50.0))
+    kept, made, tokens = [], 0, 0
+    for end, size, cost in steps:
+        try:
+            reservation = ledger.reserve(size)
+        except (BudgetExceededError, TokenLimitExceededError):
+            continue
+        if reservation is None:
+            assert kept
+            continue
+        made += 1
+        if end == "keep":
+            kept.append(reservation)
+        elif end == "settle":
+            tokens += size
+            reservation.settle(used(size, cost), size)
+        elif end == "lose":
+            tokens += reservation.tokens
+            reservation.lose()
+        else:
+            reservation.refuse()
+    for reservation in kept:
+        reservation.refuse()
+    assert ledger.spent.calls == made <= 40
+    assert ledger.spent.tokens == tokens
+    assert ledger.in_flight == 0
+    assert (ledger._held_tokens, round(ledger._held_cost, 6)) == (0, 0)
