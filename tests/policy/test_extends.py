@@ -89,33 +89,33 @@ def test_the_way_back_from_a_tighter_value_is_a_looser_one(data: st.DataObject) 
     [
         (
             {"limits": {"cell_seconds": 60.0}},
-            "limits.cell_seconds goes from 30.0 to 60.0, which is looser than strict, and extends may only tighten; "
-            "use 30.0 or less, or extend a looser policy",
+            ("limits.cell_seconds goes from 30.0 to 60.0, which is looser than strict, and extends may only tighten; "
+            "use 30.0 or less, or extend a looser policy"),
         ),
         (
             {"language": {"modules": ["math", "csv"]}},
-            'language.modules adds "csv", which is looser than strict, and extends may only tighten; take that out, '
-            "or extend a looser policy",
+            ('language.modules adds "csv", which is looser than strict, and extends may only tighten; take that out, '
+            "or extend a looser policy"),
         ),
         (
             {"isolation": {"local": [wall.value for wall in Policy().isolation.local if wall is not Wall.SECCOMP]}},
-            'isolation.local leaves out "seccomp", which is looser than strict, and extends may only tighten; put that '
-            "back, or extend a looser policy",
+            ('isolation.local leaves out "seccomp", which is looser than strict, and extends may only tighten; put that '
+            "back, or extend a looser policy"),
         ),
         (
             {"isolation": {"best_effort": [{"wall": "landlock", "reason": "an old kernel"}]}},
-            'isolation.best_effort adds "landlock", which is looser than strict, and extends may only tighten; take '
-            "that out, or extend a looser policy",
+            ('isolation.best_effort adds "landlock", which is looser than strict, and extends may only tighten; take '
+            "that out, or extend a looser policy"),
         ),
         (
             {"network": {"ingress": True}},
-            "network.ingress goes from false to true, which is looser than strict, and extends may only tighten; use "
-            "false, or extend a looser policy",
+            ("network.ingress goes from false to true, which is looser than strict, and extends may only tighten; use "
+            "false, or extend a looser policy"),
         ),
         (
             {"data": {"log_context": True}},
-            "data.log_context goes from false to true, which is looser than strict, and extends may only tighten; use "
-            "false, or extend a looser policy",
+            ("data.log_context goes from false to true, which is looser than strict, and extends may only tighten; use "
+            "false, or extend a looser policy"),
         ),
     ],
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -190,14 +190,14 @@ MISTAKES = {
     "a module that reaches files": (
         '[language]\nmodules = [\n    "re",\n    "os",\n]\n',
         (4, 5, "language.modules[1]"),
-        'language.modules[1] is "os", which no policy can give to cells because it reaches the host\'s files; take it '
-        "out, and offer a host tool instead",
+        ('language.modules[1] is "os", which no policy can give to cells because it reaches the host\'s files; take it '
+        "out, and offer a host tool instead"),
     ),
     "a submodule that reaches the network": (
         '[language]\nmodules = ["http.client"]\n',
         (2, 12, "language.modules[0]"),
-        'language.modules[0] is "http.client", which no policy can give to cells because it reaches the network; take '
-        "it out, and offer a host tool instead",
+        ('language.modules[0] is "http.client", which no policy can give to cells because it reaches the network; take '
+        "it out, and offer a host tool instead"),
     ),
     "a misspelt module": (
         '[language]\nmodules = ["maths"]\n',
@@ -253,8 +253,8 @@ MISTAKES = {
     "a bad pattern": (
         '[data]\nredact = ["a+", "("]\n',
         (2, 17, "data.redact[1]"),
-        'data.redact[1] is "(", which is no regular expression: missing ), unterminated subpattern at position 0; '
-        "correct the pattern",
+        ('data.redact[1] is "(", which is no regular expression: missing ), unterminated subpattern at position 0; '
+        "correct the pattern"),
     ),
     "a bad name": (
         'name = "my policy"\n',
@@ -385,7 +385,7 @@ def test_a_mapping_with_what_no_policy_holds_names_the_key() -> None:
     assert "limits.cells is Infinity" in str(refusal({"limits": {"cells": 1 << 9000}}))
     assert "limits.cells is null" not in str(refusal({"limits": {"cells": None}}))
     assert "no key of a policy" in str(refusal({3: 4}))
-    assert "2020-01-01T00:00:00" in str(refusal({"limits": {"cells": datetime(2020, 1, 1)}}))
+    assert "2020-01-01T00:00:00" in str(refusal({"limits": {"cells": datetime(2020, 1, 1, tzinfo=UTC)}}))
 
 
 def test_a_mapping_that_contains_itself_is_an_error() -> None:
