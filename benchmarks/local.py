@@ -1,16 +1,51 @@
-"""The local environment beside plain Python: a cold session, a warm cell, a large context."""
+"""The local environment beside plain `exec`, a plain subprocess and bubblewrap, in one run.
+
+The plain subprocess does what a session does: it imports RestrictedPython, compiles one cell, runs it and answers.
+bubblewrap adds namespaces to that, without seccomp or Landlock. Where it is not installed its row is missing.
+"""
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import psutil
+import RestrictedPython
 
 from benchmarks.runner import Case, benchmark
-from rlm_secure import Sandbox
+from rlm_secure import Policy, Sandbox
+from rlm_secure.environments.local import pool
+from rlm_secure.environments.local.context import share
+from rlm_secure.environments.local.session import LocalSession, open_session
 
 CELL = "x = 1 + 1"
 MEGABYTES_100 = 100_000_000
+GIGABYTE = 1_000_000_000
+
+_PACKAGES = str(Path(RestrictedPython.__file__).parents[1])
+_WORKER = (
+    f"import sys; sys.path.append({_PACKAGES!r}); from RestrictedPython import compile_restricted, safe_globals; "
+    "space = dict(safe_globals); exec(compile_restricted(sys.stdin.read(), '<cell>', 'exec'), space); print(space['x'])"
+)
+
+
+def policy(**isolation: Any) -> Policy:
+    """`strict`, with room for the many cells of a benchmark."""
+    base = Policy.load("strict")
+    return base.model_copy(
+        update={
+            "limits": base.limits.model_copy(update={"cells": 1_000_000, "resumes": 1_000_000}),
+            "isolation": base.isolation.model_copy(update=isolation),
+        }
+    )
+
+
+COLD = policy(pool=0)
 
 
 def in_process() -> None:
@@ -19,44 +54,154 @@ def in_process() -> None:
 
 
 def subprocess_of_python() -> None:
-    """What the simplest separate process costs."""
-    subprocess.run([sys.executable, "-I", "-S", "-c", CELL], check=True)
+    """A process of its own with the same compiler, and no walls."""
+    subprocess.run([sys.executable, "-I", "-S", "-c", _WORKER], input=CELL, text=True, check=True, capture_output=True)
 
 
-def sandbox(context: object = None) -> None:
-    """A session from nothing to its first result, and its end."""
-    with Sandbox(context=context) as started:
-        started.run(CELL).check()
+def bubblewrap() -> None:
+    """The same process in namespaces of its own."""
+    command = ["bwrap", "--unshare-all", "--die-with-parent", "--clearenv", "--ro-bind", "/", "/", "--proc", "/proc"]
+    subprocess.run(
+        [*command, sys.executable, "-I", "-S", "-c", _WORKER], input=CELL, text=True, check=True, capture_output=True
+    )
 
 
-@benchmark("cold-session", "from nothing to the first result, and the end")
+class Sessions:
+    """Opens sessions and closes the ones before, so that the end of one is not timed with the start of the next."""
+
+    def __init__(self, chosen: Policy) -> None:
+        self.policy = chosen
+        self.open: list[LocalSession] = []
+
+    def start(self) -> None:
+        session = open_session(self.policy)
+        session.execute(CELL, refuse)
+        self.open.append(session)
+
+    def close(self) -> None:
+        while self.open:
+            self.open.pop().close()
+
+
+def refuse(call: object) -> Any:
+    raise AssertionError(f"no cell here calls anything: {call}")
+
+
+def closing(sessions: Sessions) -> Callable[[], None]:
+    """Start one, and end those before it outside the common case: every twentieth call pays for twenty ends."""
+
+    def action() -> None:
+        sessions.start()
+        if len(sessions.open) > 20:
+            sessions.close()
+
+    return action
+
+
+@benchmark("cold-session", "from nothing to the first result; the machine's zygote is running")
 def cold_session() -> Iterator[Sequence[Case]]:
-    yield [
+    sessions = Sessions(COLD)
+    cases = [
         Case("exec in this process", in_process),
         Case("python -I -S subprocess", subprocess_of_python),
-        Case("Sandbox", sandbox),
     ]
+    if shutil.which("bwrap"):
+        cases.append(Case("bubblewrap + python", bubblewrap))
+    cases.append(Case("session", closing(sessions)))
+    yield cases
+    sessions.close()
 
 
-@benchmark("warm-cell", "one cell in a session that is already there")
+@benchmark("pooled-session", "from the pool to the first result")
+def pooled_session() -> Iterator[Sequence[Case]]:
+    size = 16
+    sessions = Sessions(policy(pool=size))
+    sessions.start()
+
+    def action() -> None:
+        # The pool refills in the background; a full one is what a deployment meets between two requests.
+        for _ in range(size // 2):
+            sessions.start()
+
+    def prepare() -> None:
+        sessions.close()
+        deadline = time.monotonic() + 2
+        while pool.ready() < size and time.monotonic() < deadline:
+            time.sleep(0.005)
+
+    yield [
+        Case("exec in this process", in_process),
+        Case("session from the pool", action, units=size // 2, before=prepare),
+    ]
+    sessions.close()
+
+
+@benchmark("warm-cell", "one cell in a session that is there, through the public API")
 def warm_cell() -> Iterator[Sequence[Case]]:
-    with Sandbox() as small, Sandbox(context="x" * MEGABYTES_100) as large:
+    with Sandbox(policy=COLD) as small, Sandbox(policy=COLD, context="x" * GIGABYTE) as large:
         small_run, large_run = small.run, large.run
         yield [
             Case("exec in this process", in_process),
             Case("Sandbox.run", lambda: small_run(CELL)),
-            Case("Sandbox.run, 100 MB of context held", lambda: large_run(CELL)),
+            Case("Sandbox.run, 1 GB of context held", lambda: large_run(CELL)),
         ]
 
 
-@benchmark("context-100mb", "100 MB of text into a session, and its first cell")
+@benchmark("context-100mb", "100 MB of text into a session")
 def large_context() -> Iterator[Sequence[Case]]:
     text = "lorem ipsum\n" * (MEGABYTES_100 // 12)
+    shared = share(text, limit=1 << 30)
+    session = open_session(COLD)
+    yield [
+        Case("encode and decode in this process", lambda: text.encode().decode()),
+        Case("from a Python str", lambda: session.load_context("context", text)),
+        Case("shared by a second session", lambda: session.load_context("context", shared)),
+    ]
+    session.close()
+    shared.close()
 
-    def copied() -> None:
-        exec(compile("n = len(context)", "<cell>", "exec"), {"context": text.encode().decode()})
+
+@benchmark("session-end", "a session's death, and life after a kill")
+def session_end() -> Iterator[Sequence[Case]]:
+    opened: list[LocalSession] = []
+
+    def one() -> None:
+        opened.append(open_session(COLD))
+        opened[-1].execute(CELL, refuse)
+
+    survivor = open_session(COLD)
+    survivor.execute("big = list(range(100_000))", refuse)
+    survivor.checkpoint()
+
+    def kill() -> None:
+        survivor.checkpoint()
+        with survivor._lock:  # not while the keeper turns this very worker into a spare
+            survivor._worker.kill()  # what the OOM killer or a crash would do
 
     yield [
-        Case("encode, decode, exec in this process", copied),
-        Case("Sandbox(context=text)", lambda: sandbox(text)),
+        Case("exec in this process", in_process),
+        Case("kill to gone", lambda: opened.pop().close(), before=one),
+        Case("resume after a kill, and the next cell", lambda: resume(survivor), before=kill),
     ]
+    survivor.close()
+
+
+def resume(session: LocalSession) -> None:
+    session.execute(CELL, refuse)  # meets the dead worker, and falls back to the checkpoint
+    if session.execute("assert big[-1] == 99_999", refuse).error is not None:
+        raise AssertionError("the state did not come back")
+
+
+@benchmark("memory", "private memory of idle sessions, in bytes where the table says seconds")
+def memory() -> Iterator[Sequence[Case]]:
+    count = 50
+    sessions = [open_session(COLD) for _ in range(count)]
+    for session in sessions:
+        session.execute(CELL, refuse)
+
+    def pss() -> float:
+        return sum(child.memory_full_info().pss for child in psutil.Process().children(recursive=True)) / count
+
+    yield [Case("one session (proportional set size)", lambda: None, value=pss)]
+    for session in sessions:
+        session.close()

@@ -36,11 +36,16 @@ SMOKE_ROUNDS = 2
 
 @dataclass(frozen=True)
 class Case:
-    """One thing to time. `units` is how many operations one call of `action` does."""
+    """One thing to time. `units` is how many operations one call of `action` does; `before` runs untimed.
+
+    `value` gives the figure itself where it is not a time.
+    """
 
     name: str
     action: Callable[[], Any]
     units: int = 1
+    before: Callable[[], Any] | None = None
+    value: Callable[[], float] | None = None
 
 
 Cases: TypeAlias = Callable[[], Iterator[Sequence[Case]]]
@@ -93,16 +98,14 @@ def measure(chosen: Benchmark, *, smoke: bool = False) -> list[Line]:
         samples: list[list[float]] = [[] for _ in cases]
         spent = [0.0] * len(cases)
         for case in cases:
-            case.action()  # what is slow only once is not what is measured
+            run(case)  # what is slow only once is not what is measured
         for _ in range(SMOKE_ROUNDS if smoke else ROUNDS):
             for index, case in enumerate(cases):
                 if spent[index] > SECONDS:
                     continue
-                start = time.perf_counter()
-                case.action()
-                seconds = time.perf_counter() - start
-                spent[index] += seconds
-                samples[index].append(seconds / case.units)
+                begun = time.perf_counter()
+                samples[index].append(run(case) / case.units)
+                spent[index] += time.perf_counter() - begun
     first = statistics.median(samples[0])
     return [
         Line(
@@ -114,6 +117,16 @@ def measure(chosen: Benchmark, *, smoke: bool = False) -> list[Line]:
         )
         for case, taken in zip(cases, samples, strict=True)
     ]
+
+
+def run(case: Case) -> float:
+    """One round: seconds of the action, or the case's own figure."""
+    if case.before is not None:
+        case.before()
+    start = time.perf_counter()
+    case.action()
+    seconds = time.perf_counter() - start
+    return seconds if case.value is None else case.value()
 
 
 def show(chosen: Benchmark, lines: Sequence[Line]) -> str:

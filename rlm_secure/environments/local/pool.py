@@ -10,7 +10,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
-from rlm_secure.broker.protocol import ready
+from rlm_secure.broker import protocol
 from rlm_secure.environments.clock import Clock
 from rlm_secure.environments.local import cgroup, report
 from rlm_secure.environments.local.worker import Died, Overdue, Worker
@@ -63,7 +63,7 @@ def fork_blank(recipe: Recipe, *, warm: bool = False) -> Blank:
     try:
         worker.send(json.loads(recipe.begin))
         grouped = _group(recipe, forked) if plan.rlimits else ("none", "switched off for a test")
-        walls, _ = ready(worker.receive(clock, limit=1 << 20))
+        walls, _ = protocol.ready(worker.receive(clock, limit=1 << 20))
         walls["cgroup"] = grouped
         worker.event(clock)
         if warm:
@@ -155,6 +155,10 @@ class _Pool:
                     return key
             return None
 
+    def ready(self) -> int:
+        with self._lock:
+            return sum(len(blanks) for blanks in self._ready.values())
+
     def drain(self) -> None:
         """End every ready blank."""
         with self._lock:
@@ -182,6 +186,11 @@ def _rlimits(limits: Limits, checkpoints: bool) -> dict[str, Any]:
 CHECKPOINT_PROCESSES = 4
 
 _pool = _Pool()
+
+
+def ready() -> int:
+    """How many sessions are ready, of all recipes."""
+    return _pool.ready()
 
 
 def drain() -> None:
