@@ -8,7 +8,7 @@ RLMSecureError
 │   └── EnforcementError         a wall that the policy requires cannot be built here
 ├── ProtocolViolation            bytes from a sandbox are not what the protocol allows
 ├── ProviderError                a language-model or cloud provider failed (never shown to a model as its output)
-├── CellError                    a cell did not end by itself; returned in REPLResult.error, raised by REPLResult.check()
+├── CellError                    a cell did not end by itself; in REPLResult.error, raised by REPLResult.check()
 │   ├── CellException            its own Python exception
 │   ├── CellRefused              the language layer refused its source
 │   ├── CellTimeout              wall clock or CPU budget
@@ -16,6 +16,7 @@ RLMSecureError
 │   ├── CellCrashed              the worker died (signal, SIGKILL from elsewhere, C stack overflow)
 │   └── WallViolation            the kernel killed it for a forbidden system call
 ├── SessionEnded                 the session is over; start a new one
+├── AuditLogError                an audit log was changed, or cannot be written
 ├── BudgetExceededError          ┐
 │   └── CallLimitExceededError   │   the policy's number of model calls is used up
 ├── TimeoutExceededError         │ upstream's five, with upstream's fields
@@ -147,6 +148,14 @@ class WallViolation(CellError):
 
 class SessionEnded(RLMSecureError):
     """The session cannot run cells any more: it was closed, or killed for the reason in the message."""
+
+
+class AuditLogError(RLMSecureError):
+    """An audit log cannot be trusted, or not written. `line` is its first bad line, from 1, where there is one."""
+
+    def __init__(self, message: str, *, line: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
 
 
 class BudgetExceededError(RLMSecureError):

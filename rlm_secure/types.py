@@ -146,7 +146,8 @@ def _label(value: Any) -> str:
     if kind is FunctionType or kind is BuiltinFunctionType:
         return f"<function {value.__name__!r}>"
     if kind is ModuleType:
-        return f"<module {object.__getattribute__(value, '__dict__').get('__name__')!r}>"
+        name = object.__getattribute__(value, "__dict__").get("__name__")
+        return f"<module {name!r}>" if type(name) is str else "<module>"
     if issubclass(kind, type):
         return f"<class {_class_name(value)!r}>"
     if kind is bytes or kind is bytearray:

@@ -1,6 +1,6 @@
 """What a run leaves behind: a trajectory, a display, an audit log; each without secrets and without escapes."""
 
-from rlm_secure.logger.audit_log import AuditLog, AuditLogError, Verified, verify
+from rlm_secure.logger.audit_log import AuditLog, Verified, verify
 from rlm_secure.logger.inert import excerpt, inert, inert_for_model
 from rlm_secure.logger.redact import Redactor
 from rlm_secure.logger.trajectory import RLMLogger
@@ -8,11 +8,10 @@ from rlm_secure.logger.verbose import VerbosePrinter
 
 __all__ = [
     "AuditLog",
-    "AuditLogError",
     "RLMLogger",
     "Redactor",
-    "Verified",
     "VerbosePrinter",
+    "Verified",
     "excerpt",
     "inert",
     "inert_for_model",

@@ -24,7 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from rlm_secure.errors import RLMSecureError
+from rlm_secure.errors import AuditLogError
 from rlm_secure.guarantees import EnforcementReport
 from rlm_secure.logger.inert import excerpt
 from rlm_secure.logger.redact import Redactor
@@ -45,14 +45,6 @@ _FIELDS: Final[dict[str, frozenset[str]]] = {
     "limit": frozenset({"session", "limit", "detail"}),
     "call": frozenset({"session", "call", "model", "prompts", "characters", "tokens", "seconds", "outcome"}),
 }
-
-
-class AuditLogError(RLMSecureError):
-    """The audit log cannot be trusted or written. `line` is the first bad line, counted from 1, where there is one."""
-
-    def __init__(self, message: str, *, line: int | None = None) -> None:
-        super().__init__(message)
-        self.line = line
 
 
 @dataclass(frozen=True, slots=True)

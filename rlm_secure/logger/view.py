@@ -1,0 +1,197 @@
+"""A trajectory as one HTML page: no script, nothing loaded from anywhere, every text of it escaped.
+
+What a log holds was written by models and cells, so it is treated as an attack on the reader's browser: text is
+made inert, then escaped, and a content security policy forbids what could still slip through.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from rlm_secure.logger.inert import inert
+from rlm_secure.types import UNBOUNDED, json_safe
+
+#: Longest file, in bytes, and longest text in the page, in characters.
+_FILE: Final = 512 * 1024 * 1024
+_SHOWN: Final = 100_000
+#: Children of children that are shown, and levels of JSON that are read.
+_DEPTH: Final = 16
+_LEVELS: Final = 160
+
+_STYLE: Final = """
+body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:68rem;padding:0 1rem;color:#1b1b1b;background:#fff}
+pre{font:13px/1.45 ui-monospace,monospace;white-space:pre-wrap;overflow-wrap:anywhere;margin:.3rem 0;padding:.6rem;
+background:#f6f6f4;border-radius:4px}
+details{margin:.4rem 0 .4rem .8rem}summary{cursor:pointer}h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2rem}
+dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem}dt{color:#666}dd{margin:0;overflow-wrap:anywhere}
+.turn{border-left:3px solid #ccc;padding-left:.8rem;margin:1.2rem 0}.note{color:#666}
+pre.code{background:#eef4fb}pre.error{background:#fbeeee}pre.answer{background:#eaf6ea}
+@media(prefers-color-scheme:dark){body{color:#ddd;background:#161616}pre{background:#222}dt,.note{color:#999}
+.turn{border-color:#444}pre.code{background:#1b2633}pre.error{background:#331b1b}pre.answer{background:#1b331f}}
+"""
+
+
+def render(path: str | Path) -> str:
+    """The page for a trajectory file. Raises OSError when it cannot be read, ValueError when it is too large.
+
+    A line that is no JSON object is named in the page; it stops nothing.
+    """
+    with Path(path).open("rb") as file:
+        data = file.read(_FILE + 1)
+    if len(data) > _FILE:
+        raise ValueError(f"{path} is larger than {_FILE // 1024 // 1024} MiB; split it by lines first")
+    return page(_entries(data.splitlines()), title=Path(path).name)
+
+
+def page(entries: Iterable[Any], *, title: str) -> str:
+    """The page for the entries of a log: dicts as RLMLogger writes them, or a str for a line that is none."""
+    body = "\n".join(_page_parts(entries))
+    digest = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        f'<meta name="viewport" content="width=device-width"><meta name="referrer" content="no-referrer">'
+        f"<title>{_escaped(title)}</title><style>{_STYLE}</style></head>\n"
+        f"<body><h1>{_escaped(title)}</h1>\n{body}\n</body></html>\n"
+    )
+
+
+def _entries(lines: Sequence[bytes]) -> Iterator[Any]:
+    for number, line in enumerate(lines, 1):
+        try:
+            entry = json.loads(line)
+        except (ValueError, RecursionError):
+            entry = None
+        # Bounded in depth, so that nothing below has to be.
+        bounded = json_safe(entry, depth=_LEVELS, nodes=UNBOUNDED, text=UNBOUNDED)
+        yield bounded if isinstance(bounded, dict) else f"line {number} is not a JSON object"
+
+
+def _page_parts(entries: Iterable[Any]) -> Iterator[str]:
+    runs = 0
+    seen: list[Any] = []
+    for entry in entries:
+        if isinstance(entry, str):
+            yield f'<p class="note">{_escaped(entry)}</p>'
+        elif entry.get("type") == "metadata":
+            yield _settings(entry)
+        else:
+            if entry.get("iteration") in (1, None) or not runs:
+                runs, seen = runs + 1, []
+                yield f"<h2>Run {runs}</h2>"
+            yield _turn(entry, seen, _DEPTH)
+            seen = _list(entry.get("prompt"))
+
+
+def _settings(entry: Mapping[str, Any]) -> str:
+    rows = (
+        f"<dt>{_escaped(name)}</dt><dd>{_escaped(_shown(value))}</dd>"
+        for name, value in entry.items()
+        if name != "type"
+    )
+    return f"<dl>{''.join(rows)}</dl>"
+
+
+def _turn(entry: Mapping[str, Any], seen: Sequence[Any], depth: int) -> str:
+    prompt = entry.get("prompt")
+    parts = [f"<p><b>Turn {_escaped(_shown(entry.get('iteration')))}</b>{_seconds(entry.get('iteration_time'))}</p>"]
+    if isinstance(prompt, list):
+        old = _common(prompt, seen)
+        if old:
+            parts.append(f'<p class="note">{old} messages as in the turn before</p>')
+        parts += [_message(message) for message in prompt[old:]]
+    else:
+        parts.append(_folded("prompt", prompt))
+    parts.append(_open("reply", _pre(entry.get("response"))))
+    parts += [_cell(block, number, depth) for number, block in enumerate(_list(entry.get("code_blocks")), 1)]
+    if entry.get("final_answer") is not None:
+        parts.append(_open("answer", _pre(entry["final_answer"], "answer")))
+    return f'<div class="turn">{"".join(parts)}</div>'
+
+
+def _message(message: Any) -> str:
+    if not isinstance(message, dict):
+        return _folded("message", message)
+    content = message.get("content")
+    size = f", {len(content):,} characters" if isinstance(content, str) else ""
+    return _folded(f"{_shown(message.get('role'))}{size}", content)
+
+
+def _cell(block: Any, number: int, depth: int) -> str:
+    block = block if isinstance(block, dict) else {}
+    result = block.get("result") if isinstance(block.get("result"), dict) else {}
+    parts = [_pre(block.get("code"), "code")]
+    parts += [_pre(result[name], style) for name, style in (("stdout", ""), ("stderr", "error")) if result.get(name)]
+    if isinstance(result.get("error"), dict):
+        parts.append(_pre(": ".join(_shown(result["error"].get(name)) for name in ("type", "message")), "error"))
+    if result.get("locals"):
+        parts.append(_folded("variables", json.dumps(result["locals"], indent=2, ensure_ascii=False)))
+    parts += [_call(call, depth) for call in _list(result.get("rlm_calls"))]
+    return _open(f"cell {number}", "".join(parts), result.get("execution_time"))
+
+
+def _call(call: Any, depth: int) -> str:
+    call = call if isinstance(call, dict) else {}
+    parts = [_pre(call.get("prompt")), _pre(call.get("response"))]
+    metadata = call.get("metadata")
+    iterations = _list(metadata.get("iterations")) if isinstance(metadata, dict) else []
+    seen: list[Any] = []
+    for iteration in iterations if depth > 0 else []:
+        if isinstance(iteration, dict):
+            parts.append(_turn(iteration, seen, depth - 1))
+            seen = _list(iteration.get("prompt"))
+    tokens = [f"{_shown(call[name])} {name.replace('_', ' ')}" for name in _TOKENS if name in call]
+    title = ", ".join([f"{'child' if iterations else 'call'} of {_shown(call.get('root_model'))}", *tokens])
+    return (
+        f"<details><summary>{_escaped(title)}{_seconds(call.get('execution_time'))}</summary>{''.join(parts)}</details>"
+    )
+
+
+_TOKENS: Final = ("prompt_tokens", "completion_tokens")
+
+
+def _common(prompt: Sequence[Any], seen: Sequence[Any]) -> int:
+    """How many messages at the beginning are those of the turn before."""
+    for index, (new, old) in enumerate(zip(prompt, seen, strict=False)):
+        if new != old:
+            return index
+    return min(len(prompt), len(seen))
+
+
+def _folded(title: str, value: Any) -> str:
+    return f"<details><summary>{_escaped(title)}</summary>{_pre(value)}</details>"
+
+
+def _open(title: str, content: str, seconds: Any = None) -> str:
+    return f"<details open><summary>{_escaped(title)}{_seconds(seconds)}</summary>{content}</details>"
+
+
+def _pre(value: Any, style: str = "") -> str:
+    return f'<pre class="{style}">{_escaped(_shown(value))}</pre>'
+
+
+def _seconds(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > 1e9:
+        return ""
+    return f' <span class="note">{value:.1f} s</span>'
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _escaped(text: str) -> str:
+    """The only way into the page."""
+    more = f"... + [{len(text) - _SHOWN} chars...]" if len(text) > _SHOWN else ""
+    return html.escape(inert(text[:_SHOWN] + more), quote=True)
