@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from rlm_secure.broker.protocol import Call
-from rlm_secure.environments import REPL, CallFailed, place
+from rlm_secure.environments import REPL, Audit, CallFailed, place
 from rlm_secure.guarantees import EnforcementReport
 from rlm_secure.policy import Policy
 from rlm_secure.types import REPLResult
@@ -22,7 +22,8 @@ class Sandbox:
 
     `policy` is a shipped name, a path, a mapping or a Policy. `context` (str, list or dict) is bound to the
     variable `context`. `tools` maps names to host callables, which cells call with JSON values and which
-    return JSON values: each is a hole of your making.
+    return JSON values: each is a hole of your making. `audit`, a `rlm_secure.logger.AuditLog`, is told of every
+    refusal, violation and limit.
 
     Raises PolicyError for a bad policy, EnforcementError when a required wall cannot be built here.
     """
@@ -34,6 +35,7 @@ class Sandbox:
         environment: str = "local",
         environment_kwargs: Mapping[str, Any] | None = None,
         tools: Mapping[str, Callable[..., Any]] | None = None,
+        audit: Audit | None = None,
     ) -> None:
         self._tools = dict(tools or {})
         self._repl = REPL(
@@ -42,6 +44,7 @@ class Sandbox:
             calls=self._serve,
             context_payload=context,
             custom_tools=self._tools,
+            audit=audit,
         )
 
     @property

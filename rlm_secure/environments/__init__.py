@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from rlm_secure.environments.interface import CallFailed, Environment, HostCalls, Session
+from rlm_secure.environments.interface import Audit, CallFailed, Environment, HostCalls, Session
 from rlm_secure.environments.repl import REPL
 
 #: name -> module and class; imported on use, so that a missing SDK concerns only who asks for it.
@@ -41,4 +41,4 @@ def get_environment(name: str, kwargs: Mapping[str, Any]) -> REPL:
     return REPL(place(name, **rest), **options)
 
 
-__all__ = ["PLACES", "REPL", "CallFailed", "Environment", "HostCalls", "Session", "get_environment", "place"]
+__all__ = ["PLACES", "REPL", "Audit", "CallFailed", "Environment", "HostCalls", "Session", "get_environment", "place"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from rlm_secure.broker.protocol import Call, CellResult
 from rlm_secure.guarantees import EnforcementReport
@@ -22,6 +22,25 @@ HostCalls = Callable[[Call], Any]
 
 class CallFailed(Exception):
     """Raised by a HostCalls: the message (and nothing else) is raised in the cell."""
+
+
+class Audit(Protocol):
+    """Where an environment tells what happened in a session; `rlm_secure.logger.AuditLog` is one."""
+
+    def session_start(self, session: str, *, policy: str, report: EnforcementReport) -> None:
+        """A session began, with these walls around it."""
+
+    def session_end(self, session: str, *, cells: int, reason: str = "closed") -> None:
+        """A session ended after `cells` cells."""
+
+    def refusal(self, session: str, *, rule: str, reason: str) -> None:
+        """A rule refused a cell."""
+
+    def violation(self, session: str, *, violation: str, wall: str | None = None, detail: str = "") -> None:
+        """A cell ran into a wall, crashed its worker, or broke the protocol."""
+
+    def limit(self, session: str, *, limit: str, detail: str = "") -> None:
+        """A limit ended a cell, or cut what it said."""
 
 
 class Session(ABC):

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import copy
 import json
+import secrets
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
 from rlm_secure.broker.protocol import Call, CellResult, Variable
-from rlm_secure.environments.interface import CallFailed, Environment, HostCalls, Session
-from rlm_secure.errors import Refused, RLMSecureError
+from rlm_secure.environments.interface import Audit, CallFailed, Environment, HostCalls, Session
+from rlm_secure.errors import CellCrashed, CellRefused, ProtocolViolation, WallViolation
 from rlm_secure.guarantees import EnforcementReport
 from rlm_secure.policy import Gate, Policy, load_policy
 from rlm_secure.types import REPLResult
@@ -27,7 +28,8 @@ class REPL:
 
     `calls` answers what cells ask of the host; where it has a `drain()` method, execute_code takes the model
     calls of a cell from there. `custom_tools` maps names to data values, or to anything that says
-    `is_callable` or is callable: those are served by `calls` under their name.
+    `is_callable` or is callable: those are served by `calls` under their name. `audit` is told of the session's
+    start and end, and of every refusal, violation and limit.
     """
 
     def __init__(
@@ -44,6 +46,7 @@ class REPL:
         custom_sub_tools: Mapping[str, Any] | None = None,
         compaction: bool = False,
         max_concurrent_subcalls: int = 4,
+        audit: Audit | None = None,
     ) -> None:
         self.policy = load_policy(policy)
         Gate(self.policy).environment(environment.name).require()
@@ -57,8 +60,14 @@ class REPL:
         self._contexts = 0
         self._histories = 0
         self._compacted: list[Any] = []
+        self._closed = False
         served = {name: "" for name, tool in self.custom_tools.items() if _is_callable(tool)}
         self._session = environment.open(self.policy, tools=served)
+        self._audit = audit
+        self._name = secrets.token_hex(8)
+        self._cells = 0
+        if audit is not None:
+            audit.session_start(self._name, policy=self.policy.name, report=self._session.report)
         try:
             self._setup(context_payload, setup_code)
         except BaseException:
@@ -143,7 +152,15 @@ class REPL:
 
     def execute_code(self, code: str, *, timeout: float | None = None) -> REPLResult:
         """Run one cell. Never raises for what the cell does; SessionEnded when there is no session any more."""
-        result = self._session.execute(code, self.calls, seconds=timeout)
+        self._cells += 1
+        try:
+            result = self._session.execute(code, self.calls, seconds=timeout)
+        except ProtocolViolation as error:
+            if self._audit is not None:
+                self._audit.violation(self._name, violation="ProtocolViolation", wall="protocol", detail=str(error))
+            raise
+        if self._audit is not None:
+            record(self._audit, self._name, result)
         drain = getattr(self.calls, "drain", None)
         return to_repl_result(result, drain() if drain else [])
 
@@ -157,6 +174,9 @@ class REPL:
 
     def cleanup(self) -> None:
         """End the session. Idempotent."""
+        if self._audit is not None and not self._closed:
+            self._audit.session_end(self._name, cells=self._cells)
+        self._closed = True
         self._session.close()
 
     def __enter__(self) -> Self:
@@ -185,6 +205,19 @@ def to_repl_result(result: CellResult, rlm_calls: list[Any]) -> REPLResult:
     )
 
 
+def record(audit: Audit, session: str, result: CellResult) -> None:
+    """Write down what ended a cell, where that is of interest: refusals, violations, limits."""
+    error = result.error
+    if isinstance(error, CellRefused):
+        audit.refusal(session, rule=error.rule or "refused", reason=str(error))
+    elif isinstance(error, WallViolation | CellCrashed):
+        audit.violation(session, violation=type(error).__name__, wall=error.wall, detail=str(error))
+    elif error is not None and error.limit is not None:
+        audit.limit(session, limit=error.limit, detail=str(error))
+    if result.dropped_bytes:
+        audit.limit(session, limit="limits.stdout_bytes", detail=f"{result.dropped_bytes} bytes dropped")
+
+
 def _local(variable: Variable) -> Any:
     return variable.value if variable.has_value else variable.repr
 
@@ -207,5 +240,3 @@ def _no_host(call: Call) -> Any:
     text = "Error: No LM handler configured"
     return [text] * len(call.prompts) if call.kind.endswith("_batched") else text
 
-
-__all__ = ["REPL", "RLMSecureError", "Refused", "to_repl_result"]
