@@ -73,7 +73,7 @@ class Sandbox:
             raise CallFailed(f"{call.tool or call.kind} is not available: a Sandbox has no model")
         try:
             return self._tools[call.tool](*call.args, **call.kwargs)
-        except Exception as error:  # noqa: BLE001 - whatever a tool raises, only its kind crosses the wall
+        except Exception as error:
             raise CallFailed(f"the tool {call.tool!r} failed: {type(error).__name__}") from error
 
     def __enter__(self) -> Self:

@@ -33,7 +33,7 @@ def test_refusals_limits_and_crashes_are_counted_and_chained(tmp_path):
     assert [entry["limit"] for entry in entries[2:5]] == ["limits.cell_seconds", "limits.memory_bytes", "limits.stdout_bytes"]
     assert (entries[5]["violation"], entries[5]["wall"]) == ("CellCrashed", "separate-process")
     assert entries[6]["cells"] == 6
-    assert log.violations() == {
+    assert log.violations == {
         "limits.cell_seconds": 1, "limits.memory_bytes": 1, "limits.stdout_bytes": 1, "CellCrashed": 1,
     }  # fmt: skip
     assert verify(path).lines == 7
@@ -43,4 +43,4 @@ def test_refusals_limits_and_crashes_are_counted_and_chained(tmp_path):
 def test_a_forbidden_system_call_is_a_violation_with_its_wall():
     log = AuditLog()
     record(log, "s", CellResult(error=WallViolation("the kernel killed the worker", wall="seccomp")))
-    assert log.violations() == {"WallViolation": 1}
+    assert log.violations == {"WallViolation": 1}
