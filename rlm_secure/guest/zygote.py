@@ -16,7 +16,6 @@ Closing the socket, or the host's death, ends everything.
 
 from __future__ import annotations
 
-import _signal
 import _socket
 import contextlib
 import errno
@@ -266,6 +265,6 @@ def _session(fd: int, landlock: int | None, program: bytes | None, request: dict
     walls.keep_only(fd, landlock)
     # Made before the filter is on, and from the C module: the wrapper asks the kernel for what we know.
     connection = _socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, wire.FD)
-    _signal.signal(signal.SIGCHLD, _signal.SIG_IGN)  # copies of the worker that end leave no zombie
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # copies of the worker that end leave no zombie
     session = worker.Worker(wire.Channel(connection))
     session.serve(walls.build(landlock, program, request).found)

@@ -30,7 +30,11 @@ def test_refusals_limits_and_crashes_are_counted_and_chained(tmp_path):
     ]  # fmt: skip
     assert entries[0]["report"]["walls"]["seccomp"][0] == "full"
     assert entries[1]["rule"] == "removed-builtin"
-    assert [entry["limit"] for entry in entries[2:5]] == ["limits.cell_seconds", "limits.memory_bytes", "limits.stdout_bytes"]
+    assert [entry["limit"] for entry in entries[2:5]] == [
+        "limits.cell_seconds",
+        "limits.memory_bytes",
+        "limits.stdout_bytes",
+    ]
     assert (entries[5]["violation"], entries[5]["wall"]) == ("CellCrashed", "separate-process")
     assert entries[6]["cells"] == 6
     assert log.violations == {

@@ -14,6 +14,8 @@ import os
 import platform
 import re
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -490,3 +492,75 @@ def test_a_missing_libseccomp_says_what_to_install(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(__import__("sys").modules, "pyseccomp", None)
     with pytest.raises(EnvironmentUnavailable, match="apt install libseccomp2"):
         assemble(PROFILES["worker"])
+
+
+# -- the container's profile -----------------------------------------------------------------------------
+
+DOCKER = read_profile(seccomp_profile("docker"))
+#: What a process in a container could still harm the host with, if the profile let it.
+DANGEROUS = {
+    "unshare", "setns", "mount", "umount2", "pivot_root", "chroot", "move_mount", "fsopen", "open_tree", "ptrace",
+    "process_vm_readv", "process_vm_writev", "bpf", "perf_event_open", "io_uring_setup", "io_uring_enter",
+    "userfaultfd", "keyctl", "add_key", "request_key", "kexec_load", "init_module", "finit_module", "delete_module",
+    "reboot", "swapon", "settimeofday", "clock_settime", "sethostname", "open_by_handle_at", "name_to_handle_at",
+    "personality", "mknodat", "acct", "quotactl", "syslog", "process_madvise", "mbind", "move_pages", "vmsplice",
+}  # fmt: skip
+
+
+def test_the_container_profile_refuses_every_call_off_its_list() -> None:
+    program = compile_profile("docker")
+    off = {name: each for name, each in KNOWN.items() if name not in DOCKER.names}
+    assert {name for name in DANGEROUS if number(name) >= 0} <= set(off)
+    refused = {
+        name: bpf.under(program, lambda each=each: bpf.call(each, *(0,) * 6)) for name, each in sorted(off.items())
+    }
+    allowed = {name for name, outcome in refused.items() if (outcome.result, outcome.errno) != (-1, errno.EPERM)}
+    assert allowed == set()
+    assert len(off) > 150
+
+
+@pytest.mark.parametrize(
+    ("call", "args", "error"),
+    [
+        ("clone", (0x10000000 | 0x11, 0, 0, 0, 0), errno.EPERM),
+        ("clone", (0x40000000 | 0x11, 0, 0, 0, 0), errno.EPERM),
+        ("clone3", (0, 0), errno.ENOSYS),
+        ("socket", (16, 3, 0), errno.EPERM),
+        ("socket", (40, 1, 0), errno.EPERM),
+        ("socketpair", (2, 1, 0, address(_BYTES)), errno.EPERM),
+    ],
+)
+def test_the_container_profile_filters_arguments(call: str, args: tuple[int, ...], error: int) -> None:
+    outcome = bpf.under(compile_profile("docker"), lambda: attempt(call, args))
+    assert (outcome.result, outcome.errno) == (-1, error)
+
+
+def test_python_works_under_the_container_profile() -> None:
+    script = (
+        "import asyncio, os, socket, subprocess, sys, tempfile, threading\n"
+        "thread = threading.Thread(target=print); thread.start(); thread.join()\n"
+        "a, b = socket.socketpair(); a.send(b'x'); assert b.recv(1) == b'x'\n"
+        "asyncio.run(asyncio.sleep(0.01))\n"
+        "assert subprocess.run([sys.executable, '-c', 'print(1)'], capture_output=True).stdout == b'1\\n'\n"
+        "with tempfile.TemporaryDirectory() as folder: open(f'{folder}/x', 'w').write('x')\n"
+        "socket.create_server(('127.0.0.1', 0)).close()\n"
+        "print('fine')\n"
+    )
+    program = compile_profile("docker")
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", script], capture_output=True, text=True, preexec_fn=lambda: bpf.install(program)
+    )
+    assert done.stdout.split() == ["fine"], done.stderr
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+@given(data=st.data())
+@settings(max_examples=150, deadline=None)
+def test_the_container_program_says_what_the_file_says(machine: str, data: st.DataObject) -> None:
+    call = data.draw(st.sampled_from(sorted(DOCKER.names)))
+    args = tuple(data.draw(st.tuples(*[INTERESTING] * 6)))
+    if (each := number(call, machine)) >= 0:
+        verdict = expected(DOCKER, call, args)
+        if verdict == bpf.KILL_PROCESS:
+            verdict = bpf.ERRNO | DOCKER.default_errno
+        assert bpf.verdict(compile_profile("docker", arch=machine), each, args, machine) == verdict
