@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -30,7 +31,7 @@ class Sandbox:
 
     def __init__(
         self,
-        policy: Policy | str | Mapping[str, Any] = "strict",
+        policy: Policy | str | Path | Mapping[str, Any] = "strict",
         context: Any = None,
         environment: str = "local",
         environment_kwargs: Mapping[str, Any] | None = None,
@@ -40,7 +41,7 @@ class Sandbox:
         self._tools = dict(tools or {})
         self._repl = REPL(
             place(environment, **dict(environment_kwargs or {})),
-            policy=policy,  # type: ignore[arg-type]  # load_policy takes them all
+            policy=policy,
             calls=self._serve,
             context_payload=context,
             custom_tools=self._tools,

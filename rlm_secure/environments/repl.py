@@ -9,6 +9,7 @@ import copy
 import json
 import secrets
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -36,7 +37,7 @@ class REPL:
         self,
         environment: Environment,
         *,
-        policy: Policy | str = "strict",
+        policy: Policy | str | Path | Mapping[str, Any] = "strict",
         calls: HostCalls | None = None,
         context_payload: Any = None,
         setup_code: str | None = None,
@@ -239,4 +240,3 @@ def _no_host(call: Call) -> Any:
         raise CallFailed(f"there is no tool {call.tool!r} here")
     text = "Error: No LM handler configured"
     return [text] * len(call.prompts) if call.kind.endswith("_batched") else text
-
