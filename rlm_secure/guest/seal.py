@@ -18,11 +18,12 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
 
 _MACHINE = os.uname().machine
-# The three Landlock calls, seccomp's siblings and pidfds share numbers on both architectures; these do not.
-_NUMBERS = {
+#: System call numbers that differ by architecture; those of Landlock do not.
+NUMBERS = {
     "x86_64": {"pivot_root": 155, "umount2": 166, "capset": 126, "seccomp": 317, "setns": 308, "unshare": 272},
     "aarch64": {"pivot_root": 41, "umount2": 39, "capset": 91, "seccomp": 277, "setns": 268, "unshare": 97},
-}.get(_MACHINE)
+}
+_NUMBERS = NUMBERS.get(_MACHINE)
 _LANDLOCK_CREATE, _LANDLOCK_RESTRICT = 444, 446
 
 CLONE_NEWNS = 0x00020000

@@ -1,0 +1,137 @@
+"""The kernel walls, step by step, each tried in a child of its own."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import socket
+import sys
+
+import pyseccomp
+import pytest
+
+from rlm_secure.environments.local.seccomp import compile_profile
+from rlm_secure.guest import seal, walls
+
+
+def in_child(body) -> str:
+    """What `body` returns or raises, as text, from a forked child."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            text = str(body())
+        except OSError as error:
+            text = errno.errorcode.get(error.errno, "?")
+        except BaseException as error:
+            text = repr(error)
+        os.write(writer, text.encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        text = pipe.read()
+    _, status = os.waitpid(pid, 0)
+    return text or f"signal {os.WTERMSIG(status)}"
+
+
+@pytest.mark.parametrize("machine", sorted(seal.NUMBERS))
+def test_system_call_numbers_are_libseccomps(machine):
+    arch = getattr(pyseccomp.Arch, machine.upper())
+    for name, number in seal.NUMBERS[machine].items():
+        assert pyseccomp.resolve_syscall(arch, name) == number, name
+    for name, number in (("landlock_create_ruleset", 444), ("landlock_restrict_self", 446)):
+        assert pyseccomp.resolve_syscall(arch, name) in (number, -1)  # libseccomp 2.5.4 may not know it yet
+
+
+@pytest.mark.parametrize("machine", sorted(seal.NUMBERS))
+@pytest.mark.parametrize("profile", ["worker", "worker-checkpoint"])
+def test_profiles_are_built_for_both_architectures(machine, profile):
+    assert len(compile_profile(profile, arch=machine)) > 8 * 40
+
+
+def test_landlock_denies_every_file():
+    def body():
+        seal.no_new_privs()
+        seal.landlock_restrict(seal.landlock_ruleset(seal.landlock_abi()))
+        return open("/etc/passwd").read()
+
+    assert in_child(lambda: len(open("/etc/passwd").read()) > 0) == "True"
+    assert in_child(body) == "EACCES"
+
+
+def test_seccomp_kills_the_process_for_a_call_off_the_list():
+    def body(program=None):
+        seal.no_new_privs()
+        if program:
+            seal.seccomp(program)
+        return socket.socket().family.name
+
+    assert in_child(body) == "AF_INET"
+    assert in_child(lambda: body(compile_profile("worker"))) == "signal 31"
+
+
+def test_memory_is_never_writable_and_executable():
+    def body(deny):
+        if deny:
+            seal.deny_write_execute()
+        libc = ctypes.CDLL(None, use_errno=True)
+        libc.mmap.restype = ctypes.c_long
+        if libc.mmap(None, 4096, 7, 0x22, -1, 0) == -1:
+            raise OSError(ctypes.get_errno(), "mmap")
+        return "mapped"
+
+    assert in_child(lambda: body(False)) == "mapped"
+    assert in_child(lambda: body(True)) == "EACCES"
+
+
+def test_only_one_descriptor_is_kept():
+    ours, theirs = socket.socketpair()
+    extra = [os.open("/dev/null", os.O_RDONLY) for _ in range(5)]
+
+    def body():
+        walls.keep_only(theirs.fileno(), None)
+        alive = []
+        for number in range(2048):
+            try:
+                os.fstat(number)
+                alive.append(number)
+            except OSError:
+                pass
+        ours_alive = alive
+        os.write(3, str(ours_alive).encode())
+        return ""
+
+    pid = os.fork()
+    if pid == 0:
+        body()
+        os._exit(0)
+    os.waitpid(pid, 0)
+    theirs.close()
+    assert ours.recv(100) == b"[3]"
+    ours.close()
+    for fd in extra:
+        os.close(fd)
+
+
+def test_limits_are_checked_after_they_are_set():
+    assert in_child(lambda: seal.limit("NOFILE", 8)) == "None"
+
+    def body():
+        seal.limit("NOFILE", 5)
+        return os.dup(1) and os.dup(1) and os.dup(1) and os.dup(1)
+
+    assert in_child(body) == "EMFILE"
+
+
+def test_a_failed_step_is_noted_with_the_kernels_word():
+    found = walls.Walls()
+    assert not found.attempt("landlock", os.close, 999)
+    assert found.found["landlock"][0] == "none"
+    assert "Bad file descriptor" in found.found["landlock"][1]
+    assert not found.held("landlock")
+
+
+def test_this_machine_is_in_the_table():
+    assert os.uname().machine in seal.NUMBERS
+    assert sys.platform == "linux"
