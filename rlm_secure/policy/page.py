@@ -22,7 +22,7 @@ from rlm_secure.policy.load import Loaded
 from rlm_secure.policy.model import Policy
 
 _WIDTH = 100
-_SCHEMA_ID = "https://rlm-secure.github.io/policy.schema.json"
+_SCHEMA_ID = "https://raw.githubusercontent.com/rlm-secure/rlm-secure/main/policies/policy.schema.json"
 
 _PREFACE = """\
 ## A policy for rlm_secure: every key, what it means, and its default, which is that of `strict`.
