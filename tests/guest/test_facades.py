@@ -277,6 +277,10 @@ SAME = [
     "load('hashlib').sha256(b'x').hexdigest(), load('hashlib').new('sha1', b'x').hexdigest()",
     "load('base64').b64encode(b'abc'), load('binascii').hexlify(b'abc'), load('zlib').crc32(b'abc')",
     "load('zlib').decompress(load('zlib').compress(b'abc' * 100))",
+    (
+        "(lambda b: (b.read(2), b.readline(), list(b), b.seek(0), b.write(b'X'), b.getvalue(), b.closed, b.close(), b.closed))"
+        "(load('io').BytesIO(b'ab\\ncd\\nef'))"
+    ),
     "list(load('csv').DictReader(load('io').StringIO('a,b\\n1,2\\n')))",
     "load('copy').deepcopy({'a': [1, (2, [3])]}), load('copy').copy([1, 2])",
     "load('pprint').pformat({'b': list(range(30)), 'a': 'x' * 90})",

@@ -9,7 +9,8 @@ import hashlib
 import io
 import uuid
 import zlib
-from typing import Any, NoReturn
+from collections.abc import Callable
+from typing import Any, Self
 
 from .facade import facade
 
@@ -151,15 +152,49 @@ UUID = facade(
 # ---- io --------------------------------------------------------------------------------------------------------
 
 
-class BytesIO(io.BytesIO):
-    """io.BytesIO without getbuffer: no view of memory is handed out."""
+class BytesIO:
+    """io.BytesIO without getbuffer: no view of memory is handed out.
 
-    def getbuffer(self) -> NoReturn:
-        """Refused."""
-        raise io.UnsupportedOperation("getbuffer() is left out here; use getvalue().")
+    It holds the real one instead of deriving from it: super(io.BytesIO, x) would reach past an override.
+    """
+
+    __slots__ = ("_stream",)
+
+    def __init__(self, initial_bytes: bytes = b"") -> None:
+        self._stream = io.BytesIO(initial_bytes)
+
+    @property
+    def closed(self) -> bool:
+        """Whether close() was called."""
+        return self._stream.closed
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> bytes:
+        return next(self._stream)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_details: object) -> None:
+        self._stream.close()
 
 
-BytesIO.__module__, BytesIO.__qualname__ = "io", "BytesIO"
+def _passed_on(name: str) -> Callable[..., Any]:
+    def method(self: BytesIO, /, *args: Any) -> Any:
+        return getattr(self._stream, name)(*args)
+
+    method.__name__, method.__qualname__ = name, f"BytesIO.{name}"
+    return method
+
+
+for _name in (
+    "close", "flush", "getvalue", "isatty", "read", "read1", "readable", "readline", "readlines", "seek", "seekable",
+    "tell", "truncate", "writable", "write", "writelines",
+):  # fmt: skip
+    setattr(BytesIO, _name, _passed_on(_name))
+BytesIO.__module__ = "io"
 
 IO = facade(
     "io",

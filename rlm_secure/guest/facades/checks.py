@@ -12,7 +12,7 @@ import unicodedata
 from types import FunctionType
 from typing import Any
 
-from ..names import CLOSED, FORMATTERS
+from ..names import CLOSED, GUARDED
 
 #: Where a cell's functions and classes come from: `__name__` of its globals.
 CELL = "__main__"
@@ -24,8 +24,8 @@ def attribute(name: object, asked_by: str) -> str:
         raise TypeError(f"{asked_by} takes attribute names as plain str, not {type(name).__name__}.")
     if name.startswith("_") or name in CLOSED:
         raise AttributeError(f"{asked_by} does not read {name!r}: the name is closed to cells; use public attributes.")
-    if name in FORMATTERS:
-        raise AttributeError(f"{asked_by} does not read {name!r}; write the call out, as in text.{name}(...).")
+    if name in GUARDED:  # what they may read depends on the object: the compiler's guard looks at it
+        raise AttributeError(f"{asked_by} does not read {name!r}; write it out, as in x.{name}.")
     return name
 
 
