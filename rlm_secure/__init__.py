@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from rlm_secure.errors import (
     AnswerInvalidError,
+    AuditLogError,
     BudgetExceededError,
     CallLimitExceededError,
     CancellationError,
@@ -78,6 +79,7 @@ def __dir__() -> list[str]:
 
 __all__ = [  # noqa: RUF022 - in the order of sorted(), which a test checks
     "AnswerInvalidError",
+    "AuditLogError",
     "BudgetExceededError",
     "CallLimitExceededError",
     "CancellationError",

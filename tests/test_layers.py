@@ -51,9 +51,12 @@ NAMED_FILES: dict[str, dict[str, str]] = {
         "guest/seal.py": "the kernel calls that raise the walls have no wrapper in the standard library",
         "guest/memory.py": "maps the context that the host shares, without a copy",
         "environments/local/context.py": "fills a sealed memory file from a str, without a copy",
+        "testing/launch.py": "gives a control mounts of its own, so that the attack that wins there harms nothing",
     },
     "subprocess": {
         "environments/local/zygote.py": "starts the one clean process that sessions are forked from",
+        "testing/control.py": "runs an attack where no wall stands, to show that it works there",
+        "testing/processes.py": "starts the processes that attacks aim at",
     },
 }
 

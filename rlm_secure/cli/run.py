@@ -82,6 +82,10 @@ def run(arguments: argparse.Namespace) -> int:
     from rlm_secure.logger import RLMLogger
     from rlm_secure.policy import load_policy
 
+    backend_kwargs = _backend_kwargs(arguments)
+    if "model_name" not in backend_kwargs and arguments.backend != "scripted":
+        say("rlm-secure: error: no model was named; add --model NAME, as the backend calls it", style="red")
+        return COULD_NOT_RUN
     policy = load_policy(arguments.policy)
     payload: Any = arguments.question
     if arguments.context:
@@ -90,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         rlm = RLM(
             backend=arguments.backend,
-            backend_kwargs=_backend_kwargs(arguments),
+            backend_kwargs=backend_kwargs,
             environment=arguments.environment,
             policy=policy,
             max_iterations=arguments.max_iterations,

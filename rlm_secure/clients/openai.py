@@ -103,6 +103,9 @@ class OpenAIClient(SDKClient):
             api_key = os.environ.get(variable)
             if not api_key:
                 raise ProviderError(f"no API key for {server}: pass api_key, or set {variable}")
+        elif api_key is None and not os.environ.get("OPENAI_API_KEY"):
+            # Later, the SDK's own complaint would look like a call that failed.
+            raise ProviderError("no API key: set OPENAI_API_KEY; a server that asks for none takes any value")
         self._asks_for_cost = server in _COST_ON_REQUEST
         settings: dict[str, Any] = {"api_key": api_key, "base_url": base_url, **kwargs}
         self._connections = Connections({key: value for key, value in settings.items() if value is not None})

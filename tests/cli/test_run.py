@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Run
+from tests.servers.openai_server import OpenAIServer, Raw
 
 COUNT = "```repl\nfinal_answer(f'{len(context)} things')\n```"
 
@@ -40,6 +41,32 @@ def test_without_a_context_the_question_is_the_context(rlm_secure: Run) -> None:
 def test_sub_calls_are_answered(rlm_secure: Run) -> None:
     ask = "```repl\nfinal_answer(', '.join(llm_query_batched(['a', 'b'])))\n```"
     assert rlm_secure("run", "?", *scripted(ask, replies="yes")).out == "yes, yes\n"
+
+
+def test_a_real_server_answers_through_the_openai_sdk(rlm_secure: Run) -> None:
+    usage = {"prompt_tokens": 1000, "completion_tokens": 10, "total_tokens": 1010}
+    with OpenAIServer(reply=COUNT, usage=usage) as server:
+        done = rlm_secure(
+            *("run", "?", "--context", "-", "--model", "test-model", "--base-url", server.base_url),
+            stdin="1234567",
+            env={"OPENAI_API_KEY": "sk-secret-of-the-test"},
+        )
+        (request,) = server.requests
+    assert (done.code, done.out) == (0, "7 things\n")
+    assert "1,000 tokens in, 10 out" in done.err
+    assert request.body["model"] == "test-model"
+    assert request.headers["authorization"] == "Bearer sk-secret-of-the-test"
+    assert "sk-secret" not in done.out + done.err
+
+
+def test_a_provider_that_fails_is_1_and_quotes_nothing_of_it(rlm_secure: Run) -> None:
+    with OpenAIServer(reply=lambda request: Raw(401, {"error": {"message": "Incorrect key: sk-oops"}})) as server:
+        done = rlm_secure(
+            *("run", "?", "--model", "m", "--base-url", server.base_url), env={"OPENAI_API_KEY": "sk-oops"}
+        )
+    assert (done.code, done.out) == (1, "")
+    assert "no answer" in done.err
+    assert "sk-oops" not in done.err
 
 
 def test_json_has_answer_and_usage(rlm_secure: Run) -> None:
@@ -80,7 +107,7 @@ def test_the_trajectory_is_written(rlm_secure: Run, tmp_path: Path) -> None:
         (["--model", "x"], 2, "OPENAI_API_KEY"),
         ([*scripted(COUNT), "--policy", "/no/such.toml"], 2, "/no/such.toml"),
         ([*scripted(COUNT), "--context", "/no/such"], 2, "cannot be read"),
-        (["--backend", "openai", "--base-url", "http://127.0.0.1:9/v1"], 2, "model"),
+        (["--base-url", "http://127.0.0.1:9/v1"], 2, "add --model NAME"),
     ],
 )
 def test_failures_are_one_sentence(rlm_secure: Run, arguments: list[str], code: int, sentence: str) -> None:

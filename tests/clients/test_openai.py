@@ -253,6 +253,14 @@ def test_known_servers_have_their_own_address_and_key(
     assert kwargs == {"model_name": "m"}
 
 
+def test_a_missing_key_is_said_before_any_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(ProviderError, match="set OPENAI_API_KEY"):
+        get_client("openai", {"model_name": "m"})
+    monkeypatch.setenv("OPENAI_API_KEY", "one")
+    assert isinstance(get_client("openai", {"model_name": "m"}), OpenAIClient)
+
+
 def test_vllm_wants_an_address_and_sends_no_key_of_openai(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     with pytest.raises(ValueError, match="base_url"):
