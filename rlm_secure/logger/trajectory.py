@@ -149,12 +149,11 @@ class RLMLogger:
 
     def _call(self, call: RLMChatCompletion) -> dict[str, Any]:
         """A call as upstream's visualizer shows it: with its tokens, which upstream forgets to write."""
-        entry = call.to_dict()
+        entry: dict[str, Any] = call.to_dict()
         for name in ("prompt", "response"):
             entry[name] = self._said(entry[name])
-        # A child's trajectory was logged under the same rules; its secrets may be known only here.
-        if "metadata" in entry:
-            entry["metadata"] = self._redactor.content(entry["metadata"])
+        # With a child's trajectory: it was logged under the same rules, but its secrets may be known only here.
+        entry = self._redactor.content(entry)
         entry["prompt_tokens"] = call.usage_summary.total_input_tokens
         entry["completion_tokens"] = call.usage_summary.total_output_tokens
         return entry
