@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import re
@@ -27,7 +26,7 @@ def describe() -> dict[str, Any]:
         "bounding": _field(status, "CapBnd"),
         "no_new_privs": _field(status, "NoNewPrivs"),
         "seccomp": _field(status, "Seccomp"),
-        "interfaces": sorted(name for _, name in _interfaces()),
+        "interfaces": _interfaces(),
         "connect": {f"{host}:{port}": _connect(host, port) for host, port in _ADDRESSES},
         "write_root": _attempt(_write_root),
         "write_sysctl": _attempt(_write_sysctl),
@@ -45,16 +44,20 @@ def oom_kills() -> int | None:
     return None
 
 
-def _interfaces() -> list[tuple[int, str]]:
-    with contextlib.suppress(OSError):
-        return socket.if_nameindex()
-    return []
+def _interfaces() -> list[str]:
+    try:
+        return sorted(os.listdir("/sys/class/net"))
+    except OSError:
+        return []
 
 
 def _connect(host: str, port: int) -> str:
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.settimeout(_CONNECT_SECONDS)
-        return _attempt(lambda: probe.connect((host, port)))
+    def connect() -> None:
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+            probe.settimeout(_CONNECT_SECONDS)
+            probe.connect((host, port))
+
+    return _attempt(connect)
 
 
 def _write_root() -> None:

@@ -1,0 +1,224 @@
+"""The docker environment: a container without network, capabilities or a writable root, and a sealed worker in it.
+
+Two doors are offered. `unix`: the supervisor connects to a socket of the host, in a directory that the
+container sees read-only. `exec`: the exec stream of the engine, through `dial`, for runtimes that pass no host
+sockets (gVisor, Kata). The container ends by itself when its host does: its standard input ends.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import time
+import weakref
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from rlm_secure.broker.client import Client
+from rlm_secure.broker.session import SessionKey
+from rlm_secure.broker.transports.uds import SOCKET_NAME, UnixTransport
+from rlm_secure.broker.transports.uds import sweep as sweep_sockets
+from rlm_secure.environments.bundle import bundle
+from rlm_secure.environments.docker import container, engine
+from rlm_secure.environments.docker.image import DEFAULT_IMAGE, build
+from rlm_secure.environments.docker.stream import Stream
+from rlm_secure.environments.interface import Environment, Session
+from rlm_secure.environments.remote import Lease, RemoteSession, log_refusals, start_configuration
+from rlm_secure.errors import EnvironmentUnavailable
+from rlm_secure.guarantees import Level, Wall, WallStatus
+from rlm_secure.policy.model import Policy
+
+_log = logging.getLogger("rlm_secure.docker")
+
+
+#: Runtimes that share the host's kernel, and with it its Unix sockets.
+_SHARED_KERNEL = frozenset({"runc", "crun", "io.containerd.runc.v2", "youki"})
+_MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
+
+
+class DockerEnvironment(Environment):
+    """Sessions in containers of a Docker engine on this machine.
+
+    `image` is the sandbox image (built by `rlm-secure sandbox build docker`); `base_url` the engine (DOCKER_HOST
+    by default); `transport` "unix" or "exec", by default what the runtime can do.
+    """
+
+    name = "docker"
+
+    def __init__(
+        self,
+        image: str = DEFAULT_IMAGE,
+        base_url: str | None = None,
+        transport: Literal["auto", "unix", "exec"] = "auto",
+    ) -> None:
+        if transport not in ("auto", "unix", "exec"):
+            raise ValueError(f"transport is 'auto', 'unix' or 'exec', not {transport!r}")
+        self._image = image
+        self._base_url = base_url
+        self._transport = transport
+
+    def open(
+        self, policy: Policy, *, tools: Mapping[str, str] | None = None, features: frozenset[str] = frozenset()
+    ) -> Session:
+        """Start a sealed session in a container of its own. See Environment.open."""
+        return self.session(policy, tools=tools)
+
+    def session(
+        self,
+        policy: Policy,
+        *,
+        tools: Mapping[str, str] | None = None,
+        screen: bool = True,
+        required: tuple[Wall, ...] | None = None,
+    ) -> RemoteSession:
+        """As `open`; `screen=False` and `required` are for tests and audits."""
+        lease = DockerLease(engine.connect(self._base_url), policy, self._image, self._transport)
+        return RemoteSession(lease, policy, tools=tools, screen=screen, required=required)
+
+    def sweep(self) -> int:
+        """Remove what dead processes left behind: containers and socket directories. Returns how many."""
+        client = engine.connect(self._base_url)
+        try:
+            return container.sweep(client) + sweep_sockets()
+        finally:
+            client.close()
+
+
+class DockerLease(Lease):
+    """One running container with a supervisor in it. Raises EnvironmentUnavailable when it cannot be had."""
+
+    environment = "docker"
+
+    def __init__(self, client: Any, policy: Policy, image: str, transport: str) -> None:
+        self._engine = client
+        self._policy = policy
+        self._owner = os.getpid()
+        self._id: str | None = None
+        self._stream: Stream | None = None
+        self._memory = container.memory_bytes(policy)
+        self._unix = UnixTransport({container.BUNDLE: bundle().data})
+        try:
+            self._start(image, transport)
+        except BaseException:
+            self.close()
+            raise
+        _leases.add(self)
+
+    def _start(self, name: str, transport: str) -> None:
+        engine.runtime(self._engine, self._policy.isolation.docker_runtime)
+        image = engine.image(self._engine, name)
+        with engine.explained("describe itself"):
+            uid = container.user_id(self._engine.info())
+        key = SessionKey()
+        self._id = container.create(self._engine, self._policy, image.id, self._unix.directory, uid)
+        self._stream = container.attach(self._engine, self._id)
+        with engine.explained("start the container"):
+            self._engine.api.start(self._id)
+        configuration = start_configuration(
+            key,
+            self._policy,
+            connect=f"{container.MOUNT}/{SOCKET_NAME}",
+            arch=_MACHINES.get(image.attrs.get("Architecture", "")),
+            uid=uid,
+        )
+        self._stream.write(configuration, time.monotonic() + self._policy.limits.start_seconds)
+        self.client = Client(
+            self._unix,
+            key,
+            frame_bytes=self._policy.limits.result_bytes,
+            alive=self._running,
+            refusals=lambda refused: log_refusals(f"container {(self._id or '')[:12]}", refused),
+        )
+        self._details = container.describe(self._policy, image, uid, "unix")
+        try:
+            self.client.health(seconds=self._policy.limits.start_seconds)
+        except Exception as error:
+            said = self._stream.last_words(0.2)
+            raise EnvironmentUnavailable(
+                f"the sandbox did not answer: {error}; {self.epitaph()}" + (f"; it said: {said}" if said else "")
+            ) from None
+
+    def walls(self, around: Mapping[str, Any]) -> Iterator[WallStatus]:
+        """The container's walls: full only where the supervisor, trying, met them."""
+        held = {
+            "root read-only": around.get("write_root") in ("EROFS", "EACCES"),
+            "sysctl read-only": around.get("write_sysctl") not in ("won", None),
+            "no capabilities": around.get("capabilities") == "0" * 16 == around.get("bounding"),
+            "no_new_privs": around.get("no_new_privs") == "1",
+            "seccomp": around.get("seccomp") == "2",
+            "not root": around.get("uid") not in (0, None),
+        }
+        level = Level.FULL if all(held.values()) else Level.PARTIAL
+        tried = ", ".join(f"{what}: {'yes' if yes else 'NO'}" for what, yes in held.items())
+        yield WallStatus(Wall.CONTAINER, level, f"{self._policy.isolation.docker_runtime}; {tried}")
+        reached = around.get("connect")
+        interfaces = around.get("interfaces")
+        quiet = isinstance(reached, dict) and bool(reached) and not {"won", "timeout"} & set(reached.values())
+        alone = isinstance(interfaces, list) and set(interfaces) <= {"lo", "sit0", "tunl0", "ip6tnl0"}
+        level = Level.FULL if quiet and alone else Level.NONE
+        evidence = f"network none; interfaces {interfaces}; connecting: {reached}"[:300]
+        yield WallStatus(Wall.NETWORK_NAMESPACE, level, evidence)
+        limits = (around.get("memory_max"), around.get("pids_max"))
+        bounded = all(str(each).isdigit() for each in limits) and int(str(limits[0])) <= self._memory
+        evidence = f"memory {limits[0]}, pids {limits[1]}"
+        yield WallStatus(Wall.CGROUP, Level.FULL if bounded else Level.NONE, evidence)
+        yield WallStatus(Wall.IPC_NAMESPACE, Level.FULL, "the container's own, without /dev/shm")
+        shared = "the container's own; the worker shares it with the supervisor"
+        yield WallStatus(Wall.PID_NAMESPACE, Level.PARTIAL, shared)
+        yield WallStatus(Wall.MOUNT_NAMESPACE, Level.PARTIAL, shared)
+
+    @property
+    def details(self) -> Mapping[str, Any]:
+        """Image, runtime, transport, user id."""
+        return self._details
+
+    def make_room(self, size: int) -> None:
+        """Raise the container's memory limit by the size of a context."""
+        self._memory += size
+        with engine.explained("raise the container's memory limit"):
+            self._engine.api.update_container(self._id, mem_limit=self._memory, memswap_limit=self._memory)
+
+    def kill(self) -> None:
+        """End the container at once."""
+        if self._id is not None and os.getpid() == self._owner and not container.remove(self._engine, self._id):
+            _log.warning("container %s could not be removed; `sweep` will", self._id[:12])
+
+    def epitaph(self) -> str:
+        """Why the container is gone, as far as the engine knows."""
+        state = container.state(self._engine, self._id) if self._id is not None else None
+        if state is None:
+            return "its container is gone"
+        if state.get("OOMKilled"):
+            return "its container ran out of memory"
+        if state.get("Paused"):
+            return "its container is paused"
+        if state.get("Running"):
+            return "its container runs, but does not answer"
+        return f"its container ended with status {state.get('ExitCode')}"
+
+    def close(self) -> None:
+        """End the container, and remove its directory."""
+        _leases.discard(self)
+        self.kill()
+        self._id = None
+        if self._stream is not None:
+            self._stream.close()
+        self._unix.close()
+        self._engine.close()
+
+    def _running(self) -> bool:
+        state = container.state(self._engine, self._id) if self._id is not None else None
+        return state is not None and bool(state.get("Running"))
+
+
+_leases: weakref.WeakSet[DockerLease] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    for lease in list(_leases):
+        lease.close()
+
+
+__all__ = ["DEFAULT_IMAGE", "DockerEnvironment", "DockerLease", "build"]

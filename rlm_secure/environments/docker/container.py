@@ -1,0 +1,180 @@
+"""One container: how it is made, what it may do, and how it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from rlm_secure.environments.docker.engine import explained
+from rlm_secure.environments.docker.stream import Stream
+from rlm_secure.policy.model import MIB, Policy
+from rlm_secure.resources import seccomp_profile
+
+LABEL: Final = "org.rlm-secure.sandbox"
+OWNER: Final = "org.rlm-secure.owner"
+#: Where the host's directory is mounted, read-only.
+MOUNT: Final = "/rlm"
+BUNDLE: Final = "guest.zip"
+#: The only place that can be written, and how large it is.
+SCRATCH: Final = "/tmp"  # noqa: S108 - a tmpfs of the container's own
+
+#: What supervisor, zygote and interpreter take beside the worker.
+OVERHEAD_BYTES: Final = 128 * MIB
+#: init, supervisor, zygote, its probes, a dial or two, and runc while it starts them.
+PROCESSES: Final = 24
+_UID_BASE = 1_900_000_000
+_REMOVE_SECONDS = 20.0
+
+
+def command(*arguments: str) -> list[str]:
+    """The command line that runs the bundle."""
+    return ["python3", "-I", "-S", "-B", "-X", "utf8", f"{MOUNT}/{BUNDLE}", *arguments]
+
+
+def memory_bytes(policy: Policy) -> int:
+    """The container's memory limit before any context is in it."""
+    return policy.limits.memory_bytes + OVERHEAD_BYTES
+
+
+def user_id(info: Mapping[str, Any]) -> int:
+    """A user id of this container alone, far from any that somebody has; within 16 bits where ids are mapped."""
+    options = " ".join(info.get("SecurityOptions") or ())
+    if "name=userns" in options or "name=rootless" in options:
+        return 20_000 + secrets.randbelow(40_000)
+    return _UID_BASE + secrets.randbelow(1_000_000)
+
+
+def owner() -> str:
+    """This process, for the label by which its containers are swept when it is gone."""
+    return f"{_boot()}:{os.getpid()}:{_started(os.getpid())}"
+
+
+def create(client: Any, policy: Policy, image: str, directory: str, uid: int) -> str:
+    """Create (not start) a container that runs the supervisor; returns its id.
+
+    Nothing of the host is in it but `directory`, read-only. Raises EnvironmentUnavailable.
+    """
+    from docker.types import LogConfig, Mount, Ulimit
+
+    memory = memory_bytes(policy)
+    processes = PROCESSES + policy.limits.processes
+    host = client.api.create_host_config(
+        network_mode="none",
+        cap_drop=["ALL"],
+        security_opt=["no-new-privileges:true", f"seccomp={seccomp_profile('docker').read_text(encoding='utf-8')}"],
+        read_only=True,
+        tmpfs={SCRATCH: "rw,noexec,nosuid,nodev,size=1m,nr_inodes=64,mode=1777"},
+        mounts=[Mount(MOUNT, directory, type="bind", read_only=True, propagation="rprivate")],
+        ipc_mode="none",
+        pids_limit=processes,
+        mem_limit=memory,
+        memswap_limit=memory,  # the same: no swap
+        nano_cpus=1_000_000_000 * max(1, policy.limits.processes),
+        ulimits=[
+            Ulimit(name="core", soft=0, hard=0),
+            Ulimit(name="nofile", soft=256, hard=256),
+            Ulimit(name="nproc", soft=processes, hard=processes),
+            Ulimit(name="memlock", soft=0, hard=0),
+        ],
+        init=True,
+        auto_remove=True,
+        log_config=LogConfig(type=LogConfig.types.NONE),
+        runtime=policy.isolation.docker_runtime,
+    )
+    with explained("create a container"):
+        made = client.api.create_container(
+            image,
+            command("supervise"),
+            entrypoint=[],
+            name=f"rlm-secure-{secrets.token_hex(8)}",
+            user=f"{uid}:{uid}",
+            working_dir="/",
+            stdin_open=True,
+            labels={LABEL: "1", OWNER: owner()},
+            host_config=host,
+        )
+    return str(made["Id"])
+
+
+def attach(client: Any, container: str) -> Stream:
+    """The container's standard streams, from before its start: its input ends when this connection does."""
+    with explained("attach to the container"):
+        parameters = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
+        return Stream(client.api.attach_socket(container, params=parameters))
+
+
+def state(client: Any, container: str) -> Mapping[str, Any] | None:
+    """The engine's view of it; None when it is gone, or no engine answers."""
+    try:
+        found: Mapping[str, Any] = client.api.inspect_container(container)["State"]
+    except Exception:  # noqa: BLE001 - the SDK, requests and urllib3 raise trees of their own; all mean "not there"
+        return None
+    return found
+
+
+def remove(client: Any, container: str) -> bool:
+    """Kill and remove it; returns whether it is gone. Tries again while the engine comes back."""
+    import docker
+
+    deadline = time.monotonic() + _REMOVE_SECONDS
+    while True:
+        try:
+            client.api.remove_container(container, force=True, v=True)
+            return True
+        except docker.errors.NotFound:
+            return True
+        except Exception as error:  # noqa: BLE001 - as above
+            if "already in progress" in str(error):
+                with contextlib.suppress(Exception):
+                    client.api.wait(container, timeout=5, condition="removed")
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.1)
+
+
+def sweep(client: Any) -> int:
+    """Remove containers of this machine whose owner is gone; returns how many there were."""
+    removed = 0
+    with explained("list its containers"):
+        found = client.api.containers(all=True, filters={"label": LABEL})
+    for each in found:
+        boot, _, process = each.get("Labels", {}).get(OWNER, "").partition(":")
+        pid, _, started = process.partition(":")
+        if boot == _boot() and pid.isdigit() and _started(int(pid)) == started:
+            continue
+        if boot == _boot() or each.get("State") != "running":
+            removed += remove(client, each["Id"])
+    return removed
+
+
+def describe(policy: Policy, image: Any, uid: int, transport: str) -> dict[str, Any]:
+    """Facts for the report. Nothing in it comes from inside."""
+    return {
+        "image": str(image.id),
+        "runtime": policy.isolation.docker_runtime,
+        "transport": transport,
+        "uid": uid,
+        "memory_bytes": memory_bytes(policy),
+        "seccomp_profile": json.loads(seccomp_profile("docker").read_text(encoding="utf-8"))["defaultAction"],
+    }
+
+
+def _boot() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return "unknown"
+
+
+def _started(pid: int) -> str:
+    """When process `pid` started, in the kernel's ticks; "" when it is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""

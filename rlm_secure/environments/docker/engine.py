@@ -1,0 +1,90 @@
+"""The Docker engine, and its failures as sentences that say what to do."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from rlm_secure.errors import EnvironmentUnavailable, MissingExtra
+
+_TIMEOUT_SECONDS = 60
+
+
+def connect(base_url: str | None = None) -> Any:
+    """A client of the engine at `base_url` (DOCKER_HOST, else the local socket, by default).
+
+    Raises MissingExtra without the SDK, EnvironmentUnavailable when no engine answers.
+    """
+    try:
+        import docker
+    except ImportError:
+        raise MissingExtra("the docker environment", "docker") from None
+    where = base_url or "DOCKER_HOST, or unix:///var/run/docker.sock"
+    try:
+        if base_url is None:
+            return docker.from_env(version="auto", timeout=_TIMEOUT_SECONDS)
+        return docker.DockerClient(base_url=base_url, version="auto", timeout=_TIMEOUT_SECONDS)
+    except docker.errors.DockerException as error:
+        said = str(error)
+        if "Permission" in said:
+            raise EnvironmentUnavailable(
+                f"this user may not speak to the Docker engine at {where}; add it to the group docker, or use a "
+                "rootless engine"
+            ) from None
+        raise EnvironmentUnavailable(
+            f"no Docker engine answers at {where}; start one (systemctl start docker), or set DOCKER_HOST"
+        ) from None
+
+
+@contextlib.contextmanager
+def explained(what: str) -> Iterator[None]:
+    """Turn what the engine says inside the block into EnvironmentUnavailable: it could not do `what`."""
+    import docker
+    import requests
+
+    try:
+        yield
+    except docker.errors.APIError as error:
+        said = str(error.explanation or error).strip()[:400]
+        raise EnvironmentUnavailable(f"the Docker engine could not {what}: {said}{_advice(said)}") from None
+    except (docker.errors.DockerException, requests.exceptions.RequestException, OSError) as error:
+        raise EnvironmentUnavailable(
+            f"the Docker engine went away ({type(error).__name__}); look at its log, and try again"
+        ) from None
+
+
+def _advice(said: str) -> str:
+    if "nknown runtime" in said or "unknown or invalid runtime" in said.lower():
+        return "; install it and name it in the engine's daemon.json, or set isolation.docker_runtime"
+    if "pids" in said and "cgroup" in said:
+        return "; the engine's cgroups lack the pids controller: enable it, limits are not optional here"
+    if "executable file not found" in said or "no such file or directory" in said.lower():
+        return "; the image needs python3 on its PATH: build it with `rlm-secure sandbox build docker`"
+    return ""
+
+
+def image(client: Any, name: str) -> Any:
+    """The local image called `name`. Nothing is ever pulled here. Raises EnvironmentUnavailable."""
+    import docker
+
+    with explained(f"look for the image {name}"):
+        try:
+            return client.images.get(name)
+        except docker.errors.ImageNotFound:
+            pass
+    raise EnvironmentUnavailable(
+        f"the image {name!r} is not on this engine; build it with "
+        "`rlm-secure sandbox build docker --base python@sha256:<digest>`"
+    )
+
+
+def runtime(client: Any, name: str) -> None:
+    """Raises EnvironmentUnavailable when the engine has no runtime called `name`."""
+    with explained("list its runtimes"):
+        known = sorted(client.info().get("Runtimes") or {})
+    if name not in known:
+        raise EnvironmentUnavailable(
+            f"the engine has no container runtime {name!r} (it has {', '.join(known)}); install it and name it in "
+            "the engine's daemon.json, or set isolation.docker_runtime in the policy"
+        )

@@ -1,0 +1,87 @@
+"""A hijacked connection to a container: raw bytes in, and out in frames that say which stream they come from."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+import time
+from typing import Any
+
+from rlm_secure.broker.transports import Cut, Garbled, left
+
+_HEADER = struct.Struct(">BxxxI")
+_STDOUT, _STDERR = 1, 2
+_MAX_FRAME = 16 * 1024 * 1024
+_STDERR_KEPT = 4096
+
+
+class Stream:
+    """Standard input and output of a container's process or of an exec in it.
+
+    `errors` keeps the end of what came on standard error: for messages, never believed.
+    """
+
+    def __init__(self, hijacked: Any) -> None:
+        self._owner = hijacked  # the SDK's object closes the connection when it is collected
+        self._socket: socket.socket = getattr(hijacked, "_sock", hijacked)
+        self._buffer = bytearray()
+        self.errors = b""
+
+    def write(self, data: bytes, deadline: float) -> None:
+        """Write all of `data`. Raises Cut."""
+        view = memoryview(data)
+        try:
+            while view:
+                self._socket.settimeout(left(deadline))
+                view = view[self._socket.send(view[: 1 << 20]) :]
+        except OSError as error:
+            raise Cut(f"the stream to the container broke: {error}") from None
+
+    def read(self, deadline: float) -> bytes:
+        """What came on standard output; b"" at its end. Raises Cut when nothing comes until `deadline`."""
+        while True:
+            kind, data = self._frame(deadline)
+            if kind == _STDERR:
+                self.errors = (self.errors + data)[-_STDERR_KEPT:]
+            else:
+                return data
+
+    def last_words(self, seconds: float) -> str:
+        """What a dying process said on standard error, as one line of printable text."""
+        deadline = time.monotonic() + seconds
+        with contextlib.suppress(Cut, Garbled):
+            while self.read(deadline):
+                pass
+        text = self.errors.decode("utf-8", "replace").strip().replace("\n", " | ")
+        return "".join(character if character.isprintable() else "?" for character in text)[-400:]
+
+    def close(self) -> None:
+        """Close the connection: the process sees the end of its standard input. Idempotent."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        with contextlib.suppress(OSError):
+            self._owner.close()
+
+    def _frame(self, deadline: float) -> tuple[int, bytes]:
+        header = self._exactly(_HEADER.size, deadline)
+        if not header:
+            return _STDOUT, b""
+        kind, size = _HEADER.unpack(header)
+        if kind not in (0, _STDOUT, _STDERR) or size > _MAX_FRAME:
+            raise Garbled("the engine's stream is not in frames")
+        return kind, self._exactly(size, deadline)
+
+    def _exactly(self, size: int, deadline: float) -> bytes:
+        while len(self._buffer) < size:
+            try:
+                self._socket.settimeout(left(deadline))
+                chunk = self._socket.recv(65536)
+            except OSError as error:
+                raise Cut(f"the stream from the container broke: {error}") from None
+            if not chunk:
+                return b""
+            self._buffer += chunk
+        taken = bytes(self._buffer[:size])
+        del self._buffer[:size]
+        return taken
