@@ -59,10 +59,9 @@ class CellTransformer(RestrictingNodeTransformer):
     def screen(self, tree: ast.Module) -> None:
         """Check and rewrite `tree`."""
         scopes, findings = self._scopes, self.findings
-        scopes.append((list(tree.body), _MODULE, None))
+        scopes.append((tree.body[::-1], _MODULE, None))
         seen, limit = 0, self._limit
-        while scopes:
-            stack, self._kind, self._owner = scopes.pop()
+        for stack, self._kind, self._owner in scopes:  # grows while it is walked
             self._stack = stack
             while stack:
                 node = stack.pop()
@@ -85,14 +84,14 @@ class CellTransformer(RestrictingNodeTransformer):
                         stack += child
                     elif child is not None:
                         stack.append(child)
+                if seen + len(stack) > limit:
+                    message = f"the cell has more than {limit} syntax nodes; split it into smaller cells"
+                    findings[:] = [Finding(tree, "tree-size", message)]
+                    return
                 if check is not None:
                     check(self, node)
-                if seen > limit:
-                    self.refuse(
-                        node, "tree-size", f"the cell has more than {limit} syntax nodes; split it into smaller cells"
-                    )
-                if len(findings) >= _MOST_FINDINGS:
-                    return
+                    if len(findings) >= _MOST_FINDINGS:
+                        return
         for name in self._removed:
             if name.id not in self._rebound:
                 asked = nodes.call(names.REMOVED, name, nodes.constant(name.id, name))
@@ -268,7 +267,7 @@ class CellTransformer(RestrictingNodeTransformer):
     def _function(self, node: ast.FunctionDef) -> None:
         self.bind(node, node.name, names.DEFINABLE if self._kind == _CLASS else _NOTHING)
         self._type_parameters(node)
-        self._scopes.append((list(node.body), _FUNCTION, self._owner))
+        self._scopes.append((node.body[::-1], _FUNCTION, self._owner))
 
     def _class(self, node: ast.ClassDef) -> None:
         self.bind(node, node.name)
@@ -279,7 +278,7 @@ class CellTransformer(RestrictingNodeTransformer):
                 "metaclass",
                 "metaclasses are not supported; derive from abc.ABC or enum.Enum, or use a class decorator",
             )
-        self._scopes.append((list(node.body), _CLASS, node.name))
+        self._scopes.append((node.body[::-1], _CLASS, node.name))
 
     def _type_parameters(self, node: ast.FunctionDef | ast.ClassDef) -> None:
         if getattr(node, "type_params", None):
@@ -377,12 +376,13 @@ _check("arg", "annotation", CellTransformer._argument)
 _check("Global", "", CellTransformer._declaration)
 _check("Nonlocal", "", CellTransformer._declaration)
 _check("ExceptHandler", "type body", CellTransformer._handler)
-_check("Import", "", CellTransformer._import)
-_check("ImportFrom", "", CellTransformer._import_from)
+_check("Import", "names", CellTransformer._import)
+_check("ImportFrom", "names", CellTransformer._import_from)
 _check("FunctionDef", "decorator_list args returns", CellTransformer._function)
 _check("ClassDef", "decorator_list bases keywords", CellTransformer._class)
 _check("Match", "subject cases", CellTransformer._match)
 _TABLE[ast.match_case] = (("guard", "body"), None)
+_TABLE[ast.alias] = ((), None)
 for _name in ("AsyncFunctionDef", "AsyncFor", "AsyncWith", "Await"):
     _check(_name, "", CellTransformer._async)
 _check("TryStar", "", CellTransformer._except_star)
