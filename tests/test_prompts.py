@@ -164,7 +164,7 @@ class TestTurns:
         said = prompt_set("ours").unknown_variable("re\x1bsult", ["a", "b\u202e"])["content"]
         assert "`re\\x1bsult`" in said
         assert "`a`, `b\\u202e`" in said
-        assert "no variables yet" in prompt_set("ours").unknown_variable("x")["content"]
+        assert "`SHOW_VARS()`" in prompt_set("ours").unknown_variable("x")["content"]
 
     def test_a_rejected_answer_is_explained(self) -> None:
         assert (
@@ -238,8 +238,12 @@ class TestInstalledPrompts:
         ):
             prompt_set("rlms")
 
-    def test_too_old_says_what_to_install(self, installed) -> None:
-        installed("USER_PROMPT = ''")
+    @pytest.mark.parametrize(
+        "old",
+        ["USER_PROMPT = ''", "def build_rlm_system_prompt(system_prompt): ...\ndef build_user_prompt(iteration): ..."],
+    )
+    def test_too_old_says_what_to_install(self, installed, old: str) -> None:
+        installed(old)
         with pytest.raises(MissingExtra, match="rlms>=0.1.3"):
             prompt_set("rlms")
 

@@ -22,6 +22,7 @@ from rlm_secure.types import QueryMetadata
 
 Message: TypeAlias = dict[str, str]
 
+_PACKAGE: Final = "rlms>=0.1.3"
 _BRACES = re.compile(r"\{\{|\}\}")
 
 
@@ -114,7 +115,7 @@ class PromptSet:
             "role": "user",
             "content": (
                 f"FINAL_VAR names `{excerpt(name, 80)}`, and there is no such variable, so the run goes on. "
-                + (f"The variables are: {names}. " if names else "There are no variables yet. ")
+                + (f"The variables are: {names}. " if names else "`SHOW_VARS()` lists those that there are. ")
                 + "Assign the answer to a variable in a `repl` block first, and name it in a later turn."
             ),
         }
@@ -278,10 +279,12 @@ def _installed() -> ModuleType:
     try:
         module = importlib.import_module("rlm.utils.prompts")
     except ImportError as error:
-        raise MissingExtra('prompt_set="rlms"', package="rlms>=0.1.3") from error
+        raise MissingExtra('prompt_set="rlms"', package=_PACKAGE) from error
     finally:
         for name in set(os.environ) - before:
             del os.environ[name]
-    if not all(hasattr(module, each) for each in ("RLM_SYSTEM_PROMPT", "build_rlm_system_prompt", "build_user_prompt")):
-        raise MissingExtra('prompt_set="rlms"', package="rlms>=0.1.3")
+    builders = [getattr(module, name, None) for name in ("build_rlm_system_prompt", "build_user_prompt")]
+    # Older releases have the same names with other slots.
+    if not all(callable(each) and "root_prompt" in inspect.signature(each).parameters for each in builders):
+        raise MissingExtra('prompt_set="rlms"', package=_PACKAGE)
     return module
