@@ -80,7 +80,11 @@ def problems(text: str, root: Path = ROOT) -> list[str]:
             found.append(f"{claim.id}: no attack")
         if not claim.tests:
             found.append(f"{claim.id}: no test")
-        found += [f"{claim.id}: {path} does not exist" for path in claim.attacks if not (root / path).is_file()]
+        for path in claim.attacks:
+            if not (root / path).is_file():
+                found.append(f"{claim.id}: {path} does not exist")
+            elif f"\nguarantee: {claim.id}\n" not in (root / path).read_text(encoding="utf-8"):
+                found.append(f"{claim.id}: {path} attacks something else")
         for test in claim.tests:
             path, _, name = test.partition("::")
             if not (root / path).is_file():
@@ -123,6 +127,7 @@ def test_critical_files_are_those_that_a_test_keeps_small() -> None:
         ("`seccomp`", "", "its walls do not carry it"),
         ("tests/", "tests/missing/", "does not exist"),
         ("::test_", "::test_missing_", "has no test_missing_"),
+        ("execve-of-a-shell.py", "file-in-tmp.py", "attacks something else"),
     ],
 )
 def test_a_claim_that_does_not_hold_is_caught(old: str, new: str, problem: str) -> None:

@@ -34,7 +34,8 @@ MAX_PROMPTS: Final = 10_000
 CallKind = Literal["llm_query", "llm_query_batched", "rlm_query", "rlm_query_batched", "tool"]
 _LM_KINDS: Final = ("llm_query", "llm_query_batched", "rlm_query", "rlm_query_batched")
 
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
+# Possessive, and an unfinished string matches to the end: nothing is scanned twice, whatever the bytes are.
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 

@@ -1,0 +1,224 @@
+"""The only decoder of what a worker says: any bytes give plain values or ProtocolViolation, in linear time."""
+
+from __future__ import annotations
+
+import copy
+import json
+import time
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from rlm_secure.broker import protocol
+from rlm_secure.broker.protocol import Answer, Call, CellResult, Variable
+from rlm_secure.errors import (
+    CellException,
+    CellMemoryLimit,
+    CellRefused,
+    CellTimeout,
+    ProtocolViolation,
+)
+
+LIMIT = 8 * 1024 * 1024
+
+DONE: dict[str, Any] = {
+    "op": "done",
+    "stdout": "out",
+    "stderr": "err",
+    "variables": {"x": {"type": "int", "value": 1}, "f": {"type": "function", "repr": "<function>"}},
+    "answer": {"text": "42", "value": 42},
+    "error": {"kind": "refused", "message": "no", "rule": "dunder-attribute"},
+    "cpu": 0.5,
+    "peak": 1024,
+    "dropped": 0,
+}
+QUERY: dict[str, Any] = {"op": "call", "call": "llm_query", "prompts": ["a question"], "model": None}
+BATCH: dict[str, Any] = {"op": "call", "call": "llm_query_batched", "prompts": ["a", "b"], "model": "m"}
+TOOL: dict[str, Any] = {"op": "call", "call": "tool", "tool": "search", "args": [1], "kwargs": {"k": None}}
+FRAMES = (DONE, QUERY, BATCH, TOOL)
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def read(data: bytes, *, limit: int = LIMIT, value_bytes: int = 65536) -> Call | CellResult:
+    return protocol.event(protocol.decode(data, limit=limit), value_bytes=value_bytes)
+
+
+def frame(value: Any) -> bytes:
+    return json.dumps(value).encode("ascii")
+
+
+def test_a_result_is_read_whole() -> None:
+    result = read(frame(DONE))
+    assert isinstance(result, CellResult)
+    assert (result.stdout, result.stderr, result.answer) == ("out", "err", Answer("42", 42))
+    assert result.variables == {
+        "x": Variable("int", 1, has_value=True),
+        "f": Variable("function", repr="<function>"),
+    }
+    assert (result.cpu_seconds, result.peak_bytes, result.dropped_bytes) == (0.5, 1024, 0)
+    assert isinstance(result.error, CellRefused)
+    assert result.error.rule == "dunder-attribute"
+
+
+def test_calls_are_read_whole() -> None:
+    assert read(frame(QUERY)) == Call("llm_query", ("a question",))
+    assert read(frame(BATCH)) == Call("llm_query_batched", ("a", "b"), "m")
+    assert read(frame(TOOL)) == Call("tool", tool="search", args=(1,), kwargs={"k": None})
+
+
+@pytest.mark.parametrize(
+    ("kind", "error"),
+    [
+        ("exception", CellException),
+        ("refused", CellRefused),
+        ("memory", CellMemoryLimit),
+        ("interrupted", CellTimeout),
+        ("cpu", CellTimeout),
+    ],
+)
+def test_the_guest_picks_an_error_from_a_closed_table(kind: str, error: type[Exception]) -> None:
+    result = read(frame({**DONE, "error": {"kind": kind, "message": "m"}}))
+    assert isinstance(result, CellResult)
+    assert type(result.error) is error
+
+
+@given(st.binary(max_size=300))
+@example(b"")
+@example(b"{}")
+@example(b'{"op": "done"}')
+@example(b"\xef\xbb\xbf{}")
+@example(b'{"op": "done", "cpu": 1e999}')
+@example(b'{"op": NaN}')
+@example(b'{"a": ' + b"9" * 5000 + b"}")
+@example(b'{"op": 1, "op": 2}')
+@example(b"[" * 100_000)
+@example(b'{"a":' * 100_000)
+@example('{"op": "\u00e9"}'.encode())
+def test_any_bytes_are_a_value_or_a_violation(data: bytes) -> None:
+    try:
+        read(data)
+    except ProtocolViolation:
+        pass
+
+
+@given(VALUES)
+def test_any_json_is_a_value_or_a_violation(value: Any) -> None:
+    try:
+        read(json.dumps(value).encode("ascii"))
+    except ProtocolViolation:
+        pass
+
+
+@given(st.sampled_from(FRAMES), st.data())
+def test_a_valid_frame_with_any_part_replaced_is_a_value_or_a_violation(
+    valid: dict[str, Any], data: st.DataObject
+) -> None:
+    message = copy.deepcopy(valid)
+    place: Any = message
+    while True:
+        key = data.draw(st.sampled_from(sorted(place) if isinstance(place, dict) else range(len(place))))
+        if isinstance(place[key], dict | list) and place[key] and data.draw(st.booleans()):
+            place = place[key]
+            continue
+        break
+    if data.draw(st.booleans()) and isinstance(place, dict):
+        del place[key]
+    else:
+        place[key] = data.draw(VALUES)
+    try:
+        found = read(frame(message))
+    except ProtocolViolation:
+        return
+    assert isinstance(found, Call | CellResult)
+    if isinstance(found, Call):
+        assert all(type(prompt) is str for prompt in found.prompts)
+    else:
+        assert type(found.stdout) is str
+        assert found.cpu_seconds >= 0
+        assert found.peak_bytes >= 0
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"op": "ready"},
+        {**DONE, "stdout": None},
+        {**DONE, "cpu": -1},
+        {**DONE, "cpu": True},
+        {**DONE, "peak": 10**400},
+        {**DONE, "variables": {f"v{n}": {"type": "int"} for n in range(protocol.MAX_NAMES + 1)}},
+        {**DONE, "variables": {"x" * 129: {"type": "int"}}},
+        {**DONE, "variables": {"x": {"type": "int", "repr": "r" * 65_537}}},
+        {**DONE, "answer": {"text": 1}},
+        {**DONE, "error": {"kind": "SystemExit", "message": "m"}},
+        {**DONE, "error": {"kind": ["refused"], "message": "m"}},
+        {**DONE, "error": "no"},
+        {**QUERY, "prompts": ["a", "b"]},
+        {**QUERY, "prompts": []},
+        {**QUERY, "prompts": [1]},
+        {**QUERY, "model": "m" * 257},
+        {**QUERY, "call": "eval"},
+        {**QUERY, "call": ["llm_query"]},
+        {**BATCH, "prompts": ["p"] * (protocol.MAX_PROMPTS + 1)},
+        {**TOOL, "tool": "os.system"},
+        {**TOOL, "tool": "__import__('os')"},
+        {**TOOL, "args": {"0": 1}},
+        {**TOOL, "kwargs": [1]},
+    ],
+    ids=lambda message: json.dumps(message)[-60:],
+)
+def test_what_the_protocol_does_not_allow_is_a_violation(message: dict[str, Any]) -> None:
+    with pytest.raises(ProtocolViolation, match="the sandbox broke the protocol|a frame is not JSON"):
+        read(frame(message))
+
+
+def test_sizes_and_depths_are_capped() -> None:
+    nested: Any = 1
+    for _ in range(protocol.MAX_DEPTH):
+        nested = [nested]
+    for data in (
+        frame(DONE) + b" " * LIMIT,
+        frame({**DONE, "more": nested}),
+        frame({**DONE, "more": [0] * (protocol.MAX_NODES + 1)}),
+    ):
+        with pytest.raises(ProtocolViolation):
+            read(data)
+
+
+def test_commas_inside_strings_are_no_values() -> None:
+    result = read(frame({**DONE, "stdout": ",[{" * protocol.MAX_NODES}))
+    assert isinstance(result, CellResult)
+    assert len(result.stdout) == 3 * protocol.MAX_NODES
+
+
+COMMAS = b"," * (protocol.MAX_NODES + 1)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'"' + b'\\"' * 3_000_000 + COMMAS,
+        COMMAS + b'"' + b'\\"' * 3_000_000,
+        b'"\\' * 3_000_000 + COMMAS,
+        b'"' * 3_000_000 + COMMAS,
+        b"\\" * 3_000_000 + b'"' + COMMAS,
+        b'{"a":' * 1_000_000,
+        b"[" * (protocol.MAX_NODES - 1),
+        b"-" * LIMIT,
+        b"1" * LIMIT,
+        b'{"a":"' + b"\\u0000" * 1_000_000,
+    ],
+    ids=range(10),
+)
+def test_no_frame_takes_long_to_refuse(data: bytes) -> None:
+    started = time.process_time()
+    with pytest.raises(ProtocolViolation):
+        read(data)
+    assert time.process_time() - started < 2
