@@ -25,7 +25,6 @@ test: lint
 
 lint: $(READY)
 	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 bench: $(READY)
