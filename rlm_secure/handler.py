@@ -20,9 +20,7 @@ from rlm_secure.clients.base import Client, Completion, InThread, Prompt, Tally,
 from rlm_secure.comms import LMRequest, LMResponse
 from rlm_secure.environments.interface import CallFailed
 from rlm_secure.errors import (
-    CancellationError,
     RLMSecureError,
-    TimeoutExceededError,
 )
 from rlm_secure.events import LimitReached, ModelCalled, Violation
 from rlm_secure.policy import Decision, Gate, load_policy
@@ -170,10 +168,9 @@ class LMHandler:
     def serve(self, call: Call) -> Any:
         """The value that goes back into the cell. Errors of model calls are strings that begin with "Error: ".
 
-        Raises CallFailed for a tool that failed, and for anything once the run was stopped.
+        Raises CallFailed for a tool that failed, and as Tree.check() once the run was stopped: that ends the cell.
         """
-        if self._running_tree().stopped:
-            raise CallFailed("the run was stopped")
+        self._running_tree().check()
         if call.kind == "tool":
             return self._serve_tool(call)
         refusal = self._refusal(call.prompts, call.model)
@@ -186,8 +183,7 @@ class LMHandler:
             depth = 1 if call.kind.startswith("rlm") else self.depth + 1
             completions = self._ask_all(call.prompts, call.model, depth, call.kind.removesuffix("_batched"))
             texts = [self._text(each, call) for each in completions]
-        if self._running_tree().stopped:
-            raise CallFailed("the run was stopped")
+        self._running_tree().check()
         return texts if call.kind.endswith("_batched") else texts[0]
 
     # -- inside --------------------------------------------------------------------------------------
@@ -284,10 +280,7 @@ class LMHandler:
             raise CallFailed(decision.reason)
         tree = self._running_tree()
         seconds = min(self._gate.policy.lm.timeout_seconds, max(0.001, tree.ledger.seconds_left))
-        try:
-            return tree.call(self._toolbox.acall(call.tool or "", call.args, call.kwargs, seconds))
-        except (TimeoutExceededError, CancellationError):
-            raise CallFailed("the run was stopped") from None
+        return tree.call(self._toolbox.acall(call.tool or "", call.args, call.kwargs, seconds))
 
     def _text(self, completion: RLMChatCompletion, call: Call) -> str:
         """What the cell gets for one prompt."""

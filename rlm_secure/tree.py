@@ -83,6 +83,7 @@ class Tree:
         except asyncio.CancelledError:
             self.stop("Execution cancelled: its task was cancelled")
             await asyncio.wait([running])
+            running.exception()  # looked at: the caller learns of the cancellation, not of what it made fail
             raise
         except InThread as carried:
             raise carried.cause from None

@@ -1,0 +1,293 @@
+"""Limits and ends: upstream's exceptions with partial answers, and a tree that ends within a second."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psutil
+import pytest
+
+from rlm_secure.errors import (
+    BudgetExceededError,
+    CancellationError,
+    CellCrashed,
+    ErrorThresholdExceededError,
+    TimeoutExceededError,
+    TokenLimitExceededError,
+)
+from rlm_secure.events import LimitReached, RunCompleted
+from rlm_secure.loop import RLM
+from rlm_secure.policy.model import Limits, Policy
+from tests.loops import Heard, cell, scripted
+from tests.servers.openai_server import OpenAIServer
+
+SPIN = cell("while True:\n    pass")
+#: A tree ends within a second; a loaded machine is given one more.
+SOON = 2.0
+
+
+@contextmanager
+def interrupted_after(seconds: float) -> Iterator[None]:
+    """Ctrl-C in the main thread, some time later."""
+    timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def descendants() -> set[int]:
+    return {process.pid for process in psutil.Process().children(recursive=True)}
+
+
+# -- limits ----------------------------------------------------------------------------------------------
+
+
+def test_tokens_over_the_limit_end_the_run_with_what_there_is() -> None:
+    with pytest.raises(TokenLimitExceededError) as caught:
+        scripted(["a partial thought", "never"], max_tokens=10).completion("c")
+    assert caught.value.partial_answer == "a partial thought"
+    assert caught.value.tokens_used > caught.value.token_limit == 10
+    assert "after iteration 1" in str(caught.value)
+
+
+def test_cost_over_the_budget_ends_the_run_with_what_there_is() -> None:
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2, "cost": 0.75}
+    with OpenAIServer(reply="thinking", usage=usage) as server:
+        kwargs = {"api_key": "k", "model_name": "m", "base_url": server.base_url}
+        rlm = RLM(backend_kwargs=kwargs, max_budget=1.0)
+        with pytest.raises(BudgetExceededError) as caught:
+            rlm.completion("c")
+    assert (caught.value.spent, caught.value.budget, caught.value.partial_answer) == (1.5, 1.0, "thinking")
+    assert str(caught.value) == "Budget exceeded after iteration 2: spent $1.500000 of $1.000000 budget"
+
+
+def test_errors_in_a_row_end_the_run_and_a_good_turn_begins_the_count_again() -> None:
+    turns = [cell("1/0"), cell("x = 1"), cell("1/0"), cell("1/0"), "never"]
+    heard = Heard()
+    with pytest.raises(ErrorThresholdExceededError) as caught:
+        scripted(turns, max_errors=2, on_event=heard).completion("c")
+    assert (caught.value.error_count, caught.value.threshold) == (2, 2)
+    assert "ZeroDivisionError" in (caught.value.last_error or "")
+    assert caught.value.partial_answer == cell("1/0")
+    assert [event.limit for event in heard.of(LimitReached)] == ["errors"]
+
+
+def test_a_warning_on_stderr_is_no_error() -> None:
+    turns = [cell("x = 1"), cell("y = 2"), cell("final_answer('fine')")]
+    assert scripted(turns, max_errors=1).completion("c").response == "fine"
+
+
+@pytest.mark.parametrize("turn", [cell("final_answer('ready')"), "FINAL(ready)"])
+@pytest.mark.parametrize("limit", [{"max_tokens": 1}, {"max_errors": 1}])
+def test_an_answer_that_is_ready_is_returned_when_the_turn_crosses_a_limit(turn: str, limit: dict) -> None:
+    first = turn if "max_errors" not in limit else cell("1/0") + "\n" + turn
+    assert scripted([first], **limit).completion("c").response == "ready"
+
+
+def test_an_answer_that_is_ready_is_returned_when_the_deadline_passes_in_its_cell() -> None:
+    cells = cell("final_answer('in time')")
+    rlm = scripted([cells], lambda _: "r", max_timeout=30)
+    assert rlm.completion("c").response == "in time"
+
+
+def test_iterations_are_bounded_by_the_policy_too() -> None:
+    policy = Policy.model_validate({"name": "t", "lm": {"iterations": 2}})
+    completion = scripted(lambda messages: "no answer", max_iterations=50, policy=policy).completion("c")
+    assert completion.usage_summary.model_usage_summaries["scripted"].total_calls == 3
+
+
+def test_the_default_answer_may_cross_a_limit_with_a_partial_answer() -> None:
+    with pytest.raises(TokenLimitExceededError) as caught:
+        scripted(["so far", "never"], max_iterations=1, max_tokens=1).completion("c")
+    assert caught.value.partial_answer == "so far"
+
+
+# -- the deadline ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "rlm",
+    [
+        pytest.param(lambda **k: scripted(["partial " + SPIN], **k), id="in a cell"),
+        pytest.param(lambda **k: scripted(["partial", "late"], delay=0.3, **k), id="between turns"),
+        pytest.param(lambda **k: scripted([lambda m: time.sleep(20) or "late"], **k), id="in the run's own model call"),
+        pytest.param(
+            lambda **k: scripted([cell("print(llm_query_batched(['q'] * 30))")], lambda p: time.sleep(20) or "x", **k),
+            id="in model calls of a cell",
+        ),
+        pytest.param(
+            lambda **k: scripted([cell("print(rlm_query_batched(['q'] * 6))")], child_turns=[SPIN], max_depth=2, **k),
+            id="in cells of children",
+        ),
+        pytest.param(
+            lambda **k: scripted(
+                [cell("while True:\n    try:\n        llm_query('q')\n    except Exception:\n        pass")], "r", **k
+            ),
+            id="in a cell that will not stop",
+        ),
+    ],
+)
+def test_the_deadline_ends_the_whole_tree(rlm) -> None:
+    began = time.monotonic()
+    with pytest.raises(TimeoutExceededError) as caught:
+        rlm(max_timeout=0.5).completion("c")
+    assert 0.4 < time.monotonic() - began < 0.5 + SOON
+    assert caught.value.timeout == 0.5
+
+
+def test_a_timeout_carries_the_partial_answer() -> None:
+    with pytest.raises(TimeoutExceededError) as caught:
+        scripted(["the best so far", lambda m: time.sleep(20) or "late"], max_timeout=0.3).completion("c")
+    assert caught.value.partial_answer == "the best so far"
+
+
+def test_the_policys_run_seconds_are_a_deadline() -> None:
+    policy = Policy(name="t", limits=Limits(run_seconds=0.3))
+    with pytest.raises(TimeoutExceededError):
+        scripted([SPIN], policy=policy).completion("c")
+
+
+# -- cancelling ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "rlm",
+    [
+        pytest.param(lambda: scripted(["partial " + SPIN]), id="in a cell"),
+        pytest.param(lambda: scripted(["partial", lambda m: time.sleep(20) or "late"]), id="in a model call"),
+        pytest.param(
+            lambda: scripted(
+                ["partial " + cell("rlm_query_batched(['q'] * 6)")], child_turns=[SPIN], max_depth=2,
+                max_concurrent_subcalls=3,
+            ),
+            id="in children",
+        ),
+        pytest.param(
+            lambda: scripted(["partial " + cell("llm_query_batched(['q'] * 9)")], lambda p: time.sleep(20) or "x"),
+            id="in a batch",
+        ),
+        pytest.param(
+            lambda: scripted(["partial", lambda m: time.sleep(20) or "late"], max_iterations=1), id="in the default answer"
+        ),
+    ],
+)  # fmt: skip
+def test_ctrl_c_ends_the_whole_tree_with_the_partial_answer(rlm) -> None:
+    scripted([cell("x = 1"), "FINAL(warm)"]).completion("c")
+    before = descendants()
+    began = time.monotonic()
+    with interrupted_after(0.6), pytest.raises(CancellationError) as caught:
+        rlm().completion("c")
+    assert time.monotonic() - began < 0.6 + SOON
+    assert str(caught.value) == "Execution cancelled by user (Ctrl+C)"
+    assert (caught.value.partial_answer or "").startswith("partial")
+    deadline = time.monotonic() + 3
+    while len(descendants() - before) > 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert len(descendants() - before) <= 2  # the pool's two sealed sessions may have been replaced
+
+
+def test_a_keyboard_interrupt_of_a_client_is_a_cancelled_run() -> None:
+    def interrupt(_) -> str:
+        raise KeyboardInterrupt
+
+    with pytest.raises(CancellationError) as caught:
+        scripted(["first", interrupt]).completion("c")
+    assert caught.value.partial_answer == "first"
+    with pytest.raises(CancellationError):
+        scripted([cell("llm_query('q')")], interrupt).completion("c")
+
+
+def test_cancelling_a_task_ends_its_run_and_its_calls_on_the_wire() -> None:
+    with OpenAIServer(delay=20) as server:
+        rlm = RLM(backend_kwargs={"api_key": "k", "model_name": "m", "base_url": server.base_url})
+
+        async def cancelled() -> float:
+            task = asyncio.create_task(rlm.acompletion("c"))
+            while not server.in_flight:
+                await asyncio.sleep(0.01)
+            began = time.monotonic()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            return time.monotonic() - began
+
+        assert asyncio.run(cancelled()) < SOON
+        deadline = time.monotonic() + 3
+        while server.in_flight and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert (server.in_flight, server.cut_off) == (0, 1)
+
+
+def test_cancelling_a_task_ends_a_cell() -> None:
+    async def cancelled() -> float:
+        task = asyncio.create_task(scripted([SPIN]).acompletion("c"))
+        await asyncio.sleep(0.4)
+        began = time.monotonic()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return time.monotonic() - began
+
+    assert asyncio.run(cancelled()) < SOON
+
+
+def test_an_exception_in_acompletion_is_the_tasks() -> None:
+    with pytest.raises(TokenLimitExceededError):
+        asyncio.run(scripted(["x", "y"], max_tokens=1).acompletion("c"))
+
+
+def test_a_timed_out_task_is_a_timeout() -> None:
+    async def limited() -> None:
+        async with asyncio.timeout(0.3):
+            await scripted([SPIN]).acompletion("c")
+
+    began = time.monotonic()
+    with pytest.raises(TimeoutError):
+        asyncio.run(limited())
+    assert time.monotonic() - began < 0.3 + SOON
+
+
+# -- what a cell can do to the run -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "code", ["raise SystemExit(3)", "raise KeyboardInterrupt", "exit()", "x = 'a' * 10**10", "1/0", "def f(): return f()\nf()"]
+)
+def test_no_cell_ends_the_host_or_the_run(code: str) -> None:
+    assert scripted([cell(code), "FINAL(went on)"]).completion("c").response == "went on"
+
+
+def test_a_cell_over_its_time_is_told_and_the_run_goes_on() -> None:
+    seen: list[str] = []
+
+    def second(messages) -> str:
+        seen.append(messages[-2]["content"])
+        return cell("final_answer(x)")
+
+    policy = Policy(name="t", limits=Limits(cell_seconds=0.3))
+    assert scripted([cell("x = 'kept'"), SPIN, second], policy=policy).completion("c").response == "kept"
+    assert "cell_seconds" in seen[0] or "seconds" in seen[0]
+
+
+def test_a_session_that_is_lost_is_replaced_and_the_model_told() -> None:
+    heard = Heard()
+    policy = Policy(name="t", limits=Limits(cells=3, resumes=1))
+    seen: list[str] = []
+
+    def after(messages) -> str:
+        seen.append(messages[-2]["content"])
+        return cell("final_answer(context)")
+
+    turns = [cell("x = 1"), cell("x = 2"), cell("x = 3"), cell("x = 4"), after]
+    completion = scripted(turns, policy=policy, on_event=heard).completion("the context")
+    assert completion.response == "the context"
+    assert "new session" in seen[0]
+    assert CellCrashed.__name__ and heard.of(RunCompleted)[-1].error is None
