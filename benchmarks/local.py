@@ -22,6 +22,7 @@ from rlm_secure import Policy, Sandbox
 from rlm_secure.environments.local import pool
 from rlm_secure.environments.local.context import share
 from rlm_secure.environments.local.session import LocalSession, open_session
+from rlm_secure.policy import Gate
 
 CELL = "x = 1 + 1"
 MEGABYTES_100 = 100_000_000
@@ -150,7 +151,7 @@ def warm_cell() -> Iterator[Sequence[Case]]:
 @benchmark("context-100mb", "100 MB of text into a session")
 def large_context() -> Iterator[Sequence[Case]]:
     text = "lorem ipsum\n" * (MEGABYTES_100 // 12)
-    shared = share(text, limit=1 << 30)
+    shared = share(text, Gate(COLD))
     session = open_session(COLD)
     yield [
         Case("encode and decode in this process", lambda: text.encode().decode()),

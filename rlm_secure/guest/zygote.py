@@ -234,7 +234,9 @@ class _Zygote:
         os.waitpid(probe, 0)
         for wall, what in probes.PROBES.items():
             outcome = tried.get(what, "the probe died")
-            level, evidence = self._found.found.get(wall, [walls.FULL, "set per session"])
+            if not self._found.held(wall):
+                continue
+            level, evidence = self._found.found[wall]
             if level == walls.FULL:
                 held = outcome != "the probe died" and not outcome.startswith("won")
                 note = self._found.note if held else self._found.miss

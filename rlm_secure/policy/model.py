@@ -125,8 +125,8 @@ class Limits(Section):
     """Whether waiting for a model or a tool is taken off the cell's own clock (never off the run's)."""
     memory_bytes: Annotated[int, Field(ge=64 * MIB, le=MOST)] = 512 * MIB
     """Private memory of a worker (RLIMIT_DATA; memory.max where a cgroup exists)."""
-    processes: Annotated[int, Field(ge=0, le=64)] = 0
-    """Processes or threads that a cell may add. 0 under every shipped policy."""
+    processes: Annotated[int, Field(ge=0, le=0)] = 0
+    """Processes or threads that a cell may add: none. The filter has no call that starts one."""
     open_files: Annotated[int, Field(ge=4, le=1024)] = 16
     """Descriptors that a worker may hold (RLIMIT_NOFILE)."""
     stdout_bytes: Positive = 1 * MIB

@@ -9,7 +9,7 @@ import pytest
 from rlm_secure import Refused, Sandbox
 from rlm_secure.environments.local import context
 from rlm_secure.environments.local.context import share
-from rlm_secure.policy import load_policy
+from rlm_secure.policy import Gate, load_policy
 
 TEXTS = {
     "empty": "",
@@ -104,7 +104,7 @@ def test_a_context_over_the_limit_is_refused():
 
 
 def test_sessions_share_a_sealed_context():
-    shared = share("shared " * 1_000_000, limit=1 << 30)
+    shared = share("shared " * 1_000_000, Gate(load_policy("strict")))
     with Sandbox() as first, Sandbox() as second:
         for box in (first, second):
             box._repl.session.load_context("context", shared)
@@ -113,7 +113,7 @@ def test_sessions_share_a_sealed_context():
 
 
 def test_a_cell_cannot_change_the_context_for_others():
-    shared = share("abc" * 1000, limit=1 << 30)
+    shared = share("abc" * 1000, Gate(load_policy("strict")))
     with Sandbox() as first, Sandbox() as second:
         for box in (first, second):
             box._repl.session.load_context("context", shared)

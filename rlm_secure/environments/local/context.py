@@ -16,9 +16,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from rlm_secure.errors import Refused
-from rlm_secure.policy.gate import Decision
-
 _SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
 #: PEP 393 state bits on CPython 3.11 to 3.13: interned (2 bits), kind (3), compact (1), ascii (1).
 _STATE_OFFSET = 32
@@ -54,8 +51,9 @@ class Flat:
     length: int
 
 
-def flatten(payload: Any, *, limit: int) -> Flat:
-    """`payload` (str, list or dict of JSON values) as at most `limit` bytes; a str is not copied where possible.
+def flatten(payload: Any, gate: Gate) -> Flat:
+    """`payload` (str, list or dict of JSON values) as bytes, as many as `gate` lets through; a str is not copied
+    where that is possible.
 
     The view is valid as long as `payload` is. Raises Refused when it is larger, TypeError when it is not JSON.
     """
@@ -70,16 +68,13 @@ def flatten(payload: Any, *, limit: int) -> Flat:
                 f"a context is a str, or a list or dict of JSON values, not {type(payload).__name__}: {error}"
             ) from None
         flat = Flat("json", memoryview(data), 1, len(data))
-    size = flat.view.nbytes
-    if size > limit:
-        reason = f"the context takes {size:,} bytes, more than limits.context_bytes = {limit:,}; raise it or send less"
-        raise Refused(Decision(False, "context-bytes", reason))
+    gate.context(flat.view.nbytes).require()
     return flat
 
 
-def share(payload: Any, *, limit: int) -> SharedContext:
+def share(payload: Any, gate: Gate) -> SharedContext:
     """`payload` in a sealed memfd. Raises as `flatten`."""
-    flat = flatten(payload, limit=limit)
+    flat = flatten(payload, gate)
     fd = os.memfd_create("context", os.MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
     try:
         _write(fd, flat.view)

@@ -176,6 +176,9 @@ def _rlimits(limits: Limits, checkpoints: bool) -> dict[str, Any]:
     processes = [limits.processes, limits.processes + CHECKPOINT_PROCESSES] if checkpoints else limits.processes
     return {
         "DATA": limits.memory_bytes,
+        # RLIMIT_DATA does not count page tables: without a bound on addresses, a cell that touches one byte in
+        # every 2 MiB of a read-only mapping makes a gigabyte of them. Contexts are mapped, so they need room.
+        "AS": (1 << 30) + 2 * limits.memory_bytes + 4 * limits.context_bytes,
         "CPU": [cpu, cpu + 1],
         "NPROC": processes,
         "NOFILE": limits.open_files,

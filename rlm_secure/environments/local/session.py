@@ -36,6 +36,7 @@ from rlm_secure.errors import (
     WallViolation,
 )
 from rlm_secure.guarantees import Level, Wall
+from rlm_secure.policy.gate import Gate
 from rlm_secure.policy.model import Policy
 
 #: A log that took more CPU seconds, or has more entries, is cut off by a checkpoint before the next cell.
@@ -112,7 +113,7 @@ class LocalSession(Session):
     def load_context(self, name: str, payload: Any) -> None:
         """Bind `name` to a str, list, dict or an already shared context."""
         limits = self._policy.limits
-        shared = payload if isinstance(payload, SharedContext) else share(payload, limit=limits.context_bytes)
+        shared = payload if isinstance(payload, SharedContext) else share(payload, Gate(self._policy))
         request = {"op": "context", "name": name, "kind": shared.kind, "length": shared.length}
         self._command(_Entry(request, shared), limits.start_seconds + shared.size / 20e6)
 

@@ -34,6 +34,7 @@ from rlm_secure.errors import (
     WallViolation,
 )
 from rlm_secure.guarantees import Wall
+from rlm_secure.policy.gate import Gate
 from rlm_secure.policy.model import Policy
 
 #: A longer log than this is not run again: the session ends with its worker.
@@ -117,7 +118,7 @@ class RemoteSession(Session):
             self._require()
             if isinstance(payload, SharedContext):
                 raise TypeError("a context that is shared by memory stays on its machine; give the payload itself")
-            flat = flatten(payload, limit=limits.context_bytes)
+            flat = flatten(payload, Gate(self._policy))
             size = flat.view.nbytes
             number, self._uploads = self._uploads, self._uploads + 1
             seconds = limits.start_seconds + size / _UPLOAD_BYTES_A_SECOND
@@ -257,6 +258,7 @@ class RemoteSession(Session):
         cpu = max(1, int(limits.session_cpu_seconds))
         rlimits = {
             "DATA": limits.memory_bytes,
+            "AS": (1 << 30) + 2 * limits.memory_bytes + 4 * limits.context_bytes,  # page tables, as in local/pool.py
             "CPU": [cpu, cpu + 1],
             "NPROC": limits.processes,
             "NOFILE": limits.open_files,
