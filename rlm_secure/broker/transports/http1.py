@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-import socket
 from collections.abc import Mapping
+from typing import Protocol
 
 from rlm_secure.broker.transports import Answer, Cut, Garbled, left
 
@@ -17,8 +17,16 @@ _HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\r\n\0]*)")
 _CHUNK = re.compile(rb"([0-9a-fA-F]{1,8})(?:[ \t]*;[^\r\n]*)?")
 
 
+class Connection(Protocol):
+    """What an exchange needs of a socket, with a socket's exceptions."""
+
+    def settimeout(self, seconds: float, /) -> None: ...
+    def send(self, data: bytes | memoryview, /) -> int: ...
+    def recv(self, size: int, /) -> bytes: ...
+
+
 def exchange(
-    connection: socket.socket,
+    connection: Connection,
     method: str,
     target: str,
     headers: Mapping[str, str],
@@ -39,7 +47,7 @@ def exchange(
     return Answer(status, received, content), keep
 
 
-def _send(connection: socket.socket, head: bytes, body: bytes | memoryview, deadline: float) -> None:
+def _send(connection: Connection, head: bytes, body: bytes | memoryview, deadline: float) -> None:
     try:
         for part in (head + bytes(body),) if len(body) < 65536 else (head, body):
             view = memoryview(part)
@@ -54,7 +62,7 @@ def _send(connection: socket.socket, head: bytes, body: bytes | memoryview, dead
 class _Reader:
     """Bytes from the peer, as many as asked for, before the deadline."""
 
-    def __init__(self, connection: socket.socket, deadline: float) -> None:
+    def __init__(self, connection: Connection, deadline: float) -> None:
         self._connection = connection
         self._deadline = deadline
         self.buffer = bytearray()

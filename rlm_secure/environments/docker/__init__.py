@@ -15,8 +15,10 @@ import weakref
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from rlm_secure.broker.client import Client
+from rlm_secure.broker.client import Client, Lost
 from rlm_secure.broker.session import SessionKey
+from rlm_secure.broker.transports import Cut, Transport
+from rlm_secure.broker.transports.stdio import StdioTransport
 from rlm_secure.broker.transports.uds import SOCKET_NAME, UnixTransport
 from rlm_secure.broker.transports.uds import sweep as sweep_sockets
 from rlm_secure.environments.bundle import bundle
@@ -25,7 +27,7 @@ from rlm_secure.environments.docker.image import DEFAULT_IMAGE, build
 from rlm_secure.environments.docker.stream import Stream
 from rlm_secure.environments.interface import Environment, Session
 from rlm_secure.environments.remote import Lease, RemoteSession, log_refusals, start_configuration
-from rlm_secure.errors import EnvironmentUnavailable
+from rlm_secure.errors import EnvironmentUnavailable, ProtocolViolation
 from rlm_secure.guarantees import Level, Wall, WallStatus
 from rlm_secure.policy.model import Policy
 
@@ -59,7 +61,11 @@ class DockerEnvironment(Environment):
         self._transport = transport
 
     def open(
-        self, policy: Policy, *, tools: Mapping[str, str] | None = None, features: frozenset[str] = frozenset()
+        self,
+        policy: Policy,
+        *,
+        tools: Mapping[str, str] | None = None,
+        features: frozenset[str] = frozenset(),  # noqa: ARG002 - every session can do them all
     ) -> Session:
         """Start a sealed session in a container of its own. See Environment.open."""
         return self.session(policy, tools=tools)
@@ -106,38 +112,46 @@ class DockerLease(Lease):
         _leases.add(self)
 
     def _start(self, name: str, transport: str) -> None:
-        engine.runtime(self._engine, self._policy.isolation.docker_runtime)
+        runtime = self._policy.isolation.docker_runtime
+        engine.runtime(self._engine, runtime)
         image = engine.image(self._engine, name)
         with engine.explained("describe itself"):
             uid = container.user_id(self._engine.info())
+        dialled = transport == "exec" or (transport == "auto" and runtime not in _SHARED_KERNEL)
         key = SessionKey()
         self._id = container.create(self._engine, self._policy, image.id, self._unix.directory, uid)
         self._stream = container.attach(self._engine, self._id)
-        with engine.explained("start the container"):
+        with engine.explained(f"start the container with the runtime {runtime}"):
             self._engine.api.start(self._id)
         configuration = start_configuration(
             key,
             self._policy,
-            connect=f"{container.MOUNT}/{SOCKET_NAME}",
+            listen=container.LISTEN if dialled else None,
+            connect=None if dialled else f"{container.MOUNT}/{SOCKET_NAME}",
             arch=_MACHINES.get(image.attrs.get("Architecture", "")),
             uid=uid,
         )
-        self._stream.write(configuration, time.monotonic() + self._policy.limits.start_seconds)
-        self.client = Client(
-            self._unix,
-            key,
-            frame_bytes=self._policy.limits.result_bytes,
-            alive=self._running,
-            refusals=lambda refused: log_refusals(f"container {(self._id or '')[:12]}", refused),
-        )
-        self._details = container.describe(self._policy, image, uid, "unix")
+        deadline = time.monotonic() + self._policy.limits.start_seconds
         try:
-            self.client.health(seconds=self._policy.limits.start_seconds)
-        except Exception as error:
+            self._stream.write(configuration, deadline)
+            carrier: Transport = self._unix
+            if dialled:
+                self._stream.read(deadline)  # it says that it listens
+                carrier = StdioTransport(lambda: container.dial(self._engine, self._id, uid))
+            self.client = Client(
+                carrier,
+                key,
+                frame_bytes=self._policy.limits.result_bytes,
+                alive=self._running,
+                refusals=lambda refused: log_refusals(f"container {(self._id or '')[:12]}", refused),
+            )
+            self.client.health(seconds=max(deadline - time.monotonic(), 1.0))
+        except (Cut, Lost, TimeoutError, ProtocolViolation) as error:
             said = self._stream.last_words(0.2)
             raise EnvironmentUnavailable(
                 f"the sandbox did not answer: {error}; {self.epitaph()}" + (f"; it said: {said}" if said else "")
             ) from None
+        self._details = container.describe(self._policy, image, uid, carrier.name)
 
     def walls(self, around: Mapping[str, Any]) -> Iterator[WallStatus]:
         """The container's walls: full only where the supervisor, trying, met them."""
@@ -202,6 +216,9 @@ class DockerLease(Lease):
         _leases.discard(self)
         self.kill()
         self._id = None
+        client = getattr(self, "client", None)
+        if client is not None:
+            client.close()
         if self._stream is not None:
             self._stream.close()
         self._unix.close()

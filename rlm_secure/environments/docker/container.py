@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from rlm_secure.broker.transports import Cut
 from rlm_secure.environments.docker.engine import explained
 from rlm_secure.environments.docker.stream import Stream
 from rlm_secure.policy.model import MIB, Policy
@@ -23,6 +24,9 @@ MOUNT: Final = "/rlm"
 BUNDLE: Final = "guest.zip"
 #: The only place that can be written, and how large it is.
 SCRATCH: Final = "/tmp"  # noqa: S108 - a tmpfs of the container's own
+
+#: Where the supervisor listens when it is dialled.
+LISTEN: Final = f"{SCRATCH}/broker"
 
 #: What supervisor, zygote and interpreter take beside the worker.
 OVERHEAD_BYTES: Final = 128 * MIB
@@ -109,11 +113,20 @@ def attach(client: Any, container: str) -> Stream:
         return Stream(client.api.attach_socket(container, params=parameters))
 
 
+def dial(client: Any, container: str | None, uid: int) -> Stream:
+    """The exec stream of a `dial` to the supervisor. Raises Cut: it may work the next time."""
+    try:
+        made = client.api.exec_create(container, command("dial", LISTEN), stdin=True, user=f"{uid}:{uid}")
+        return Stream(client.api.exec_start(made["Id"], socket=True))
+    except Exception as error:  # noqa: BLE001 - the SDK, requests and urllib3 raise trees of their own
+        raise Cut(f"the engine could not start an exec: {error}") from None
+
+
 def state(client: Any, container: str) -> Mapping[str, Any] | None:
     """The engine's view of it; None when it is gone, or no engine answers."""
     try:
         found: Mapping[str, Any] = client.api.inspect_container(container)["State"]
-    except Exception:  # noqa: BLE001 - the SDK, requests and urllib3 raise trees of their own; all mean "not there"
+    except Exception:  # noqa: BLE001 - as above; all mean "not there"
         return None
     return found
 

@@ -8,7 +8,7 @@ import struct
 import time
 from typing import Any
 
-from rlm_secure.broker.transports import Cut, Garbled, left
+from rlm_secure.broker.transports import Cut, left
 
 _HEADER = struct.Struct(">BxxxI")
 _STDOUT, _STDERR = 1, 2
@@ -39,18 +39,17 @@ class Stream:
             raise Cut(f"the stream to the container broke: {error}") from None
 
     def read(self, deadline: float) -> bytes:
-        """What came on standard output; b"" at its end. Raises Cut when nothing comes until `deadline`."""
+        """What came on standard output; b"" at its end. Raises TimeoutError when nothing comes until `deadline`."""
         while True:
             kind, data = self._frame(deadline)
-            if kind == _STDERR:
-                self.errors = (self.errors + data)[-_STDERR_KEPT:]
-            else:
+            if kind != _STDERR:
                 return data
+            self.errors = (self.errors + data)[-_STDERR_KEPT:]
 
     def last_words(self, seconds: float) -> str:
         """What a dying process said on standard error, as one line of printable text."""
         deadline = time.monotonic() + seconds
-        with contextlib.suppress(Cut, Garbled):
+        with contextlib.suppress(Cut, TimeoutError):
             while self.read(deadline):
                 pass
         text = self.errors.decode("utf-8", "replace").strip().replace("\n", " | ")
@@ -64,24 +63,23 @@ class Stream:
             self._owner.close()
 
     def _frame(self, deadline: float) -> tuple[int, bytes]:
-        header = self._exactly(_HEADER.size, deadline)
-        if not header:
-            return _STDOUT, b""
-        kind, size = _HEADER.unpack(header)
-        if kind not in (0, _STDOUT, _STDERR) or size > _MAX_FRAME:
-            raise Garbled("the engine's stream is not in frames")
-        return kind, self._exactly(size, deadline)
-
-    def _exactly(self, size: int, deadline: float) -> bytes:
-        while len(self._buffer) < size:
+        """The next frame of the engine's; nothing is taken from the buffer before it is complete."""
+        while True:
+            if len(self._buffer) >= _HEADER.size:
+                kind, size = _HEADER.unpack_from(self._buffer)
+                if kind not in (0, _STDOUT, _STDERR) or size > _MAX_FRAME:
+                    raise Cut("the engine's stream is not in frames")
+                if len(self._buffer) >= _HEADER.size + size:
+                    data = bytes(self._buffer[_HEADER.size : _HEADER.size + size])
+                    del self._buffer[: _HEADER.size + size]
+                    return kind, data
             try:
-                self._socket.settimeout(left(deadline))
+                self._socket.settimeout(max(deadline - time.monotonic(), 0.001))
                 chunk = self._socket.recv(65536)
+            except TimeoutError:
+                raise
             except OSError as error:
                 raise Cut(f"the stream from the container broke: {error}") from None
             if not chunk:
-                return b""
+                return _STDOUT, b""
             self._buffer += chunk
-        taken = bytes(self._buffer[:size])
-        del self._buffer[:size]
-        return taken

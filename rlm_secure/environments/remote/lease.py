@@ -1,0 +1,128 @@
+"""A running sandbox as an environment hands it to a session, the supervisor's start, and what holds around it."""
+
+from __future__ import annotations
+
+import json
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rlm_secure.broker.client import Client
+from rlm_secure.broker.session import SessionKey
+from rlm_secure.environments.bundle import bundle
+from rlm_secure.environments.local.seccomp import compile_profile
+from rlm_secure.guarantees import EnforcementReport, Level, Wall, WallStatus
+from rlm_secure.policy.model import Policy
+
+_log = logging.getLogger("rlm_secure.broker")
+
+
+class Lease(ABC):
+    """A running sandbox with a supervisor in it, as an environment hands it to a session."""
+
+    environment: str
+    client: Client
+
+    @abstractmethod
+    def walls(self, around: Mapping[str, Any]) -> Iterable[WallStatus]:
+        """The walls around the supervisor, judged by what it found when it tried (`around`)."""
+
+    @property
+    @abstractmethod
+    def details(self) -> Mapping[str, Any]:
+        """Facts for the report: image, runtime, transport."""
+
+    def make_room(self, size: int) -> None:  # noqa: B027 - most places have nothing to do
+        """Let the sandbox hold `size` more bytes of context."""
+
+    @abstractmethod
+    def kill(self) -> None:
+        """End the sandbox at once. Idempotent, thread-safe, never raises."""
+
+    @abstractmethod
+    def epitaph(self) -> str:
+        """Why the sandbox is gone, in a few words, as far as the place knows."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End the sandbox and everything that was made for it. Idempotent."""
+
+
+def start_configuration(
+    key: SessionKey,
+    policy: Policy,
+    *,
+    listen: str | tuple[str, int] | None = None,
+    connect: str | None = None,
+    arch: str | None = None,
+    watch_stdin: bool = True,
+    namespaces: bool = True,
+    seccomp: bool = True,
+    landlock: bool = True,
+    uid: int = 65534,
+    idle_seconds: float = 3600.0,
+) -> bytes:
+    """The one line that a supervisor reads before anything else. Holds the key: it goes where nothing is kept.
+
+    `arch` is the sandbox's machine ("x86_64", "aarch64"; the host's own by default). `uid` is what the zygote
+    becomes where it starts as root. Walls are switched off in tests of single walls only.
+    """
+    return (
+        json.dumps(
+            {
+                "version": 1,
+                "key": key.hex(),
+                "listen": listen,
+                "connect": connect,
+                "watch_stdin": watch_stdin,
+                "idle_seconds": idle_seconds,
+                "grace_seconds": policy.limits.grace_seconds,
+                "context_bytes": policy.limits.context_bytes,
+                "uid": uid,
+                "namespaces": namespaces,
+                "landlock": landlock,
+                "mdwe": True,
+                "profiles": {"worker": compile_profile("worker", arch=arch).hex() if seccomp else None},
+            }
+        ).encode("ascii")
+        + b"\n"
+    )
+
+
+def log_refusals(name: str, refused: int) -> None:
+    """A broker refused something to somebody: nobody but the host should have spoken to it."""
+    _log.warning("the broker of %s has refused %d requests; something in there tries to speak to it", name, refused)
+
+
+def report(
+    lease: Lease,
+    booted: Mapping[str, tuple[str, str]],
+    sealed: Mapping[str, tuple[str, str]],
+    outer: tuple[WallStatus, ...],
+    details: Mapping[str, Any],
+    *,
+    screen: bool,
+) -> EnforcementReport:
+    """The walls inside, found by zygote and worker before any untrusted byte, and those around the sandbox."""
+    walls: dict[Wall, WallStatus] = {}
+    for wall in Wall:
+        entries = [source[wall] for source in (booted, sealed) if wall in source]
+        if entries:
+            level = Level.FULL if all(entry[0] == "full" for entry in entries) else Level.NONE
+            walls[wall] = WallStatus(wall, level, "; ".join(dict.fromkeys(entry[1] for entry in entries)))
+    said = "cells are compiled by RestrictedPython" if screen else "switched off for a test"
+    own = (
+        WallStatus(Wall.LANGUAGE, Level.FULL if screen else Level.NONE, said),
+        WallStatus(
+            Wall.WALL_CLOCK, Level.FULL, "the host's clock; the supervisor kills by pidfd, the host the sandbox"
+        ),
+        WallStatus(
+            Wall.OUTPUT_CAP, Level.FULL, "capped in the worker, by the supervisor, and by the host's frame limit"
+        ),
+    )
+    for status in (*own, *outer):
+        if status.wall not in walls or not walls[status.wall].enforced:
+            walls[status.wall] = status
+    facts = {**details, **lease.details, "bundle_sha256": bundle().sha256}
+    return EnforcementReport(lease.environment, tuple(walls[wall] for wall in Wall if wall in walls), facts)
