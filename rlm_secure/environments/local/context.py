@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from rlm_secure.policy.gate import Gate
+
 _SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
 #: PEP 393 state bits on CPython 3.11 to 3.13: interned (2 bits), kind (3), compact (1), ascii (1).
 _STATE_OFFSET = 32
