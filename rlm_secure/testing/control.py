@@ -1,0 +1,213 @@
+"""Controls: the same attack, where no wall stands, must get through. Otherwise its defeat proves nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import socket
+import struct
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from rlm_secure.resources import sandboxes_dir
+from rlm_secure.testing.corpus import Attack, Needs, Win
+from rlm_secure.testing.processes import plain
+from rlm_secure.testing.target import Bounds, Target
+
+#: Given to every control; they keep the machine safe, not the host.
+_LIMITS = {"RLIMIT_CPU": 20, "RLIMIT_DATA": 2 << 30, "RLIMIT_FSIZE": 1 << 30, "RLIMIT_CORE": 0}
+#: An attack that is still at work after its time was up is seen to outlast it; the start is not its own time.
+_START_SECONDS = 0.3
+#: A naive host that has heard nothing sensible for this long would wait for ever.
+_NAIVE_SECONDS = 3.0
+#: An attack that does not run for running's sake has this long on a busy machine.
+_PATIENCE_SECONDS = 15.0
+_BOUNDS = Bounds()
+_HEADER = struct.Struct(">I")
+_PIPE = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """What an attack did in plain Python. `evidence` says how it won, or what it said when it did not."""
+
+    name: str
+    won: bool
+    evidence: str
+    needs: Needs
+    reason: str
+
+    @property
+    def checked(self) -> bool:
+        """Whether a session that holds against this attack proves anything on this machine."""
+        return self.won
+
+    @property
+    def excused(self) -> bool:
+        """Whether the attack's header says why it may not win here."""
+        return self.needs is Needs.MACHINE or (self.needs is Needs.ROOT and os.getuid() != 0)
+
+
+def control(attack: Attack, target: Target, bounds: Bounds = _BOUNDS) -> Control:
+    """Run `attack` in plain Python beside `target` and tell whether it won. `bounds` are what a session would have."""
+    target.reset()
+    if attack.wins is Win.REMAINS:
+        target.count_processes()
+    with tempfile.TemporaryDirectory() as scratch, contextlib.ExitStack() as cleanup:
+        ours, theirs = socket.socketpair()
+        cleanup.enter_context(ours)
+        with theirs:
+            facts = target.facts("".join(attack.cells), bounds)
+            job = _write_job(Path(scratch), attack, facts, theirs.fileno())
+            fds = (theirs.fileno(), target.descriptor)
+            process = plain(job, target.environment, Path(scratch), fds=fds)
+        cleanup.callback(_end, process)
+        patience = {Win.OUTLASTS: bounds.seconds + bounds.grace + _START_SECONDS, Win.BREAKS: _NAIVE_SECONDS}
+        watch = _Watch(process, ours, limit=4 * bounds.stdout_bytes, patient=attack.wins is Win.OUTLASTS)
+        watch.run(time.monotonic() + patience.get(attack.wins, _PATIENCE_SECONDS))
+        evidence = _victory(attack, target, watch, bounds.stdout_bytes)
+    if evidence:
+        return Control(attack.name, True, evidence, attack.needs, attack.reason)
+    return Control(attack.name, False, watch.last_words(), attack.needs, attack.reason)
+
+
+def _write_job(scratch: Path, attack: Attack, facts: object, channel: int) -> Path:
+    cells = []
+    for index, source in enumerate(attack.cells):
+        path = scratch / f"cell_{index}.py"
+        path.write_bytes(source.encode("utf-8", "surrogatepass"))
+        cells.append(str(path))
+    prelude = str(sandboxes_dir() / "attacks" / "_prelude.py")
+    job = scratch / "job.json"
+    described = {"cells": cells, "facts": facts, "prelude": prelude, "channel": channel, "limits": _LIMITS}
+    job.write_text(json.dumps(described), encoding="utf-8")
+    return job
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    process.wait()
+    for pipe in (process.stdout, process.stderr):
+        if pipe is not None:
+            pipe.close()
+
+
+class _Watch:
+    """Reads what a control says until it ends, says more than `limit` bytes (or `patient`, drops the rest), or its
+    time is over."""
+
+    def __init__(
+        self, process: subprocess.Popen[bytes], channel: socket.socket, *, limit: int, patient: bool
+    ) -> None:
+        self._process = process
+        self._channel = channel
+        self._limit = limit
+        self._patient = patient
+        self.text = bytearray()
+        self.complaints = bytearray()
+        self.frames = bytearray()
+        self.overdue = False
+        self.flooded = False
+
+    def run(self, deadline: float) -> None:
+        """Read until `deadline` at the latest, a reading of time.monotonic()."""
+        assert self._process.stdout is not None and self._process.stderr is not None
+        sinks = {
+            self._process.stdout.fileno(): self.text,
+            self._process.stderr.fileno(): self.complaints,
+            self._channel.fileno(): self.frames,
+        }
+        with selectors.DefaultSelector() as selector:
+            for fd in sinks:
+                selector.register(fd, selectors.EVENT_READ)
+            while selector.get_map():
+                ready = selector.select(min(max(deadline - time.monotonic(), 0), 0.05))
+                for key, _ in ready:
+                    chunk = _read(key.fd)
+                    if len(sinks[key.fd]) <= self._limit:
+                        sinks[key.fd] += chunk
+                    if not chunk:
+                        selector.unregister(key.fd)
+                self.flooded = not self._patient and max(map(len, sinks.values())) > self._limit
+                ended = not ready and self._process.poll() is not None
+                self.overdue = time.monotonic() >= deadline and not ended
+                if self.flooded or self.overdue or ended:
+                    return
+            try:  # every pipe is closed, which does not mean that it is gone
+                self._process.wait(max(deadline - time.monotonic(), 0))
+            except subprocess.TimeoutExpired:
+                self.overdue = True
+
+    def status(self) -> int | None:
+        """The exit status; negative for a signal, None while it runs."""
+        return self._process.poll()
+
+    def last_words(self) -> str:
+        """What it said last, for a control that did not win."""
+        lines = (self.complaints or self.text).decode("utf-8", "replace").strip().splitlines()
+        return lines[-1][:200] if lines else f"silence, exit status {self.status()}"
+
+
+def _read(fd: int) -> bytes:
+    try:
+        return os.read(fd, _PIPE)
+    except ConnectionResetError:
+        return b""
+
+
+def _victory(attack: Attack, target: Target, watch: _Watch, stdout_bytes: int) -> str:
+    """How the attack won, in the way that its header names; "" when it did not."""
+    text = (watch.text + b"\n" + watch.complaints).decode("utf-8", "replace")
+    found: list[str] = []
+    match attack.wins:
+        case Win.REVEALS:
+            found = target.leaked(text)
+        case Win.PRINTS | Win.REFLECTS:
+            found = [line for line in text.splitlines() if line.startswith("WON")]
+        case Win.CONNECTS:
+            found = target.heard()
+        case Win.WRITES:
+            found = target.damage()
+        case Win.SIGNALS:
+            found = ["the bystander is gone"] if target.signalled() else []
+        case Win.OUTLASTS:
+            found = ["still running"] if watch.overdue else []
+        case Win.REMAINS:
+            found = target.leftovers()
+        case Win.FLOODS:
+            flooded = watch.flooded or len(text) > stdout_bytes
+            found = [f"{len(text)} bytes of output"] if flooded else []
+        case Win.BREAKS:
+            found = [_broken(watch)] if _broken(watch) else []
+    return ", ".join(found)[:200]
+
+
+def _broken(watch: _Watch) -> str:
+    if watch.flooded:
+        return "more than a naive host can take"
+    if watch.overdue:
+        return "a naive host would wait for ever"
+    if status := watch.status():
+        return f"the host ended with status {status}"
+    if not watch.frames:
+        return ""
+    # Nobody but the attack wrote on this channel: whatever a naive host takes from it is forged, or breaks it.
+    if len(watch.frames) < _HEADER.size:
+        return "half a frame, and a naive host waits for the rest"
+    (length,) = _HEADER.unpack(watch.frames[: _HEADER.size])
+    body = bytes(watch.frames[_HEADER.size : _HEADER.size + length])
+    if len(body) < length:
+        return f"a frame of {length} bytes that never comes"
+    try:
+        message = json.loads(body)
+        return f"a forged frame: {str(message)[:60]}"
+    except (ValueError, RecursionError, MemoryError) as error:
+        return f"a frame that raises {type(error).__name__}"

@@ -1,0 +1,165 @@
+"""The attack corpus: one file in sandboxes/attacks is one attempt on one guarantee.
+
+An attack is plain Python, run as a cell. Its docstring is its header:
+
+    one line that says what it tries
+
+    guarantee: no-host-files
+    layer: kernel
+    wins: reveals
+
+and, where they apply, `reference:` (where it is known from), `control:` (why its control cannot win on every
+machine) and `bomb:` (text that replaces the name BOMB, such as `'(' * 5000 + '1' + ')' * 5000`). A comment
+line `# next cell` starts another cell of the same session. It finds what it may attack in the dict TARGET
+(target.py), and prints a line that starts with WON when it got through.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TypeVar
+
+from rlm_secure.guarantees import Guarantee
+from rlm_secure.resources import sandboxes_dir
+
+
+class Layer(StrEnum):
+    """Which layer an attack is aimed at. KERNEL ones need plain Python: they run without the language layer."""
+
+    KERNEL = "kernel"
+    LANGUAGE = "language"
+    BOTH = "both"
+
+
+class Win(StrEnum):
+    """How it is known that an attack got through. All but PRINTS and REFLECTS are seen from outside."""
+
+    REVEALS = "reveals"
+    """A secret of the target is in what came out."""
+    PRINTS = "prints"
+    """It printed a line that starts with WON."""
+    REFLECTS = "reflects"
+    """As PRINTS where there is a language layer; without one, only what it then did outside counts."""
+    CONNECTS = "connects"
+    """A listener of the target heard from it."""
+    WRITES = "writes"
+    """The target's directory is not as it was."""
+    SIGNALS = "signals"
+    """The target's bystander, another process of the same user, got a signal."""
+    OUTLASTS = "outlasts"
+    """It still ran when its time, and the grace after it, was over."""
+    REMAINS = "remains"
+    """A process or a file of it was left after its session had ended."""
+    FLOODS = "floods"
+    """More output than the cap, or far more memory than that takes, arrived in the host."""
+    BREAKS = "breaks"
+    """The host that ran it failed: an untyped error, a crash, or no answer in time."""
+
+
+class Needs(StrEnum):
+    """What the control of an attack needs to win; without it the attack is not checked."""
+
+    NOTHING = ""
+    ROOT = "root"
+    """Privileges that only uid 0 has before any wall is built."""
+    MACHINE = "machine"
+    """A kernel feature, a processor or a Python version that not every machine has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """One attempt. `cells` are run in order in one session; `needs` and `reason` concern its control."""
+
+    name: str
+    summary: str
+    guarantee: Guarantee
+    layer: Layer
+    wins: Win
+    cells: tuple[str, ...]
+    reference: str = ""
+    needs: Needs = Needs.NOTHING
+    reason: str = ""
+
+
+_E = TypeVar("_E", bound=StrEnum)
+
+_HEADER = re.compile(r'\A"""(?P<summary>[^\n]+)\n\n(?P<fields>.*?)\n?"""\n(?P<body>.*)\Z', re.DOTALL)
+_FIELD = re.compile(r"(?P<key>[a-z]+): (?P<value>.+)")
+_CONTROL = re.compile(r"(?P<needs>root|machine) - (?P<reason>.{8,})")
+_TERM = re.compile(r"'(?P<text>[^']+)'(?: \* (?P<count>\d{1,7}))?")
+_REQUIRED = ("guarantee", "layer", "wins")
+_OPTIONAL = ("reference", "control", "bomb")
+_NEXT_CELL = re.compile(r"^# next cell\n", re.MULTILINE)
+
+
+def load(directory: Path | None = None) -> tuple[Attack, ...]:
+    """Every attack in `directory` (the shipped corpus by default), sorted by name.
+
+    Files whose names start with "_" are not attacks. Raises ValueError naming the file that is not well formed.
+    """
+    directory = directory or sandboxes_dir() / "attacks"
+    paths = sorted(path for path in directory.glob("*.py") if not path.name.startswith("_"))
+    return tuple(parse(path.stem, path.read_text(encoding="utf-8")) for path in paths)
+
+
+def parse(name: str, text: str) -> Attack:
+    """The attack that `text` is. Raises ValueError that names `name` and what is wrong."""
+    header = _HEADER.match(text)
+    if header is None:
+        raise ValueError(f"attack {name}: it must start with a docstring of a summary, an empty line and fields")
+    fields: dict[str, str] = {}
+    for line in header["fields"].splitlines():
+        field = _FIELD.fullmatch(line)
+        if field is None or field["key"] not in _REQUIRED + _OPTIONAL or field["key"] in fields:
+            known = ", ".join(_REQUIRED + _OPTIONAL)
+            raise ValueError(f"attack {name}: {line!r} is not one of the fields {known}, once each, as `key: value`")
+        fields[field["key"]] = field["value"]
+    for key in _REQUIRED:
+        if key not in fields:
+            raise ValueError(f"attack {name}: the field {key!r} is missing")
+    needs, reason = Needs.NOTHING, ""
+    if "control" in fields:
+        control = _CONTROL.fullmatch(fields["control"])
+        if control is None:
+            raise ValueError(f"attack {name}: control must be `root - reason` or `machine - reason`")
+        needs, reason = Needs(control["needs"]), control["reason"]
+    body = header["body"]
+    if "bomb" in fields:
+        body = re.sub(r"\bBOMB\b", lambda _: _expand(name, fields["bomb"]), body)
+    return Attack(
+        name=name,
+        summary=header["summary"],
+        guarantee=_member(name, Guarantee, fields["guarantee"]),
+        layer=_member(name, Layer, fields["layer"]),
+        wins=_member(name, Win, fields["wins"]),
+        cells=tuple(_NEXT_CELL.split(body)),
+        reference=fields.get("reference", ""),
+        needs=needs,
+        reason=reason,
+    )
+
+
+def for_layer(attacks: Iterable[Attack], *, screened: bool) -> tuple[Attack, ...]:
+    """The attacks that a session can be tried with: all of them, but KERNEL ones only without a language layer."""
+    return tuple(attack for attack in attacks if not screened or attack.layer is not Layer.KERNEL)
+
+
+def _member(name: str, kind: type[_E], value: str) -> _E:
+    try:
+        return kind(value)
+    except ValueError:
+        raise ValueError(f"attack {name}: {value!r} is none of {', '.join(kind)}") from None
+
+
+def _expand(name: str, bomb: str) -> str:
+    parts = []
+    for term in bomb.split(" + "):
+        match = _TERM.fullmatch(term)
+        if match is None:
+            raise ValueError(f"attack {name}: {term!r} in bomb is not `'text'` or `'text' * count`")
+        parts.append(match["text"] * int(match["count"] or 1))
+    return "".join(parts)

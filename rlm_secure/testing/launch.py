@@ -1,0 +1,83 @@
+"""The program of a control: runs an attack in plain Python, inside limits, as a naive host would.
+
+    python -I launch.py JOB        JOB is a JSON file: {cells, facts, prelude, channel, limits}
+
+No wall stands here, so the attack should get through; the limits only keep the machine safe. What a naive
+host does with a cell's leavings (it prints its answer, and the repr of each variable) is done here too.
+Exit status 0 means that the host survived: any other end is its failure.
+"""
+
+import ctypes
+import importlib.machinery
+import json
+import os
+import resource
+import runpy
+import sys
+import traceback
+
+_CLONE_NEWNS, _CLONE_NEWUTS = 0x00020000, 0x04000000
+_MS_REC, _MS_PRIVATE = 16384, 1 << 18
+
+
+def main(path: str) -> None:
+    """Run the job at `path`."""
+    with open(path, encoding="utf-8") as file:  # noqa: PTH123 - this program needs nothing but the interpreter
+        job = json.load(file)
+    if job["channel"] != 3:
+        os.dup2(job["channel"], 3)
+        os.close(job["channel"])
+    if os.getuid() == 0:
+        _own_mounts()
+    for name, value in job["limits"].items():
+        _, ceiling = resource.getrlimit(getattr(resource, name))
+        value = value if ceiling == resource.RLIM_INFINITY else min(value, ceiling)
+        resource.setrlimit(getattr(resource, name), (value, value))
+    names = runpy.run_path(job["prelude"], init_globals={"TARGET": job["facts"]})
+    names |= {
+        "answer": {"content": "", "ready": False},
+        "context": "the quick brown fox\n" * 10,
+        "llm_query": lambda prompt, model=None: "reply to " + str(prompt)[:100],
+    }
+    given = frozenset(names)
+    for cell in job["cells"]:
+        try:
+            _readable(cell)
+        except SyntaxError:
+            traceback.print_exc()
+            continue
+        try:
+            names |= runpy.run_path(cell, init_globals=names)
+        except Exception as error:  # noqa: BLE001 - what a cell raises is its own; all else is the host's end
+            traceback.print_exc()
+            sys.stderr.write(f"{type(error).__name__}: {error}\n")
+    _look_at(names, given)
+    sys.stdout.flush()
+
+
+def _readable(cell: str) -> None:
+    """Parse a cell where a naive host would: in its own process, ready for a SyntaxError and for nothing else."""
+    importlib.machinery.SourceFileLoader("cell", cell).get_code("cell")
+
+
+def _own_mounts() -> None:
+    """Mounts, and the host name, that a privileged attack changes are those of this process alone."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(_CLONE_NEWNS | _CLONE_NEWUTS) or libc.mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None):
+        number = ctypes.get_errno()
+        raise OSError(number, f"a control needs mounts of its own: {os.strerror(number)}")
+
+
+def _look_at(names: dict[str, object], given: frozenset[str]) -> None:
+    """What a host in the same process does with what a cell left."""
+    answer = names.get("answer")
+    if isinstance(answer, dict) and answer.get("ready"):
+        sys.stdout.write(f"ANSWER {answer['content']}\n")
+        json.dumps(answer["content"], allow_nan=False).encode("utf-8")
+    for name, value in names.items():
+        if not name.startswith("_") and name not in given:
+            sys.stdout.write(f"{name} = {value!r}\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,269 @@
+"""Run one attack against one session, and say from outside what became of it.
+
+`attempt` believes nothing that a session says about itself: secrets are looked for in everything that came
+out, and files, listeners, processes, time and memory are looked at on the host.
+"""
+
+from __future__ import annotations
+
+import re
+import resource
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+import psutil
+
+from rlm_secure.errors import (
+    CellCrashed,
+    CellError,
+    CellMemoryLimit,
+    CellRefused,
+    CellTimeout,
+    ProtocolViolation,
+    RLMSecureError,
+    WallViolation,
+)
+from rlm_secure.guarantees import EnforcementReport, Guarantee, Wall
+from rlm_secure.policy import Policy, load_policy
+from rlm_secure.resources import sandboxes_dir
+from rlm_secure.testing.corpus import Attack, Layer, Win
+from rlm_secure.testing.target import Bounds, Target, prelude_cell
+from rlm_secure.types import REPLResult
+
+#: Lower than any shipped policy, so that the greedy attacks end soon.
+BOUNDS = Bounds()
+#: On a busy machine a host is this much later than its own deadline.
+_SLACK_SECONDS = 1.5
+#: A host that grew by so much while it ran one cell of these limits was bloated by it.
+_BLOAT_BYTES = 64 << 20
+_ERRNO = re.compile(r"\[Errno (\d+)\]|^Error ([A-Z]+)", re.MULTILINE)
+_WON = re.compile(r"^WON\b.*", re.MULTILINE)
+
+
+class Session(Protocol):
+    """What an attack is run in: Sandbox and Unscreened are such sessions."""
+
+    @property
+    def report(self) -> EnforcementReport:
+        """What holds around it."""
+
+    def run(self, code: str, timeout: float | None = None) -> REPLResult:
+        """Run one cell."""
+
+    def close(self) -> None:
+        """End it."""
+
+
+class Result(StrEnum):
+    """What became of an attempt."""
+
+    STOPPED = "stopped"
+    """A wall refused it, or killed it."""
+    CONTAINED = "contained"
+    """It ran, and reached nothing outside."""
+    WON = "won"
+    """It broke the guarantee."""
+    NOT_CHECKED = "not-checked"
+    """Its control does not win on this machine, so its defeat would prove nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One attempt. `wall` is what stopped it, as far as that shows; `evidence` is what was seen."""
+
+    name: str
+    guarantee: Guarantee
+    result: Result
+    wall: Wall | None
+    evidence: str
+    seconds: float
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the host saw of one attempt."""
+
+    text: str = ""
+    error: CellError | None = None
+    failure: BaseException | None = None
+    overdue: bool = False
+    bloat: int = 0
+    seconds: float = 0.0
+
+
+def policy(base: Policy | str = "strict") -> Policy:
+    """`base` with limits so low that greedy attacks end soon. Only ever tighter than `base`."""
+    loaded = load_policy(base)
+    bounds = {
+        "cell_seconds": BOUNDS.seconds,
+        "cell_cpu_seconds": BOUNDS.seconds,
+        "grace_seconds": BOUNDS.grace,
+        "memory_bytes": BOUNDS.memory_bytes,
+        "stdout_bytes": BOUNDS.stdout_bytes,
+        "result_bytes": BOUNDS.result_bytes,
+    }
+    tighter = {key: min(bound, getattr(loaded.limits, key)) for key, bound in bounds.items()}
+    limits = loaded.limits.model_copy(update=tighter)
+    lm = loaded.lm.model_copy(update={"calls": min(BOUNDS.calls, loaded.lm.calls)})
+    return loaded.model_copy(update={"limits": limits, "lm": lm})
+
+
+def bounds_of(policy: Policy) -> Bounds:
+    """What an attack on a session under `policy` has to pass."""
+    limits = policy.limits
+    return Bounds(
+        limits.cell_seconds,
+        limits.grace_seconds,
+        limits.memory_bytes,
+        limits.stdout_bytes,
+        limits.result_bytes,
+        policy.lm.calls,
+    )
+
+
+def attempt(
+    attack: Attack, open_session: Callable[[], Session], target: Target, policy: Policy, *, checked: bool = True
+) -> Outcome:
+    """Run `attack` in a fresh session of `open_session`, which runs under `policy`, and judge it from outside.
+
+    `checked` says whether the attack's control won on this machine. An attack that needs plain Python is
+    CONTAINED by the language layer without being run. Raises what `open_session` raises.
+    """
+    target.reset()
+    if attack.wins is Win.REMAINS:
+        target.count_processes()
+    bounds = bounds_of(policy)
+    facts = target.facts("".join(attack.cells), bounds)
+    session = open_session()
+    report = session.report
+    screened = report[Wall.LANGUAGE].enforced
+    try:
+        session.run(prelude_cell(facts)).check()
+        if attack.layer is Layer.KERNEL and not screened:
+            session.run(_kernel_prelude()).check()
+        seen = _watch(session, attack.cells, bounds.seconds + bounds.grace + _SLACK_SECONDS)
+    finally:
+        session.close()
+    won = _victory(attack, target, seen, bounds, screened=screened)
+    if won or not _answers(open_session):
+        evidence = won or "no session works after it"
+        return Outcome(attack.name, attack.guarantee, Result.WON, None, evidence, seen.seconds)
+    wall, evidence = _defeat(seen, report)
+    result = Result.CONTAINED if wall is None or isinstance(seen.error, CellCrashed) else Result.STOPPED
+    if not checked:
+        result = Result.NOT_CHECKED
+    return Outcome(attack.name, attack.guarantee, result, wall, evidence, seen.seconds)
+
+
+def _kernel_prelude() -> str:
+    return (sandboxes_dir() / "attacks" / "_prelude.py").read_text(encoding="utf-8")
+
+
+def _watch(session: Session, cells: tuple[str, ...], patience: float) -> _Seen:
+    """Run the cells in a thread, so that a host that never comes back is seen as such."""
+    seen = _Seen()
+
+    def run() -> None:
+        try:
+            for cell in cells:
+                result = session.run(cell)
+                answer = "" if result.final_answer is None else f"\n{result.final_answer}"
+                seen.text += f"{result.stdout}\n{result.stderr}{answer}\n{result.locals}"
+                seen.error = result.error or seen.error
+                if result.error is not None and result.error.session_ended:
+                    return
+        except BaseException as error:  # noqa: BLE001 - what a host lets through is the finding
+            seen.failure = error
+
+    before = _memory()
+    started = time.monotonic()
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(patience * len(cells))
+    seen.seconds = time.monotonic() - started
+    # Or it came back late: a host that is stuck inside C holds this thread as well.
+    seen.overdue = thread.is_alive() or seen.seconds > patience * len(cells)
+    seen.bloat = max(now - then for now, then in zip(_memory(), before, strict=True))
+    return seen
+
+
+def _memory() -> tuple[int, int]:
+    """Resident bytes of the host: now, and at its peak."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return int(psutil.Process().memory_info().rss), peak
+
+
+def _answers(open_session: Callable[[], Session]) -> bool:
+    """Whether a fresh session still computes."""
+    session = open_session()
+    try:
+        return session.run("print(6 * 7)").stdout == "42\n"
+    finally:
+        session.close()
+
+
+def _victory(attack: Attack, target: Target, seen: _Seen, bounds: Bounds, *, screened: bool) -> str:
+    """What the attack broke; "" when nothing. Most of it counts whatever the attack was after."""
+    said = seen.text + (str(seen.failure) if seen.failure else "")
+    found = [f"the {place} secret came out" for place in target.leaked(said)]
+    found += [f"the {name} listener was reached" for name in target.heard()]
+    found += [f"{path} was changed" for path in target.damage()]
+    if target.signalled():
+        found.append("the bystander was signalled")
+    if seen.failure is not None and not isinstance(seen.failure, RLMSecureError):
+        found.append(f"the host raised {type(seen.failure).__name__}: {seen.failure}")
+    if seen.overdue:
+        found.append(f"the host had no answer after {seen.seconds:.1f} s")
+    if seen.bloat > _BLOAT_BYTES:
+        found.append(f"the host grew by {seen.bloat >> 20} MiB")
+    if attack.wins is Win.REMAINS:
+        found += [f"{leftover} remains" for leftover in target.leftovers()]
+    if attack.wins is Win.FLOODS and len(seen.text) > bounds.result_bytes:
+        found.append(f"{len(seen.text)} characters arrived, of {bounds.result_bytes} allowed")
+    if attack.wins is Win.PRINTS or (attack.wins is Win.REFLECTS and screened):
+        found += _WON.findall(seen.text)
+    return "; ".join(found)[:300]
+
+
+def _defeat(seen: _Seen, report: EnforcementReport) -> tuple[Wall | None, str]:
+    """The wall that stopped it, told from how it ended, and that end in one line."""
+    if isinstance(seen.failure, ProtocolViolation):
+        return Wall.SEPARATE_PROCESS, str(seen.failure)[:200]
+    if seen.failure is not None:
+        return None, str(seen.failure)[:200]
+    error = seen.error
+    if error is None:
+        return None, "it ran to its end"
+    evidence = str(error).strip().splitlines()[-1][:200] if str(error).strip() else type(error).__name__
+    match error:
+        case CellRefused():
+            return Wall.LANGUAGE, f"{error.rule}: {evidence}" if error.rule else evidence
+        case WallViolation() | CellCrashed() | CellTimeout() | CellMemoryLimit():
+            return (Wall(error.wall) if error.wall else None), evidence
+    if number := _ERRNO.search(str(error)):
+        return _wall_of(int(number[1] or 0), report), evidence
+    return (Wall.LANGUAGE if report[Wall.LANGUAGE].enforced else None), evidence
+
+
+def _wall_of(number: int, report: EnforcementReport) -> Wall | None:
+    """The wall that answers a system call with this errno, the outermost one that stands."""
+    candidates: Mapping[int, tuple[Wall, ...]] = {
+        1: (Wall.SECCOMP, Wall.LANDLOCK, Wall.NO_CAPABILITIES),  # EPERM
+        2: (Wall.EMPTY_ROOT,),  # ENOENT
+        3: (Wall.PID_NAMESPACE,),  # ESRCH
+        9: (Wall.NO_INHERITED_FDS,),  # EBADF
+        11: (Wall.RLIMITS,),  # EAGAIN
+        12: (Wall.RLIMITS,),  # ENOMEM
+        13: (Wall.LANDLOCK, Wall.MDWE),  # EACCES
+        20: (Wall.EMPTY_ROOT,),  # ENOTDIR
+        24: (Wall.RLIMITS,),  # EMFILE
+        30: (Wall.EMPTY_ROOT,),  # EROFS
+        38: (Wall.SECCOMP,),  # ENOSYS
+        101: (Wall.NETWORK_NAMESPACE,),  # ENETUNREACH
+        111: (Wall.NETWORK_NAMESPACE,),  # ECONNREFUSED
+    }
+    return next((wall for wall in candidates.get(number, ()) if report[wall].enforced), None)

@@ -1,0 +1,57 @@
+"""The processes that attacks need besides a session: a bystander to hit, and the plain Python of a control.
+
+Both are made to be attacked: they hold nothing but what a target planted.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+_LAUNCH = Path(__file__).with_name("launch.py")
+#: Nothing but wait; any signal that is not ignored ends it.
+_WAIT = "import sys, time\nsys.stdout.write('.')\nsys.stdout.flush()\ntime.sleep(3600)\n"
+
+
+def bystander(environment: Mapping[str, str], argument: str) -> subprocess.Popen[bytes]:
+    """A process of the same user that only waits, with `environment` and `argument` for others to read."""
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", _WAIT, argument],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=_environment(environment),
+    )
+    assert process.stdout is not None
+    with process.stdout:
+        process.stdout.read(1)  # it is up: a signal now hits the wait, not the start
+    return process
+
+
+def plain(
+    job: Path, environment: Mapping[str, str], directory: Path, *, fds: tuple[int, ...]
+) -> subprocess.Popen[bytes]:
+    """Plain Python running `job` through launch.py, in a process group of its own.
+
+    It inherits `environment` and `fds`, and its limits are in the job: it sets them before the attack runs.
+    """
+    return subprocess.Popen(
+        [sys.executable, "-I", "-B", str(_LAUNCH), str(job)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=_environment(environment),
+        cwd=directory,
+        pass_fds=fds,
+        start_new_session=True,
+    )
+
+
+def _environment(planted: Mapping[str, str]) -> dict[str, str]:
+    environment = {"PATH": os.defpath, "LC_ALL": "C.UTF-8", **planted}
+    if library_path := os.environ.get("LD_LIBRARY_PATH"):
+        environment["LD_LIBRARY_PATH"] = library_path
+    return environment

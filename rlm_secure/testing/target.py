@@ -1,0 +1,285 @@
+"""What attacks aim at: files, listeners, a process and secrets of this host, planted and watched.
+
+Every secret is random and made for one target, so that one in what a session said can only have come through
+a wall. Nothing here trusts an attack's word where the host can look for itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import re
+import secrets
+import shutil
+import socket
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import psutil
+
+from rlm_secure.testing.processes import bystander
+
+#: Machine code that returns 42, by machine.
+_FORTY_TWO = {"x86_64": "b82a000000c3", "aarch64": "40058052c0035fd6"}
+#: Where programs leave files that outlive them.
+_SHARED_PLACES = (Path("/dev/shm"), Path("/tmp"), Path("/var/tmp"))  # noqa: S108 - looked into, never written
+_SETTLE_SECONDS = 1.5
+_STEADY_LOOKS = 5
+_TAG = re.compile("rlmsecure[0-9a-f]{12}")
+_CALL_NAME = re.compile(r'\bcall\("([a-z0-9_]+)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The limits that an attack is told of and tries to pass: seconds of a cell and of grace, bytes, model calls."""
+
+    seconds: float = 0.4
+    grace: float = 0.2
+    memory_bytes: int = 96 << 20
+    stdout_bytes: int = 64 << 10
+    result_bytes: int = 1 << 20
+    calls: int = 3
+
+
+class Target:
+    """One set of canaries. A context manager: leaving it takes everything away again.
+
+    While it lives, the host's own environment holds a secret in a variable named for this target.
+    """
+
+    def __init__(self) -> None:
+        self.tag = f"rlmsecure{secrets.token_hex(6)}"
+        #: Where a secret lies -> the secret.
+        self.secrets: Mapping[str, str] = {
+            place: f"{place}-{secrets.token_hex(16)}"
+            for place in ("file", "variable", "descriptor", "memory", "command-line")
+        }
+        self._open = contextlib.ExitStack()
+        try:
+            self._plant()
+        except BaseException:
+            self._open.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Take every canary away. Idempotent."""
+        self._open.close()
+
+    # -- planting ---------------------------------------------------------------------------------
+
+    def _plant(self) -> None:
+        self.directory = Path(tempfile.mkdtemp(prefix=self.tag))
+        self._open.callback(shutil.rmtree, self.directory, ignore_errors=True)
+        self.directory.chmod(0o755)
+        self._furnish()
+        self._listen()
+        os.environ[self.tag] = self.secrets["variable"]
+        self._open.callback(os.environ.pop, self.tag, None)
+        self._memory = self.secrets["memory"].encode()
+        self.descriptor = os.memfd_create(self.tag)
+        self._open.callback(os.close, self.descriptor)
+        os.write(self.descriptor, self.secrets["descriptor"].encode())
+        os.set_inheritable(self.descriptor, True)
+        self._bystander = bystander(self.environment, self.secrets["command-line"])
+        self._open.callback(self._end_bystander)
+        self._snapshot = self._state()
+        self._processes = 0
+
+    def _furnish(self) -> None:
+        # Everything is open to every user: what keeps an attack out must be a wall, not a file mode.
+        for name, text, mode in (("canary", self.secrets["file"], 0o644), ("victim", "as it was\n", 0o666)):
+            path = self.directory / name
+            path.write_text(text, encoding="utf-8")
+            path.chmod(mode)
+        (self.directory / "link").symlink_to(self.directory / "canary")
+        (self.directory / "inbox").mkdir()
+        (self.directory / "inbox").chmod(0o777)
+
+    def _listen(self) -> None:
+        self._listeners: dict[str, socket.socket] = {}
+        for name, family, kind, address in (
+            ("port", socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0)),
+            ("udp", socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0)),
+            ("abstract", socket.AF_UNIX, socket.SOCK_STREAM, f"\0{self.tag}"),
+            ("socket", socket.AF_UNIX, socket.SOCK_STREAM, str(self.directory / "stream")),
+            ("datagram", socket.AF_UNIX, socket.SOCK_DGRAM, str(self.directory / "datagram")),
+        ):
+            listener = self._open.enter_context(socket.socket(family, kind))
+            listener.setblocking(False)
+            listener.bind(address)
+            if kind is socket.SOCK_STREAM:
+                listener.listen(64)
+            self._listeners[name] = listener
+        for name in ("stream", "datagram"):
+            (self.directory / name).chmod(0o666)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variable that a process without walls finds in its environment."""
+        return {self.tag: self.secrets["variable"]}
+
+    def facts(self, source: str, bounds: Bounds) -> dict[str, Any]:
+        """TARGET: everything that an attack may know, no secret among it.
+
+        `source` says which system calls it names, `bounds` the limits that its session has.
+        """
+        return {
+            "tag": self.tag,
+            "file": str(self.directory / "canary"),
+            "link": str(self.directory / "link"),
+            "victim": str(self.directory / "victim"),
+            "directory": str(self.directory),
+            "inbox": str(self.directory / "inbox"),
+            "variable": self.tag,
+            "fd": self.descriptor,
+            "port": self._listeners["port"].getsockname()[1],
+            "udp": self._listeners["udp"].getsockname()[1],
+            "abstract": self.tag,
+            "socket": str(self.directory / "stream"),
+            "datagram": str(self.directory / "datagram"),
+            "bystander": self._bystander.pid,
+            "host": os.getpid(),
+            # Where CPython keeps the bytes of a bytes object: after its header, whose last byte is the NUL's.
+            "address": id(self._memory) + bytes.__basicsize__ - 1,
+            "length": len(self._memory),
+            "seconds": bounds.seconds,
+            "memory_bytes": bounds.memory_bytes,
+            "stdout_bytes": bounds.stdout_bytes,
+            "calls": bounds.calls,
+            "code": _FORTY_TWO.get(platform.machine(), ""),
+            "numbers": _numbers(source),
+        }
+
+    # -- watching ---------------------------------------------------------------------------------
+
+    def leaked(self, text: str) -> list[str]:
+        """The places whose secret is in `text`."""
+        return [place for place, secret in self.secrets.items() if secret in text]
+
+    def heard(self) -> list[str]:
+        """The listeners that something reached since the last look."""
+        reached = []
+        for name, listener in self._listeners.items():
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    if listener.type is socket.SOCK_STREAM:
+                        listener.accept()[0].close()
+                    else:
+                        listener.recv(1024)
+                    reached.append(name)
+        return reached
+
+    def damage(self) -> list[str]:
+        """Paths under the target's directory that are new, gone or not as they were."""
+        now = self._state()
+        return sorted(path for path in {*now, *self._snapshot} if now.get(path) != self._snapshot.get(path))
+
+    def signalled(self) -> bool:
+        """Whether the bystander was stopped or ended."""
+        if self._bystander.poll() is not None:
+            return True
+        return bool(psutil.Process(self._bystander.pid).status() == psutil.STATUS_STOPPED)
+
+    def count_processes(self) -> None:
+        """Remember how many processes there are once they are steady (a pool may be filling), for `leftovers`."""
+        deadline = time.monotonic() + _SETTLE_SECONDS
+        steady = 0
+        while steady < _STEADY_LOOKS and time.monotonic() < deadline:
+            count = len(self._own_processes())
+            steady = steady + 1 if count == self._processes else 0
+            self._processes = count
+            time.sleep(0.02)
+
+    def leftovers(self) -> list[str]:
+        """Processes and files that are still there after they had time to go, and were not at the last count."""
+        deadline = time.monotonic() + _SETTLE_SECONDS
+        while (found := self._remains()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return found
+
+    def reset(self) -> None:
+        """Before the next attack: repair what the last one changed, forget what it said."""
+        self.heard()
+        if self.damage():
+            for path in (*self.directory.glob("inbox/*"), self.directory / "canary", self.directory / "victim"):
+                with contextlib.suppress(OSError):
+                    path.unlink()
+            for path in (self.directory / "inbox", self.directory / "link"):
+                with contextlib.suppress(OSError):
+                    path.unlink() if path.is_symlink() else shutil.rmtree(path)
+            self._furnish()
+            self._snapshot = self._state()
+        if self.signalled():
+            self._end_bystander()
+            self._bystander = bystander(self.environment, self.secrets["command-line"])
+        for path in self._shared_files():
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+    def _state(self) -> dict[str, tuple[Any, ...]]:
+        state: dict[str, tuple[Any, ...]] = {}
+        for path in (self.directory, *self.directory.rglob("*")):
+            about = path.lstat()
+            content = path.read_bytes() if path.is_file() and not path.is_symlink() else b""
+            # A directory's times and links follow from what is in it, which is listed by itself.
+            changes = () if path.is_dir() else (about.st_mtime_ns, about.st_nlink, content)
+            extra = tuple(os.listxattr(path, follow_symlinks=False))
+            state[str(path)] = (about.st_mode, about.st_uid, about.st_gid, *changes, extra)
+        return state
+
+    def _remains(self) -> list[str]:
+        found = [str(path) for path in self._shared_files()]
+        processes = self._own_processes()
+        if len(processes) > self._processes:
+            found.append(f"{len(processes) - self._processes} processes")
+        return found
+
+    def _shared_files(self) -> Iterator[Path]:
+        for place in _SHARED_PLACES:
+            with contextlib.suppress(OSError):
+                yield from (path for path in place.glob(f"*{self.tag}*") if path != self.directory)
+
+    def _own_processes(self) -> set[int]:
+        """Whoever carries this target's variable, and the descendants of this process that carry no target's."""
+        descendants = {process.pid for process in psutil.Process().children(recursive=True)}
+        found = set()
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error, OSError):
+                names = process.environ()
+                if self.tag in names or (process.pid in descendants and not any(map(_TAG.fullmatch, names))):
+                    found.add(process.pid)
+        return found
+
+    def _end_bystander(self) -> None:
+        self._bystander.kill()
+        self._bystander.wait()
+
+
+def _numbers(source: str) -> dict[str, int]:
+    """The numbers of the system calls that `source` makes by name; -1 where this machine has none."""
+    names = sorted(set(_CALL_NAME.findall(source)))
+    if not names:
+        return {}
+    import pyseccomp  # noqa: PLC0415 - its own import takes longer than all of this module's
+
+    return {name: pyseccomp.resolve_syscall(pyseccomp.Arch.NATIVE, name) for name in names}
+
+
+def prelude_cell(facts: Mapping[str, Any]) -> str:
+    """A cell that binds TARGET. JSON of plain strings and integers is Python as well."""
+    return f"TARGET = {json.dumps(facts)}\n"

@@ -1,0 +1,9 @@
+"""Give an answer of five thousand digits, which Python refuses to print.
+
+guarantee: host-integrity
+layer: both
+wins: breaks
+"""
+
+answer["content"] = 10**5000
+answer["ready"] = True

@@ -1,0 +1,10 @@
+"""Give an answer that no encoding takes.
+
+guarantee: host-integrity
+layer: both
+wins: breaks
+"""
+
+answer["content"] = "\ud800" * 100
+answer["ready"] = True
+print("\udfff")

@@ -1,0 +1,9 @@
+"""Give an answer whose keys are no text.
+
+guarantee: host-integrity
+layer: both
+wins: breaks
+"""
+
+answer["content"] = {(1, 2): 3}
+answer["ready"] = True

@@ -1,0 +1,11 @@
+"""Take the disks away from everybody else.
+
+guarantee: host-integrity
+layer: kernel
+wins: prints
+control: root - real-time input and output needs CAP_SYS_ADMIN
+"""
+
+IOPRIO_WHO_PROCESS, REAL_TIME = 1, 1 << 13
+call("ioprio_set", IOPRIO_WHO_PROCESS, 0, REAL_TIME)
+print("WON")

@@ -1,0 +1,9 @@
+"""Start the debugger, whose prompt runs anything.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+reached = breakpoint
+print("WON reached", reached)

@@ -1,0 +1,8 @@
+"""Run text as code with exec.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+exec("print('WON executed'); print(open(TARGET['file']).read())")

@@ -1,0 +1,10 @@
+"""Take the globals, where the guards are kept.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+names = globals()
+print("WON reached", sorted(names)[:3])
+names["__builtins__"]

@@ -1,0 +1,9 @@
+"""Take the locals of the cell, which are its globals.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+names = locals()
+print("WON reached", sorted(names)[:3])

@@ -1,0 +1,10 @@
+"""Call open.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+reached = open
+print("WON reached", reached)
+print(reached(TARGET["file"]).read())

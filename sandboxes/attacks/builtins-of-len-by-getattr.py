@@ -1,0 +1,10 @@
+"""Reach the builtins module as the owner of len, by a string.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+reached = getattr(len, "__self__").open
+print("WON reached", reached)
+print(reached(TARGET["file"]).read())

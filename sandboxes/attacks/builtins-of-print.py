@@ -1,0 +1,10 @@
+"""Reach the builtins module as the owner of print.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+reached = print.__self__.open
+print("WON reached", reached)
+print(reached(TARGET["file"]).read())

@@ -1,0 +1,10 @@
+"""Replace the builtins that later code finds.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+global __builtins__
+__builtins__ = {"print": print, "open": 1}
+print("WON replaced")

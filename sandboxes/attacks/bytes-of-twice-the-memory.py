@@ -1,0 +1,10 @@
+"""Make one long bytearray.
+
+guarantee: bounded-memory
+layer: both
+wins: prints
+"""
+
+size = 2 * TARGET["memory_bytes"]
+data = bytearray(size)
+print("WON", len(data))

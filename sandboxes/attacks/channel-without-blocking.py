@@ -1,0 +1,10 @@
+"""Make the channel of both sides non-blocking.
+
+guarantee: authentic-channel
+layer: kernel
+wins: prints
+"""
+
+O_NONBLOCK, F_SETFL = 0o4000, 4
+call("fcntl", 3, F_SETFL, O_NONBLOCK)
+print("WON the flag is set")

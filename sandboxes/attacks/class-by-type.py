@@ -1,0 +1,8 @@
+"""Take the class of an object with type, then its method resolution order.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+print("WON reached", type(()).mro())

@@ -1,0 +1,9 @@
+"""Spell __class__ with letters that Python reads as ASCII ones.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+reference: identifiers are compared in NFKC, PEP 3131
+"""
+
+print("WON reached", ().__ｃlass__.__base__)

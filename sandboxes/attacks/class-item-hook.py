@@ -1,0 +1,12 @@
+"""Turn a subscript of a class into a call.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+class Made:
+    def __class_getitem__(cls, item):
+        return cls.__base__
+
+print("WON reached", Made[0])

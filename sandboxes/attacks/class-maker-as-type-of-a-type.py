@@ -1,0 +1,10 @@
+"""Reach the class maker as the type of a class.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+maker = type(int)
+Made = maker("Made", (), {"__del__": lambda self: None})
+print("WON made", Made)

@@ -1,0 +1,10 @@
+"""Call the class maker through the alias type[int].
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+alias = type[int]
+Made = alias("Made", (), {"__del__": lambda self: None})
+print("WON made", Made)

@@ -1,0 +1,11 @@
+"""Make a class through the call form of TypedDict and look at its metaclass.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+import typing
+
+Made = typing.TypedDict("Made", {"a": int})
+print("WON reached", type(Made).__mro__)

@@ -1,0 +1,8 @@
+"""Make an object of a foreign class with object.__new__.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+print("WON made", object.__new__(object).__class__)

@@ -1,0 +1,11 @@
+"""Read the descriptors that __slots__ leaves in a class.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+class Made:
+    __slots__ = ("value",)
+
+print("WON reached", Made.value.__objclass__)

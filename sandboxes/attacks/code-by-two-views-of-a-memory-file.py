@@ -1,0 +1,30 @@
+"""Write machine code through one view of a memory file, run it through another.
+
+guarantee: no-exec
+layer: kernel
+wins: prints
+reference: the known gap of PR_SET_MDWE, prctl(2)
+control: machine - the machine code is known for x86_64 and aarch64
+"""
+
+code = bytes.fromhex(TARGET["code"])
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+READ, WRITE, EXECUTE = 1, 2, 4
+PRIVATE, SHARED, ANONYMOUS = 2, 1, 0x20
+
+
+def checked(address):
+    if address in (None, ctypes.c_void_p(-1).value):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return address
+
+
+def run(address):
+    print("WON", ctypes.CFUNCTYPE(ctypes.c_int)(address)())
+
+
+
+fd = call("memfd_create", "code", 0)
+os.write(fd, code + bytes(4096 - len(code)))
+run(checked(libc.mmap(None, 4096, READ | EXECUTE, SHARED, fd, 0)))

@@ -1,0 +1,15 @@
+"""Give a function the code of another.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+def one():
+    return "one"
+
+def two():
+    return "WON replaced"
+
+one.__code__ = two.__code__
+print(one())

@@ -1,0 +1,30 @@
+"""Make a page of the interpreter's own code writable and overwrite it.
+
+guarantee: no-exec
+layer: kernel
+wins: prints
+control: machine - the machine code is known for x86_64 and aarch64
+"""
+
+code = bytes.fromhex(TARGET["code"])
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+READ, WRITE, EXECUTE = 1, 2, 4
+PRIVATE, SHARED, ANONYMOUS = 2, 1, 0x20
+
+
+def checked(address):
+    if address in (None, ctypes.c_void_p(-1).value):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return address
+
+
+def run(address):
+    print("WON", ctypes.CFUNCTYPE(ctypes.c_int)(address)())
+
+
+
+victim = ctypes.cast(libc.labs, ctypes.c_void_p).value
+call("mprotect", ctypes.c_long(victim & ~4095), 8192, READ | WRITE | EXECUTE)
+ctypes.memmove(victim, code, len(code))
+run(victim)

@@ -1,0 +1,8 @@
+"""Read the arguments of another process, where people put passwords.
+
+guarantee: no-secrets
+layer: kernel
+wins: reveals
+"""
+
+print(open(f"/proc/{TARGET['bystander']}/cmdline").read())

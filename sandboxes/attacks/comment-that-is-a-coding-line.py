@@ -1,0 +1,10 @@
+"""Change the encoding of the source in a comment.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+# -*- coding: unicode_escape -*-
+# \u000aprint("WON", open)
+print("WON reached", ().__class__)

@@ -1,0 +1,13 @@
+"""Never end inside a comparison that a sort makes.
+
+guarantee: bounded-time
+layer: both
+wins: outlasts
+"""
+
+class Made:
+    def __lt__(self, other):
+        while True:
+            pass
+
+sorted([Made(), Made()])

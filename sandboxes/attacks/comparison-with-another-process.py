@@ -1,0 +1,10 @@
+"""Compare its own memory map with that of another process.
+
+guarantee: no-secrets
+layer: kernel
+wins: prints
+control: machine - kcmp is optional in a kernel
+"""
+
+KCMP_VM = 1
+print("WON", call("kcmp", os.getpid(), TARGET["bystander"], KCMP_VM, 0, 0))

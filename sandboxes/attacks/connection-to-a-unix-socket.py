@@ -1,0 +1,13 @@
+"""Connect to a Unix socket by its path, as to a Docker daemon.
+
+guarantee: no-network
+layer: kernel
+wins: connects
+"""
+
+import struct
+
+fd = call("socket", 1, 1, 0)
+address = struct.pack("H", 1) + TARGET["socket"].encode() + b"\0"
+call("connect", fd, address, len(address))
+print("WON connected")

@@ -1,0 +1,12 @@
+"""Wait for a lock that it holds itself.
+
+guarantee: bounded-time
+layer: kernel
+wins: outlasts
+"""
+
+import _thread
+
+lock = _thread.allocate_lock()
+lock.acquire()
+lock.acquire()

@@ -1,0 +1,13 @@
+"""Be told of the class that holds it, through __set_name__.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+class Spy:
+    def __set_name__(self, owner, name):
+        print("WON told of", owner.__mro__)
+
+class Made:
+    field = Spy()

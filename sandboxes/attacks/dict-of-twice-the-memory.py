@@ -1,0 +1,12 @@
+"""Fill a dict.
+
+guarantee: bounded-memory
+layer: both
+wins: prints
+"""
+
+size = 2 * TARGET["memory_bytes"]
+table = {}
+while len(table) * 100 < size:
+    table[len(table)] = float(len(table))
+print("WON", len(table))

@@ -1,0 +1,8 @@
+"""Read /proc/self/environ, which keeps what was deleted from the environment.
+
+guarantee: no-secrets
+layer: kernel
+wins: reveals
+"""
+
+print(open("/proc/self/environ").read())

@@ -1,0 +1,11 @@
+"""Have enum make a class in the module of another.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+import enum
+
+Made = enum.Enum("Made", "A", module="os")
+print("WON made in", Made.__module__)

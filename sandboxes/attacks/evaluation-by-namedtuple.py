@@ -1,0 +1,11 @@
+"""Make a named tuple in the module of another.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+import collections
+
+Made = collections.namedtuple("Made", "x", module="os")
+print("WON made in", Made.__module__)

@@ -1,0 +1,13 @@
+"""Catch every BaseException, the interrupt among them.
+
+guarantee: bounded-time
+layer: both
+wins: outlasts
+"""
+
+while True:
+    try:
+        while True:
+            pass
+    except BaseException:
+        pass

@@ -1,0 +1,8 @@
+"""Raise an exception with a message of ten megabytes.
+
+guarantee: bounded-output
+layer: both
+wins: floods
+"""
+
+raise ValueError("x" * 10_000_000)

@@ -1,0 +1,12 @@
+"""Raise an exception whose class has a name of a megabyte.
+
+guarantee: bounded-output
+layer: both
+wins: floods
+"""
+
+class Made(Exception):
+    pass
+
+Made.__name__ = Made.__qualname__ = "x" * 1_000_000
+raise Made

@@ -1,0 +1,10 @@
+"""Become a shell with execveat(2).
+
+guarantee: no-exec
+layer: kernel
+wins: writes
+"""
+
+command = f"echo made > {TARGET['inbox']}/made"
+arguments = (ctypes.c_char_p * 4)(b"sh", b"-c", command.encode(), None)
+call("execveat", -100, "/bin/sh", arguments, 0, 0)

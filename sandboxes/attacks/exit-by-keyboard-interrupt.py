@@ -1,0 +1,8 @@
+"""Raise KeyboardInterrupt, which a worker may take for its own.
+
+guarantee: host-integrity
+layer: both
+wins: breaks
+"""
+
+raise KeyboardInterrupt

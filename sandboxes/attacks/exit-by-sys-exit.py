@@ -1,0 +1,10 @@
+"""Exit with sys.exit.
+
+guarantee: host-integrity
+layer: both
+wins: breaks
+"""
+
+import sys
+
+sys.exit(9)

@@ -1,0 +1,8 @@
+"""Exit.
+
+guarantee: host-integrity
+layer: both
+wins: breaks
+"""
+
+raise SystemExit(9)

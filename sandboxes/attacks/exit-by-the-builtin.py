@@ -1,0 +1,8 @@
+"""Exit with the builtin.
+
+guarantee: host-integrity
+layer: both
+wins: breaks
+"""
+
+exit(9)

@@ -1,0 +1,8 @@
+"""End the process with exit status 0 in the middle of a cell.
+
+guarantee: host-integrity
+layer: kernel
+wins: breaks
+"""
+
+os._exit(9)

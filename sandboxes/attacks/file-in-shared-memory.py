@@ -1,0 +1,9 @@
+"""Leave a file in /dev/shm.
+
+guarantee: no-leftovers
+layer: kernel
+wins: remains
+"""
+
+with open("/dev/shm/" + TARGET["tag"], "w") as file:
+    file.write("left by a cell")

@@ -1,0 +1,9 @@
+"""Leave a file in the directory for temporary files.
+
+guarantee: no-leftovers
+layer: kernel
+wins: remains
+"""
+
+with open("/tmp/" + TARGET["tag"], "w") as file:
+    file.write("left by a cell")

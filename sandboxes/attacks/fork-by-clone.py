@@ -1,0 +1,13 @@
+"""Make a process with the raw clone(2).
+
+guarantee: bounded-processes
+layer: kernel
+wins: prints
+"""
+
+SIGCHLD = 17
+pid = call("clone", SIGCHLD, 0, 0, 0, 0)
+if pid == 0:
+    os._exit(0)
+os.waitpid(pid, 0)
+print("WON forked")

@@ -1,0 +1,13 @@
+"""Make a process with the raw fork(2).
+
+guarantee: bounded-processes
+layer: kernel
+wins: prints
+control: machine - aarch64 has no fork(2)
+"""
+
+pid = call("fork")
+if pid == 0:
+    os._exit(0)
+os.waitpid(pid, 0)
+print("WON forked")

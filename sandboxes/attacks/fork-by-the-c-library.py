@@ -1,0 +1,12 @@
+"""Make a process with fork(3).
+
+guarantee: bounded-processes
+layer: kernel
+wins: prints
+"""
+
+pid = os.fork()
+if pid == 0:
+    os._exit(0)
+os.waitpid(pid, 0)
+print("WON forked")

@@ -1,0 +1,13 @@
+"""Make a process with clone(CLONE_VFORK).
+
+guarantee: bounded-processes
+layer: kernel
+wins: prints
+"""
+
+CLONE_VFORK, SIGCHLD = 0x4000, 17
+pid = call("clone", CLONE_VFORK | SIGCHLD, 0, 0, 0, 0)
+if pid == 0:
+    os._exit(0)
+os.waitpid(pid, 0)
+print("WON forked")

@@ -1,0 +1,14 @@
+"""Let string.Template look a name up in something that is no dict.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+import string
+
+class Names:
+    def __getitem__(self, name):
+        return getattr((), "__class__")
+
+print("WON reached", string.Template("$x").substitute(Names()))

@@ -1,0 +1,8 @@
+"""Read attributes with str.format after an index.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+print("WON reached", "{0[0].__class__}".format([()]))

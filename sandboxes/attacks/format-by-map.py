@@ -1,0 +1,8 @@
+"""Hand format itself to map.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+print("WON reached", list(map("{0.__class__.__base__}".format, [()])))

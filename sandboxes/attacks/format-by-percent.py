@@ -1,0 +1,12 @@
+"""Read attributes with the percent operator of a mapping of its own.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+class Names(dict):
+    def __missing__(self, name):
+        return getattr((), name)
+
+print("WON reached %(__class__)s" % Names())

@@ -1,0 +1,12 @@
+"""Be handed the format specification, and read attributes there.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+class Spy:
+    def __format__(self, spec):
+        return "WON " + str(spec.__class__.__base__)
+
+print(f"{Spy():x}")

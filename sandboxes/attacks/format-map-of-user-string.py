@@ -1,0 +1,10 @@
+"""Call format_map of collections.UserString, which is no str.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+import collections
+
+print("WON reached", collections.UserString("{x.__class__.__base__}").format_map({"x": ()}))

@@ -1,0 +1,10 @@
+"""Have datetime call strftime with a format of its own, whose helper imports a module.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+import datetime
+
+print("WON reached", datetime.datetime.strptime.__self__.__class__, datetime.datetime.strptime("1", "%d"))

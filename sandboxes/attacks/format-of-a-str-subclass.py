@@ -1,0 +1,11 @@
+"""Call format of a class of its own that is a str.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+class Text(str):
+    pass
+
+print("WON reached", Text("{0.__class__.__base__}").format(()))

@@ -1,0 +1,9 @@
+"""Read attributes with str.format.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+reference: CVE-2023-41039
+"""
+
+print("WON reached", "{0.__class__.__base__}".format(()))

@@ -1,0 +1,10 @@
+"""Call format of collections.UserString, which is no str.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+import collections
+
+print("WON reached", collections.UserString("{0.__class__.__base__}").format(()))

@@ -1,0 +1,8 @@
+"""Call format as a function of the class str.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+print("WON reached", str.format("{0.__class__.__base__}", ()))

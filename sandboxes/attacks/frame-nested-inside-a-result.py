@@ -1,0 +1,33 @@
+"""Nest an answer as deep as a parser takes, for whoever walks it next.
+
+guarantee: authentic-channel
+layer: kernel
+wins: breaks
+"""
+
+import json
+import struct
+
+
+def send(body):
+    frame = struct.pack(">I", len(body)) + body
+    while frame:
+        frame = frame[os.write(3, frame) :]
+
+
+RESULT = {
+    "op": "done",
+    "stdout": "",
+    "stderr": "",
+    "dropped": 0,
+    "variables": {},
+    "answer": None,
+    "error": None,
+    "cpu": 0.0,
+    "peak": 0,
+}
+
+value = []
+for _ in range(900):
+    value = [value]
+send(json.dumps({**RESULT, "answer": {"text": "x", "value": value}}).encode())

@@ -1,0 +1,19 @@
+"""Send a fraction that takes seconds to parse.
+
+guarantee: authentic-channel
+layer: kernel
+wins: breaks
+"""
+
+import json
+import struct
+
+
+def send(body):
+    frame = struct.pack(">I", len(body)) + body
+    while frame:
+        frame = frame[os.write(3, frame) :]
+
+
+
+send(b'{"op":"done","stdout":0.' + b"1" * 900_000 + b"e-5}")

@@ -1,0 +1,31 @@
+"""Send a result whose fields have other types than agreed.
+
+guarantee: authentic-channel
+layer: kernel
+wins: breaks
+"""
+
+import json
+import struct
+
+
+def send(body):
+    frame = struct.pack(">I", len(body)) + body
+    while frame:
+        frame = frame[os.write(3, frame) :]
+
+
+RESULT = {
+    "op": "done",
+    "stdout": "",
+    "stderr": "",
+    "dropped": 0,
+    "variables": {},
+    "answer": None,
+    "error": None,
+    "cpu": 0.0,
+    "peak": 0,
+}
+
+for field in RESULT:
+    send(json.dumps({**RESULT, field: {"a": [1]}}).encode())

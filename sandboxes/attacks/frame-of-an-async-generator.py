@@ -1,0 +1,13 @@
+"""Read the frame of an asynchronous generator.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+async def make():
+    yield 1
+
+spy = make()
+print("WON reached", spy.ag_frame.f_builtins["open"])
+print(spy.ag_frame.f_builtins["open"](TARGET["file"]).read())

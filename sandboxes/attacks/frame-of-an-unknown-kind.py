@@ -1,0 +1,19 @@
+"""Send a frame of a kind that does not exist.
+
+guarantee: authentic-channel
+layer: kernel
+wins: breaks
+"""
+
+import json
+import struct
+
+
+def send(body):
+    frame = struct.pack(">I", len(body)) + body
+    while frame:
+        frame = frame[os.write(3, frame) :]
+
+
+
+send(b'{"op":"__class__","stdout":""}')

@@ -1,0 +1,8 @@
+"""Announce a frame of four gigabytes, so that the host makes room for it.
+
+guarantee: authentic-channel
+layer: kernel
+wins: breaks
+"""
+
+os.write(3, b"\xff\xff\xff\xff" + b"x" * 1000)

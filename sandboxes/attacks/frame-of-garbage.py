@@ -1,0 +1,19 @@
+"""Send bytes that are no JSON.
+
+guarantee: authentic-channel
+layer: kernel
+wins: breaks
+"""
+
+import json
+import struct
+
+
+def send(body):
+    frame = struct.pack(">I", len(body)) + body
+    while frame:
+        frame = frame[os.write(3, frame) :]
+
+
+
+send(bytes(range(256)) * 16)

@@ -1,0 +1,30 @@
+"""Send numbers that no float or size can hold.
+
+guarantee: authentic-channel
+layer: kernel
+wins: breaks
+"""
+
+import json
+import struct
+
+
+def send(body):
+    frame = struct.pack(">I", len(body)) + body
+    while frame:
+        frame = frame[os.write(3, frame) :]
+
+
+RESULT = {
+    "op": "done",
+    "stdout": "",
+    "stderr": "",
+    "dropped": 0,
+    "variables": {},
+    "answer": None,
+    "error": None,
+    "cpu": 0.0,
+    "peak": 0,
+}
+
+send(json.dumps({**RESULT, "cpu": 1, "peak": 10**4000, "dropped": 10**400}).encode().replace(b'"cpu": 1', b'"cpu": 1e999'))

@@ -1,0 +1,31 @@
+"""Send a hundred thousand variables.
+
+guarantee: authentic-channel
+layer: kernel
+wins: breaks
+"""
+
+import json
+import struct
+
+
+def send(body):
+    frame = struct.pack(">I", len(body)) + body
+    while frame:
+        frame = frame[os.write(3, frame) :]
+
+
+RESULT = {
+    "op": "done",
+    "stdout": "",
+    "stderr": "",
+    "dropped": 0,
+    "variables": {},
+    "answer": None,
+    "error": None,
+    "cpu": 0.0,
+    "peak": 0,
+}
+
+variables = {f"v{number}": {"type": "int", "value": 1} for number in range(20_000)}
+send(json.dumps({**RESULT, "variables": variables}).encode())

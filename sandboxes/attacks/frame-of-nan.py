@@ -1,0 +1,19 @@
+"""Send numbers that JSON does not have.
+
+guarantee: authentic-channel
+layer: kernel
+wins: breaks
+"""
+
+import json
+import struct
+
+
+def send(body):
+    frame = struct.pack(">I", len(body)) + body
+    while frame:
+        frame = frame[os.write(3, frame) :]
+
+
+
+send(b'{"op":"done","stdout":"","stderr":"","dropped":NaN,"cpu":Infinity,"peak":-Infinity}')

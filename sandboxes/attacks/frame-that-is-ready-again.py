@@ -1,0 +1,19 @@
+"""Say that all walls stand, after the first cell.
+
+guarantee: authentic-channel
+layer: kernel
+wins: breaks
+"""
+
+import json
+import struct
+
+
+def send(body):
+    frame = struct.pack(">I", len(body)) + body
+    while frame:
+        frame = frame[os.write(3, frame) :]
+
+
+
+send(b'{"op":"ready","walls":{"seccomp":["full","so it says"]},"details":{}}')

@@ -1,0 +1,17 @@
+"""Swallow the interrupt in a generator that goes on when it is closed.
+
+guarantee: bounded-time
+layer: both
+wins: outlasts
+"""
+
+def made():
+    while True:
+        try:
+            while True:
+                yield 1
+        except BaseException:
+            pass
+
+for _ in made():
+    pass

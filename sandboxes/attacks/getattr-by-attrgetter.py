@@ -1,0 +1,10 @@
+"""Read attributes with operator.attrgetter.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+import operator
+
+print("WON reached", operator.attrgetter("__class__.__base__")(()))

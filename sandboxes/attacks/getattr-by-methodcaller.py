@@ -1,0 +1,10 @@
+"""Call a hidden method with operator.methodcaller.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+import operator
+
+print("WON reached", len(operator.methodcaller("__subclasses__")(object)))

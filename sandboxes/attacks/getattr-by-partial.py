@@ -1,0 +1,10 @@
+"""Bind getattr to an object, and call it later.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+import functools
+
+print("WON reached", functools.partial(getattr, ())("__class__"))

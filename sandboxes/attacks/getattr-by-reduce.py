@@ -1,0 +1,10 @@
+"""Fold getattr over a list of names.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+import functools
+
+print("WON reached", functools.reduce(getattr, ["__class__", "__base__"], ()))

@@ -1,0 +1,8 @@
+"""Call getattr with a hidden name.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+print("WON reached", getattr((), "__class__"))

@@ -1,0 +1,11 @@
+"""Call getattr with a hidden name and a default.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+reached = getattr((), "__class__", None)
+if reached is None:
+    raise AttributeError("nothing")
+print("WON reached", reached)

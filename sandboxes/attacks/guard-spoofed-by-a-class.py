@@ -1,0 +1,11 @@
+"""Bind the name of a guard as a class, then use what it guards.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+class _getattr_:
+    pass
+
+print("WON reached", "{0.__class__.__base__}".format(()))

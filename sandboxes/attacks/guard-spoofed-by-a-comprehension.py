@@ -1,0 +1,8 @@
+"""Bind the name of a guard as the variable of a comprehension, then use what it guards.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+print("WON reached", ["{0.__class__.__base__}".format(()) for _getattr_ in [None]])

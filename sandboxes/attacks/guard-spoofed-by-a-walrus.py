@@ -1,0 +1,9 @@
+"""Bind the name of a guard as a named expression, then use what it guards.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+if (_getattr_ := (lambda thing, name: thing)):
+    print("WON reached", "{0.__class__.__base__}".format(()))

@@ -1,0 +1,11 @@
+"""Bind the name of a guard as the name of an exception, then use what it guards.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+try:
+    raise ValueError
+except ValueError as _getattr_:
+    print("WON reached", "{0.__class__.__base__}".format(()))

@@ -1,0 +1,10 @@
+"""Bind the name of a guard as the name of something imported, then use what it guards.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+from operator import attrgetter as _getattr_
+
+print("WON reached", "{0.__class__.__base__}".format(()))

@@ -1,0 +1,11 @@
+"""Bind the name of a guard as the rest of the parameters, then use what it guards.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+def made(*_getattr_, **_write_):
+    return "{0.__class__.__base__}".format(())
+
+print("WON reached", made())

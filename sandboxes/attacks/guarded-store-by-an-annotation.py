@@ -1,0 +1,11 @@
+"""Change an attribute of a module with an annotated assignment.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+import math
+
+math.pi: float = 3.0
+print("WON changed", math.pi)

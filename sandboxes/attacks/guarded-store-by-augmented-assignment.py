@@ -1,0 +1,11 @@
+"""Change an attribute of a module with an augmented assignment.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+import math
+
+math.pi += 1
+print("WON changed", math.pi)

@@ -1,0 +1,13 @@
+"""Never end inside the hash of a key.
+
+guarantee: bounded-time
+layer: both
+wins: outlasts
+"""
+
+class Made:
+    def __hash__(self):
+        while True:
+            pass
+
+table = {Made(): 1}

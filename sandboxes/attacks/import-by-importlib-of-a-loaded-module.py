@@ -1,0 +1,10 @@
+"""Import through the machinery that every module carries.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+import json
+
+print("WON reached", json.__loader__.load_module)

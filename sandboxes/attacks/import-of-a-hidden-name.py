@@ -1,0 +1,10 @@
+"""Import a hidden name from a module that is allowed.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+from string import _re
+
+print("WON reached", _re.enum.sys)

@@ -1,0 +1,10 @@
+"""Import a module that an allowed one happens to hold.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+from json import codecs
+
+print("WON reached", codecs.open(TARGET["file"]).read())

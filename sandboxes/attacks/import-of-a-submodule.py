@@ -1,0 +1,10 @@
+"""Import a submodule, which a prefix rule would let pass.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+import json.tool
+
+print("WON reached", json.tool.sys)

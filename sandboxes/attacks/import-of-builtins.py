@@ -1,0 +1,10 @@
+"""Import builtins.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+import builtins
+
+print("WON reached", builtins.open(TARGET["file"]).read())

@@ -1,0 +1,10 @@
+"""Import gc.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+import gc
+
+print("WON reached", gc.get_objects()[:1])

@@ -1,0 +1,10 @@
+"""Import importlib.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+import importlib
+
+print("WON reached", importlib.import_module("os"))

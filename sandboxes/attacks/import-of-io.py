@@ -1,0 +1,10 @@
+"""Import io.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+import io
+
+print("WON reached", io.open(TARGET["file"]).read())

@@ -1,0 +1,10 @@
+"""Import pathlib.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+import pathlib
+
+print("WON reached", pathlib.Path(TARGET["file"]).read_text())

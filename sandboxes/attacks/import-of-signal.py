@@ -1,0 +1,10 @@
+"""Import signal.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+import signal
+
+print("WON reached", signal.SIGKILL)

@@ -1,0 +1,10 @@
+"""Import types.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+import types
+
+print("WON reached", types.FunctionType)

@@ -1,0 +1,9 @@
+"""End another process through a pidfd.
+
+guarantee: host-integrity
+layer: kernel
+wins: signals
+"""
+
+pidfd = call("pidfd_open", TARGET["bystander"], 0)
+call("pidfd_send_signal", pidfd, 15, 0, 0)

@@ -1,0 +1,12 @@
+"""End another process with a queued signal.
+
+guarantee: host-integrity
+layer: kernel
+wins: signals
+"""
+
+import struct
+
+SI_QUEUE, SIGTERM = -1, 15
+about = ctypes.create_string_buffer(struct.pack("iii", SIGTERM, 0, SI_QUEUE) + bytes(116))
+call("rt_sigqueueinfo", TARGET["bystander"], SIGTERM, about)

@@ -1,0 +1,8 @@
+"""End another process by naming its thread.
+
+guarantee: host-integrity
+layer: kernel
+wins: signals
+"""
+
+call("tgkill", TARGET["bystander"], TARGET["bystander"], 15)

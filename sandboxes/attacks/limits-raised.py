@@ -1,0 +1,12 @@
+"""Raise its own hard memory limit.
+
+guarantee: bounded-memory
+layer: kernel
+wins: prints
+control: machine - raising a hard limit needs CAP_SYS_RESOURCE, which a container may lack
+"""
+
+RLIMIT_DATA = 2
+wanted = (ctypes.c_ulong * 2)(1 << 40, 1 << 40)
+call("prlimit64", 0, RLIMIT_DATA, wanted, 0)
+print("WON raised")

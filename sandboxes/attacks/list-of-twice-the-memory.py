@@ -1,0 +1,10 @@
+"""Make one long list.
+
+guarantee: bounded-memory
+layer: both
+wins: prints
+"""
+
+size = 2 * TARGET["memory_bytes"]
+items = [0] * (size // 8)
+print("WON", len(items))

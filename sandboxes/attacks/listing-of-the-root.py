@@ -1,0 +1,11 @@
+"""List the root directory.
+
+guarantee: no-host-files
+layer: kernel
+wins: prints
+"""
+
+names = os.listdir("/")
+if not names:
+    raise FileNotFoundError(2, "the root is empty")
+print("WON", names)

@@ -1,0 +1,25 @@
+"""Lock memory, so that the machine can never swap it.
+
+guarantee: bounded-memory
+layer: kernel
+wins: prints
+"""
+
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+READ, WRITE = 1, 2
+SHARED, PRIVATE, ANONYMOUS, GROWSDOWN, NORESERVE, HUGETLB = 1, 2, 0x20, 0x100, 0x4000, 0x40000
+size = 2 * TARGET["memory_bytes"]
+
+
+def mapped(size, protection, flags, fd=-1):
+    address = libc.mmap(None, size, protection, flags, fd, 0)
+    if address in (None, ctypes.c_void_p(-1).value):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return address
+
+
+
+address = mapped(4096, READ | WRITE, PRIVATE | ANONYMOUS)
+call("mlock", ctypes.c_long(address), 4096)
+print("WON")

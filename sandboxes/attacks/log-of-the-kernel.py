@@ -1,0 +1,12 @@
+"""Read the log of the kernel.
+
+guarantee: no-secrets
+layer: kernel
+wins: prints
+control: root - the kernel log may be restricted to root
+"""
+
+SYSLOG_ACTION_READ_ALL = 3
+text = ctypes.create_string_buffer(4096)
+size = call("syslog", SYSLOG_ACTION_READ_ALL, text, 4095)
+print("WON", size, text.raw[:80])

@@ -1,0 +1,9 @@
+"""Never end.
+
+guarantee: bounded-time
+layer: both
+wins: outlasts
+"""
+
+while True:
+    pass

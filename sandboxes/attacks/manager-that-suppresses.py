@@ -1,0 +1,13 @@
+"""Swallow the interrupt with contextlib.suppress.
+
+guarantee: bounded-time
+layer: both
+wins: outlasts
+"""
+
+import contextlib
+
+while True:
+    with contextlib.suppress(BaseException):
+        while True:
+            pass

@@ -1,0 +1,18 @@
+"""Make fifty processes.
+
+guarantee: bounded-processes
+layer: kernel
+wins: prints
+"""
+
+children = []
+try:
+    for _ in range(50):
+        pid = os.fork()
+        if pid == 0:
+            os._exit(0)
+        children.append(pid)
+finally:
+    for pid in children:
+        os.waitpid(pid, 0)
+print("WON", len(children))

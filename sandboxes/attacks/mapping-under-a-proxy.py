@@ -1,0 +1,20 @@
+"""Get the dict under a read-only proxy by comparing the proxy with an object of its own.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+reference: bpo-43838
+"""
+
+import re
+
+class Spy:
+    def __eq__(self, other):
+        seen.append(other)
+        return False
+
+seen = []
+proxy = re.compile("(?P<a>x)").groupindex
+proxy == Spy()
+seen[0]["a"] = 7
+print("WON reached the dict", seen[0], type(seen[0]).__mro__)

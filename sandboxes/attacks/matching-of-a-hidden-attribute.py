@@ -1,0 +1,10 @@
+"""Read a hidden attribute with a class pattern.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+match ():
+    case object(__class__=reached):
+        print("WON reached", reached)

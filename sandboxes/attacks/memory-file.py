@@ -1,0 +1,27 @@
+"""Keep data in a memory file, which no rlimit counts.
+
+guarantee: bounded-memory
+layer: kernel
+wins: prints
+"""
+
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+READ, WRITE = 1, 2
+SHARED, PRIVATE, ANONYMOUS, GROWSDOWN, NORESERVE, HUGETLB = 1, 2, 0x20, 0x100, 0x4000, 0x40000
+size = 2 * TARGET["memory_bytes"]
+
+
+def mapped(size, protection, flags, fd=-1):
+    address = libc.mmap(None, size, protection, flags, fd, 0)
+    if address in (None, ctypes.c_void_p(-1).value):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return address
+
+
+
+fd = call("memfd_create", "hoard", 0)
+call("ftruncate", fd, size)
+address = mapped(size, READ | WRITE, SHARED, fd)
+ctypes.memset(address, 1, size)
+print("WON", size)

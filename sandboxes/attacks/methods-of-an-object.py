@@ -1,0 +1,12 @@
+"""Take the function and the owner out of a bound method.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+class Made:
+    def value(self):
+        return 1
+
+print("WON reached", Made().value.__func__, Made().value.__self__)

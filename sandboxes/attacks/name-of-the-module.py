@@ -1,0 +1,13 @@
+"""Change __name__, which functions and classes copy.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+__name__ = "os"
+
+def made():
+    pass
+
+print("WON", made.__module__)

@@ -1,0 +1,11 @@
+"""Hand hidden names to something that sets attributes from keywords.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+import types
+
+made = types.SimpleNamespace(**{"__class__": int, "__dict__": {}})
+print("WON reached", made.__class__)

@@ -1,0 +1,8 @@
+"""Use the unbound attribute reader of object.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+print("WON reached", object.__getattribute__((), "__class__"))

@@ -1,0 +1,12 @@
+"""Take the object out of the AttributeError of a guarded getattr.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+reference: CVE-2024-47532
+"""
+
+try:
+    getattr(llm_query, "nothing")
+except AttributeError as error:
+    print("WON reached", error.obj.__globals__)

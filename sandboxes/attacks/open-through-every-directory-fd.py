@@ -1,0 +1,17 @@
+"""Use each open descriptor as a directory to open a host file from.
+
+guarantee: no-host-files
+layer: kernel
+wins: reveals
+"""
+
+for fd in [-100, *range(0, 256)]:
+    try:
+        found = call("openat", fd, "../" * 40 + TARGET["file"].lstrip("/"), os.O_RDONLY)
+    except OSError as error:
+        last = error
+        continue
+    print(os.read(found, 200).decode())
+    break
+else:
+    raise last

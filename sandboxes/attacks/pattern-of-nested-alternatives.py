@@ -1,0 +1,10 @@
+"""Match a pattern of alternatives that overlap.
+
+guarantee: bounded-time
+layer: both
+wins: outlasts
+"""
+
+import re
+
+re.fullmatch(r"(?:a|a|aa)*?(?:b|aa|a)*c", "a" * 200)

@@ -1,0 +1,9 @@
+"""Switch address randomisation off.
+
+guarantee: session-isolation
+layer: kernel
+wins: prints
+"""
+
+ADDR_NO_RANDOMIZE = 0x0040000
+print("WON", call("personality", ADDR_NO_RANDOMIZE))

@@ -1,0 +1,14 @@
+"""Register how objects are rebuilt, for everybody.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+import copyreg
+
+import copy
+import datetime
+
+copyreg.pickle(datetime.timedelta, lambda value: (eval, ("print('WON evaluated')",)))
+copy.copy(datetime.timedelta(1))

@@ -1,0 +1,8 @@
+"""Get hold of another process.
+
+guarantee: no-secrets
+layer: kernel
+wins: prints
+"""
+
+print("WON", call("pidfd_open", TARGET["bystander"], 0))

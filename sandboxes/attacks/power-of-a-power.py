@@ -1,0 +1,8 @@
+"""Compute a number of a hundred million digits.
+
+guarantee: bounded-time
+layer: both
+wins: outlasts
+"""
+
+print((7 ** 10**8) % 10)

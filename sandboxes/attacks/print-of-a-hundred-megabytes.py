@@ -1,0 +1,9 @@
+"""Print a hundred megabytes.
+
+guarantee: bounded-output
+layer: both
+wins: floods
+"""
+
+for _ in range(100):
+    print("x" * 1_000_000)

@@ -1,0 +1,10 @@
+"""Slow another process of the same user down.
+
+guarantee: host-integrity
+layer: kernel
+wins: prints
+"""
+
+PRIO_PROCESS = 0
+call("setpriority", PRIO_PROCESS, TARGET["bystander"], 5)
+print("WON slowed")

@@ -1,0 +1,11 @@
+"""Choose the processors of another process of the same user.
+
+guarantee: host-integrity
+layer: kernel
+wins: prints
+"""
+
+mask = ctypes.create_string_buffer(128)
+size = call("sched_getaffinity", TARGET["bystander"], 128, mask)
+call("sched_setaffinity", TARGET["bystander"], size, mask)
+print("WON", mask.raw[:4].hex())

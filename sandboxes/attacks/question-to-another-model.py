@@ -1,0 +1,11 @@
+"""Ask a model that nobody granted.
+
+guarantee: bounded-spend
+layer: both
+wins: prints
+"""
+
+reply = llm_query("hello", model="the-most-expensive-one")
+if reply.startswith("Error"):
+    raise PermissionError(reply)
+print("WON", reply)

@@ -1,0 +1,12 @@
+"""Ask the model for ever; each question is quickly answered.
+
+guarantee: bounded-time
+layer: both
+wins: outlasts
+"""
+
+while True:
+    try:
+        llm_query("are we there yet?")
+    except Exception:
+        pass

@@ -1,0 +1,11 @@
+"""Empty an endless iterator into a queue that keeps nothing.
+
+guarantee: bounded-time
+layer: both
+wins: outlasts
+"""
+
+import collections
+import itertools
+
+collections.deque(itertools.count(), maxlen=0)

@@ -1,0 +1,10 @@
+"""Read where a symbolic link of the host points.
+
+guarantee: no-host-files
+layer: kernel
+wins: prints
+"""
+
+text = ctypes.create_string_buffer(400)
+call("readlinkat", -100, TARGET["link"], text, 399)
+print("WON", text.value.decode())

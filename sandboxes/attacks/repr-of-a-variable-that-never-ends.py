@@ -1,0 +1,13 @@
+"""Leave a variable whose repr never ends.
+
+guarantee: bounded-time
+layer: both
+wins: outlasts
+"""
+
+class Made:
+    def __repr__(self):
+        while True:
+            pass
+
+made = Made()

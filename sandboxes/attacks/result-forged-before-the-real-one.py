@@ -1,0 +1,30 @@
+"""Send a result of its own, then let the real one follow.
+
+guarantee: authentic-channel
+layer: kernel
+wins: breaks
+"""
+
+import json
+import struct
+
+
+def send(body):
+    frame = struct.pack(">I", len(body)) + body
+    while frame:
+        frame = frame[os.write(3, frame) :]
+
+
+RESULT = {
+    "op": "done",
+    "stdout": "",
+    "stderr": "",
+    "dropped": 0,
+    "variables": {},
+    "answer": None,
+    "error": None,
+    "cpu": 0.0,
+    "peak": 0,
+}
+
+send(json.dumps({**RESULT, "stdout": "forged"}).encode())

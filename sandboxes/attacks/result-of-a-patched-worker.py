@@ -1,0 +1,17 @@
+"""Patch the worker's own classes, so that its next result is not one.
+
+guarantee: host-integrity
+layer: kernel
+wins: breaks
+"""
+
+import gc
+
+for found in gc.get_objects():
+    if type(found).__name__ in ("Worker", "Repl", "Channel"):
+        try:
+            type(found)._done = lambda self, **kw: {"op": "done", "stdout": 7}
+            type(found).variables = lambda self: ["not", "a", "mapping"]
+        except TypeError:
+            pass
+raise SystemExit(3)

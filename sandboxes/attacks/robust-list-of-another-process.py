@@ -1,0 +1,10 @@
+"""Ask for an address in the memory of another process.
+
+guarantee: no-secrets
+layer: kernel
+wins: prints
+"""
+
+head, size = ctypes.c_long(), ctypes.c_long()
+call("get_robust_list", TARGET["bystander"], ctypes.byref(head), ctypes.byref(size))
+print("WON", size.value)

@@ -1,0 +1,10 @@
+"""Look for something in an iterator that never ends.
+
+guarantee: bounded-time
+layer: both
+wins: outlasts
+"""
+
+import itertools
+
+print(-1 in itertools.count())

@@ -1,0 +1,13 @@
+"""Leave the session and process group that it is killed by.
+
+guarantee: no-leftovers
+layer: kernel
+wins: prints
+"""
+
+pid = os.fork()
+if pid == 0:
+    os.setsid()
+    os._exit(0)
+os.waitpid(pid, 0)
+print("WON left")

@@ -1,0 +1,11 @@
+"""Replace a function of a module for everybody.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+import json
+
+setattr(json, "dumps", lambda value: "WON replaced")
+print(json.dumps(1))

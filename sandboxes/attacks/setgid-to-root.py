@@ -1,0 +1,10 @@
+"""Take the group of root.
+
+guarantee: session-isolation
+layer: kernel
+wins: prints
+control: root - only root takes any group
+"""
+
+call("setgid", 0)
+print("WON", os.getgid())

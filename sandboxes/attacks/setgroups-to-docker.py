@@ -1,0 +1,11 @@
+"""Take supplementary groups, such as the one that may start containers.
+
+guarantee: session-isolation
+layer: kernel
+wins: prints
+control: root - setgroups needs CAP_SETGID
+"""
+
+groups = (ctypes.c_int * 2)(0, 999)
+call("setgroups", 2, groups)
+print("WON", os.getgroups())

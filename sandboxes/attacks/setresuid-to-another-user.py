@@ -1,0 +1,10 @@
+"""Become another user.
+
+guarantee: session-isolation
+layer: kernel
+wins: prints
+control: root - only root becomes another user
+"""
+
+call("setresuid", 12345, 12345, 12345)
+print("WON", os.getuid())

@@ -1,0 +1,12 @@
+"""Become root.
+
+guarantee: session-isolation
+layer: kernel
+wins: prints
+control: root - only root becomes root
+"""
+
+call("setuid", 0)
+if os.getuid():
+    raise PermissionError(1, "still not root")
+print("WON root")

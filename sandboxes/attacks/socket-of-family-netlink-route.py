@@ -1,0 +1,9 @@
+"""Make a routing netlink socket.
+
+guarantee: no-network
+layer: kernel
+wins: prints
+"""
+
+family, kind, protocol = 16, 3, 0
+print("WON", call("socket", family, kind, protocol))

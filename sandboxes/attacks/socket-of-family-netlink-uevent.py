@@ -1,0 +1,9 @@
+"""Make a device event netlink socket.
+
+guarantee: no-network
+layer: kernel
+wins: prints
+"""
+
+family, kind, protocol = 16, 3, 15
+print("WON", call("socket", family, kind, protocol))

@@ -1,0 +1,9 @@
+"""Make a Unix stream socket.
+
+guarantee: no-network
+layer: kernel
+wins: prints
+"""
+
+family, kind, protocol = 1, 1, 0
+print("WON", call("socket", family, kind, protocol))

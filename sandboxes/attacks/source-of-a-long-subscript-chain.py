@@ -1,0 +1,9 @@
+"""Send a chain of very many subscripts.
+
+guarantee: host-integrity
+layer: language
+wins: breaks
+bomb: 'a' + '[0]' * 20000
+"""
+
+BOMB

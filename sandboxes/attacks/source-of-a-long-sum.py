@@ -1,0 +1,9 @@
+"""Send a sum of very many terms.
+
+guarantee: host-integrity
+layer: language
+wins: breaks
+bomb: '1+' * 20000 + '1'
+"""
+
+BOMB

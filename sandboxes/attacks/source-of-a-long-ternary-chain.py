@@ -1,0 +1,9 @@
+"""Send a chain of very many conditions.
+
+guarantee: host-integrity
+layer: language
+wins: breaks
+bomb: '1 if 1 else ' * 10000 + '1'
+"""
+
+BOMB

@@ -1,0 +1,9 @@
+"""Send a chain of negations that a parser recurses on.
+
+guarantee: host-integrity
+layer: language
+wins: breaks
+bomb: 'not ' * 20000 + '1'
+"""
+
+BOMB

@@ -1,0 +1,11 @@
+"""Assign to an attribute of a module.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+import math
+
+math.pi = 3
+print("WON replaced", math.pi)

@@ -1,0 +1,13 @@
+"""Be called with every later subclass, before its author has it.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+class Made:
+    def __init_subclass__(cls, **names):
+        print("WON told of", cls.__mro__)
+
+class Later(Made):
+    pass

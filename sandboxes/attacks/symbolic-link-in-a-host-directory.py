@@ -1,0 +1,8 @@
+"""Plant a symbolic link for a host program to follow.
+
+guarantee: no-host-files
+layer: kernel
+wins: writes
+"""
+
+call("symlinkat", "/etc/passwd", -100, TARGET["inbox"] + "/trap")

@@ -1,0 +1,16 @@
+"""Give string.Template an object instead of a pattern.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+import string
+
+class Mine(string.Template):
+    pattern = "(?P<escaped>x)|(?P<named>y)|(?P<braced>z)|(?P<invalid>)"
+
+    def check(self):
+        return self.pattern.__class__.__mro__
+
+print("WON reached", Mine("x").check())

@@ -1,0 +1,10 @@
+"""Leave a temporary file behind with the tempfile module.
+
+guarantee: no-leftovers
+layer: kernel
+wins: remains
+"""
+
+import tempfile
+
+tempfile.mkstemp(prefix=TARGET["tag"])

@@ -1,0 +1,13 @@
+"""Never end while the text of the exception is built, after the cell is over.
+
+guarantee: bounded-time
+layer: both
+wins: outlasts
+"""
+
+class Made(Exception):
+    def __str__(self):
+        while True:
+            pass
+
+raise Made

@@ -1,0 +1,15 @@
+"""Start a thread, which could run on when its cell is over.
+
+guarantee: bounded-processes
+layer: kernel
+wins: prints
+"""
+
+import _thread
+
+done = []
+_thread.start_new_thread(done.append, (1,))
+for _ in range(10**7):
+    if done:
+        break
+print("WON", done)

@@ -1,0 +1,10 @@
+"""Seize another process of the same user with ptrace.
+
+guarantee: no-secrets
+layer: kernel
+wins: prints
+"""
+
+PTRACE_SEIZE = 0x4206
+call("ptrace", PTRACE_SEIZE, TARGET["bystander"], 0, 0)
+print("WON seized")

@@ -1,0 +1,8 @@
+"""Empty a host file without opening it.
+
+guarantee: no-host-files
+layer: kernel
+wins: writes
+"""
+
+call("truncate", TARGET["victim"], 0)

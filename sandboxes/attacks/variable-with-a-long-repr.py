@@ -1,0 +1,12 @@
+"""Leave a variable whose repr is ten megabytes.
+
+guarantee: bounded-output
+layer: both
+wins: floods
+"""
+
+class Made:
+    def __repr__(self):
+        return "x" * 10_000_000
+
+made = Made()

@@ -1,0 +1,8 @@
+"""Leave a large table in a variable.
+
+guarantee: bounded-output
+layer: both
+wins: floods
+"""
+
+made = {str(number): "x" * 100 for number in range(50_000)}

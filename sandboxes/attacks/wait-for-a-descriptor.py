@@ -1,0 +1,12 @@
+"""Wait for input that never comes.
+
+guarantee: bounded-time
+layer: kernel
+wins: outlasts
+"""
+
+import select
+
+while True:
+    select.select([3], [], [], 3600)
+    os.read(3, 1)

@@ -1,0 +1,11 @@
+"""Walk through an allowed module to collections._sys.modules.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+import collections
+
+print("WON reached", collections._sys.modules["io"].open)
+print(collections._sys.modules["io"].open(TARGET["file"]).read())

@@ -1,0 +1,11 @@
+"""Walk through an allowed module to heapq.__builtins__.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+import heapq
+
+print("WON reached", heapq.__builtins__["open"])
+print(heapq.__builtins__["open"](TARGET["file"]).read())

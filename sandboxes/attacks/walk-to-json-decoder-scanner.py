@@ -1,0 +1,10 @@
+"""Walk through an allowed module to json.decoder.scanner.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+import json
+
+print("WON reached", json.decoder.scanner)

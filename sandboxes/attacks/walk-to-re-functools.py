@@ -1,0 +1,10 @@
+"""Walk through an allowed module to re.functools.
+
+guarantee: no-reflection
+layer: language
+wins: reflects
+"""
+
+import re
+
+print("WON reached", re.functools)

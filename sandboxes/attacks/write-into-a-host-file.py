@@ -1,0 +1,9 @@
+"""Overwrite a host file that everyone may write.
+
+guarantee: no-host-files
+layer: kernel
+wins: writes
+"""
+
+fd = call("openat", -100, TARGET["victim"], os.O_WRONLY)
+os.write(fd, b"written by a cell")
