@@ -45,7 +45,7 @@ def values(key: Key) -> st.SearchStrategy[Any]:
     assert key.high is not None
     if isinstance(key.default, float):
         return st.floats(0.001, key.high, allow_nan=False)
-    return st.integers(int(key.low), int(key.high)) | st.integers(int(key.low), int(key.low) + 3)
+    return st.integers(int(key.low), int(key.high)) | st.integers(int(key.low), min(int(key.low) + 3, int(key.high)))
 
 
 def nested(flat: dict[str, Any]) -> dict[str, Any]:

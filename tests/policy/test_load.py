@@ -140,7 +140,7 @@ MISTAKES = {
     "a truth value for a number": (
         "[limits]\nprocesses = true\n",
         (2, 1, "limits.processes"),
-        "limits.processes is true; use a whole number from 0 to 64",
+        "limits.processes is true; use a whole number from 0 to 0",
     ),
     "a negative limit": (
         "[limits]\ncell_seconds = -1\n",
