@@ -130,7 +130,12 @@ def test_time_is_up_at_the_deadline() -> None:
     ("limits", "usage", "kind", "words"),
     [
         ({"cost_usd": 0.5}, used(1, 0.6), BudgetExceededError, "Budget exceeded after iteration 3: spent $0.600000 of"),
-        ({"tokens": 1_000}, used(1_001), TokenLimitExceededError, "Token limit exceeded after iteration 3: 1,001 of 1,000"),
+        (
+            {"tokens": 1_000},
+            used(1_001),
+            TokenLimitExceededError,
+            "Token limit exceeded after iteration 3: 1,001 of 1,000",
+        ),
         ({"seconds": 0.0}, used(), TimeoutExceededError, "Timeout exceeded after iteration 3: "),
     ],
 )
@@ -170,7 +175,9 @@ def test_errors_count_in_a_row() -> None:
         meter.count(error)
         meter.check("p")
     meter.count("c")
-    with pytest.raises(ErrorThresholdExceededError, match=r"after iteration 4: 2 consecutive errors \(limit: 2\)") as caught:
+    with pytest.raises(
+        ErrorThresholdExceededError, match=r"after iteration 4: 2 consecutive errors \(limit: 2\)"
+    ) as caught:
         meter.check("p")
     assert (caught.value.error_count, caught.value.threshold) == (2, 2)
     assert (caught.value.last_error, caught.value.partial_answer) == ("c", "p")

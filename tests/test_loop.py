@@ -234,7 +234,14 @@ def test_state_lasts_from_cell_to_cell_and_survives_an_exception() -> None:
 
 @pytest.mark.parametrize(
     "context",
-    ["CR\r\nLF\rNUL\0end \ud800 \U0001f600", ["one", "two"], {"k": [1, None, True]}, [], "", [{"role": "user", "content": "hi"}]],
+    [
+        "CR\r\nLF\rNUL\0end \ud800 \U0001f600",
+        ["one", "two"],
+        {"k": [1, None, True]},
+        [],
+        "",
+        [{"role": "user", "content": "hi"}],
+    ],
 )
 def test_the_context_arrives_as_it_is(context) -> None:
     tools = {"expected": context} if context != "CR\r\nLF\rNUL\0end \ud800 \U0001f600" else {}

@@ -259,7 +259,8 @@ def test_a_timed_out_task_is_a_timeout() -> None:
 
 
 @pytest.mark.parametrize(
-    "code", ["raise SystemExit(3)", "raise KeyboardInterrupt", "exit()", "x = 'a' * 10**10", "1/0", "def f(): return f()\nf()"]
+    "code",
+    ["raise SystemExit(3)", "raise KeyboardInterrupt", "exit()", "x = 'a' * 10**10", "1/0", "def f(): return f()\nf()"],
 )
 def test_no_cell_ends_the_host_or_the_run(code: str) -> None:
     assert scripted([cell(code), "FINAL(went on)"]).completion("c").response == "went on"
