@@ -45,9 +45,10 @@ _BASES = (PLAIN_TYPES - _FINAL) | frozenset(EXCEPTIONS.values())
 #: writes the key of its choice into any instance it is read from), contextlib.ExitStack, random.Random.
 _DERIVABLE = {
     "abc": "ABC",
-    "collections": "ChainMap Counter OrderedDict UserDict UserList defaultdict deque",
+    "collections": "ChainMap Counter OrderedDict defaultdict deque",
     "collections.abc": "*",
     "contextlib": "AbstractContextManager ContextDecorator",
+    "csv": "Dialect",
     "datetime": "date datetime time timedelta tzinfo",
     "decimal": "Decimal",
     "enum": "Enum Flag IntEnum IntFlag StrEnum",

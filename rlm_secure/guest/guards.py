@@ -196,6 +196,8 @@ class Guards:
             return _maker(found)
         if name in ("__setattr__", "__delattr__"):
             return self._changer(value, name, found)
+        if type(found) is types.FunctionType and found.__globals__ is not self._space:
+            return _of_instances(found, subject)
         return found
 
     def _own_only(self, value: Any, name: str, *default: Any) -> Any:
@@ -306,8 +308,28 @@ def _maker(found: Any) -> Callable[..., Any]:
     return make
 
 
+def _of_instances(found: Any, kind: type) -> Callable[..., Any]:
+    """`found`, library code read from the own class `kind`: for its instances only.
+
+    Library code has no guards: a dataclass's `__init__` sets, and its `__repr__` reads, the attributes that its
+    fields are named after, on anything that it is given as self.
+    """
+
+    def method(self: Any, /, *values: Any, **options: Any) -> Any:
+        if not issubclass(type(self), kind):
+            raise RuleViolation(
+                "foreign-instance",
+                f"{found.__name__} of {_title(kind)} takes its instances, not a {_title(type(self))}",
+            )
+        return found(self, *values, **options)
+
+    return method
+
+
 def _granted(name: str, modules: frozenset[str]) -> bool:
-    """A submodule's facade comes with its package's."""
+    """A submodule's facade comes with its package's, and an empty package with any of its submodules."""
+    if name in facades.PACKAGES:
+        return any(each.partition(".")[0] == name for each in modules)
     return name in modules or name.partition(".")[0] in modules
 
 

@@ -111,8 +111,8 @@ def results() -> dict[str, object]:
         "cached partial": functools.cache(functools.partial(len)), "cached_property": functools.cached_property(cached),
         "cmp_to_key": functools.cmp_to_key(cached)(3), "namedtuple": collections.namedtuple("P", "x y")(1, 2),
         "Counter": collections.Counter("abc"), "defaultdict": collections.defaultdict(list),
-        "ChainMap": collections.ChainMap({}), "deque": collections.deque(), "UserDict": collections.UserDict(),
-        "UserList": collections.UserList(), "OrderedDict": collections.OrderedDict(),
+        "ChainMap": collections.ChainMap({}), "deque": collections.deque(),
+        "OrderedDict": collections.OrderedDict(),
         "JSONDecodeError": raised(lambda: load("json").loads("{")), "decoder": load("json").JSONDecoder(),
         "encoder": load("json").JSONEncoder(), "chunks": load("json").JSONEncoder().iterencode([1]),
         "Template": load("string").Template("$x"), "TextWrapper": load("textwrap").TextWrapper(),
@@ -454,7 +454,7 @@ CELLS = {
         """,
     "copying": """
         from copy import copy, deepcopy
-        from collections import OrderedDict, Counter, deque, defaultdict, ChainMap, UserDict
+        from collections import OrderedDict, Counter, deque, defaultdict, ChainMap
         from datetime import datetime, timezone
         from decimal import Decimal
         from fractions import Fraction
@@ -486,7 +486,7 @@ CELLS = {
                   copy(Hooked()), deepcopy(Hooked()), deepcopy(m), deepcopy(m).x, type(deepcopy(MyDict(a=[1]))).__name__,
                   e.extra, str(e), both[0] is both[1], deepcopy(Color.RED) is Color.RED, copy(Color.RED) is Color.RED]
         for value in (OrderedDict(a=[1]), Counter("aab"), deque([[1]], 3), defaultdict(list, a=[1]), ChainMap({1: [2]}),
-                      UserDict({1: [2]}), datetime(2024, 1, 1, tzinfo=timezone.utc), Decimal("1.5"), Fraction(1, 3),
+                      datetime(2024, 1, 1, tzinfo=timezone.utc), Decimal("1.5"), Fraction(1, 3),
                       SimpleNamespace(a=[1]), {1, 2}, frozenset([3]), bytearray(b"x"), b"y", 1 + 2j, re.compile("a"), slice(1),
                       range(3), len, (1, [2]), ValueError("v", [1])):
             for made in (copy(value), deepcopy(value)):
@@ -551,6 +551,8 @@ class Lying(str):
         "load('dataclasses').make_dataclass('D', ['__class__'])",
         "load('dataclasses').make_dataclass('D', ['x'], namespace={'__text_signature__': '(x=evil)'})",
         "load('dataclasses').make_dataclass('D', ['x'], bases=[object])",
+        "load('dataclasses').make_dataclass('D', ['x'], bases=(load('pprint').PrettyPrinter,))",
+        "load('io').BytesIO.write(load('pprint').PrettyPrinter(), b'x')",
         "load('enum').Enum('E', {'__getattribute__': evil})",
         "load('enum').Enum('E', {'_x_': evil})",
         "load('enum').Enum('E', 'A', module='os')",
@@ -691,6 +693,27 @@ class Evil:
     assert namespace["target"].default == 1
 
 
+def test_replace_makes_the_same_class_or_nothing() -> None:
+    if sys.version_info < (3, 13):
+        assert not hasattr(load("copy"), "replace")
+        return
+    namespace = run("""
+date, SimpleNamespace = load('datetime').date, load('types').SimpleNamespace
+replace = load('copy').replace
+class Other(SimpleNamespace):
+    armed = False
+    def __new__(cls, *a, **k): return 5 if cls.armed else super().__new__(cls)
+other = Other(a=1)
+Other.armed = True
+P = load('collections').namedtuple('P', 'x y')
+result = [replace(P(1, 2), x=3), replace(date(2024, 1, 1), year=2023), replace(SimpleNamespace(a=1), a=2)]
+""")
+    assert repr(namespace["result"]) == "[P(x=3, y=2), datetime.date(2023, 1, 1), namespace(a=2)]"
+    raised(lambda: load("copy").replace(namespace["other"], a=2), TypeError)
+    raised(lambda: load("copy").replace([1]), TypeError)
+    raised(lambda: load("copy").replace(int), TypeError)
+
+
 def test_decompression_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(binary, "DECOMPRESSED_BYTES", 10_000)
     zlib = load("zlib")
@@ -772,7 +795,7 @@ results = [
     *("\\xe4".encode(name).decode(name) for name in ("latin-1", "cp1252", "utf-16", "utf-8-sig", "iso8859-15", "idna")),
     "\\u3042".encode("shift_jis").decode("shift_jis"), "x".encode("gb18030"),
     *(load("hashlib").new(name).digest_size for name in sorted(load("hashlib").algorithms_guaranteed)),
-    load("pprint").pformat({"a": 1}), load("uuid").uuid4().version, load("copy").deepcopy(load("collections").UserDict()),
+    load("pprint").pformat({"a": 1}), load("uuid").uuid4().version, load("copy").deepcopy(load("collections").ChainMap({1: [2]})),
     load("statistics").median([1, 2]), load("html").unescape("&eacute;"), load("csv").Sniffer().sniff("a;b").delimiter,
     load("decimal").Decimal(2).sqrt(), load("difflib").get_close_matches("a", ["a"]), load("base64").b85encode(b"x"),
     10**50_000 // (10**20_000 + 1) > 0, load("unicodedata").name("a"), load("re").compile("(a)").sub(r"\\1", "a"),

@@ -63,6 +63,9 @@ _FACADES: dict[str, Facade] = {
 #: Every module that exists as a facade. Exact names: "json" says nothing about "json.tool".
 NAMES: frozenset[str] = frozenset(_FACADES)
 
+#: Packages that carry submodules and nothing of their own: `import urllib.parse` binds `urllib`.
+PACKAGES: frozenset[str] = frozenset({"urllib"})
+
 #: Classes of the standard library whose instances take plain attribute assignment: getcontext().prec = 50 is how
 #: decimal is used, and a SimpleNamespace is nothing but its attributes.
 WRITABLE: tuple[type, ...] = (Context, SimpleNamespace)
@@ -91,4 +94,4 @@ def reseed(seed: int | None = None) -> None:
     numeric.GENERATOR.seed(seed)
 
 
-__all__ = ["NAMES", "WRITABLE", "Facade", "explain", "left_out", "load", "members", "preload", "reseed"]
+__all__ = ["NAMES", "PACKAGES", "WRITABLE", "Facade", "explain", "left_out", "load", "members", "preload", "reseed"]

@@ -158,32 +158,34 @@ class BytesIO:
     It holds the real one instead of deriving from it: super(io.BytesIO, x) would reach past an override.
     """
 
-    __slots__ = ("_stream",)
+    __slots__ = ("_bytes",)
 
     def __init__(self, initial_bytes: bytes = b"") -> None:
-        self._stream = io.BytesIO(initial_bytes)
+        self._bytes = io.BytesIO(initial_bytes)
 
     @property
     def closed(self) -> bool:
         """Whether close() was called."""
-        return self._stream.closed
+        return self._bytes.closed
 
     def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> bytes:
-        return next(self._stream)
+        return next(self._bytes)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_details: object) -> None:
-        self._stream.close()
+        self._bytes.close()
 
 
 def _passed_on(name: str) -> Callable[..., Any]:
     def method(self: BytesIO, /, *args: Any) -> Any:
-        return getattr(self._stream, name)(*args)
+        if type(self) is not BytesIO:  # of any other object, this would read what is private to it
+            raise TypeError(f"{name} takes an io.BytesIO.")
+        return getattr(self._bytes, name)(*args)
 
     method.__name__, method.__qualname__ = name, f"BytesIO.{name}"
     return method

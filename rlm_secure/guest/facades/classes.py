@@ -50,17 +50,18 @@ def make_dataclass(
     bases: tuple[type, ...] = (),
     **options: Any,
 ) -> Any:
-    """dataclasses.make_dataclass without `namespace` and `module`."""
+    """dataclasses.make_dataclass without `namespace` and `module`, deriving from classes of cells only."""
     if refused := options.keys() & {"namespace", "module"}:
         raise TypeError(f"dataclasses.make_dataclass takes no {sorted(refused)[0]} here; write a class statement.")
-    if type(bases) is not tuple or not all(map(is_class, bases)):
-        raise TypeError("dataclasses.make_dataclass takes bases as a tuple of classes.")
+    if type(bases) is not tuple or not all(map(own_class, bases)):
+        raise TypeError("dataclasses.make_dataclass takes bases as a tuple of classes that were defined in cells.")
     title = identifier(cls_name, "dataclasses.make_dataclass", private=True)
     checked = []
     for item in fields:
         parts = (item, typing.Any) if type(item) is str else tuple(item)
         checked.append((identifier(parts[0], "dataclasses.make_dataclass"), *parts[1:]))
-    return dataclasses.make_dataclass(title, checked, bases=bases, namespace={"__module__": CELL}, **options)
+    where: dict[str, Any] = {"namespace": {"__module__": CELL}} if sys.version_info < (3, 12) else {"module": CELL}
+    return dataclasses.make_dataclass(title, checked, bases=bases, **where, **options)
 
 
 def fields(class_or_instance: Any) -> tuple[dataclasses.Field[Any], ...]:
@@ -260,8 +261,8 @@ TYPES = facade(
     "types",
     types,
     take="EllipsisType GeneratorType MappingProxyType NoneType NotImplementedType SimpleNamespace UnionType",
-    newer="get_original_bases",
     left_out={
+        "get_original_bases": "it leads from a class to classes that nobody handed out, BaseException among them",
         "CellType CodeType FunctionType LambdaType": "they make functions out of code",
         "FrameType TracebackType AsyncGeneratorType CoroutineType": "the interpreter's own records of running code",
         "ModuleType": "there are no modules to make",

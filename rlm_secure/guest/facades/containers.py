@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .checks import CELL, identifier
-from .copying import deepcopy, shallow
+from .copying import deepcopy, replaced, shallow
 from .facade import facade
 
 
@@ -54,9 +54,12 @@ COLLECTIONS_ABC = facade(
 COLLECTIONS = facade(
     "collections",
     collections,
-    take="ChainMap Counter OrderedDict UserDict UserList defaultdict deque",
+    take="ChainMap Counter OrderedDict defaultdict deque",
     own={"namedtuple": namedtuple, "abc": COLLECTIONS_ABC},
-    left_out={"UserString": "its format method walks attributes as str.format would; derive from str"},
+    left_out={
+        "UserDict UserList": "their copy writes onto whatever __new__ returns; derive from dict or list",
+        "UserString": "its format method walks attributes as str.format would; derive from str",
+    },
 )
 
 HEAPQ = facade("heapq", heapq, take="heapify heappop heappush heappushpop heapreplace merge nlargest nsmallest")
@@ -67,8 +70,9 @@ COPY = facade(
     "copy",
     copy,
     take="Error",
-    newer="replace",
-    own={"copy": shallow, "deepcopy": deepcopy},
+    own={"copy": shallow, "deepcopy": deepcopy, "replace": replaced}
+    if hasattr(copy, "replace")
+    else {"copy": shallow, "deepcopy": deepcopy},
     left_out={
         "copyreg dispatch_table": "it decides how every object is rebuilt",
         "error": "the old name; use copy.Error",

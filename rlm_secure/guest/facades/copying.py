@@ -68,6 +68,20 @@ def deepcopy(x: Any, memo: _Memo | None = None) -> Any:
     return _keep(_rebuild(x, memo), x, memo)
 
 
+def replaced(obj: Any, /, **changes: Any) -> Any:
+    """copy.replace (3.13). Raises TypeError for what does not support it.
+
+    SimpleNamespace's own method takes whatever a derived class's `__new__` returns for a SimpleNamespace.
+    """
+    kind = type(obj)
+    hook = _find(kind, "__replace__")
+    if hook is None or issubclass(kind, type):
+        raise TypeError(f"replace() does not support {_title(kind)} objects")
+    if issubclass(kind, types.SimpleNamespace) and kind is not types.SimpleNamespace:
+        _refuse(kind)
+    return hook(obj, **changes)
+
+
 def _keep(made: Any, x: Any, memo: _Memo) -> Any:
     """Remember `made` for `x`, and keep `x` alive while its id is a key."""
     if made is not x:
@@ -154,5 +168,8 @@ def _restore(y: Any, state: Any) -> None:
 
 
 def _refuse(kind: type) -> NoReturn:
-    name = type.__getattribute__(kind, "__name__")
-    raise TypeError(f"copy cannot rebuild {name[:80]} from its own instance; define __copy__ or __deepcopy__.")
+    raise TypeError(f"copy cannot rebuild {_title(kind)} from its own instance; define __copy__ or __deepcopy__.")
+
+
+def _title(kind: type) -> str:
+    return str(type.__getattribute__(kind, "__name__"))[:80]
