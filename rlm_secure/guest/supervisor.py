@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import select
 import selectors
 import signal
@@ -34,6 +35,7 @@ MAX_ASKED = 64
 REMEMBERED = 256
 ASK_SECONDS = 300.0
 
+_SECONDS = re.compile(r"[0-9]{1,5}(\.[0-9]{1,6})?")
 _CONFIG_BYTES = 1024 * 1024
 _CONFIG_SECONDS = 30.0
 _SIGNAL_SECONDS = 0.05
@@ -53,6 +55,11 @@ ROUTES = {
     ("POST", "/interrupt"): SMALL_BODY,
 }
 Answer = tuple[int, dict[str, Any]] | None
+
+_LIMITS = frozenset({"AS", "CORE", "CPU", "DATA", "FSIZE", "MEMLOCK", "NOFILE", "NPROC"})
+_FRAMES = frozenset({"begin", "exec", "assign", "alias", "context", "read"})
+_FRAME_BYTES = range(4096, MAX_BODY + 1)
+_MAX_GRACE = 86_400.0
 
 
 def main(arguments: list[str]) -> None:
@@ -244,6 +251,8 @@ class Supervisor:
             options = _fields(request.body, {"limits": dict, "profile": str, "frame_bytes": int})
             if options["profile"] not in self._config["profiles"]:
                 raise Bad(422, "profile", "there is no such seccomp profile here")
+            if options["frame_bytes"] not in _FRAME_BYTES or not _are_limits(options["limits"]):
+                raise Bad(422, "fields", "limits are rlimits by name, frame_bytes is a size that a frame can have")
             try:
                 self._hatch(options)
             except Failed as failed:
@@ -266,8 +275,7 @@ class Supervisor:
     def _end(self, _peer: Peer, request: Request, _repeated: bool) -> Answer:
         self._bury()
         self._event = self._epilogue = None
-        if request.query.get("exit") == "1":
-            self._running = False
+        self._running = request.query.get("exit") != "1"
         return 200, {"status": "ok"}
 
     def _put(self, _peer: Peer, request: Request, _repeated: bool) -> Answer:
@@ -288,7 +296,8 @@ class Supervisor:
                 raise Bad(409, "session", "there is no worker; POST /session starts one")
             if self._expecting or self._worker.sending:
                 raise Bad(409, "busy", "the worker has not answered the last frame")
-            _fields(request.body, {"op": str}, more=True)
+            if _fields(request.body, {"op": str}, more=True)["op"] not in _FRAMES:
+                raise Bad(422, "fields", f"op is one of: {', '.join(sorted(_FRAMES))}")
             cpu = _seconds(request, "cpu", None)
             upload = request.query.get("upload")
             fd = None if upload is None else self._uploads.share(upload)
@@ -327,6 +336,8 @@ class Supervisor:
 
     def _interrupt(self, _peer: Peer, request: Request, repeated: bool) -> Answer:
         grace = _fields(request.body, {"grace_seconds": float})["grace_seconds"]
+        if not 0 <= grace <= _MAX_GRACE:
+            raise Bad(422, "fields", "grace_seconds is at least 0 and at most a day")
         if not repeated and self._expecting and self._stop is None:
             self._stop_worker("interrupt", grace)
         return 200, {"status": "ok", "worker": self._state()}
@@ -427,9 +438,16 @@ def _seconds(request: Request, name: str, default: Any) -> Any:
     text = request.query.get(name)
     if text is None:
         return default
-    if not text.replace(".", "", 1).isdigit() or len(text) > 16:
+    if not _SECONDS.fullmatch(text):
         raise Bad(400, "query", f"{name} is a number of seconds")
     return float(text)
+
+
+def _are_limits(limits: dict[str, Any]) -> bool:
+    pairs = [value if isinstance(value, list) else [value, value] for value in limits.values()]
+    return limits.keys() <= _LIMITS and all(
+        len(pair) == 2 and all(type(each) is int and 0 <= each < 2**63 for each in pair) for pair in pairs
+    )
 
 
 def _fields(body: bytes | bytearray, expected: dict[str, type], *, more: bool = False) -> dict[str, Any]:
@@ -442,7 +460,7 @@ def _fields(body: bytes | bytearray, expected: dict[str, type], *, more: bool = 
         raise Bad(400, "json", "the body is not a JSON object")
     for name, kind in expected.items():
         value = message.get(name)
-        if kind is float and type(value) is int:
+        if kind is float and type(value) is int and abs(value) < 2**53:
             value = message[name] = float(value)
         if type(value) is not kind:
             raise Bad(422, "fields", f"{name} is missing or not a {kind.__name__}")

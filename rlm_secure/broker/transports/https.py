@@ -1,0 +1,121 @@
+"""A provider's authenticated ingress: HTTP/1.1 over TLS, straight to one address, through no proxy.
+
+The provider's token opens its door; our own signature is on every message all the same, because the ingress
+ends the TLS and whoever runs it could say anything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import socket
+import ssl
+import threading
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from rlm_secure.broker.transports import Answer, Cut, Transport, left
+from rlm_secure.broker.transports.http1 import exchange
+
+_CONNECT_SECONDS = 10.0
+_MAX_IDLE = 4
+
+
+class HttpsTransport(Transport):
+    """Speaks to `url` (scheme, host and port; its path must be empty) with the provider's `headers` on every request.
+
+    Plain http is accepted for loopback addresses alone. `context` replaces the system's certificates. Headers
+    never leave for another host: no redirect is followed, no proxy is asked. Raises ValueError for another URL.
+    """
+
+    name = "https"
+
+    def __init__(
+        self, url: str, *, headers: Mapping[str, str] | None = None, context: ssl.SSLContext | None = None
+    ) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("https", "http") or not parts.hostname or parts.path not in ("", "/") or parts.query:
+            raise ValueError(f"an ingress is https://host[:port], not {url!r}")
+        if parts.scheme == "http" and not _loopback(parts.hostname):
+            raise ValueError(f"{url!r} is not encrypted; an ingress is https://")
+        if parts.username or parts.password:
+            raise ValueError("an ingress URL holds no password; give the provider's token as a header")
+        for name, value in (headers or {}).items():
+            if any(character in name + value for character in "\r\n\0") or not (name + value).isascii():
+                raise ValueError(f"the header {name!r} is not one line of ASCII")
+        self._host = parts.hostname
+        self._port = parts.port or (443 if parts.scheme == "https" else 80)
+        self._context = _context(context) if parts.scheme == "https" else None
+        self._headers = {"Host": parts.netloc, "User-Agent": "rlm-secure", **(headers or {})}
+        self._lock = threading.Lock()
+        self._idle: list[socket.socket] = []
+        self._closed = False
+
+    def request(
+        self,
+        method: str,
+        target: str,
+        headers: Mapping[str, str],
+        body: bytes | memoryview,
+        *,
+        limit: int,
+        deadline: float,
+    ) -> Answer:
+        """See Transport.request."""
+        connection = self._take(deadline)
+        keep = False
+        try:
+            everything = {**self._headers, **headers}
+            answer, keep = exchange(connection, method, target, everything, body, limit=limit, deadline=deadline)
+            return answer
+        finally:
+            with self._lock:
+                if keep and not self._closed and len(self._idle) < _MAX_IDLE:
+                    self._idle.append(connection)
+                else:
+                    connection.close()
+
+    def close(self) -> None:
+        """Close every connection. Idempotent."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+    def _take(self, deadline: float) -> socket.socket:
+        with self._lock:
+            if self._closed:
+                raise Cut("the transport is closed")
+            if self._idle:
+                return self._idle.pop()
+        try:
+            connection = socket.create_connection((self._host, self._port), min(left(deadline), _CONNECT_SECONDS))
+        except OSError as error:
+            raise Cut(f"{self._host} cannot be reached: {error}") from None
+        with contextlib.suppress(OSError):
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if self._context is None:
+            return connection
+        try:
+            return self._context.wrap_socket(connection, server_hostname=self._host)
+        except OSError as error:
+            connection.close()
+            raise Cut(f"{self._host} does not speak TLS as it should: {error}") from None
+
+
+def _context(given: ssl.SSLContext | None) -> ssl.SSLContext:
+    context = given or ssl.create_default_context()
+    if context.verify_mode is not ssl.CERT_REQUIRED or not context.check_hostname:
+        raise ValueError("a TLS context that does not verify its peer is no protection")
+    context.minimum_version = max(context.minimum_version, ssl.TLSVersion.TLSv1_2)
+    return context
+
+
+def _loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

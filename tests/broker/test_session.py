@@ -1,0 +1,233 @@
+"""Sessions through the broker: the same promises as local ones, over a real supervisor."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from rlm_secure.broker.protocol import Call
+from rlm_secure.environments import CallFailed
+from rlm_secure.errors import (
+    CellCrashed,
+    CellException,
+    CellMemoryLimit,
+    CellRefused,
+    CellTimeout,
+    SessionEnded,
+    WallViolation,
+)
+from rlm_secure.guarantees import Level, Wall
+from tests.broker.support import policy, session
+
+
+def echo(call: Call) -> object:
+    if call.kind == "tool":
+        return {"tool": call.tool, "args": list(call.args), "kwargs": dict(call.kwargs)}
+    answers = [f"{call.model}:{prompt}" for prompt in call.prompts]
+    return answers if call.kind.endswith("_batched") else answers[0]
+
+
+@pytest.fixture(scope="module")
+def shared():
+    with session(tools={"weather": ""}) as opened:
+        yield opened
+
+
+def test_a_cell_runs_and_its_state_stays(shared) -> None:
+    shared.execute("kept = 40", echo)
+    assert shared.execute("print(kept + 2)", echo).stdout == "42\n"
+
+
+def test_calls_of_every_kind_are_answered(shared) -> None:
+    code = """
+print(llm_query("a"))
+print(llm_query_batched(["b", "c"], model="m"))
+print(rlm_query("d"))
+print(rlm_query_batched(["e"]))
+print(weather(1, x=[2]))
+"""
+    expected = (
+        "None:a\n['m:b', 'm:c']\nNone:d\n['None:e']\n{'tool': 'weather', 'args': [1], 'kwargs': {'x': [2]}}\n"
+    )
+    assert shared.execute(code, echo).stdout == expected
+
+
+def test_a_failed_call_raises_in_the_cell_and_only_its_message_crosses(shared) -> None:
+    def failing(call: Call) -> object:
+        raise CallFailed("out of order")
+
+    result = shared.execute("weather()", failing)
+    assert isinstance(result.error, CellException)
+    assert "out of order" in result.stderr
+
+
+def test_what_the_host_raises_ends_the_run_and_leaves_the_session_usable(shared) -> None:
+    def cancelled(call: Call) -> object:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        shared.execute("llm_query('x')\nllm_query('y')", cancelled)
+    assert shared.execute("print('here')", echo).stdout == "here\n"
+
+
+@pytest.mark.parametrize(
+    "payload",
+    ["plain", "caf\xe9", "\u0100\ud800 two", "\U0001f600 four \x00", "", "x" * (9 << 20), {"a": [1, None, "\u0100"]}, [1.5]],
+    ids=["ascii", "latin-1", "ucs-2", "ucs-4", "empty", "chunks", "dict", "list"],
+)
+def test_a_context_arrives_as_it_was(shared, payload) -> None:
+    shared.load_context("context_9", payload)
+    shared.assign("expected", payload if len(str(payload)) < 1000 else None)
+    code = "print(type(context_9).__name__, len(context_9), expected is None or context_9 == expected)"
+    assert shared.execute(code, echo).stdout == f"{type(payload).__name__} {len(payload)} True\n"
+
+
+def test_variables_are_read_assigned_and_aliased(shared) -> None:
+    shared.assign("one", 1)
+    shared.alias("uno", "one")
+    assert shared.read_text("uno") == "1"
+    assert shared.read_text("nothing_here") is None
+
+
+def test_a_refused_cell_names_the_rule(shared) -> None:
+    result = shared.execute("import os", echo)
+    assert isinstance(result.error, CellRefused)
+    assert result.error.rule
+
+
+def test_a_long_cell_is_refused_before_it_is_sent(shared) -> None:
+    result = shared.execute("#" * 300_000, echo)
+    assert isinstance(result.error, CellRefused)
+    assert result.error.rule == "source-bytes"
+
+
+def test_the_wall_clock_stops_a_cell_and_keeps_its_state(shared) -> None:
+    shared.execute("before = 1", echo)
+    started = time.monotonic()
+    result = shared.execute("before = 2\nwhile True: pass", echo, seconds=0.3)
+    assert isinstance(result.error, CellTimeout)
+    assert result.error.limit == "limits.cell_seconds"
+    assert time.monotonic() - started < 3
+    assert shared.execute("print(before)", echo).stdout == "2\n"
+
+
+def test_an_interrupt_from_another_thread_stops_a_cell(shared) -> None:
+    timer = threading.Timer(0.3, shared.interrupt)
+    timer.start()
+    result = shared.execute("while True: pass", echo)
+    timer.join()
+    assert isinstance(result.error, CellTimeout)
+    assert result.error.limit == "interrupt"
+
+
+def test_time_of_the_host_is_not_the_cells(shared) -> None:
+    def slow(call: Call) -> object:
+        time.sleep(0.8)
+        return "late"
+
+    assert shared.execute("print(llm_query('x'))", slow, seconds=0.5).stdout == "late\n"
+
+
+def test_memory_beyond_the_limit_ends_the_cell_alone(shared) -> None:
+    result = shared.execute("x = 'a' * 10**10", echo)
+    assert isinstance(result.error, CellMemoryLimit)
+    assert shared.execute("print(1)", echo).stdout == "1\n"
+
+
+def test_cpu_seconds_are_counted_from_outside() -> None:
+    with session(policy(cell_cpu_seconds=0.5, cell_seconds=20.0)) as opened:
+        result = opened.execute("while True: pass", echo)
+        assert isinstance(result.error, CellTimeout)
+        assert result.error.limit == "limits.cell_cpu_seconds"
+        assert opened.alive
+
+
+def test_a_cell_that_cannot_be_interrupted_is_killed_and_the_session_resumed() -> None:
+    calls: list[str] = []
+
+    def counted(call: Call) -> object:
+        calls.append(call.prompts[0])
+        return f"answer {len(calls)}"
+
+    with session(policy(grace_seconds=0.2)) as opened:
+        opened.load_context("context_0", "all of it")
+        opened.execute("said = llm_query('once')", counted)
+        result = opened.execute("said = sum(range(10**12))", counted, seconds=0.3)
+        assert isinstance(result.error, CellTimeout)
+        assert result.resumed
+        assert opened.execute("print(said, context_0)", counted).stdout == "answer 1 all of it\n"
+        assert calls == ["once"]
+
+
+def test_a_worker_that_keeps_dying_ends_its_session() -> None:
+    with session(policy(grace_seconds=0.1, resumes=1)) as opened:
+        first = opened.execute("sum(range(10**12))", echo, seconds=0.2)
+        second = opened.execute("sum(range(10**12))", echo, seconds=0.2)
+        assert (first.resumed, second.resumed) == (True, False)
+        assert second.error is not None
+        assert second.error.session_ended
+        with pytest.raises(SessionEnded):
+            opened.execute("1", echo)
+
+
+def test_a_forbidden_call_ends_the_session() -> None:
+    with session(screen=False) as opened:
+        result = opened.execute("import socket\nsocket.socket()", echo)
+        assert isinstance(result.error, WallViolation)
+        assert not opened.alive
+
+
+def test_a_worker_that_crashes_is_named_a_crash_and_resumed() -> None:
+    with session(screen=False) as opened:
+        opened.execute("x = 1", echo)
+        deep = "t = ()\nfor _ in range(2_000_000): t = (t,)\nhash(t)"
+        result = opened.execute(deep, echo)
+        assert isinstance(result.error, CellCrashed)
+        assert result.resumed
+        assert opened.execute("print(x)", echo).stdout == "1\n"
+
+
+def test_closing_from_another_thread_ends_a_running_cell() -> None:
+    with session() as opened:
+        timer = threading.Timer(0.3, opened.close)
+        timer.start()
+        started = time.monotonic()
+        result = opened.execute("while True: pass", echo)
+        timer.join()
+        assert result.error is not None
+        assert result.error.session_ended
+        assert time.monotonic() - started < 5
+        assert not opened.alive
+
+
+def test_a_supervisor_that_is_killed_ends_the_session_with_a_typed_error() -> None:
+    with session() as opened:
+        timer = threading.Timer(0.3, opened.lease.process.kill)
+        timer.start()
+        started = time.monotonic()
+        result = opened.execute("while True: pass", echo)
+        timer.join()
+        assert isinstance(result.error, CellCrashed)
+        assert time.monotonic() - started < 3
+        with pytest.raises(SessionEnded):
+            opened.execute("1", echo)
+
+
+def test_the_limit_of_cells_ends_the_session() -> None:
+    with session(policy(cells=1)) as opened:
+        opened.execute("1", echo)
+        with pytest.raises(SessionEnded, match=r"limits\.cells = 1"):
+            opened.execute("1", echo)
+
+
+def test_walls_hold_without_namespaces_and_the_report_says_which() -> None:
+    with session(namespaces=False) as opened:
+        full = {status.wall for status in opened.report.walls if status.level is Level.FULL}
+    assert {
+        Wall.LANGUAGE, Wall.SEPARATE_PROCESS, Wall.EMPTY_ENVIRONMENT, Wall.NO_INHERITED_FDS, Wall.UNPRIVILEGED_UID,
+        Wall.NO_CAPABILITIES, Wall.NO_NEW_PRIVS, Wall.NOT_DUMPABLE, Wall.LANDLOCK, Wall.SECCOMP, Wall.RLIMITS,
+        Wall.WALL_CLOCK, Wall.OUTPUT_CAP,
+    } <= full  # fmt: skip
+    assert not full & {Wall.USER_NAMESPACE, Wall.PID_NAMESPACE, Wall.EMPTY_ROOT, Wall.MOUNT_NAMESPACE}
