@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from rlm_secure.environments import PLACES
 from rlm_secure.policy import load_policy
 
 ROOT = Path(__file__).parents[1]
@@ -105,6 +106,11 @@ def test_the_policy_table_says_what_the_policies_say() -> None:
     for key, *written in rows:
         section, name = key.split(".")
         assert [key, *written] == [key, *(shown(getattr(getattr(each, section), name), key) for each in policies)]
+
+
+def test_the_environments_are_those_that_there_are() -> None:
+    section = TEXT.split("## Where cells run")[1].split("\n## ")[0]
+    assert re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE) == list(PLACES)
 
 
 def test_links_inside_the_repository_lead_somewhere() -> None:

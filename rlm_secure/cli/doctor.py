@@ -17,14 +17,15 @@ if TYPE_CHECKING:
 
 DETAILS = """\
 Each environment is started for real under the policy; the table says what was tried and what happened.
+One that this machine does not have is named, and is a failure only when you asked for it.
 
 examples:
   rlm-secure doctor
   rlm-secure doctor --policy research --json
 
 exit codes:
-  0  every wall that the policy requires holds, in every environment that was tried
-  1  a required wall is missing
+  0  every wall that the policy requires holds, in every environment that could be started
+  1  a required wall is missing, or there is no environment
   2  could not run: bad usage or policy
   130  interrupted"""
 
@@ -61,7 +62,8 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         for entry in found:
             entry.show()
-    return OK if all(entry.sound for entry in found) else FAILED
+    counted = [entry for entry in found if entry.available or arguments.environment]
+    return OK if counted and all(entry.sound for entry in counted) else FAILED
 
 
 class _Examined:
@@ -75,8 +77,12 @@ class _Examined:
         self.missing = () if isinstance(outcome, str) else outcome.missing(self.required)
 
     @property
+    def available(self) -> bool:
+        return not isinstance(self.outcome, str)
+
+    @property
     def sound(self) -> bool:
-        return not isinstance(self.outcome, str) and not self.missing
+        return self.available and not self.missing
 
     def to_dict(self) -> dict[str, Any]:
         if isinstance(self.outcome, str):

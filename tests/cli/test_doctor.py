@@ -80,6 +80,23 @@ def test_an_environment_that_is_not_there_fails_with_its_reason(
     assert found == {"environment": "local", "available": False, "reason": "there is no kernel; install one"}
 
 
+def test_an_environment_that_nobody_asked_for_may_be_absent(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from rlm_secure.environments import place
+
+    monkeypatch.setattr("rlm_secure.environments.PLACES", {"local": (), "docker": ()})
+    monkeypatch.setattr(
+        "rlm_secure.environments.place", lambda name: place(name) if name == "local" else Weak("no engine")
+    )
+    assert main(["doctor"]) == 0
+    out = capsys.readouterr().out
+    assert "local: every wall that strict requires holds" in out
+    assert "docker: not available: no engine" in out
+    monkeypatch.setattr("rlm_secure.environments.place", lambda name: Weak("no engine"))
+    assert main(["doctor"]) == 1
+
+
 def test_an_unknown_environment_cannot_run(rlm_secure: Run) -> None:
     done = rlm_secure("doctor", "--environment", "basement")
     assert (done.code, done.out) == (2, "")
