@@ -17,6 +17,7 @@ from .facade import Facade, explain, left_out, members
 
 _FACADES: dict[str, Facade] = {
     "abc": classes.ABC,
+    "ast": text.AST,
     "base64": binary.BASE64,
     "binascii": binary.BINASCII,
     "bisect": containers.BISECT,

@@ -1,7 +1,8 @@
-"""Text: string, re, json, textwrap, unicodedata, difflib, pprint, html."""
+"""Text: string, re, json, ast, textwrap, unicodedata, difflib, pprint, html."""
 
 from __future__ import annotations
 
+import ast
 import difflib
 import html
 import json
@@ -126,6 +127,28 @@ JSON = facade(
         "decoder encoder scanner": "a module, and its tables could be changed for every later caller",
         "detect_encoding": "internal; bytes are decoded by json.loads",
         "tool": "a module, and it holds sys and argparse",
+    },
+)
+
+
+def literal_eval(source: str) -> Any:
+    """ast.literal_eval of a plain str. Raises ValueError or SyntaxError for what is no literal.
+
+    It parses, and builds values out of constants and displays; it runs nothing. A syntax tree is not taken: cells
+    have no other way to hold one.
+    """
+    if type(source) is not str:
+        raise TypeError(f"ast.literal_eval takes a plain str here, not {type(source).__name__}.")
+    return ast.literal_eval(source)
+
+
+AST = facade(
+    "ast",
+    ast,
+    own={"literal_eval": literal_eval},
+    left_out={
+        " ".join(name for name in dir(ast) if name != "literal_eval"): "syntax trees are the compiler's; only literals "
+        "are read here",
     },
 )
 
