@@ -58,9 +58,9 @@ def rule_of(source: str) -> str | None:
     return None
 
 
-def plain(source: str) -> tuple[str, dict[str, Any]]:
+def plain(source: str, names: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
     """Run `source` as plain Python; what it printed, and its namespace."""
-    space: dict[str, Any] = {"__name__": "__main__"}
+    space: dict[str, Any] = {"__name__": "__main__", **(names or {})}
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         exec(compile(source, FILE, "exec", dont_inherit=True), space)
