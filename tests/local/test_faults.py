@@ -16,7 +16,15 @@ from pathlib import Path
 import psutil
 import pytest
 
-from rlm_secure import CellCrashed, EnforcementError, EnvironmentUnavailable, Sandbox, SessionEnded
+from rlm_secure import (
+    CellCrashed,
+    CellError,
+    EnforcementError,
+    EnvironmentUnavailable,
+    RLMSecureError,
+    Sandbox,
+    SessionEnded,
+)
 from rlm_secure.environments.local import pool
 from rlm_secure.environments.local import zygote as zygotes
 
@@ -337,3 +345,44 @@ def test_a_zygote_is_replaced_when_it_is_worn(monkeypatch):
 
 def test_enforcement_errors_are_environment_errors():
     assert issubclass(EnforcementError, EnvironmentUnavailable)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_kill_at_any_moment_is_a_typed_error_and_a_usable_sandbox_afterwards(seed):
+    """SIGKILL of the worker, or of the whole zygote, while a context loads, a cell runs or a call is served."""
+    chance = random.Random(seed)
+    numbers = list(range(200_000))
+
+    def serve():
+        time.sleep(0.02)
+        return 1
+
+    def strike(pids):
+        time.sleep(chance.uniform(0, 0.12))
+        for pid in pids:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
+    with Sandbox(tools={"serve": serve}) as box:
+        box.run("before = 1")
+        victims = [pid_of(box)]
+        if seed % 3 == 0:  # the zygote's init: every session goes with it
+            victims = [psutil.Process(zygotes.zygote(zygotes.Plan())._process.pid).children()[0].pid]
+        thread = threading.Thread(target=strike, args=(victims,))
+        thread.start()
+        started = time.monotonic()
+        try:
+            for _ in range(4):
+                box._repl.session.load_context("numbers", numbers)
+                result = box.run("serve()\nfor i in range(300_000): pass\nserve()")
+                assert result.error is None or isinstance(result.error, CellError), result.error
+        except RLMSecureError as error:
+            assert isinstance(error, (SessionEnded, CellError, EnvironmentUnavailable)), error
+        assert time.monotonic() - started < 30
+        thread.join()
+        if box._repl.session.alive:
+            assert box.run("print(before)").stdout == "1\n"
+    with Sandbox() as fresh:
+        assert fresh.run("print(2)").stdout == "2\n"

@@ -13,8 +13,9 @@ from typing import Any
 from rlm_secure.broker import protocol
 from rlm_secure.environments.clock import Clock
 from rlm_secure.environments.local import cgroup, report
+from rlm_secure.environments.local.forked import Forked
 from rlm_secure.environments.local.worker import Died, Overdue, Worker
-from rlm_secure.environments.local.zygote import Forked, Plan, zygote
+from rlm_secure.environments.local.zygote import Plan, zygote
 from rlm_secure.errors import EnvironmentUnavailable, RLMSecureError
 from rlm_secure.guarantees import EnforcementReport
 from rlm_secure.policy.model import Limits
@@ -100,7 +101,14 @@ def _group(recipe: Recipe, forked: Forked) -> tuple[str, str]:
 
 def take(recipe: Recipe, size: int) -> Blank:
     """A sealed worker: a ready one when there is one, else a new one. Keeps `size` ready in the background."""
-    return _pool.pop(recipe, size) or fork_blank(recipe)
+    blank = _pool.pop(recipe, size)
+    if blank is not None:
+        return blank
+    try:
+        return fork_blank(recipe)
+    except EnvironmentUnavailable:
+        # The zygote may have been killed a moment ago; if the next one fails as well, that is the answer.
+        return fork_blank(recipe)
 
 
 class _Pool:
@@ -122,7 +130,7 @@ class _Pool:
             blank = None
             while blanks and blank is None:
                 blank = blanks.popleft()
-                if not blank.forked.zygote.running:
+                if not blank.forked.alive():
                     blank.discard()
                     blank = None
             if self._thread is None:

@@ -24,8 +24,9 @@ from rlm_secure.environments.clock import Clock
 from rlm_secure.environments.interface import CallFailed, HostCalls, Session
 from rlm_secure.environments.local import keeper, pool, report
 from rlm_secure.environments.local.context import SharedContext, share
+from rlm_secure.environments.local.forked import Forked
 from rlm_secure.environments.local.worker import Died, Overdue, Worker
-from rlm_secure.environments.local.zygote import Forked, Plan, Zygote
+from rlm_secure.environments.local.zygote import Plan, Zygote
 from rlm_secure.errors import (
     CellError,
     CellRefused,
@@ -156,7 +157,7 @@ class LocalSession(Session):
             if result.error is not None:
                 raise result.error
 
-    def _run(self, entry: _Entry, calls: HostCalls, wall: float) -> CellResult:
+    def _run(self, entry: _Entry, calls: HostCalls, wall: float, *, again: bool = False) -> CellResult:
         started = time.monotonic()
         worker = self._worker
         worker.interrupted.clear()
@@ -164,8 +165,11 @@ class LocalSession(Session):
         stopped: list[BaseException] = []
         try:
             result = self._converse(entry, calls, clock, stopped)
-        except Died:
+        except Died as died:
             result = self._recover(worker.verdict())
+            if result.resumed and died.unsent and not again:
+                # It died while it was idle: the cell has not run, and nothing was lost.
+                return dataclasses.replace(self._run(entry, calls, wall, again=True), resumed=True)
         except Overdue as overdue:
             result = self._recover(overdue.error)
         except ProtocolViolation as violation:
@@ -187,7 +191,11 @@ class LocalSession(Session):
     def _converse(self, entry: _Entry, calls: HostCalls, clock: Clock, stopped: list[BaseException]) -> CellResult:
         """Send the request, answer its calls, return its result. What `calls` raises goes to `stopped`."""
         worker = self._worker
-        worker.send(entry.request, None if entry.context is None else [entry.context.fd])
+        try:
+            worker.send(entry.request, None if entry.context is None else [entry.context.fd])
+        except Died as died:
+            died.unsent = True
+            raise
         while True:
             said = worker.event(clock)
             if isinstance(said, CellResult):

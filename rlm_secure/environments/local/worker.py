@@ -20,7 +20,7 @@ from typing import Any
 
 from rlm_secure.broker.protocol import Call, CellResult, decode, event
 from rlm_secure.environments.clock import SLICE_SECONDS, Clock
-from rlm_secure.environments.local.zygote import Forked, send_signal
+from rlm_secure.environments.local.forked import Forked, send_signal
 from rlm_secure.errors import CellCrashed, CellError, CellMemoryLimit, CellTimeout, ProtocolViolation, WallViolation
 from rlm_secure.policy.model import Limits
 
@@ -31,7 +31,9 @@ _PIDFD_INFO = struct.Struct("QQ11Ii")
 
 
 class Died(Exception):
-    """The worker's end of the channel is closed."""
+    """The worker's end of the channel is closed; `unsent` when that was so before the request went out."""
+
+    unsent = False
 
 
 class Overdue(Exception):

@@ -14,7 +14,6 @@ import json
 import os
 import secrets
 import select
-import signal
 import socket
 import subprocess
 import sys
@@ -26,7 +25,7 @@ from typing import Any
 
 from rlm_secure.broker.protocol import decode
 from rlm_secure.environments.bundle import bundle
-from rlm_secure.environments.local.cgroup import Group
+from rlm_secure.environments.local.forked import Forked
 from rlm_secure.environments.local.seccomp import compile_profile
 from rlm_secure.errors import EnvironmentUnavailable, ProtocolViolation
 
@@ -49,47 +48,6 @@ class Plan:
     seccomp: bool = True
     rlimits: bool = True
     mdwe: bool = True
-
-
-@dataclass(slots=True)
-class Forked:
-    """A session as the host holds it: its socket, its pidfd, and its pid in the zygote's namespace."""
-
-    connection: socket.socket
-    pidfd: int
-    pid: int
-    zygote: Zygote
-    group: Group | None = None
-
-    def join(self, group: Group) -> None:
-        """Put the session into `group`, which it then owns. Raises OSError."""
-        with open(f"/proc/self/fdinfo/{self.pidfd}", encoding="ascii") as lines:  # noqa: PTH123
-            group.add(next(int(line.split()[1]) for line in lines if line.startswith("Pid:")))
-        self.group = group
-
-    def kill(self) -> None:
-        """SIGKILL to the session's init: the kernel ends everything in its PID namespace with it."""
-        if self.group is not None:
-            self.group.kill()
-        send_signal(self.pidfd, signal.SIGKILL)
-
-    def out_of_memory(self) -> bool:
-        """Whether the kernel killed something of the session for memory."""
-        return self.group is not None and self.group.out_of_memory()
-
-    def end(self, *, alive: bool = True) -> None:
-        """Kill it, wait until it is gone, and let go of it. `alive=False` in a fork of the host: let go only."""
-        if alive:
-            self.kill()
-            poll = select.poll()
-            poll.register(self.pidfd, select.POLLIN)
-            poll.poll(5000)
-            if self.group is not None:
-                self.zygote.status(self.pid)  # a zombie would keep the group busy
-                self.group.remove()
-            self.zygote.released()
-        self.connection.close()
-        os.close(self.pidfd)
 
 
 class Zygote:
@@ -264,11 +222,12 @@ class Zygote:
                     raise EnvironmentUnavailable(f"the zygote did not answer within {seconds:g} s")
                 data, received, _, _ = socket.recv_fds(self._control, _MESSAGE, 4)
                 if not data:
-                    raise EnvironmentUnavailable("the zygote is gone")
+                    raise ConnectionResetError("it closed its socket")
                 return decode(data, limit=_MESSAGE), received
             except (OSError, ProtocolViolation) as error:
                 for fd in received:
                     os.close(fd)
+                self._retired = True
                 raise EnvironmentUnavailable(f"the zygote is gone: {error}") from None
 
 
@@ -314,12 +273,3 @@ def _close_all() -> None:
 
 
 os.register_at_fork(after_in_child=_forget_all)
-
-
-def send_signal(pidfd: int, number: signal.Signals) -> bool:
-    """Signal the process behind `pidfd`; False when it is gone."""
-    try:
-        signal.pidfd_send_signal(pidfd, number)
-    except ProcessLookupError:
-        return False
-    return True
