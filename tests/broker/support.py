@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -12,6 +15,7 @@ from typing import Any
 from rlm_secure.broker.client import Client
 from rlm_secure.broker.session import SessionKey
 from rlm_secure.broker.transports import Transport
+from rlm_secure.broker.transports.https import HttpsTransport
 from rlm_secure.broker.transports.uds import SOCKET_NAME, UnixTransport
 from rlm_secure.environments.bundle import bundle
 from rlm_secure.environments.remote import Lease, RemoteSession, start_configuration
@@ -86,12 +90,84 @@ def policy(**limits: Any) -> Policy:
 
 
 @contextlib.contextmanager
-def session(loaded: Policy | None = None, **options: Any) -> Iterator[RemoteSession]:
+def session(
+    loaded: Policy | None = None, kind: type[ProcessLease] = ProcessLease, **options: Any
+) -> Iterator[RemoteSession]:
     """A session over a process lease; `lease` is an attribute of it."""
     loaded = loaded or policy()
     screen = options.pop("screen", True)
     tools = options.pop("tools", None)
-    lease = ProcessLease(loaded, **options)
+    lease = kind(loaded, **options)
     with RemoteSession(lease, loaded, screen=screen, required=(), tools=tools) as opened:
         opened.lease = lease  # type: ignore[attr-defined]
         yield opened
+
+
+class Raw:
+    """A hand-made client: signs what it is told to, sends any bytes, and reads one answer."""
+
+    def __init__(self, lease: ListeningLease) -> None:
+        self.lease = lease
+
+    def head(
+        self,
+        method: str = "GET",
+        target: str = "/health",
+        body: bytes = b"",
+        *,
+        number: int | None = None,
+        key: SessionKey | None = None,
+        length: int | str | None = None,
+        extra: str = "",
+    ) -> bytes:
+        """The head of a signed request."""
+        number = self.next() if number is None else number
+        signed = (key or self.lease.key).headers(number, method, target, hashlib.sha256(body).hexdigest())
+        lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in signed.items())]
+        if method in ("POST", "PUT") or length is not None:
+            lines.append(f"Content-Length: {len(body) if length is None else length}")
+        return ("\r\n".join(lines) + "\r\n" + extra + "\r\n").encode("latin-1")
+
+    def next(self) -> int:
+        """A fresh id: of the session's own client, whose ids must go on growing."""
+        return self.lease.client._next()
+
+    def connect(self) -> socket.socket:
+        connection = socket.create_connection(self.lease.address)
+        connection.settimeout(20)
+        return connection
+
+    def send(self, data: bytes) -> tuple[int, dict[str, Any]]:
+        """Send bytes on a connection of their own; status and message of the answer."""
+        with self.connect() as connection:
+            connection.sendall(data)
+            return read_answer(connection)
+
+    def ask(self, method: str, target: str, body: bytes = b"", **options: Any) -> tuple[int, dict[str, Any]]:
+        """A well-made request."""
+        return self.send(self.head(method, target, body, **options) + body)
+
+
+def read_answer(connection: socket.socket) -> tuple[int, dict[str, Any]]:
+    data = b""
+    while b"\r\n\r\n" not in data:
+        chunk = connection.recv(65536)
+        if not chunk:
+            raise ConnectionError(f"closed after {data!r}")
+        data += chunk
+    head, _, body = data.partition(b"\r\n\r\n")
+    length = int(next(line for line in head.split(b"\r\n") if line.startswith(b"Content-Length:"))[15:])
+    while len(body) < length:
+        body += connection.recv(65536)
+    return int(head.split()[1]), json.loads(body)
+
+
+class ListeningLease(ProcessLease):
+    """A supervisor that listens on a loopback port, as behind an ingress."""
+
+    def __init__(self, policy: Policy, **options: Any) -> None:
+        super().__init__(policy, connect=None, listen=("127.0.0.1", 0), **options)
+        assert self.process.stdout is not None
+        host, port = json.loads(self.process.stdout.readline())["listening"]
+        self.address = (host, port)
+        self.client = super().connect(HttpsTransport(f"http://{host}:{port}"), policy)
