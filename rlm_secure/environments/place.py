@@ -13,6 +13,8 @@ from rlm_secure.environments.interface import Environment
 PLACES: Mapping[str, tuple[str, str]] = {
     "local": ("rlm_secure.environments.local", "LocalEnvironment"),
     "docker": ("rlm_secure.environments.docker", "DockerEnvironment"),
+    "daytona": ("rlm_secure.environments.daytona", "DaytonaEnvironment"),
+    "e2b": ("rlm_secure.environments.e2b", "E2BEnvironment"),
 }
 
 

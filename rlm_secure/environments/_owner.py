@@ -1,0 +1,40 @@
+"""Who made a sandbox, as a label on it: so that what a dead process left behind can be told from what is in use."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from functools import cache
+from pathlib import Path
+
+
+def owner() -> str:
+    """This process: its machine's boot (hashed), its id, and when it started."""
+    return f"{_boot()}-{os.getpid()}-{_started(os.getpid())}"
+
+
+def is_orphan(label: str) -> bool:
+    """Whether the process of an `owner()` ran on this machine, since it booted, and is gone.
+
+    Of other machines, and of earlier boots, nothing is known: what they left ends by its time to live.
+    """
+    boot, _, process = label.partition("-")
+    pid, _, started = process.partition("-")
+    return boot == _boot() and pid.isdigit() and _started(int(pid)) != started
+
+
+@cache
+def _boot() -> str:
+    try:
+        text = Path("/proc/sys/kernel/random/boot_id").read_bytes()
+    except OSError:
+        text = b"unknown"
+    return hashlib.sha256(text).hexdigest()[:16]
+
+
+def _started(pid: int) -> str:
+    """When process `pid` started, in the kernel's ticks; "" when it is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""

@@ -1,0 +1,263 @@
+"""A provider's asynchronous SDK, for threads that wait with a deadline: its event loop, and its exec streams."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextlib
+import threading
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Final, Protocol, TypeVar
+
+from rlm_secure.broker.transports import Cut, left
+
+T = TypeVar("T")
+
+#: Bytes that may wait on their way in; the provider's stream is read no further until a thread took some.
+_INBOUND_BYTES: Final = 8 * 1024 * 1024
+#: Bytes that may wait on their way out, and how many go in one request: a round trip each is what costs.
+_OUTBOUND_BYTES: Final = 4 * 1024 * 1024
+_BATCH_BYTES: Final = 512 * 1024
+_ERRORS_KEPT: Final = 4096
+_RETRY_SECONDS: Final = (0.1, 0.3, 1.0)
+_SEND_SECONDS: Final = 30.0
+_CLOSE_SECONDS: Final = 5.0
+
+
+class Loop:
+    """An event loop on a thread of its own. The SDK's objects live there, and nowhere else."""
+
+    def __init__(self, name: str) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._loop.set_default_executor(_Threads())
+        self._thread = threading.Thread(target=self._run, name=f"rlm_secure-{name}", daemon=True)
+        self._closed = False
+        self._thread.start()
+
+    def call(self, coroutine: Coroutine[Any, Any, T], seconds: float) -> T:
+        """Run it and return its result. Raises TimeoutError after `seconds`, when it is cancelled."""
+        if self._closed:
+            coroutine.close()
+            raise Cut("the sandbox was closed")
+        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        try:
+            return future.result(max(seconds, 0.0))
+        except concurrent.futures.CancelledError:
+            raise Cut("the sandbox was closed") from None
+        except BaseException:
+            future.cancel()
+            raise
+
+    def spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Run it beside everything else, until it ends or the loop does."""
+        asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+
+    def soon(self, step: Callable[[], object]) -> None:
+        """Have the loop do `step`, without waiting."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is left to notice
+            self._loop.call_soon_threadsafe(step)
+
+    def close(self) -> None:
+        """Cancel what runs, and end the thread. Idempotent."""
+        if self._closed:
+            return
+        self._closed = True
+        self.soon(self._loop.stop)
+        self._thread.join(2 * _CLOSE_SECONDS)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_forever()
+        finally:
+            tasks = asyncio.all_tasks(self._loop)
+            for task in tasks:
+                task.cancel()
+            with contextlib.suppress(Exception):
+                if tasks:
+                    self._loop.run_until_complete(asyncio.wait(tasks, timeout=_CLOSE_SECONDS))
+                self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+            self._loop.close()
+
+
+class _Threads(concurrent.futures.ThreadPoolExecutor):
+    """An executor that also works while the interpreter exits, when sandboxes are ended and names looked up."""
+
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> concurrent.futures.Future[T]:
+        future: concurrent.futures.Future[T] = concurrent.futures.Future()
+
+        def run() -> None:
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(fn(*args, **kwargs))
+                except BaseException as error:  # noqa: BLE001 - it is raised where the result is asked for
+                    future.set_exception(error)
+
+        threading.Thread(target=run, name="rlm_secure-lookup", daemon=True).start()
+        return future
+
+
+class Program(Protocol):
+    """A program that runs in a sandbox, on the loop."""
+
+    async def write(self, data: bytes) -> None:
+        """Give it bytes on its standard input."""
+
+    async def close(self) -> None:
+        """End it."""
+
+    async def drop(self) -> None:
+        """Let go of it without a word: its sandbox is gone."""
+
+
+#: Starts a program whose output goes to the stream's `feed`, `complain` and `finish`.
+Start = Callable[["Stream"], Awaitable[Program]]
+
+
+class Stream:
+    """Standard input and output of a program in a sandbox, for one reader and one writer in threads.
+
+    What is written is whole lines: a request that failed is sent again, so they may arrive twice. `explain`
+    says what an error of the SDK means, and whether it may pass; `gone` is set when the sandbox is no more.
+    `errors` keeps the end of what came on standard error: for messages, never believed.
+    """
+
+    def __init__(self, loop: Loop, explain: Callable[[BaseException], tuple[str, bool]], gone: threading.Event) -> None:
+        self._loop = loop
+        self._explain = explain
+        self._gone = gone
+        self._change = threading.Condition()
+        self._inbound = bytearray()
+        self._outbound: deque[bytes] = deque()
+        self._waiting = 0
+        self._broken = ""
+        self._ended = False
+        self._closed = False
+        self._program: Program | None = None
+        self._sender: asyncio.Task[None] | None = None
+        self._work = asyncio.Event()
+        self._room = asyncio.Event()
+        self.errors = b""
+
+    def open(self, start: Start, seconds: float) -> None:
+        """Start the program. Raises Cut, with what the provider said."""
+        try:
+            self._loop.call(self._open(start), seconds)
+        except TimeoutError:
+            raise Cut("the provider started no program in time") from None
+        except Cut:
+            raise
+        except Exception as error:
+            raise Cut(self._explain(error)[0]) from None
+
+    # -- threads ----------------------------------------------------------------------------------
+
+    def write(self, data: bytes, deadline: float) -> None:
+        """Have `data` written; returns when there is room for it. Raises Cut."""
+        with self._change:
+            while self._waiting and self._waiting + len(data) > _OUTBOUND_BYTES and not self._broken:
+                self._change.wait(left(deadline))
+            if self._broken or self._ended:
+                raise Cut(self._broken or "the stream ended")
+            self._outbound.append(data)
+            self._waiting += len(data)
+        self._loop.soon(self._work.set)
+
+    def read(self, deadline: float) -> bytes:
+        """What came; b"" at the end. Raises Cut, or TimeoutError when nothing comes until `deadline`."""
+        with self._change:
+            while not self._inbound:
+                if self._broken:
+                    raise Cut(self._broken)
+                if self._ended:
+                    return b""
+                if not self._change.wait(max(deadline - time.monotonic(), 0.001)) and time.monotonic() >= deadline:
+                    raise TimeoutError("nothing came")
+            data = bytes(self._inbound)
+            self._inbound.clear()
+        self._loop.soon(self._room.set)
+        return data
+
+    def close(self) -> None:
+        """End the program, where the sandbox still lives. Idempotent."""
+        with self._change:
+            if self._closed:
+                return
+            self._closed = True
+        self.finish("it was closed")
+        with contextlib.suppress(Exception):  # it is over either way; the sandbox ends what is left
+            self._loop.call(self._close(), _CLOSE_SECONDS)
+
+    def last_words(self) -> str:
+        """What the program said on standard error, as one line of printable text."""
+        text = self.errors.decode("utf-8", "replace").strip().replace("\n", " | ")
+        return "".join(character if character.isprintable() else "?" for character in text)[-400:]
+
+    # -- the loop ---------------------------------------------------------------------------------
+
+    async def feed(self, data: bytes) -> None:
+        """Output came. Waits while too much of it was not taken."""
+        with self._change:
+            self._inbound += data
+            self._change.notify_all()
+        while len(self._inbound) > _INBOUND_BYTES and not self._broken:
+            self._room.clear()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._room.wait(), 0.5)
+
+    def complain(self, data: bytes) -> None:
+        """Something came on standard error."""
+        self.errors = (self.errors + data)[-_ERRORS_KEPT:]
+
+    def finish(self, why: str = "") -> None:
+        """The program ended by itself, or the stream broke and `why`. The first reason stays."""
+        with self._change:
+            if why and not self._ended:
+                self._broken = self._broken or why
+            self._ended = True
+            self._change.notify_all()
+
+    async def _open(self, start: Start) -> None:
+        self._program = await start(self)
+        self._sender = asyncio.get_running_loop().create_task(self._send())
+
+    async def _send(self) -> None:
+        while True:
+            await self._work.wait()
+            self._work.clear()
+            while batch := self._batch():
+                try:
+                    await self._deliver(batch)
+                except Exception as error:  # noqa: BLE001 - the SDKs raise trees of their own
+                    self.finish(self._explain(error)[0])
+                    return
+
+    def _batch(self) -> bytes:
+        with self._change:
+            size = 0
+            pieces = []
+            while self._outbound and (not pieces or size + len(self._outbound[0]) <= _BATCH_BYTES):
+                pieces.append(self._outbound.popleft())
+                size += len(pieces[-1])
+            self._waiting -= size
+            self._change.notify_all()
+            return b"".join(pieces)
+
+    async def _deliver(self, batch: bytes) -> None:
+        assert self._program is not None
+        for pause in _RETRY_SECONDS:
+            try:
+                return await asyncio.wait_for(self._program.write(batch), _SEND_SECONDS)
+            except Exception as error:
+                if not self._explain(error)[1] or self._gone.is_set():
+                    raise
+            await asyncio.sleep(pause)
+        return await asyncio.wait_for(self._program.write(batch), _SEND_SECONDS)
+
+    async def _close(self) -> None:
+        if self._sender is not None:
+            self._sender.cancel()
+        if self._program is not None:
+            await (self._program.drop() if self._gone.is_set() else self._program.close())

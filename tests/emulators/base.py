@@ -1,0 +1,405 @@
+"""What the emulators share: an HTTP server that records and fails on demand, and sandboxes as process trees."""
+
+from __future__ import annotations
+
+import contextlib
+import email.parser
+import email.policy
+import json
+import os
+import queue
+import re
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+
+@dataclass
+class Request:
+    """What came over the wire."""
+
+    method: str
+    path: str
+    query: dict[str, str]
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body) if self.body else None
+
+    def parts(self) -> list[tuple[str, str | None, bytes]]:
+        """The parts of a multipart body, as (name, file name, content)."""
+        head = f"Content-Type: {self.headers['content-type']}\r\n\r\n".encode()
+        message = email.parser.BytesParser(policy=email.policy.HTTP).parsebytes(head + self.body)
+        return [
+            (
+                str(part.get_param("name", header="content-disposition")),
+                part.get_filename(),
+                part.get_payload(decode=True) or b"",
+            )
+            for part in message.iter_parts()
+        ]
+
+
+@dataclass
+class Response:
+    """`stream` replaces the body by pieces that are sent as they come."""
+
+    status: int = 200
+    body: bytes = b""
+    kind: str = "application/json"
+    headers: dict[str, str] = field(default_factory=dict)
+    stream: Iterator[bytes] | None = None
+
+
+def answer(value: Any, status: int = 200, **headers: str) -> Response:
+    return Response(status, json.dumps(value).encode(), headers=headers)
+
+
+@dataclass
+class Fault:
+    """Something that goes wrong with the next `times` requests that match `method path` (a regular expression).
+
+    `status` is answered instead of doing it, or after doing it (`after`). `slow` waits first. `hang` does it, and
+    never answers. `reset` closes the connection without a word. `cut` ends a stream after so many pieces; `lose`
+    drops every so-manyth piece of it.
+    """
+
+    match: str
+    status: int = 0
+    message: str = "the emulator was told to fail"
+    headers: dict[str, str] = field(default_factory=dict)
+    after: bool = False
+    slow: float = 0.0
+    hang: bool = False
+    reset: bool = False
+    cut: int = 0
+    lose: int = 0
+    times: int = 1
+    seen: int = 0
+
+
+class Hung(Exception):
+    """This request is never answered."""
+
+
+class Emulator:
+    """A server on a free loopback port. Subclasses answer in `route`."""
+
+    key = "emulated-key"
+
+    def __init__(self) -> None:
+        self.requests: list[Request] = []
+        self.faults: list[Fault] = []
+        self.sandboxes: dict[str, Sandbox] = {}
+        self.made: list[Sandbox] = []
+        self.lock = threading.RLock()
+        self.closing = threading.Event()
+        self.server = _Server(("127.0.0.1", 0), _handler(self))
+        self.port = self.server.server_address[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._thread = threading.Thread(target=self.server.serve_forever, args=(0.05,), name="emulator", daemon=True)
+        self._thread.start()
+
+    def route(self, request: Request) -> Response:
+        raise NotImplementedError
+
+    def error(self, status: int, message: str) -> Response:
+        """An error in the provider's own shape."""
+        return answer({"code": status, "message": message}, status)
+
+    def fail(self, match: str, **fault: Any) -> Fault:
+        made = Fault(match, **fault)
+        self.faults.append(made)
+        return made
+
+    def recorded(self, match: str) -> list[Request]:
+        """Requests whose `METHOD path` matches."""
+        return [each for each in self.requests if re.search(match, f"{each.method} {each.path}")]
+
+    def handle(self, request: Request) -> Response:
+        with self.lock:
+            self.requests.append(request)
+            fault = self._fault(request)
+        if fault is None:
+            return self.route(request)
+        self.closing.wait(fault.slow)
+        failed = self.error(fault.status, fault.message) if fault.status else None
+        if failed is not None:
+            failed.headers.update(fault.headers)
+            if not fault.after:
+                return failed
+        if fault.reset:
+            raise ConnectionResetError
+        response = self.route(request)
+        if fault.hang:
+            self.closing.wait(300)
+            raise Hung
+        if response.stream is not None and (fault.cut or fault.lose):
+            response.stream = _damaged(response.stream, fault)
+        return failed or response
+
+    def _fault(self, request: Request) -> Fault | None:
+        for fault in self.faults:
+            if fault.times > fault.seen and re.search(fault.match, f"{request.method} {request.path}"):
+                fault.seen += 1
+                return fault
+        return None
+
+    def vanish(self, name: str) -> None:
+        """The sandbox is gone, and nobody says so."""
+        with self.lock:
+            box = self.sandboxes.pop(name, None)
+        if box is not None:
+            box.kill()
+
+    @property
+    def live(self) -> list[Sandbox]:
+        with self.lock:
+            return list(self.sandboxes.values())
+
+    def close(self) -> None:
+        self.closing.set()
+        for name in list(self.sandboxes):
+            self.vanish(name)
+        for box in self.made:
+            box.remove()
+        self.server.shutdown()
+        self.server.server_close()
+        self._thread.join(5)
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _damaged(pieces: Iterator[bytes], fault: Fault) -> Iterator[bytes]:
+    for number, piece in enumerate(pieces, 1):
+        if fault.cut and number > fault.cut:
+            raise ConnectionResetError
+        if fault.lose and number > 3 and number % fault.lose == 0:
+            continue
+        yield piece
+
+
+class Sandbox:
+    """A directory and the processes in it. Nothing keeps them in there but themselves."""
+
+    def __init__(self, request: dict[str, Any]) -> None:
+        self.name = f"i{secrets.token_hex(6)}"
+        self.request = request
+        self.token = secrets.token_urlsafe(16)
+        self.home = Path(tempfile.mkdtemp(prefix="emu-", dir="/tmp"))
+        tools = self.home / ".bin"
+        tools.mkdir()
+        (tools / "python3").symlink_to(Path(sys.base_exec_prefix, "bin", f"python3.{sys.version_info.minor}"))
+        (self.home / ".profile").write_text(f'PATH="{tools}:$PATH"\n')
+        self.programs: dict[int, Program] = {}
+        self.ends_at: float | None = None
+        self.dead = False
+
+    def path(self, text: str) -> Path | None:
+        """A path in the sandbox as one of this machine; None outside of its home."""
+        path = Path(os.path.normpath(self.home / text))
+        return path if path.is_relative_to(self.home) else None
+
+    def start(self, arguments: list[str], *, stdin: bool, env: dict[str, str] | None = None, cwd: str = "") -> Program:
+        program = Program(self, arguments, stdin=stdin, env=env or {}, cwd=cwd)
+        self.programs[program.pid] = program
+        return program
+
+    def kill(self) -> None:
+        self.dead = True
+        for program in list(self.programs.values()):
+            program.end()
+        for pid in self.left():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def left(self) -> list[int]:
+        """Processes that have this sandbox's directory on their command line."""
+        found = []
+        for entry in Path("/proc").iterdir():
+            with contextlib.suppress(OSError):
+                if entry.name.isdigit() and str(self.home).encode() in (entry / "cmdline").read_bytes():
+                    found.append(int(entry.name))
+        return found
+
+    def remove(self) -> None:
+        shutil.rmtree(self.home, ignore_errors=True)
+
+
+class Program:
+    """One command in a sandbox. What it writes goes to who listens at that moment, or is lost."""
+
+    def __init__(
+        self, box: Sandbox, arguments: list[str], *, stdin: bool, env: dict[str, str], cwd: str = ""
+    ) -> None:
+        environment = {"HOME": str(box.home), "PATH": f"{box.home}/.bin:/usr/local/bin:/usr/bin:/bin", **env}
+        if "LD_LIBRARY_PATH" in os.environ:
+            environment["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]
+        self.process = subprocess.Popen(
+            arguments,
+            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=cwd or box.home,
+            env=environment,
+            start_new_session=True,
+        )
+        self.pid = self.process.pid
+        self.exit = threading.Event()
+        self._listener: queue.Queue[tuple[str, bytes]] | None = None
+        self._lock = threading.Lock()
+        self.log: list[tuple[str, bytes]] = []  # what nobody has listened to yet; everything where it is kept
+        self.keep = False
+        pumps = [
+            threading.Thread(target=self._pump, args=(kind, pipe), name="emulator-pump", daemon=True)
+            for kind, pipe in (("stdout", self.process.stdout), ("stderr", self.process.stderr))
+        ]
+        self._pumps = pumps
+        for pump in pumps:
+            pump.start()
+        threading.Thread(target=self._wait, name="emulator-wait", daemon=True).start()
+
+    def listen(self) -> queue.Queue[tuple[str, bytes]]:
+        """Output from now on; ("end", b"") is the last of it."""
+        with self._lock:
+            self._listener = queue.Queue()
+            for each in self.log:
+                self._listener.put(each)
+            if not self.keep:
+                self.log.clear()
+            if self.exit.is_set():
+                self._listener.put(("end", b""))
+            return self._listener
+
+    def write(self, data: bytes) -> bool:
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.write(data)
+            self.process.stdin.flush()
+        except (OSError, ValueError):
+            return False
+        return True
+
+    def close_stdin(self) -> None:
+        assert self.process.stdin is not None
+        with contextlib.suppress(OSError):
+            self.process.stdin.close()
+
+    def end(self) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(10)
+        self.exit.wait(10)
+
+    def _pump(self, kind: str, pipe: Any) -> None:
+        while data := os.read(pipe.fileno(), 65536):
+            with self._lock:
+                if self.keep or self._listener is None:
+                    self.log.append((kind, data))
+                if self._listener is not None:
+                    self._listener.put((kind, data))
+
+    def _wait(self) -> None:
+        self.process.wait()
+        for pump in self._pumps:
+            pump.join(5)
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+        with self._lock:
+            self.exit.set()
+            if self._listener is not None:
+                self._listener.put(("end", b""))
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 64
+
+    def handle_error(self, *_: object) -> None:
+        if not isinstance(sys.exc_info()[1], ConnectionError | Hung | TimeoutError):
+            super().handle_error(*_)
+
+
+def _handler(emulator: Emulator) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+        def _serve(self) -> None:
+            parts = urlsplit(self.path)
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            request = Request(self.command, parts.path, dict(parse_qsl(parts.query)), headers, self._body(headers))
+            try:
+                self._reply(emulator.handle(request))
+            except (ConnectionError, Hung):
+                self.close_connection = True
+                with contextlib.suppress(OSError):
+                    self.connection.shutdown(socket.SHUT_RDWR)
+
+        def _body(self, headers: dict[str, str]) -> bytes:
+            if headers.get("transfer-encoding", "").lower() == "chunked":
+                body = bytearray()
+                while size := int(self.rfile.readline().split(b";")[0], 16):
+                    body += self.rfile.read(size)
+                    self.rfile.readline()
+                self.rfile.readline()
+                return bytes(body)
+            return self.rfile.read(int(headers.get("content-length", 0)))
+
+        def _reply(self, response: Response) -> None:
+            self.send_response(response.status)
+            self.send_header("Content-Type", response.kind)
+            for name, value in response.headers.items():
+                self.send_header(name, value)
+            if response.stream is None:
+                self.send_header("Content-Length", str(len(response.body)))
+                self.end_headers()
+                self.wfile.write(response.body)
+                return
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            try:
+                for piece in response.stream:
+                    self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+            finally:
+                close: Callable[[], None] | None = getattr(response.stream, "close", None)
+                if close is not None:
+                    close()
+            self.wfile.write(b"0\r\n\r\n")
+
+        do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = _serve
+
+    return Handler
+
+
+def until(condition: Callable[[], Any], seconds: float = 10.0) -> Any:
+    """The first true value of `condition`, or its last one when the time is over."""
+    deadline = time.monotonic() + seconds
+    while not (value := condition()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return value
