@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-import threading
 from collections.abc import Mapping
 from typing import Any, ClassVar
-from weakref import WeakKeyDictionary
 
 from rlm_secure.clients.base import (
     DEFAULT_TIMEOUT,
@@ -19,6 +17,7 @@ from rlm_secure.clients.base import (
     in_thread,
     prompt_text,
 )
+from rlm_secure.clients.connections import Connections
 from rlm_secure.errors import ProviderError
 
 OPENROUTER = "https://openrouter.ai/api/v1"
@@ -33,46 +32,6 @@ _KEY_VARIABLES = {
 }
 #: Servers that report the cost of a call only when they are asked to.
 _COST_ON_REQUEST = frozenset({OPENROUTER, PRIME})
-
-
-class Connections:
-    """The SDK's clients for one server: one for threads and one per event loop, made when first used."""
-
-    def __init__(self, settings: Mapping[str, Any]) -> None:
-        self.settings = dict(settings)
-        self._lock = threading.Lock()
-        self._threads: Any = None
-        self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
-
-    def for_threads(self, kind: type[Any]) -> Any:
-        """The blocking client."""
-        with self._lock:
-            if self._threads is None:
-                self._threads = kind(**self._with_http("http_client", "DefaultHttpxClient"))
-            return self._threads
-
-    def for_loop(self, kind: type[Any]) -> Any:
-        """The client of the running event loop: a connection pool cannot be shared between loops."""
-        loop = asyncio.get_running_loop()
-        with self._lock:
-            if loop not in self._loops:
-                self._loops[loop] = kind(**self._with_http("http_client", "DefaultAsyncHttpxClient"))
-            return self._loops[loop]
-
-    async def aclose(self) -> None:
-        """Close the running event loop's client."""
-        with self._lock:
-            client = self._loops.pop(asyncio.get_running_loop(), None)
-        if client is not None:
-            await client.close()
-
-    def _with_http(self, key: str, default: str) -> dict[str, Any]:
-        if self.settings.get(key) is not None:
-            return self.settings
-        import openai
-
-        # A redirect would carry prompts to a place that nobody chose.
-        return {**self.settings, key: getattr(openai, default)(follow_redirects=False)}
 
 
 class OpenAIClient(SDKClient):
@@ -108,7 +67,7 @@ class OpenAIClient(SDKClient):
             raise ProviderError("no API key: set OPENAI_API_KEY; a server that asks for none takes any value")
         self._asks_for_cost = server in _COST_ON_REQUEST
         settings: dict[str, Any] = {"api_key": api_key, "base_url": base_url, **kwargs}
-        self._connections = Connections({key: value for key, value in settings.items() if value is not None})
+        self._connections = Connections("openai", {key: value for key, value in settings.items() if value is not None})
 
     def inherit(self, parent: Client) -> None:
         if isinstance(parent, OpenAIClient) and parent._connections.settings == self._connections.settings:

@@ -55,34 +55,25 @@ class Script:
     def __init__(self, name: str, lines: Lines, *, forever: bool = False) -> None:
         if isinstance(lines, str) and not forever:
             raise ValueError(f"`{name}` of the scripted backend is a str; put it in a list")
-        if not (lines is None or isinstance(lines, str) or callable(lines)):
-            entries: list[Any] = list(lines)
-            lines = entries
-            wrong = [type(line).__name__ for line in entries if not isinstance(line, str) and not callable(line)]
-            if wrong:
-                raise ValueError(f"`{name}` of the scripted backend holds a {wrong[0]}; give text or a callable")
         self.name = name
-        self._lines = lines
+        self._always: Line | None = lines if isinstance(lines, str) or callable(lines) else None
+        listed: list[Any] = list(lines) if isinstance(lines, Sequence) and self._always is None else []
+        wrong = [type(line).__name__ for line in listed if not isinstance(line, str) and not callable(line)]
+        if wrong:
+            raise ValueError(f"`{name}` of the scripted backend holds a {wrong[0]}; give text or a callable")
+        self._lines: list[Line] = listed
         self._next = 0
         self._lock = threading.Lock()
 
     def line(self) -> Line:
         """The next line. Raises ScriptExhausted."""
-        if isinstance(self._lines, str) or callable(self._lines):
-            return self._lines
+        if self._always is not None:
+            return self._always
         with self._lock:
-            lines = self._lines or ()
-            if self._next >= len(lines):
-                raise ScriptExhausted(self.name, len(lines))
+            if self._next >= len(self._lines):
+                raise ScriptExhausted(self.name, len(self._lines))
             self._next += 1
-            return lines[self._next - 1]
-
-    @property
-    def left(self) -> int | None:
-        """Lines not used yet; None where there is no end."""
-        if isinstance(self._lines, str) or callable(self._lines):
-            return None
-        return len(self._lines or ()) - self._next
+            return self._lines[self._next - 1]
 
 
 class ScriptedClient(Client):

@@ -1,0 +1,93 @@
+"""Anthropic's Messages API, through the `anthropic` package."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from rlm_secure.clients.base import DEFAULT_TIMEOUT, Client, Completion, SDKClient, call_usage
+from rlm_secure.clients.connections import Connections
+from rlm_secure.errors import MissingExtra, ProviderError
+
+#: What every version of the SDK takes by name; anything else goes into the body as it is.
+_PARAMETERS = frozenset({"max_tokens", "metadata", "stop_sequences", "thinking", "service_tier", "extra_headers"})
+
+
+class AnthropicClient(SDKClient):
+    """Anthropic's models. Every system message is sent, in order, and every text block of the reply is read.
+
+    `max_tokens` bounds a reply. `api_key` defaults to ANTHROPIC_API_KEY; other keywords go to the SDK's
+    constructor. Tokens written to and read from Anthropic's prompt cache count as input tokens.
+    """
+
+    vendor: ClassVar[str] = "Anthropic"
+
+    def __init__(
+        self,
+        api_key: str | None = None,
+        model_name: str | None = None,
+        max_tokens: int = 32_768,
+        sampling_args: Mapping[str, Any] | None = None,
+        timeout: float = DEFAULT_TIMEOUT,
+        max_retries: int = 2,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(model_name, timeout, sampling_args, max_retries, **kwargs)
+        key = api_key or os.environ.get("ANTHROPIC_API_KEY")
+        if not key and "auth_token" not in kwargs:
+            raise ProviderError("no API key for Anthropic: pass api_key, or set ANTHROPIC_API_KEY")
+        self.max_tokens = max_tokens
+        settings = {"api_key": key, **kwargs}
+        self._connections = Connections(
+            "anthropic", {name: each for name, each in settings.items() if each is not None}
+        )
+        self._sdk()
+
+    def inherit(self, parent: Client) -> None:
+        if isinstance(parent, AnthropicClient) and parent._connections.settings == self._connections.settings:
+            self._connections = parent._connections
+
+    async def aclose(self) -> None:
+        await self._connections.aclose()
+
+    def _send(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:
+        sdk = self._connections.for_threads(self._sdk()[0]).with_options(max_retries=self.retries)
+        return _read(sdk.messages.create(timeout=seconds, **self._request(messages, model)), model)
+
+    async def _asend(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:
+        sdk = self._connections.for_loop(self._sdk()[1]).with_options(max_retries=self.retries)
+        async with asyncio.timeout(seconds * (self.retries + 1) + 1):
+            return _read(await sdk.messages.create(timeout=seconds, **self._request(messages, model)), model)
+
+    def _sdk(self) -> tuple[type[Any], type[Any]]:
+        try:
+            import anthropic
+        except ImportError as error:
+            raise MissingExtra("the anthropic backend", "anthropic") from error
+        return anthropic.Anthropic, anthropic.AsyncAnthropic
+
+    def _request(self, messages: list[dict[str, Any]], model: str) -> dict[str, Any]:
+        system = "\n\n".join(str(each["content"]) for each in messages if each["role"] == "system")
+        request: dict[str, Any] = {"max_tokens": self.max_tokens}
+        for name, value in self.sampling_args.items():
+            if name in _PARAMETERS:
+                request[name] = value
+            else:  # temperature and its like: newer SDKs have no parameter for what newer models do not take
+                request["extra_body"] = {**request.get("extra_body", {}), name: value}
+        request |= {"model": model, "messages": [each for each in messages if each["role"] != "system"]}
+        return request | ({"system": system} if system else {})
+
+
+def _read(response: Any, model: str) -> Completion:
+    blocks = getattr(response, "content", None)
+    if not isinstance(blocks, list):
+        raise ProviderError("the Anthropic call was answered without content; check base_url")
+    text = "".join(block.text for block in blocks if getattr(block, "type", None) == "text")
+    usage = response.usage
+    read = sum(
+        getattr(usage, name, None) or 0
+        for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    )
+    return Completion(text, model, call_usage(read, usage.output_tokens or 0))

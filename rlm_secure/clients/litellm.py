@@ -1,0 +1,85 @@
+"""The hundred providers of the `litellm` package."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+from rlm_secure.clients.base import (
+    DEFAULT_TIMEOUT,
+    Completion,
+    SDKClient,
+    call_usage,
+    estimated_tokens,
+    prompt_text,
+)
+from rlm_secure.clients.openai import reported_cost
+from rlm_secure.errors import MissingExtra, ProviderError
+
+#: What litellm reads while it is imported, and would otherwise do: load a .env file, fetch a price list.
+_QUIET = {"LITELLM_MODE": "PRODUCTION", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+
+
+class LiteLLMClient(SDKClient):
+    """Any model that litellm knows, as "provider/model". `sampling_args` and other keywords go into every request."""
+
+    vendor: ClassVar[str] = "litellm"
+
+    def __init__(
+        self,
+        model_name: str | None = None,
+        sampling_args: Mapping[str, Any] | None = None,
+        timeout: float = DEFAULT_TIMEOUT,
+        max_retries: int = 2,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(model_name, timeout, sampling_args, max_retries, **kwargs)
+        with _quietly():
+            try:
+                import litellm
+            except ImportError as error:
+                raise MissingExtra("the litellm backend", "litellm") from error
+        self._litellm = litellm
+
+    def _send(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:
+        return _read(self._litellm.completion(**self._request(messages, model, seconds)), messages, model)
+
+    async def _asend(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:
+        async with asyncio.timeout(seconds * (self.retries + 1) + 1):
+            reply = await self._litellm.acompletion(**self._request(messages, model, seconds))
+        return _read(reply, messages, model)
+
+    def _request(self, messages: list[dict[str, Any]], model: str, seconds: float) -> dict[str, Any]:
+        limits = {"timeout": seconds, "max_retries": self.retries}
+        return {**self.kwargs, **self.sampling_args, **limits, "model": model, "messages": messages}
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Import without a .env file and without a network; the caller's environment is put back."""
+    before = {name: os.environ.get(name) for name in _QUIET}
+    os.environ.update(_QUIET)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _read(response: Any, messages: list[dict[str, Any]], model: str) -> Completion:
+    choices = getattr(response, "choices", None)
+    if not choices:
+        raise ProviderError("the litellm call was answered without a choice; check model_name")
+    text = choices[0].message.content or ""
+    usage = getattr(response, "usage", None)
+    if usage is None:
+        return Completion(text, model, call_usage(estimated_tokens(prompt_text(messages)), estimated_tokens(text)))
+    hidden = getattr(response, "_hidden_params", None) or {}
+    cost = reported_cost(usage) or hidden.get("response_cost")
+    return Completion(text, model, call_usage(usage.prompt_tokens or 0, usage.completion_tokens or 0, cost))
