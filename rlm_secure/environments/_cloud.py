@@ -191,7 +191,7 @@ class CloudEnvironment(Environment):
         loop = Loop(provider.name)
         try:
             return loop.call(_sweep(provider), 10 * _CALL_SECONDS)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the SDKs raise trees of their own
             said = provider.explain(error)[0]
             raise EnvironmentUnavailable(f"{provider.name} could not be swept: {said}; try again") from None
         finally:
@@ -460,7 +460,7 @@ class CloudLease(Lease):
 
     @property
     def _name(self) -> str:
-        return f"{self.environment} sandbox {self._made.id}" if self._made is not None else f"{self.environment} sandbox"
+        return f"{self.environment} sandbox {self._made.id if self._made is not None else ''}".rstrip()
 
 
 class _Slots:
@@ -508,7 +508,8 @@ async def _await(awaitable: Awaitable[T]) -> T:
 async def _destroy(provider: Provider, sandbox: str) -> None:
     for pause in (*_PAUSES, None):
         try:
-            return await provider.destroy(sandbox)
+            await provider.destroy(sandbox)
+            return
         except Exception as error:
             if pause is None or not provider.explain(error)[1]:
                 raise

@@ -149,7 +149,7 @@ class Stream:
             raise Cut("the provider started no program in time") from None
         except Cut:
             raise
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the SDKs raise trees of their own
             raise Cut(self._explain(error)[0]) from None
 
     # -- threads ----------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
 import inspect
 import math
 import re
@@ -64,7 +65,7 @@ class E2BEnvironment(CloudEnvironment):
         self._user = user
         self._options = {"api_key": api_key, "domain": domain, "api_url": api_url, "sandbox_url": sandbox_url}
 
-    def provider(self, policy: Policy | None) -> E2BProvider:
+    def provider(self, policy: Policy | None) -> E2BProvider:  # noqa: ARG002 - a template's size is its own
         """See CloudEnvironment.provider."""
         need("e2b", self.name)
         options = {name: value for name, value in self._options.items() if value is not None}
@@ -89,18 +90,17 @@ class E2BProvider(Provider):
 
     async def create(self, plan: Plan) -> Made:
         """See Provider.create."""
-        from e2b import ALL_TRAFFIC, AsyncSandbox
-
+        sdk = _sdk()
         self._ends_at = time.monotonic() + plan.ttl_seconds
         # One attempt has one key: a request that the SDK sends again makes no second sandbox.
-        once = {"idempotency_key": plan.attempt} if _takes(AsyncSandbox.create, "idempotency_key") else {}
-        self._sandbox = await AsyncSandbox.create(
+        once = {"idempotency_key": plan.attempt} if _takes(sdk.AsyncSandbox.create, "idempotency_key") else {}
+        self._sandbox = await sdk.AsyncSandbox.create(
             self._template,
             timeout=min(plan.ttl_seconds, UNRENEWED_SECONDS),
             metadata=dict(plan.labels),
             envs={},
             allow_internet_access=False,
-            network={"allow_out": [], "deny_out": [ALL_TRAFFIC], "allow_public_traffic": False},
+            network={"allow_out": [], "deny_out": [sdk.ALL_TRAFFIC], "allow_public_traffic": False},
             lifecycle={"on_timeout": "kill"},
             **once,
             **self._options,
@@ -142,33 +142,30 @@ class E2BProvider(Provider):
 
     async def destroy(self, sandbox: str) -> None:
         """See Provider.destroy."""
-        from e2b import AsyncSandbox
-
-        await AsyncSandbox.kill(sandbox, **self._options)
+        await _sdk().AsyncSandbox.kill(sandbox, **self._options)
 
     async def find(self, labels: Mapping[str, str]) -> list[tuple[str, Mapping[str, str]]]:
         """See Provider.find."""
-        from e2b import AsyncSandbox, SandboxQuery
-
-        pages = AsyncSandbox.list(query=SandboxQuery(metadata=dict(labels)), **self._options)
-        found = []
+        sdk = _sdk()
+        pages = sdk.AsyncSandbox.list(query=sdk.SandboxQuery(metadata=dict(labels)), **self._options)
+        found: list[tuple[str, Mapping[str, str]]] = []
         while pages.has_next:
             found += [(each.sandbox_id, each.metadata or {}) for each in await pages.next_items()]
         return found
 
     def passing(self, error: BaseException) -> bool:
         """See Provider.passing."""
-        import e2b
         import httpx
 
-        gone = getattr(e2b, "SandboxNotRunningException", None)
+        sdk = _sdk()
+        gone = getattr(sdk, "SandboxNotRunningException", None)
         if gone is not None and isinstance(error, gone):
             return False
         if getattr(error, "status_code", None) in _PASSING:
             return True
-        if isinstance(error, e2b.RateLimitException | e2b.TimeoutException | httpx.TransportError):
+        if isinstance(error, sdk.RateLimitException | sdk.TimeoutException | httpx.TransportError):
             return True
-        return re.match(r"(408|429|50[0234])\b", str(error)) is not None
+        return re.match(r"(408|429|50[0234])\b", str(error)) is not None  # the SDK keeps the status in its text
 
     def secrets(self) -> tuple[str, ...]:
         """See Provider.secrets."""
@@ -195,16 +192,18 @@ class _Command:
         await self._handle.disconnect()
 
     async def _watch(self, stream: Stream, provider: E2BProvider) -> None:
-        from e2b import CommandExitException
-
         try:
             await self._handle.wait()
-        except CommandExitException:
+        except _sdk().CommandExitException:
             stream.finish()
         except Exception as error:  # noqa: BLE001 - the SDK raises several trees
             stream.finish(provider.explain(error)[0])
         else:
             stream.finish()
+
+
+def _sdk() -> Any:
+    return importlib.import_module("e2b")
 
 
 def _takes(function: Any, parameter: str) -> bool:

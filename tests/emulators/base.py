@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import email.parser
 import email.policy
+import hashlib
 import json
 import os
 import queue
@@ -13,6 +15,7 @@ import secrets
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -56,13 +59,14 @@ class Request:
 
 @dataclass
 class Response:
-    """`stream` replaces the body by pieces that are sent as they come."""
+    """`stream` replaces the body by pieces that are sent as they come: binary messages of a web socket if `socket`."""
 
     status: int = 200
     body: bytes = b""
     kind: str = "application/json"
     headers: dict[str, str] = field(default_factory=dict)
     stream: Iterator[bytes] | None = None
+    socket: bool = False
 
 
 def answer(value: Any, status: int = 200, **headers: str) -> Response:
@@ -332,6 +336,9 @@ class Program:
                 self._listener.put(("end", b""))
 
 
+_SOCKET_SECRET = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+
+
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
@@ -372,6 +379,9 @@ def _handler(emulator: Emulator) -> type[BaseHTTPRequestHandler]:
             return self.rfile.read(int(headers.get("content-length", 0)))
 
         def _reply(self, response: Response) -> None:
+            if response.socket:
+                self._reply_on_socket(response)
+                return
             self.send_response(response.status)
             self.send_header("Content-Type", response.kind)
             for name, value in response.headers.items():
@@ -391,6 +401,37 @@ def _handler(emulator: Emulator) -> type[BaseHTTPRequestHandler]:
                 if close is not None:
                     close()
             self.wfile.write(b"0\r\n\r\n")
+
+        def _reply_on_socket(self, response: Response) -> None:
+            """RFC 6455, as far as a server that only speaks needs it."""
+            self.close_connection = True
+            accept = hashlib.sha1((self.headers["Sec-WebSocket-Key"] + _SOCKET_SECRET).encode()).digest()
+            self.send_response(101)
+            self.send_header("Upgrade", "websocket")
+            self.send_header("Connection", "Upgrade")
+            self.send_header("Sec-WebSocket-Accept", base64.b64encode(accept).decode())
+            self.end_headers()
+            assert response.stream is not None
+            left = threading.Event()
+            threading.Thread(target=self._wait_for_close, args=(left,), name="emulator-socket", daemon=True).start()
+            for piece in response.stream:
+                if left.is_set():
+                    return
+                size = len(piece)
+                head = bytes([size]) if size < 126 else b"\x7e" + struct.pack(">H", size)
+                if size >= 65536:
+                    head = b"\x7f" + struct.pack(">Q", size)
+                self.wfile.write(b"\x82" + head + piece)
+            self.wfile.write(b"\x88\x02" + struct.pack(">H", 1000))
+
+        def _wait_for_close(self, left: threading.Event) -> None:
+            with contextlib.suppress(OSError, ValueError):
+                while data := self.connection.recv(4096):
+                    if data[0] & 0x0F == 8:
+                        self.wfile.write(b"\x88\x02" + struct.pack(">H", 1000))
+                        break
+                self.connection.shutdown(socket.SHUT_RDWR)
+            left.set()
 
         do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = _serve
 
