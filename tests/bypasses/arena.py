@@ -1,7 +1,7 @@
-"""Runs attacks, each in a fork of its own, with the language layer or without it.
+"""Runs attacks, each in a fork of its own: `arena.py cell` as cells, `arena.py plain` as plain Python.
 
-Speaks JSON lines: {"source", "wall", "damage"} in, {"won", "how"} out. `wall` runs the source as a cell with every
-facade granted; without it the same source is plain Python, with every builtin and every module.
+Speaks JSON lines: {"source", "damage"} in, {"won", "how"} out. A cell is granted every facade; plain Python has every
+builtin and every module, and in that process no part of the guest that could have changed one.
 """
 
 from __future__ import annotations
@@ -14,22 +14,24 @@ import select
 import signal
 import sys
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tests.bypasses import host  # noqa: E402
+from tests.guest.walk import complaint, shared_containers  # noqa: E402
+
 SECONDS = 20
 
 
 def worth(value: object, shared: Mapping[int, str], depth: int = 3) -> str | None:
     """Why `value` is loot, if it is."""
-    from tests.bypasses.host import CANARY
-    from tests.guest.walk import complaint
-
     if isinstance(value, str | bytes):
         text = value if isinstance(value, str) else value.decode("latin-1")
-        return "holds the canary" if CANARY in text else None
+        return "holds the canary" if host.CANARY in text else None
     if isinstance(value, types.TracebackType):
         return None  # __exit__ is given one; its frame is closed
     if why := complaint(value, shared):
@@ -41,33 +43,43 @@ def worth(value: object, shared: Mapping[int, str], depth: int = 3) -> str | Non
     return None
 
 
-def fight(source: str, wall: bool, damage: str | None, shared: Mapping[int, str]) -> tuple[bool, str]:
-    """Run one attack in this process: whether it won, and how it ended."""
-    from rlm_secure.guest import compiler, facades, guards
-    from tests.bypasses import host
-
-    how = "ran to its end"
-    space: dict[str, Any]
+def as_plain(source: str) -> tuple[dict[str, Any], str]:
+    """Run `source` with nothing in its way: its globals, and how it ended."""
+    space: dict[str, Any] = {"__builtins__": builtins, "__name__": "__main__", **host.names()}
     try:
-        if wall:
-            space = guards.build_globals(facades.NAMES, lambda *values, **options: None)
-            space.update(host.names())
-            code = compiler.compile_cell(source, source_bytes=1 << 20, ast_nodes=100_000)
-            compiler.run(code, space)
-        else:
-            space = {"__builtins__": builtins, "__name__": "__main__", **host.names()}
-            exec(builtins.compile(source, "<control>", "exec", dont_inherit=True), space)
-    except compiler.Refusal as refusal:
-        return False, f"refused: {refusal.rule}"
+        exec(builtins.compile(source, "<control>", "exec", dont_inherit=True), space)
     except BaseException as error:
-        how = f"{type(error).__name__}: {error}"[:200]
-    why = worth(space.get("LOOT"), shared)
-    if why is None and damage and eval(damage, {"__import__": __import__, "CANARY": host.CANARY, "sys": sys}):
-        why = f"damage: {damage}"
-    return why is not None, why or how
+        return space, f"{type(error).__name__}: {error}"[:200]
+    return space, "ran to its end"
 
 
-def child(request: dict[str, Any], shared: Mapping[int, str], out: int) -> None:
+def as_cell(source: str) -> tuple[dict[str, Any], str]:
+    """Run `source` behind the language layer alone: its globals, and how it ended."""
+    from rlm_secure.guest import compiler, facades, guards
+
+    space = guards.build_globals(facades.NAMES, lambda *values, **options: None)
+    space.update(host.names())
+    try:
+        compiler.run(compiler.compile_cell(source, source_bytes=1 << 20, ast_nodes=100_000), space)
+    except compiler.Refusal as refusal:
+        return space, f"refused: {refusal.rule}"
+    except BaseException as error:
+        return space, f"{type(error).__name__}: {error}"[:200]
+    return space, "ran to its end"
+
+
+def judge(space: Mapping[str, Any], damage: str | None) -> str | None:
+    """Why the attack won, if it did."""
+    loot = space.get("LOOT")
+    shared = shared_containers() if isinstance(loot, dict | list | set | tuple | bytearray) else {}
+    if why := worth(loot, shared):
+        return why
+    if damage and eval(damage, {"__import__": __import__, "CANARY": host.CANARY, "sys": sys}):
+        return f"damage: {damage}"
+    return None
+
+
+def child(run: Callable[[str], tuple[dict[str, Any], str]], source: str, damage: str | None, out: int) -> None:
     """Fight in a fork, bounded, and report. Never returns: a child that did would answer in its parent's place."""
     try:
         signal.alarm(SECONDS)
@@ -76,27 +88,22 @@ def child(request: dict[str, Any], shared: Mapping[int, str], out: int) -> None:
         sys.stdin.close()
         with open(os.devnull, "w") as sink:
             sys.stdout = sys.stderr = sink
-            won, how = fight(**request, shared=shared)
-        os.write(out, b"%d%s" % (won, how.encode()))  # not json: an attack may have poisoned it
+            space, how = run(source)
+            why = judge(space, damage)
+        os.write(out, b"%d%s" % (why is not None, (why or how).encode()))  # not json: it may have been poisoned
     finally:
         os._exit(0)
 
 
-def serve() -> None:
+def serve(run: Callable[[str], tuple[dict[str, Any], str]]) -> None:
     """One fork per line of standard input."""
-    from rlm_secure.guest import compiler, facades, guards
-    from tests.bypasses import host
-    from tests.guest.walk import shared_containers
-
-    assert compiler and guards and host  # imported before the first fork
-    facades.preload()
-    shared = shared_containers()
     answers = os.fdopen(os.dup(1), "w")
     for line in sys.stdin:
+        request = json.loads(line)
         reader, writer = os.pipe()
         pid = os.fork()
         if pid == 0:
-            child(json.loads(line), shared, writer)
+            child(run, request["source"], request["damage"], writer)
         os.close(writer)
         ready, _, _ = select.select([reader], [], [], SECONDS + 5)
         data = os.read(reader, 65536) if ready else b""
@@ -109,5 +116,11 @@ def serve() -> None:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(ROOT))
-    serve()
+    if sys.argv[1] == "cell":
+        from rlm_secure.guest import compiler, facades, guards
+
+        assert compiler and guards  # imported before the first fork
+        facades.preload()
+        serve(as_cell)
+    else:
+        serve(as_plain)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,24 +20,22 @@ ATTACKS = corpus.every()
 
 
 class Arena:
-    """The process that runs attacks. One at a time."""
+    """A process that runs attacks, one at a time, as "cell" or as "plain" Python."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind: str) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-W", "ignore", str(Path(__file__).with_name("arena.py"))],
+            [sys.executable, "-W", "ignore", str(Path(__file__).with_name("arena.py")), kind],
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
-        self._lock = threading.Lock()
 
-    def fight(self, source: str, *, wall: bool, damage: str | None) -> dict[str, Any]:
+    def fight(self, source: str, damage: str | None = None) -> dict[str, Any]:
         assert self._process.stdin and self._process.stdout
-        with self._lock:
-            self._process.stdin.write(json.dumps({"source": source, "wall": wall, "damage": damage}) + "\n")
-            self._process.stdin.flush()
-            answer: dict[str, Any] = json.loads(self._process.stdout.readline())
+        self._process.stdin.write(json.dumps({"source": source, "damage": damage}) + "\n")
+        self._process.stdin.flush()
+        answer: dict[str, Any] = json.loads(self._process.stdout.readline())
         return answer
 
     def close(self) -> None:
@@ -46,24 +43,31 @@ class Arena:
 
 
 @pytest.fixture(scope="module")
-def arena() -> Iterator[Arena]:
-    made = Arena()
+def cell() -> Iterator[Arena]:
+    made = Arena("cell")
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def plain() -> Iterator[Arena]:
+    made = Arena("plain")
     yield made
     made.close()
 
 
 @pytest.mark.attack
 @pytest.mark.parametrize("attack", ATTACKS, ids=[attack.id for attack in ATTACKS])
-def test_the_wall_holds(arena: Arena, attack: corpus.Attack) -> None:
-    answer = arena.fight(attack.source, wall=True, damage=attack.damage)
+def test_the_wall_holds(cell: Arena, attack: corpus.Attack) -> None:
+    answer = cell.fight(attack.source, attack.damage)
     assert not answer["won"], answer["how"]
     assert answer["how"] != "died or hung"
 
 
 @pytest.mark.attack
 @pytest.mark.parametrize("attack", ATTACKS, ids=[attack.id for attack in ATTACKS])
-def test_the_attack_wins_without_the_wall(arena: Arena, attack: corpus.Attack) -> None:
-    answer = arena.fight(attack.control, wall=False, damage=attack.damage)
+def test_the_attack_wins_without_the_wall(plain: Arena, attack: corpus.Attack) -> None:
+    answer = plain.fight(attack.control, attack.damage)
     assert answer["won"], answer["how"]
 
 
@@ -76,9 +80,11 @@ def test_the_corpus_is_large_and_each_file_says_what_it_is() -> None:
     assert {attack.guarantee for attack in ATTACKS} <= set(Guarantee)
 
 
-def test_the_arena_tells_winning_from_losing(arena: Arena) -> None:
-    assert arena.fight("LOOT = CANARY", wall=True, damage=None) == {"won": True, "how": "holds the canary"}
-    assert arena.fight("LOOT = 1", wall=False, damage=None) == {"won": False, "how": "ran to its end"}
-    assert arena.fight("import os", wall=True, damage=None)["how"].startswith("ModuleRefused")
-    assert arena.fight("x = 1", wall=False, damage="True")["how"] == "damage: True"
-    assert arena.fight("x = (", wall=True, damage=None)["how"] == "refused: syntax"
+def test_the_arenas_tell_winning_from_losing(cell: Arena, plain: Arena) -> None:
+    for arena in (cell, plain):
+        assert arena.fight("LOOT = CANARY") == {"won": True, "how": "holds the canary"}
+        assert arena.fight("LOOT = 1") == {"won": False, "how": "ran to its end"}
+        assert arena.fight("x = 1", "True")["how"] == "damage: True"
+    assert cell.fight("import os")["how"].startswith("ModuleRefused")
+    assert cell.fight("x = (")["how"] == "refused: syntax"
+    assert plain.fight("import os; LOOT = os")["how"] == "is a module"

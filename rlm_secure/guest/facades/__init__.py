@@ -12,8 +12,10 @@ from __future__ import annotations
 from decimal import Context
 from types import SimpleNamespace
 
-from . import binary, classes, containers, functions, late, numeric, text, times, web
+from . import binary, classes, containers, functions, instances, late, numeric, text, times, web
 from .facade import Facade, explain, left_out, members
+
+instances.keep()
 
 _FACADES: dict[str, Facade] = {
     "abc": classes.ABC,

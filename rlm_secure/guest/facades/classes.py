@@ -11,7 +11,7 @@ import typing
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
-from .checks import CELL, identifier, is_class, own_class
+from .checks import CELL, identifier, is_class, own_class, own_function
 from .copying import deepcopy
 from .facade import facade
 
@@ -276,11 +276,22 @@ TYPES = facade(
 
 # ---- abc -------------------------------------------------------------------------------------------------------
 
+
+def abstractmethod(function: Any) -> Any:
+    """abc.abstractmethod, on what a def in a cell makes: it sets an attribute on what it is given."""
+    if not own_function(function) and type(function) not in (classmethod, staticmethod):
+        raise TypeError("abc.abstractmethod decorates a method that was written with def in a cell.")
+    return abc.abstractmethod(function)
+
+
 ABC = facade(
     "abc",
     abc,
-    take="ABC abstractclassmethod abstractmethod abstractproperty abstractstaticmethod",
+    take="ABC",
+    own={"abstractmethod": abstractmethod},
     left_out={
+        "abstractclassmethod abstractproperty abstractstaticmethod": "deprecated; put abstractmethod under property, "
+        "classmethod or staticmethod",
         "ABCMeta": "a metaclass makes classes with any attribute; derive from abc.ABC",
         "get_cache_token update_abstractmethods": "internal",
     },

@@ -24,7 +24,32 @@ _ATOMIC: frozenset[type] = frozenset(
     }
 )  # fmt: skip
 
-_Memo = dict[int, Any]
+
+class Memo:
+    """What deepcopy has copied so far, keyed by id. A `__deepcopy__` of a cell is given one, and may pass it on.
+
+    It shows a cell only what cells put in: among the rest is the private state of library objects.
+    """
+
+    __slots__ = ("_given", "_kept", "_made")
+
+    def __init__(self, given: Any = None) -> None:
+        self._given: dict[Any, Any] = given if type(given) is dict else {}
+        self._made: dict[int, Any] = {}
+        self._kept: list[Any] = []
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._given[key] = value
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._given[key]
+
+    def __contains__(self, key: Any) -> bool:
+        return key in self._given
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """What a cell stored under `key`."""
+        return self._given.get(key, default)
 
 
 def shallow(x: Any) -> Any:
@@ -39,30 +64,33 @@ def shallow(x: Any) -> Any:
     return _rebuild(x, None)
 
 
-def deepcopy(x: Any, memo: _Memo | None = None) -> Any:
+def deepcopy(x: Any, memo: Any = None) -> Any:
     """copy.deepcopy. Raises TypeError for what cannot be copied, and for classes of cells with reduce hooks."""
-    if type(memo) is not dict:
-        memo = {}
+    return _deep(x, memo if type(memo) is Memo else Memo(memo))
+
+
+def _deep(x: Any, memo: Memo) -> Any:
     key = id(x)
-    if key in memo:
-        return memo[key]
+    for copied in (memo._made, memo._given):
+        if key in copied:
+            return copied[key]
     kind = type(x)
     if kind in _ATOMIC or issubclass(kind, type):
         return x
     if kind is list:
         made: list[Any] = []
-        memo[key] = made
-        made.extend(deepcopy(item, memo) for item in x)
+        memo._made[key] = made
+        made.extend(_deep(item, memo) for item in x)
         return _keep(made, x, memo)
     if kind is dict:
-        memo[key] = table = {}
+        memo._made[key] = table = {}
         for name, item in x.items():
-            table[deepcopy(name, memo)] = deepcopy(item, memo)
+            table[_deep(name, memo)] = _deep(item, memo)
         return _keep(table, x, memo)
     if kind is tuple:
         return _keep(_deep_tuple(x, memo), x, memo)
     if kind is types.MethodType:
-        return types.MethodType(x.__func__, deepcopy(x.__self__, memo))
+        return types.MethodType(x.__func__, _deep(x.__self__, memo))
     if (hook := _find(kind, "__deepcopy__")) is not None:
         return _keep(hook(x, memo), x, memo)
     return _keep(_rebuild(x, memo), x, memo)
@@ -82,18 +110,18 @@ def replaced(obj: Any, /, **changes: Any) -> Any:
     return hook(obj, **changes)
 
 
-def _keep(made: Any, x: Any, memo: _Memo) -> Any:
+def _keep(made: Any, x: Any, memo: Memo) -> Any:
     """Remember `made` for `x`, and keep `x` alive while its id is a key."""
     if made is not x:
-        memo[id(x)] = made
-        memo.setdefault(id(memo), []).append(x)
+        memo._made[id(x)] = made
+        memo._kept.append(x)
     return made
 
 
-def _deep_tuple(x: tuple[Any, ...], memo: _Memo) -> Any:
-    parts = [deepcopy(item, memo) for item in x]
-    if id(x) in memo:  # the tuple contains itself through a list, and was copied on the way
-        return memo[id(x)]
+def _deep_tuple(x: tuple[Any, ...], memo: Memo) -> Any:
+    parts = [_deep(item, memo) for item in x]
+    if id(x) in memo._made:  # the tuple contains itself through a list, and was copied on the way
+        return memo._made[id(x)]
     return x if all(new is old for new, old in zip(parts, x, strict=True)) else tuple(parts)
 
 
@@ -106,7 +134,7 @@ def _find(kind: type, name: str) -> Any:
     return None
 
 
-def _rebuild(x: Any, memo: _Memo | None) -> Any:
+def _rebuild(x: Any, memo: Memo | None) -> Any:
     kind = type(x)
     for owner in type.__getattribute__(kind, "__mro__"):
         if own_class(owner):
@@ -124,26 +152,26 @@ def _rebuild(x: Any, memo: _Memo | None) -> Any:
 
 
 def _assemble(
-    x: Any, memo: _Memo | None, func: Callable[..., Any], args: Any, state: Any, items: Any, pairs: Any
+    x: Any, memo: Memo | None, func: Callable[..., Any], args: Any, state: Any, items: Any, pairs: Any
 ) -> Any:
     kind = type(x)
     if memo is not None and args:
-        args = tuple(deepcopy(arg, memo) for arg in args)
+        args = tuple(_deep(arg, memo) for arg in args)
     y = func(*args)
     if type(y) is not kind:
         _refuse(kind)
     if memo is not None:
-        memo[id(x)] = y
-        state = deepcopy(state, memo)
+        memo._made[id(x)] = y
+        state = _deep(state, memo)
     if state is not None:
         _restore(y, state)
     for item in items or ():
-        y.append(item if memo is None else deepcopy(item, memo))
+        y.append(item if memo is None else _deep(item, memo))
     for name, value in pairs or ():
         if memo is None:
             y[name] = value
         else:
-            y[deepcopy(name, memo)] = deepcopy(value, memo)
+            y[_deep(name, memo)] = _deep(value, memo)
     return y
 
 
