@@ -12,7 +12,7 @@ import pytest
 from rlm_secure.broker.session import SessionKey
 from rlm_secure.broker.transports import Cut
 from rlm_secure.broker.transports.https import HttpsTransport
-from tests.broker.support import ListeningLease, Raw, policy, read_answer, session
+from tests.broker.support import ListeningLease, Raw, read_answer, session
 
 
 @pytest.fixture(scope="module")
@@ -190,7 +190,9 @@ def test_other_routes_do_not_exist(raw, method, target, status) -> None:
     assert raw.ask(method, target)[0] == status
 
 
-@pytest.mark.parametrize("query", ["?wait", "?=1", "?wait=1&wait=2", "?wait=-1", "?wait=nan", "?wait=1e9", "?wait=.", "?&"])
+@pytest.mark.parametrize(
+    "query", ["?wait", "?=1", "?wait=1&wait=2", "?wait=-1", "?wait=nan", "?wait=1e9", "?wait=.", "?&"]
+)
 def test_a_query_is_pairs_of_plain_values(raw, query) -> None:
     assert raw.ask("GET", f"/pending{query}")[1]["rule"] == "query"
 

@@ -81,7 +81,9 @@ def answer(body: bytes, status: str = "200 OK", headers: str = "") -> bytes:
     return f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n{headers}\r\n".encode() + body
 
 
-@pytest.mark.parametrize("status", ["301 Moved", "302 Found", "303 See Other", "307 Temporary Redirect", "308 Permanent"])
+@pytest.mark.parametrize(
+    "status", ["301 Moved", "302 Found", "303 See Other", "307 Temporary Redirect", "308 Permanent"]
+)
 def test_a_redirect_is_refused_and_its_target_never_asked(status) -> None:
     asked = []
     with serving(lambda connection, head: asked.append(head)) as metadata:
@@ -249,7 +251,16 @@ def test_any_bytes_are_an_answer_or_a_typed_error(data: bytes) -> None:
 
 HEADS = st.lists(
     st.sampled_from(
-        [b"Content-Length: 3", b"Transfer-Encoding: chunked", b"Connection: close", b"X:", b"3\r\nabc\r\n0", b"", b" x", b"abc"]
+        [
+            b"Content-Length: 3",
+            b"Transfer-Encoding: chunked",
+            b"Connection: close",
+            b"X:",
+            b"3\r\nabc\r\n0",
+            b"",
+            b" x",
+            b"abc",
+        ]
     ),
     max_size=8,
 )
@@ -275,11 +286,14 @@ JSON = st.recursive(
     max_leaves=20,
 )
 ENTRY = st.fixed_dictionaries(
-    {}, optional={"id": JSON, "frame": JSON, "end": JSON, "request": JSON, "stopped": JSON, "type": JSON, "prompts": JSON}
+    {},
+    optional={"id": JSON, "frame": JSON, "end": JSON, "request": JSON, "stopped": JSON, "type": JSON, "prompts": JSON},
 )
 
 
-@given(st.fixed_dictionaries({}, optional={"pending": JSON | st.lists(ENTRY, max_size=3), "worker": JSON, "refused": JSON}))
+@given(
+    st.fixed_dictionaries({}, optional={"pending": JSON | st.lists(ENTRY, max_size=3), "worker": JSON, "refused": JSON})
+)
 def test_signed_nonsense_is_events_or_a_violation(message) -> None:
     with contextlib.suppress(ProtocolViolation):
         client_module._events(message)

@@ -48,9 +48,7 @@ print(rlm_query("d"))
 print(rlm_query_batched(["e"]))
 print(weather(1, x=[2]))
 """
-    expected = (
-        "None:a\n['m:b', 'm:c']\nNone:d\n['None:e']\n{'tool': 'weather', 'args': [1], 'kwargs': {'x': [2]}}\n"
-    )
+    expected = "None:a\n['m:b', 'm:c']\nNone:d\n['None:e']\n{'tool': 'weather', 'args': [1], 'kwargs': {'x': [2]}}\n"
     assert shared.execute(code, echo).stdout == expected
 
 
@@ -74,7 +72,16 @@ def test_what_the_host_raises_ends_the_run_and_leaves_the_session_usable(shared)
 
 @pytest.mark.parametrize(
     "payload",
-    ["plain", "caf\xe9", "\u0100\ud800 two", "\U0001f600 four \x00", "", "x" * (9 << 20), {"a": [1, None, "\u0100"]}, [1.5]],
+    [
+        "plain",
+        "caf\xe9",
+        "\u0100\ud800 two",
+        "\U0001f600 four \x00",
+        "",
+        "x" * (9 << 20),
+        {"a": [1, None, "\u0100"]},
+        [1.5],
+    ],
     ids=["ascii", "latin-1", "ucs-2", "ucs-4", "empty", "chunks", "dict", "list"],
 )
 def test_a_context_arrives_as_it_was(shared, payload) -> None:

@@ -25,7 +25,8 @@ from rlm_secure.errors import ProtocolViolation
 MAX_LINE: Final = 96 * 1024
 PIECE: Final = 48 * 1024
 WINDOW: Final = 2 * 1024 * 1024
-_MAX_NOISE = 1024 * 1024
+#: Bytes that may come without bringing anything new: a shell's noise, or a window that is sent again.
+_MAX_FUTILE = 4 * WINDOW
 _AGAIN_SECONDS = 0.5
 _RESEND_SECONDS = 2.0
 _WRITE_SECONDS = 10.0
@@ -69,7 +70,7 @@ class StdioTransport(Transport):
         deadline: float,
     ) -> Answer:
         """See Transport.request."""
-        channel = self._take()
+        channel = self._take(deadline)
         keep = False
         try:
             answer, keep = exchange(channel, method, target, headers, body, limit=limit, deadline=deadline)
@@ -90,7 +91,7 @@ class StdioTransport(Transport):
         if tube is not None:
             tube.close()
 
-    def _take(self) -> _Channel:
+    def _take(self, deadline: float) -> _Channel:
         with self._lock:
             if self._closed:
                 raise Cut("the transport is closed")
@@ -98,7 +99,7 @@ class StdioTransport(Transport):
                 if self._tube is not None:
                     self._tube.close()
                 self._idle.clear()
-                self._tube = _Tube(self._dial())
+                self._tube = _Tube(self._dial(), min(deadline, time.monotonic() + _HELLO_SECONDS))
             while self._idle:
                 channel = self._idle.pop()
                 if channel.usable:
@@ -143,7 +144,7 @@ class _Channel:
 class _Tube:
     """One dialled stream: numbering, acknowledgements, and a thread that reads it."""
 
-    def __init__(self, pipe: Pipe) -> None:
+    def __init__(self, pipe: Pipe, deadline: float) -> None:
         self._pipe = pipe
         self._change = threading.Condition()
         self._writing = threading.Lock()
@@ -161,10 +162,9 @@ class _Tube:
         self.broken = ""
         self._reader = threading.Thread(target=self._read, name="rlm_secure-dial", daemon=True)
         self._reader.start()
-        deadline = time.monotonic() + _HELLO_SECONDS
         with self._change:
             while not self._greeted and not self.broken:
-                if not self._change.wait(deadline - time.monotonic()):
+                if not self._change.wait(max(deadline - time.monotonic(), 0)):
                     self.broken = "nobody answered in there"
         if self.broken:
             self.close()
@@ -243,7 +243,7 @@ class _Tube:
 
     def _read(self) -> None:
         buffer = bytearray()
-        noise = 0
+        futile = 0
         try:
             while not self.broken:
                 with contextlib.suppress(TimeoutError):
@@ -254,22 +254,23 @@ class _Tube:
                 while (end := buffer.find(b"\n")) >= 0:
                     line = bytes(buffer[:end])
                     del buffer[: end + 1]
-                    if not (line.startswith(b"{") and len(line) <= MAX_LINE and self._line(line)):
-                        noise += end
-                if noise + len(buffer) > _MAX_NOISE:
+                    useful = line.startswith(b"{") and len(line) <= MAX_LINE and self._line(line)
+                    futile = 0 if useful else futile + end + 1
+                if futile + len(buffer) > _MAX_FUTILE:
                     raise Cut("the stream carries something else")
                 self._tend()
         except (Cut, OSError) as error:
             self._break(str(error))
 
     def _line(self, data: bytes) -> bool:
-        """Take one line; False when it is not one of ours."""
+        """Take one line; False when it is not one of ours, or brings nothing new."""
         try:
             line = decode(data, limit=MAX_LINE)
             fields = _fields(line)
         except (ProtocolViolation, ValueError):
             return False
         with self._change:
+            before = (self._received, len(self._unacknowledged), self._greeted)
             self._greeted = self._greeted or "hello" in line
             while self._unacknowledged and self._unacknowledged[0][0] <= fields.acknowledged:
                 self._bytes_out -= self._unacknowledged.popleft()[1]
@@ -279,7 +280,7 @@ class _Tube:
             if fields.number is not None:
                 self._numbered(fields, fields.number)
             self._change.notify_all()
-        return True
+            return before != (self._received, len(self._unacknowledged), self._greeted)
 
     def _numbered(self, fields: _Fields, number: int) -> None:
         if number == self._received + 1:

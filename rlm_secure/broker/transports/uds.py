@@ -21,6 +21,7 @@ from rlm_secure.broker.transports.http1 import exchange
 
 SOCKET_NAME = "broker"
 _BACKLOG = 8
+_ACCEPT_SECONDS = 1.0
 _RUNTIME_DIRECTORIES = ("/run", "/run/user/{uid}")
 
 
@@ -92,7 +93,8 @@ class UnixTransport(Transport):
                     return connection
                 connection.close()
         try:
-            self._listener.settimeout(left(deadline))
+            # In slices: the sender looks in between whether there is still somebody who could connect.
+            self._listener.settimeout(min(left(deadline), _ACCEPT_SECONDS))
             return self._listener.accept()[0]
         except OSError as error:
             raise Cut(f"nobody connected from the sandbox: {error}") from None

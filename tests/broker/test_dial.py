@@ -1,0 +1,291 @@
+"""The dialled stream: a real `dial` process between host and supervisor, over pipes that lose, double and babble."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import select
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rlm_secure.broker.client import Lost
+from rlm_secure.broker.protocol import Call
+from rlm_secure.broker.transports import Cut
+from rlm_secure.broker.transports.stdio import MAX_LINE, PIECE, WINDOW, StdioTransport, _fields
+from rlm_secure.environments.bundle import bundle
+from rlm_secure.guest import dial as guest_dial
+from rlm_secure.policy import Policy
+from tests.broker.support import BUNDLE, ProcessLease, environment, session
+
+
+class ProcessPipe:
+    """The standard streams of a `dial` process."""
+
+    def __init__(self, command: list[str]) -> None:
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment())
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self._sink, self._source = self.process.stdin.fileno(), self.process.stdout.fileno()
+
+    def write(self, data: bytes, deadline: float) -> None:
+        try:
+            while data:
+                data = data[os.write(self._sink, data) :]
+        except OSError as error:
+            raise Cut(str(error)) from None
+
+    def read(self, deadline: float) -> bytes:
+        ready, _, _ = select.select([self._source], [], [], max(deadline - time.monotonic(), 0))
+        if not ready:
+            raise TimeoutError
+        return os.read(self._source, 65536)
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+
+class LossyPipe(ProcessPipe):
+    """Loses, doubles, delays and adds lines in both directions, as `dice` falls."""
+
+    def __init__(self, command: list[str], dice: random.Random) -> None:
+        super().__init__(command)
+        self.dice = dice
+        self.calm = False
+        self._inbound = b""
+        self._held: list[bytes] = []
+
+    def _spoil(self, line: bytes) -> bytes:
+        if self.calm or b"hello" in line:
+            return line
+        fall = self.dice.random()
+        if fall < 0.05:
+            return b""
+        if fall < 0.10:
+            return line + line
+        if fall < 0.13:
+            return b"bash: warning: setlocale\r\n\x1b[0m" + line
+        if fall < 0.16:
+            return b'{"n": "x"}\n{"a": -1}\n' + line
+        if fall < 0.18:
+            return line[: len(line) // 2] + b"\n"
+        return line
+
+    def write(self, data: bytes, deadline: float) -> None:
+        super().write(self._spoil(data), deadline)
+
+    def read(self, deadline: float) -> bytes:
+        data = super().read(deadline)
+        self._inbound += data
+        lines = self._inbound.split(b"\n")
+        self._inbound = lines.pop()
+        return b"".join(self._spoil(line + b"\n") for line in lines) or (b"\n" if data else b"")
+
+
+class DialledLease(ProcessLease):
+    """A supervisor on a Unix socket of its own, reached through `dial`."""
+
+    pipe: Any = ProcessPipe
+
+    def __init__(self, loaded: Policy, **options: Any) -> None:
+        self.scratch = tempfile.TemporaryDirectory()
+        self.path = f"{self.scratch.name}/broker"
+        super().__init__(loaded, connect=None, listen=self.path, **options)
+        assert self.process.stdout is not None
+        assert json.loads(self.process.stdout.readline()) == {"listening": self.path}
+        self.pipes: list[Any] = []
+        self.client = self.connect(StdioTransport(self._dial), loaded)
+
+    def _dial(self) -> Any:
+        command = [sys.executable, "-I", "-S", "-B", f"{self.unix.directory}/{BUNDLE}", "dial", self.path]
+        self.pipes.append(self.make(command))
+        return self.pipes[-1]
+
+    def make(self, command: list[str]) -> Any:
+        return ProcessPipe(command)
+
+    def close(self) -> None:
+        super().close()
+        for pipe in self.pipes:
+            pipe.close()
+        self.scratch.cleanup()
+
+
+class LossyLease(DialledLease):
+    def make(self, command: list[str]) -> Any:
+        return LossyPipe(command, random.Random(11))
+
+
+@pytest.fixture(scope="module")
+def dialled() -> Iterator[Any]:
+    with session(kind=DialledLease) as opened:
+        yield opened
+
+
+def count(call: Call) -> str:
+    return f"<{call.prompts[0]}>"
+
+
+def test_a_session_runs_over_a_dialled_stream(dialled) -> None:
+    code = "print(llm_query('a'), llm_query_batched(['b', 'c']))"
+    assert dialled.execute(code, lambda call: count(call) if call.kind == "llm_query" else ["B", "C"]).stdout == (
+        "<a> ['B', 'C']\n"
+    )
+
+
+def test_a_context_larger_than_every_window_passes(dialled) -> None:
+    payload = "".join(map(str, range(2_000_000)))
+    assert len(payload) > 4 * WINDOW
+    dialled.load_context("context_0", payload)
+    assert dialled.execute("print(len(context_0), context_0[-9:])", count).stdout == f"{len(payload)} {payload[-9:]}\n"
+
+
+def test_a_large_result_passes(dialled) -> None:
+    result = dialled.execute("answer = {'content': 'x' * 3_000_000, 'ready': True}", count)
+    assert result.answer is not None
+    assert len(result.answer.text) == 3_000_000
+
+
+def test_an_interrupt_overtakes_a_request_that_waits(dialled) -> None:
+    timer = threading.Timer(0.3, dialled.interrupt)
+    timer.start()
+    started = time.monotonic()
+    result = dialled.execute("while True: pass", count)
+    timer.join()
+    assert result.error is not None
+    assert result.error.limit == "interrupt"
+    assert time.monotonic() - started < 3
+
+
+def test_a_stream_that_breaks_is_dialled_again_and_calls_happen_once(dialled) -> None:
+    asked: list[str] = []
+
+    def answer(call: Call) -> str:
+        asked.append(call.prompts[0])
+        if len(asked) in (2, 5):
+            dialled.lease.pipes[-1].process.kill()
+        return "x"
+
+    dials = len(dialled.lease.pipes)
+    assert dialled.execute("for n in range(8): llm_query(str(n))\nprint('done')", answer).stdout == "done\n"
+    assert asked == [str(number) for number in range(8)]
+    assert len(dialled.lease.pipes) == dials + 2
+
+
+def test_what_is_sent_over_a_bad_line_arrives_once_and_in_order() -> None:
+    asked: list[str] = []
+
+    def answer(call: Call) -> str:
+        asked.append(call.prompts[0])
+        return f"{len(asked)}" * 30
+
+    with session(kind=LossyLease) as opened:
+        opened.load_context("context_0", "abc" * 400_000)
+        code = "for n in range(30): llm_query(str(n))\nprint(len(context_0), context_0[-4:])"
+        assert opened.execute(code, answer).stdout == "1200000 cabc\n"
+        for pipe in opened.lease.pipes:
+            pipe.calm = True
+    assert asked == [str(number) for number in range(30)]
+
+
+def test_a_supervisor_that_is_gone_is_not_dialled_for_ever() -> None:
+    with session(kind=DialledLease) as opened:
+        opened.execute("1", count)
+        opened.lease.process.kill()
+        opened.lease.process.wait()
+        started = time.monotonic()
+        result = opened.execute("1", count)
+        assert result.error is not None
+        assert result.error.session_ended
+        assert time.monotonic() - started < 5
+
+
+def test_nothing_to_dial_is_a_typed_error_in_bounded_time() -> None:
+    transport = StdioTransport(lambda: ProcessPipe(["/bin/cat"]))
+    with pytest.raises(Cut):
+        transport.request("GET", "/health", {}, b"", limit=10, deadline=time.monotonic() + 2)
+    transport.close()
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["yes", "yes '{\"n\": 1}'", "head -c 3000000 /dev/zero; sleep 5", "echo '{\"hello\": 1}'; yes '{\"n\":1,\"a\":0,\"c\":1,\"d\":\"\"}'"],
+    ids=["noise", "objects", "zeros", "numbers"],
+)
+def test_a_stream_of_something_else_is_cut_off(script) -> None:
+    transport = StdioTransport(lambda: ProcessPipe(["/bin/sh", "-c", script]))
+    started = time.monotonic()
+    with pytest.raises(Cut):
+        transport.request("GET", "/health", {}, b"", limit=10, deadline=time.monotonic() + 2)
+    assert time.monotonic() - started < 10
+    transport.close()
+
+
+@given(st.dictionaries(st.sampled_from(["n", "a", "c", "d", "end", "again", "hello"]), st.none() | st.integers() | st.text() | st.booleans()))
+def test_a_line_is_checked_or_refused(line) -> None:
+    with contextlib.suppress(ValueError):
+        fields = _fields(line)
+        assert fields.number is None or fields.number >= 0
+        assert isinstance(fields.data, bytes)
+
+
+@given(st.lists(st.binary(max_size=60) | st.sampled_from([b'{"n":1,"c":1,"d":"aGk="}', b'{"a":"x"}', b'{"bye":0}', b"[]", b"{"]), max_size=20))
+def test_any_lines_leave_the_guest_dialling(lines: list[bytes]) -> None:
+    reader, writer = os.pipe()
+    out, into = os.pipe()
+    try:
+        made = guest_dial.Dial("/nonexistent", reader, into)
+        os.write(writer, b"\n".join(lines) + b"\n")
+        made._read_lines()
+        assert len(made._inbound) <= MAX_LINE
+    finally:
+        for fd in (reader, writer, out, into):
+            os.close(fd)
+
+
+def test_both_ends_have_the_same_measures() -> None:
+    assert (MAX_LINE, PIECE, WINDOW) == (guest_dial.MAX_LINE, guest_dial.PIECE, guest_dial.WINDOW)
+    assert len(json.dumps({"n": 2**53, "a": 2**53, "c": 2**31, "d": "x" * (PIECE * 4 // 3 + 4)})) < MAX_LINE
+
+
+def test_dial_ends_with_its_input_and_with_a_bye(tmp_path) -> None:
+    archive = tmp_path / BUNDLE
+    archive.write_bytes(bundle().data)
+    for farewell in (b"", b'{"bye": true}\n'):
+        pipe = ProcessPipe([sys.executable, "-I", "-S", "-B", str(archive), "dial", str(tmp_path / "none")])
+        assert b"hello" in pipe.read(time.monotonic() + 10)
+        pipe.write(farewell, time.monotonic() + 1)
+        if not farewell:
+            pipe.process.stdin.close()
+        assert pipe.process.wait(timeout=5) == 0
+        pipe.close()
+
+
+def test_a_dialled_stream_is_lost_when_its_sandbox_is() -> None:
+    with session(kind=DialledLease) as opened:
+        opened.lease.process.kill()
+        opened.lease.process.wait()
+        with pytest.raises(Lost):
+            opened.lease.client.health(seconds=3)
+
+
+def test_the_socket_of_a_supervisor_is_for_its_own_user(dialled) -> None:
+    assert Path(dialled.lease.path).stat().st_mode & 0o777 == 0o600
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.connect(dialled.lease.path)
