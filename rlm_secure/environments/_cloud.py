@@ -323,7 +323,7 @@ class CloudLease(Lease):
             said = stream.last_words()
             stream.close()
             told = "; it said: " + said if said else ""
-            raise Cut(f"the supervisor did not start ({error or 'it ended'}){told}") from None
+            raise Cut(f"the supervisor did not start ({str(error) or 'it ended'}){told}") from None
         return stream
 
     def _dial(self) -> Stream:

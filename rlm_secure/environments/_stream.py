@@ -237,7 +237,7 @@ class Stream:
     def _batch(self) -> bytes:
         with self._change:
             size = 0
-            pieces = []
+            pieces: list[bytes] = []
             while self._outbound and (not pieces or size + len(self._outbound[0]) <= _BATCH_BYTES):
                 pieces.append(self._outbound.popleft())
                 size += len(pieces[-1])

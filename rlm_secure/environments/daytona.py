@@ -15,7 +15,6 @@ import math
 import os
 import re
 import secrets
-import warnings
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -202,9 +201,7 @@ class DaytonaProvider(Provider):
             options: dict[str, Any] = {**self._connection, "otel_enabled": False}
             if "use_deprecated_polling" in sdk.DaytonaConfig.model_fields:
                 options["use_deprecated_polling"] = True  # a websocket for one state is one too many
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", DeprecationWarning)
-                self._client = sdk.AsyncDaytona(sdk.DaytonaConfig(**options))
+            self._client = sdk.AsyncDaytona(sdk.DaytonaConfig(**options))
         return self._client
 
     def _check(self, sandbox: Any) -> None:

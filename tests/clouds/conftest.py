@@ -1,0 +1,107 @@
+"""Each test of a cloud runs once per provider: its real SDK, against its emulator."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from rlm_secure.environments.place import place
+from rlm_secure.environments.remote import RemoteSession
+from rlm_secure.policy import Policy, load_policy
+from rlm_secure.sandbox import Sandbox
+from tests.emulators.base import Emulator, until
+from tests.emulators.daytona import DaytonaEmulator
+from tests.emulators.e2b import E2BEmulator
+
+
+@dataclass(frozen=True)
+class Wire:
+    """How a provider's requests are recognised, as `METHOD path`."""
+
+    emulator: type[Emulator]
+    create: str
+    upload: str
+    run: str
+    stream: str
+    write: str
+    destroy: str
+    info: str
+
+
+WIRES = {
+    "e2b": Wire(
+        E2BEmulator,
+        create=r"POST /v2/sandboxes$",
+        upload=r"POST /files$",
+        run=r"POST /process.Process/Start$",
+        stream=r"POST /process.Process/Start$",
+        write=r"POST /process.Process/SendInput$",
+        destroy=r"DELETE /sandboxes/",
+        info=r"GET /health$",
+    ),
+    "daytona": Wire(
+        DaytonaEmulator,
+        create=r"POST /api/sandbox$",
+        upload=r"POST .*/files/bulk-upload$",
+        run=r"POST .*/exec$",
+        stream=r"GET .*/logs$",
+        write=r"POST .*/input$",
+        destroy=r"DELETE /api/sandbox/",
+        info=r"GET /api/sandbox/",
+    ),
+}
+
+
+class Cloud:
+    """One provider's emulator, and sandboxes in it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.wire = WIRES[name]
+        self.emulator: Any = self.wire.emulator()
+
+    @property
+    def options(self) -> dict[str, Any]:
+        emulator = self.emulator
+        if self.name == "e2b":
+            return {"api_key": emulator.key, "api_url": emulator.url, "sandbox_url": emulator.url}
+        return {"api_key": emulator.key, "api_url": emulator.api}
+
+    def environment(self, **options: Any) -> Any:
+        return place(self.name, **{**self.options, **options})
+
+    def sandbox(self, **options: Any) -> Sandbox:
+        kwargs = {**self.options, **options.pop("environment_kwargs", {})}
+        return Sandbox(environment=self.name, environment_kwargs=kwargs, **options)
+
+    def session(self, policy: Policy | None = None, **options: Any) -> RemoteSession:
+        return self.environment().session(policy or limits(), **options)
+
+    def processes(self) -> list[int]:
+        return [pid for box in self.emulator.made for pid in box.left()]
+
+
+def limits(**changed: Any) -> Policy:
+    loaded = load_policy("strict")
+    return loaded.model_copy(update={"limits": loaded.limits.model_copy(update=changed)})
+
+
+def ours() -> list[str]:
+    return [each.name for each in threading.enumerate() if each.name.startswith("rlm_secure")]
+
+
+@pytest.fixture(params=sorted(WIRES))
+def cloud(request: pytest.FixtureRequest) -> Iterator[Cloud]:
+    """The provider; afterwards nothing of any sandbox is left: not there, not here."""
+    made = Cloud(request.param)
+    try:
+        yield made
+        assert made.emulator.live == []
+        assert until(lambda: not made.processes()), made.processes()
+        assert until(lambda: not ours()), ours()
+    finally:
+        made.emulator.close()

@@ -1,0 +1,231 @@
+"""What providers do wrong: each fault on the wire is survived, or is a typed error in bounded time, with nothing left."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+
+import pytest
+
+from rlm_secure.environments import _cloud
+from rlm_secure.errors import CellCrashed, EnvironmentUnavailable, SessionEnded
+from tests.clouds.conftest import Cloud, limits
+from tests.emulators.base import until
+
+pytestmark = pytest.mark.filterwarnings("ignore:Polling-only mode:DeprecationWarning")
+
+
+def no_calls(call: object) -> None:
+    return None
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_cloud, "_PAUSES", (0.05, 0.1, 0.2))
+
+
+# -- creation --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_a_passing_fault_of_creation_is_tried_again(cloud: Cloud, status: int) -> None:
+    cloud.emulator.fail(cloud.wire.create, status=status)
+    with cloud.session() as session:
+        assert session.execute("print(1)", no_calls).stdout == "1\n"
+    assert len(cloud.emulator.made) == 1
+
+
+def test_a_rate_limit_that_stays_is_an_error_that_names_the_provider(cloud: Cloud) -> None:
+    cloud.emulator.fail(cloud.wire.create, status=429, times=99)
+    with pytest.raises(EnvironmentUnavailable, match=f"{cloud.name} gave no sandbox: .*[Rr]ate"):
+        cloud.session()
+
+
+def test_a_fault_after_creation_leaves_no_second_sandbox(cloud: Cloud) -> None:
+    cloud.emulator.fail(cloud.wire.create, status=500, after=True)
+    with cloud.session():
+        assert len(cloud.emulator.live) == 1
+    labels = [each.request.get("metadata") or each.request.get("labels") for each in cloud.emulator.made]
+    assert len({each["rlm-secure-attempt"] for each in labels}) == len(labels)
+
+
+def test_a_creation_that_is_never_answered_ends_in_time_and_leaves_nothing(cloud: Cloud) -> None:
+    cloud.emulator.fail(cloud.wire.create, hang=True, times=9)
+    began = time.monotonic()
+    with pytest.raises(EnvironmentUnavailable, match="gave no sandbox: TimeoutError"):
+        cloud.environment(create_seconds=1.0).session(limits())
+    assert time.monotonic() - began < 6
+    assert len(cloud.emulator.made) >= 1 and cloud.emulator.live == []
+
+
+def test_ctrl_c_during_creation_leaves_nothing(cloud: Cloud) -> None:
+    cloud.emulator.fail(cloud.wire.create, hang=True)
+
+    def interrupt() -> None:
+        until(lambda: cloud.emulator.made)
+        import signal
+
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        cloud.session()
+    thread.join()
+    assert len(cloud.emulator.made) == 1 and cloud.emulator.live == []
+
+
+def test_a_wrong_key_is_said_without_the_key(cloud: Cloud) -> None:
+    environment = cloud.environment(api_key="a-wrong-and-secret-key")
+    with pytest.raises(EnvironmentUnavailable, match="gave no sandbox: .*Auth") as raised:
+        environment.session(limits())
+    assert "a-wrong-and-secret-key" not in str(raised.value)
+
+
+def test_a_template_that_is_not_there_is_named(cloud: Cloud) -> None:
+    option = {"e2b": "template", "daytona": "snapshot"}[cloud.name]
+    with pytest.raises(EnvironmentUnavailable, match="(?i)no-such-thing'? not found"):
+        cloud.environment(**{option: "no-such-thing"}).session(limits())
+
+
+# -- the start of the supervisor -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("which", ["upload", "run"])
+@pytest.mark.parametrize("status", [429, 500, 502])
+def test_a_passing_fault_of_the_start_is_survived_or_told(cloud: Cloud, which: str, status: int) -> None:
+    cloud.emulator.fail(getattr(cloud.wire, which), status=status)
+    try:
+        with cloud.session() as session:
+            assert session.execute("print(1)", no_calls).stdout == "1\n"
+    except EnvironmentUnavailable as error:
+        assert which == "run" and cloud.name in str(error)
+
+
+def test_a_sandbox_without_python_says_so(cloud: Cloud) -> None:
+    original = cloud.emulator._create
+
+    def create(request: object) -> object:
+        response = original(request)
+        (cloud.emulator.made[-1].home / ".bin" / "python3").unlink()
+        (cloud.emulator.made[-1].home / ".bin" / "python3").write_text("#!/bin/sh\necho no python here >&2\nexit 3\n")
+        (cloud.emulator.made[-1].home / ".bin" / "python3").chmod(0o755)
+        return response
+
+    cloud.emulator._create = create
+    with pytest.raises(EnvironmentUnavailable, match="no python here"):
+        cloud.session(limits(start_seconds=5))
+
+
+# -- while it runs ---------------------------------------------------------------------------------------
+
+
+def test_slow_requests_are_waited_for(cloud: Cloud) -> None:
+    with cloud.session() as session:
+        cloud.emulator.fail(cloud.wire.write, slow=0.7, times=2)
+        assert session.execute("print(1)", no_calls).stdout == "1\n"
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_input_that_is_refused_for_a_moment_is_sent_again(cloud: Cloud, status: int) -> None:
+    with cloud.session() as session:
+        cloud.emulator.fail(cloud.wire.write, status=status, times=2)
+        assert session.execute("print(1)", no_calls).stdout == "1\n"
+
+
+def test_input_that_arrives_twice_happens_once(cloud: Cloud) -> None:
+    calls: list[object] = []
+    with cloud.session(tools={"tick": ""}) as session:
+        session.execute("x = 0", no_calls)
+        cloud.emulator.fail(cloud.wire.write, status=500, after=True, times=3)
+        result = session.execute("x += 1\ntick()\nprint(x)", lambda call: calls.append(call))
+    assert result.stdout == "1\n" and len(calls) == 1
+
+
+def test_a_stream_that_is_cut_is_dialled_again_and_each_call_happens_once(cloud: Cloud) -> None:
+    cloud.emulator.fail(cloud.wire.stream, times=0)
+    calls: list[object] = []
+    # The first stream is the supervisor's own. Those after it carry the messages, and break after a while.
+    cloud.emulator.fail(cloud.wire.stream, cut=10**6)
+    cloud.emulator.fail(cloud.wire.stream, cut=12, times=3)
+    with cloud.session(tools={"tick": ""}) as session:
+        for number in range(12):
+            result = session.execute(f"tick()\nprint({number})", lambda call: calls.append(call))
+            assert result.stdout == f"{number}\n", result.stderr
+    assert len(calls) == 12
+    assert len(cloud.emulator.recorded(cloud.wire.run)) >= 4
+
+
+def test_output_that_is_lost_is_asked_for_again(cloud: Cloud) -> None:
+    calls: list[object] = []
+    cloud.emulator.fail(cloud.wire.stream, cut=10**6)
+    cloud.emulator.fail(cloud.wire.stream, lose=7, times=5)
+    with cloud.session(tools={"tick": ""}) as session:
+        for number in range(8):
+            result = session.execute(f"tick()\nprint({number})", lambda call: calls.append(call))
+            assert result.stdout == f"{number}\n", result.stderr
+    assert len(calls) == 8
+
+
+def test_a_sandbox_that_vanishes_during_a_cell_is_a_crash_in_bounded_time(cloud: Cloud) -> None:
+    with cloud.session() as session:
+        session.execute("x = 1", no_calls)
+        name = cloud.emulator.live[0].name
+        threading.Timer(0.5, cloud.emulator.vanish, (name,)).start()
+        began = time.monotonic()
+        result = session.execute("while True: pass", no_calls)
+        assert time.monotonic() - began < 10
+        assert isinstance(result.error, CellCrashed) and result.error.session_ended
+        assert f"{cloud.name} has ended it" in str(result.error)
+        assert not session.alive
+
+
+def test_a_sandbox_that_vanished_while_idle_is_told_on_the_next_cell(cloud: Cloud) -> None:
+    with cloud.session() as session:
+        cloud.emulator.vanish(cloud.emulator.live[0].name)
+        began = time.monotonic()
+        result = session.execute("print(1)", no_calls)
+        assert isinstance(result.error, CellCrashed) and time.monotonic() - began < 10
+        with pytest.raises(SessionEnded, match="is gone"):
+            session.execute("print(1)", no_calls)
+
+
+def test_a_token_that_expired_ends_the_session_with_a_reason(cloud: Cloud) -> None:
+    with cloud.session() as session:
+        session.execute("x = 1", no_calls)
+        cloud.emulator.fail(cloud.wire.write, status=401, message="invalid access token", times=10**6)
+        cloud.emulator.fail(cloud.wire.run, status=401, message="invalid access token", times=10**6)
+        began = time.monotonic()
+        result = session.execute("print(x)", no_calls, seconds=1)
+        assert result.error is not None and result.error.session_ended
+        assert time.monotonic() - began < 60
+        cloud.emulator.faults.clear()
+
+
+# -- the end ---------------------------------------------------------------------------------------------
+
+
+def test_a_passing_fault_of_destruction_is_tried_again(cloud: Cloud) -> None:
+    with cloud.session():
+        cloud.emulator.fail(cloud.wire.destroy, status=503, times=2)
+    assert cloud.emulator.live == []
+
+
+def test_a_sandbox_that_cannot_be_ended_is_named_in_a_warning(cloud: Cloud, caplog: pytest.LogCaptureFixture) -> None:
+    session = cloud.session()
+    name = cloud.emulator.live[0].name
+    cloud.emulator.fail(cloud.wire.destroy, status=403, message="forbidden", times=99)
+    with caplog.at_level(logging.WARNING):
+        session.close()
+    (said,) = [record.message for record in caplog.records if record.name == "rlm_secure.cloud"]
+    assert name in said and "sweep" in said and cloud.emulator.key not in said
+    cloud.emulator.vanish(name)
+
+
+def test_closing_twice_and_closing_what_is_gone_are_fine(cloud: Cloud) -> None:
+    session = cloud.session()
+    cloud.emulator.vanish(cloud.emulator.live[0].name)
+    session.close()
+    session.close()
+    assert not session.alive

@@ -1,0 +1,152 @@
+"""Everything a session promises, in each provider's sandbox: through the real SDK, over the exec stream."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from rlm_secure.errors import CellTimeout, EnforcementError, EnvironmentUnavailable
+from rlm_secure.guarantees import Level, Wall
+from rlm_secure.logger import RLMLogger
+from rlm_secure.policy import load_policy
+from tests.clouds.conftest import Cloud, limits
+from tests.loops import cell, scripted
+
+pytestmark = pytest.mark.filterwarnings("ignore:Polling-only mode:DeprecationWarning")
+
+
+def test_a_sandbox_has_tools_a_context_and_a_memory(cloud: Cloud) -> None:
+    with cloud.sandbox(context={"k": ["v" * 10]}, tools={"double": lambda x: 2 * x}) as sandbox:
+        assert sandbox.run("print(double(21), context['k'], len(context_0))").check().stdout == "42 ['vvvvvvvvvv'] 1\n"
+        assert sandbox.run("kept = [1]").error is None
+        assert sandbox.run("kept.append(2); print(kept)").stdout == "[1, 2]\n"
+        assert "open" in sandbox.run("open('/etc/passwd')").stderr
+
+
+def test_a_run_queries_recurses_and_answers(cloud: Cloud) -> None:
+    rlm = scripted(
+        [cell("parts = rlm_query_batched(['a', 'b'])\nfinal_answer([context, llm_query('q'), parts])")],
+        "reply",
+        child_turns=[cell("final_answer(context * 2)")],
+        max_depth=2,
+        environment=cloud.name,
+        environment_kwargs=cloud.options,
+        logger=RLMLogger(),
+    )
+    completion = rlm.completion("the context", "the question")
+    assert completion.response == str(["the context", "reply", ["aa", "bb"]])
+    assert len(cloud.emulator.made) == 3
+
+
+def test_variables_last_between_completions(cloud: Cloud) -> None:
+    programs = iter([cell("kept = 'k'\nfinal_answer(1)"), cell("final_answer([kept, context_0, context_1])")])
+    turns = lambda messages: next(programs)  # noqa: E731
+    with scripted(turns, persistent=True, environment=cloud.name, environment_kwargs=cloud.options) as rlm:
+        rlm.completion("one")
+        assert rlm.completion("two").response == str(["k", "one", "two"])
+    assert len(cloud.emulator.made) == 1
+
+
+def test_a_cell_that_does_not_end_is_stopped_and_the_session_goes_on(cloud: Cloud) -> None:
+    with cloud.sandbox() as sandbox:
+        sandbox.run("x = 1")
+        began = time.monotonic()
+        result = sandbox.run("while True: pass", timeout=0.5)
+        assert isinstance(result.error, CellTimeout) and time.monotonic() - began < 5
+        assert sandbox.run("print(x)").stdout == "1\n"
+
+
+def test_a_worker_that_is_killed_is_replaced_with_what_it_knew(cloud: Cloud) -> None:
+    with cloud.session(limits(memory_bytes=96 << 20, cell_seconds=2)) as session:
+        session.load_context("context", "c" * 1000)
+        session.execute("x = len(context)", lambda call: None)
+        # A sum in C hears no interrupt: the supervisor kills its worker.
+        result = session.execute("sum(range(10**12))", lambda call: None)
+        assert isinstance(result.error, CellTimeout) and result.resumed
+        assert session.execute("print(x, context[:2])", lambda call: None).stdout == "1000 cc\n"
+
+
+def test_memory_is_bounded(cloud: Cloud) -> None:
+    with cloud.session(limits(memory_bytes=96 << 20)) as session:
+        result = session.execute("x = bytearray(10**9)", lambda call: None)
+        assert "MemoryError" in result.stderr
+        assert session.execute("print(1)", lambda call: None).stdout == "1\n"
+
+
+@pytest.mark.slow
+def test_a_hundred_megabytes_of_context_arrive_as_they_were(cloud: Cloud) -> None:
+    unit = "0123456789abcdef\u00e9\n"
+    text = unit * (100_000_000 // len(unit))
+    with cloud.sandbox(context=text) as sandbox:
+        cell = f"print(len(context), context == {unit!r} * {len(text) // len(unit)})"
+        assert sandbox.run(cell).stdout == f"{len(text)} True\n"
+
+
+def test_a_context_that_does_not_fit_is_refused_by_name(cloud: Cloud) -> None:
+    cloud.emulator.memory_mb = 1024
+    cloud.emulator.memory = 1
+    with (
+        cloud.session(limits(memory_bytes=700 << 20)) as session,
+        pytest.raises(EnvironmentUnavailable, match=f"does not fit: this {cloud.name} sandbox has 71303168 bytes left"),
+    ):
+        session.load_context("context", "x" * (80 << 20))
+
+
+def test_a_sandbox_that_is_too_small_is_refused_and_ended(cloud: Cloud) -> None:
+    with pytest.raises(EnvironmentUnavailable, match="too small for limits.memory_bytes"):
+        cloud.emulator.memory_mb = cloud.emulator.memory = 1
+        cloud.session(limits(memory_bytes=2048 << 20)).close()
+
+
+def test_the_report_says_what_was_tried_and_what_is_the_providers_word(cloud: Cloud) -> None:
+    with cloud.session() as session:
+        report = session.report
+    assert report.environment == cloud.name
+    assert report.missing(load_policy("strict").isolation.required(cloud.name)) == ()
+    assert report[Wall.SECCOMP].level is Level.FULL and "SIGSYS" in report[Wall.SECCOMP].evidence
+    assert report[Wall.PROVIDER_VM].level is Level.VENDOR
+    network = report[Wall.PROVIDER_NETWORK_BLOCK]
+    # The emulator blocks nothing: what can be reached from here takes the provider's word away.
+    reached = "won" in network.evidence
+    assert network.level is (Level.NONE if reached else Level.VENDOR)
+    assert "tried from inside" in network.evidence
+    assert report.details["transport"] == "exec" and len(report.details["bundle_sha256"]) == 64
+
+
+def test_a_policy_may_demand_more_than_the_provider_gives(cloud: Cloud) -> None:
+    loaded = load_policy("strict")
+    walls = (*getattr(loaded.isolation, cloud.name), Wall.PROVIDER_VM)
+    isolation = loaded.isolation.model_copy(update={cloud.name: walls})
+    with pytest.raises(EnforcementError, match="provider-vm") as raised:
+        cloud.session(loaded.model_copy(update={"isolation": isolation}))
+    assert raised.value.missing == ("provider-vm",)
+
+
+def test_a_batch_spreads_over_sandboxes_under_one_cap(cloud: Cloud) -> None:
+    live: list[int] = []
+    done: list[tuple[int, int]] = []
+
+    def reply(_: str) -> str:
+        live.append(len(cloud.emulator.live))
+        return "r"
+
+    rlm = scripted(
+        lambda messages: cell("final_answer(context + llm_query('q'))"),
+        reply,
+        environment=cloud.name,
+        environment_kwargs={**cloud.options, "max_live": 2},
+    )
+    items = rlm.batch(["a", "b", "c", "d"], concurrency=4, on_progress=lambda *counts: done.append(counts))
+    assert [item.response for item in items] == ["ar", "br", "cr", "dr"]
+    assert max(live) <= 2
+    assert done[-1] == (4, 4)
+
+
+def test_a_full_house_is_said(cloud: Cloud) -> None:
+    policy = limits(start_seconds=5)
+    environment = cloud.environment(max_live=1)
+    with environment.session(policy):
+        quick = limits(start_seconds=0.2)
+        with pytest.raises(EnvironmentUnavailable, match=r"live already \(max_live = 1\)"):
+            environment.session(quick)
