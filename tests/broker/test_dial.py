@@ -225,7 +225,12 @@ def test_nothing_to_dial_is_a_typed_error_in_bounded_time() -> None:
 
 @pytest.mark.parametrize(
     "script",
-    ["yes", "yes '{\"n\": 1}'", "head -c 3000000 /dev/zero; sleep 5", "echo '{\"hello\": 1}'; yes '{\"n\":1,\"a\":0,\"c\":1,\"d\":\"\"}'"],
+    [
+        "yes",
+        "yes '{\"n\": 1}'",
+        "head -c 3000000 /dev/zero; sleep 5",
+        'echo \'{"hello": 1}\'; yes \'{"n":1,"a":0,"c":1,"d":""}\'',
+    ],
     ids=["noise", "objects", "zeros", "numbers"],
 )
 def test_a_stream_of_something_else_is_cut_off(script) -> None:
@@ -237,7 +242,12 @@ def test_a_stream_of_something_else_is_cut_off(script) -> None:
     transport.close()
 
 
-@given(st.dictionaries(st.sampled_from(["n", "a", "c", "d", "end", "again", "hello"]), st.none() | st.integers() | st.text() | st.booleans()))
+@given(
+    st.dictionaries(
+        st.sampled_from(["n", "a", "c", "d", "end", "again", "hello"]),
+        st.none() | st.integers() | st.text() | st.booleans(),
+    )
+)
 def test_a_line_is_checked_or_refused(line) -> None:
     with contextlib.suppress(ValueError):
         fields = _fields(line)
@@ -245,7 +255,13 @@ def test_a_line_is_checked_or_refused(line) -> None:
         assert isinstance(fields.data, bytes)
 
 
-@given(st.lists(st.binary(max_size=60) | st.sampled_from([b'{"n":1,"c":1,"d":"aGk="}', b'{"a":"x"}', b'{"bye":0}', b"[]", b"{"]), max_size=20))
+@given(
+    st.lists(
+        st.binary(max_size=60)
+        | st.sampled_from([b'{"n":1,"c":1,"d":"aGk="}', b'{"a":"x"}', b'{"bye":0}', b"[]", b"{"]),
+        max_size=20,
+    )
+)
 def test_any_lines_leave_the_guest_dialling(lines: list[bytes]) -> None:
     reader, writer = os.pipe()
     out, into = os.pipe()
