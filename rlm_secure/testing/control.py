@@ -104,9 +104,7 @@ class _Watch:
     """Reads what a control says until it ends, says more than `limit` bytes (or `patient`, drops the rest), or its
     time is over."""
 
-    def __init__(
-        self, process: subprocess.Popen[bytes], channel: socket.socket, *, limit: int, patient: bool
-    ) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], channel: socket.socket, *, limit: int, patient: bool) -> None:
         self._process = process
         self._channel = channel
         self._limit = limit

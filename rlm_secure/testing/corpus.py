@@ -102,8 +102,10 @@ def load(directory: Path | None = None) -> tuple[Attack, ...]:
     Files whose names start with "_" are not attacks. Raises ValueError naming the file that is not well formed.
     """
     directory = directory or sandboxes_dir() / "attacks"
-    paths = sorted(path for path in directory.glob("*.py") if not path.name.startswith("_"))
-    return tuple(parse(path.stem, path.read_text(encoding="utf-8")) for path in paths)
+    paths = [path for path in directory.glob("*.py") if not path.name.startswith("_")]
+    return tuple(
+        parse(path.stem, path.read_text(encoding="utf-8")) for path in sorted(paths, key=lambda path: path.stem)
+    )
 
 
 def parse(name: str, text: str) -> Attack:
@@ -129,7 +131,8 @@ def parse(name: str, text: str) -> Attack:
         needs, reason = Needs(control["needs"]), control["reason"]
     body = header["body"]
     if "bomb" in fields:
-        body = re.sub(r"\bBOMB\b", lambda _: _expand(name, fields["bomb"]), body)
+        bomb = _expand(name, fields["bomb"])
+        body = re.sub(r"\bBOMB\b", lambda _: bomb, body)
     return Attack(
         name=name,
         summary=header["summary"],

@@ -37,7 +37,7 @@ def main(path: str) -> None:
     names |= {
         "answer": {"content": "", "ready": False},
         "context": "the quick brown fox\n" * 10,
-        "llm_query": lambda prompt, model=None: "reply to " + str(prompt)[:100],
+        "llm_query": _reply,
     }
     given = frozenset(names)
     for cell in job["cells"]:
@@ -53,6 +53,11 @@ def main(path: str) -> None:
             sys.stderr.write(f"{type(error).__name__}: {error}\n")
     _look_at(names, given)
     sys.stdout.flush()
+
+
+def _reply(prompt: object, model: str | None = None) -> str:
+    """A host that answers whatever it is asked, as often as it is asked."""
+    return f"reply of {model} to " + str(prompt)[:100]
 
 
 def _readable(cell: str) -> None:

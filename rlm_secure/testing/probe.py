@@ -6,12 +6,13 @@ out, and files, listeners, processes, time and memory are looked at on the host.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import resource
 import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
@@ -30,7 +31,7 @@ from rlm_secure.errors import (
 from rlm_secure.guarantees import EnforcementReport, Guarantee, Wall
 from rlm_secure.policy import Policy, load_policy
 from rlm_secure.resources import sandboxes_dir
-from rlm_secure.testing.corpus import Attack, Layer, Win
+from rlm_secure.testing.corpus import Attack, Layer, Needs, Win
 from rlm_secure.testing.target import Bounds, Target, prelude_cell
 from rlm_secure.types import REPLResult
 
@@ -40,7 +41,13 @@ BOUNDS = Bounds()
 _SLACK_SECONDS = 1.5
 #: A host that grew by so much while it ran one cell of these limits was bloated by it.
 _BLOAT_BYTES = 64 << 20
-_ERRNO = re.compile(r"\[Errno (\d+)\]|^Error ([A-Z]+)", re.MULTILINE)
+#: Guarantees whose attacks aim at what sessions share: the zygote, the pool, the host's locks.
+_SHARED = frozenset({Guarantee.SESSION_ISOLATION, Guarantee.AUTHENTIC_CHANNEL, Guarantee.HOST_INTEGRITY})
+#: Between the cells of one attack: long enough for what a host does with an idle session.
+_IDLE_SECONDS = 0.08
+#: Fresh sessions that must still start, in time, after an attack: more than a pool keeps ready.
+_NEIGHBOURS = 3
+_ERRNO = re.compile(r"\[Errno (\d+)\]")
 _WON = re.compile(r"^WON\b.*", re.MULTILINE)
 
 
@@ -91,6 +98,7 @@ class _Seen:
     error: CellError | None = None
     failure: BaseException | None = None
     overdue: bool = False
+    dead_threads: list[str] = field(default_factory=list)
     bloat: int = 0
     seconds: float = 0.0
 
@@ -126,11 +134,18 @@ def bounds_of(policy: Policy) -> Bounds:
 
 
 def attempt(
-    attack: Attack, open_session: Callable[[], Session], target: Target, policy: Policy, *, checked: bool = True
+    attack: Attack,
+    open_session: Callable[[], Session],
+    target: Target,
+    policy: Policy,
+    *,
+    checked: bool = True,
+    afterwards: bool = True,
 ) -> Outcome:
     """Run `attack` in a fresh session of `open_session`, which runs under `policy`, and judge it from outside.
 
-    `checked` says whether the attack's control won on this machine. An attack that needs plain Python is
+    `checked` says whether the attack's control won on this machine; without `afterwards` it is not tried whether
+    other sessions still work. An attack that needs plain Python is
     CONTAINED by the language layer without being run. Raises what `open_session` raises.
     """
     target.reset()
@@ -145,18 +160,49 @@ def attempt(
         session.run(prelude_cell(facts)).check()
         if attack.layer is Layer.KERNEL and not screened:
             session.run(_kernel_prelude()).check()
-        seen = _watch(session, attack.cells, bounds.seconds + bounds.grace + _SLACK_SECONDS)
+        with _watched_threads():
+            seen = _watch(session, attack.cells, bounds.seconds + bounds.grace + _SLACK_SECONDS)
+        stuck = _neighbours(open_session) if afterwards and attack.guarantee in _SHARED else ""
     finally:
         session.close()
-    won = _victory(attack, target, seen, bounds, screened=screened)
-    if won or not _answers(open_session):
-        evidence = won or "no session works after it"
-        return Outcome(attack.name, attack.guarantee, Result.WON, None, evidence, seen.seconds)
-    wall, evidence = _defeat(seen, report)
+    won = _victory(attack, target, seen, bounds, screened=screened) or stuck
+    if not won and afterwards:
+        won = _neighbours(open_session, 1)
+    if won:
+        return Outcome(attack.name, attack.guarantee, Result.WON, None, won, seen.seconds)
+    wall, evidence = _defeat(attack, seen, report)
     result = Result.CONTAINED if wall is None or isinstance(seen.error, CellCrashed) else Result.STOPPED
     if not checked:
         result = Result.NOT_CHECKED
     return Outcome(attack.name, attack.guarantee, result, wall, evidence, seen.seconds)
+
+
+#: What ended threads of this process that nobody waits for: a host that loses one goes on, and does less.
+_dead_threads: list[str] = []
+_watchers = 0
+_watching = threading.Lock()
+_hook_before = threading.excepthook
+
+
+@contextlib.contextmanager
+def _watched_threads() -> Iterator[None]:
+    """While attempts run, the deaths of the host's own threads are noted."""
+    global _watchers, _hook_before
+    with _watching:
+        if _watchers == 0:
+            _hook_before, threading.excepthook = threading.excepthook, _note_death
+        _watchers += 1
+    try:
+        yield
+    finally:
+        with _watching:
+            _watchers -= 1
+            if _watchers == 0:
+                threading.excepthook = _hook_before
+
+
+def _note_death(fate: threading.ExceptHookArgs) -> None:
+    _dead_threads.append(f"{fate.exc_type.__name__} in {fate.thread.name if fate.thread else 'a thread'}")
 
 
 def _kernel_prelude() -> str:
@@ -169,7 +215,8 @@ def _watch(session: Session, cells: tuple[str, ...], patience: float) -> _Seen:
 
     def run() -> None:
         try:
-            for cell in cells:
+            for index, cell in enumerate(cells):
+                time.sleep(_IDLE_SECONDS if index else 0)
                 result = session.run(cell)
                 answer = "" if result.final_answer is None else f"\n{result.final_answer}"
                 seen.text += f"{result.stdout}\n{result.stderr}{answer}\n{result.locals}"
@@ -180,6 +227,7 @@ def _watch(session: Session, cells: tuple[str, ...], patience: float) -> _Seen:
             seen.failure = error
 
     before = _memory()
+    deaths = len(_dead_threads)
     started = time.monotonic()
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
@@ -187,6 +235,7 @@ def _watch(session: Session, cells: tuple[str, ...], patience: float) -> _Seen:
     seen.seconds = time.monotonic() - started
     # Or it came back late: a host that is stuck inside C holds this thread as well.
     seen.overdue = thread.is_alive() or seen.seconds > patience * len(cells)
+    seen.dead_threads = _dead_threads[deaths:]
     seen.bloat = max(now - then for now, then in zip(_memory(), before, strict=True))
     return seen
 
@@ -197,13 +246,22 @@ def _memory() -> tuple[int, int]:
     return int(psutil.Process().memory_info().rss), peak
 
 
-def _answers(open_session: Callable[[], Session]) -> bool:
-    """Whether a fresh session still computes."""
-    session = open_session()
+def _neighbours(open_session: Callable[[], Session], count: int = _NEIGHBOURS) -> str:
+    """Start `count` sessions side by side and use them; what is wrong with that, or ""."""
+    started = time.monotonic()
+    sessions: list[Session] = []
     try:
-        return session.run("print(6 * 7)").stdout == "42\n"
+        for _ in range(count):
+            sessions.append(open_session())
+            if sessions[-1].run("print(6 * 7)").stdout != "42\n":
+                return "a fresh session does not compute any more"
+    except RLMSecureError as error:
+        return f"no fresh session starts any more: {error}"
     finally:
-        session.close()
+        for session in sessions:
+            session.close()
+    took = time.monotonic() - started
+    return f"fresh sessions took {took:.1f} s to start" if took > count * _SLACK_SECONDS else ""
 
 
 def _victory(attack: Attack, target: Target, seen: _Seen, bounds: Bounds, *, screened: bool) -> str:
@@ -216,6 +274,7 @@ def _victory(attack: Attack, target: Target, seen: _Seen, bounds: Bounds, *, scr
         found.append("the bystander was signalled")
     if seen.failure is not None and not isinstance(seen.failure, RLMSecureError):
         found.append(f"the host raised {type(seen.failure).__name__}: {seen.failure}")
+    found += [f"a thread of the host died of {death}" for death in seen.dead_threads]
     if seen.overdue:
         found.append(f"the host had no answer after {seen.seconds:.1f} s")
     if seen.bloat > _BLOAT_BYTES:
@@ -229,7 +288,7 @@ def _victory(attack: Attack, target: Target, seen: _Seen, bounds: Bounds, *, scr
     return "; ".join(found)[:300]
 
 
-def _defeat(seen: _Seen, report: EnforcementReport) -> tuple[Wall | None, str]:
+def _defeat(attack: Attack, seen: _Seen, report: EnforcementReport) -> tuple[Wall | None, str]:
     """The wall that stopped it, told from how it ended, and that end in one line."""
     if isinstance(seen.failure, ProtocolViolation):
         return Wall.SEPARATE_PROCESS, str(seen.failure)[:200]
@@ -245,14 +304,15 @@ def _defeat(seen: _Seen, report: EnforcementReport) -> tuple[Wall | None, str]:
         case WallViolation() | CellCrashed() | CellTimeout() | CellMemoryLimit():
             return (Wall(error.wall) if error.wall else None), evidence
     if number := _ERRNO.search(str(error)):
-        return _wall_of(int(number[1] or 0), report), evidence
+        return _wall_of(int(number[1]), attack, report), evidence
     return (Wall.LANGUAGE if report[Wall.LANGUAGE].enforced else None), evidence
 
 
-def _wall_of(number: int, report: EnforcementReport) -> Wall | None:
-    """The wall that answers a system call with this errno, the outermost one that stands."""
+def _wall_of(number: int, attack: Attack, report: EnforcementReport) -> Wall | None:
+    """The wall that answers a system call with this errno, the innermost one that stands."""
+    privileged = (Wall.NO_CAPABILITIES,) if attack.needs is Needs.ROOT else ()
     candidates: Mapping[int, tuple[Wall, ...]] = {
-        1: (Wall.SECCOMP, Wall.LANDLOCK, Wall.NO_CAPABILITIES),  # EPERM
+        1: (Wall.SECCOMP, *privileged, Wall.LANDLOCK, Wall.NO_CAPABILITIES),  # EPERM
         2: (Wall.EMPTY_ROOT,),  # ENOENT
         3: (Wall.PID_NAMESPACE,),  # ESRCH
         9: (Wall.NO_INHERITED_FDS,),  # EBADF

@@ -275,7 +275,7 @@ def _numbers(source: str) -> dict[str, int]:
     names = sorted(set(_CALL_NAME.findall(source)))
     if not names:
         return {}
-    import pyseccomp  # noqa: PLC0415 - its own import takes longer than all of this module's
+    import pyseccomp
 
     return {name: pyseccomp.resolve_syscall(pyseccomp.Arch.NATIVE, name) for name in names}
 

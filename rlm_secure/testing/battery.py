@@ -1,0 +1,92 @@
+"""Many attacks at once: all controls, or all attempts on one kind of session.
+
+Attacks that only wait run side by side, each worker with a target of its own; the others run one by one, so that
+what is seen on the host (processes, memory) is theirs alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from rlm_secure.policy import Policy
+from rlm_secure.testing.control import Control, control
+from rlm_secure.testing.corpus import Attack, Win
+from rlm_secure.testing.probe import BOUNDS, Outcome, Session, attempt
+from rlm_secure.testing.target import Bounds, Target
+
+_WORKERS = 4
+_T = TypeVar("_T")
+
+#: Called with each result as it comes, in no particular order: for progress bars.
+Listener = Callable[[_T], None]
+
+
+def controls(
+    attacks: Iterable[Attack], bounds: Bounds = BOUNDS, *, heard: Listener[Control] | None = None
+) -> dict[str, Control]:
+    """The control of every attack, by the attack's name."""
+    with _crew() as (pool, target):
+        done = {}
+        for result in pool.map(lambda attack: control(attack, target(), bounds), list(attacks)):
+            done[result.name] = result
+            if heard is not None:
+                heard(result)
+        return done
+
+
+def attempts(
+    attacks: Iterable[Attack],
+    open_session: Callable[[], Session],
+    policy: Policy,
+    checked: Mapping[str, Control],
+    *,
+    heard: Listener[Outcome] | None = None,
+    hurried: bool = False,
+) -> dict[str, Outcome]:
+    """The outcome of every attack on sessions of `open_session`, by the attack's name.
+
+    `checked` are the controls; an attack whose control did not win is run all the same, and reported NOT_CHECKED
+    unless it wins. With `hurried` all run side by side, and it is not tried whether other sessions still work.
+    Raises what `open_session` raises.
+    """
+    quick: list[Attack] = []
+    lasting: list[Attack] = []
+    for attack in attacks:
+        (lasting if hurried or attack.wins is Win.OUTLASTS else quick).append(attack)
+
+    def run(attack: Attack, target: Target) -> Outcome:
+        known = checked.get(attack.name)
+        won = known is not None and known.won
+        outcome = attempt(attack, open_session, target, policy, checked=won, afterwards=not hurried)
+        if heard is not None:
+            heard(outcome)
+        return outcome
+
+    with _crew() as (pool, target):
+        outcomes = [run(attack, target()) for attack in quick]
+        outcomes += pool.map(lambda attack: run(attack, target()), lasting)
+    return {outcome.name: outcome for outcome in outcomes}
+
+
+@contextlib.contextmanager
+def _crew() -> Iterator[tuple[ThreadPoolExecutor, Callable[[], Target]]]:
+    """A thread pool, and a function that gives each thread the target that is its own."""
+    local = threading.local()
+    made: list[Target] = []
+
+    def target() -> Target:
+        if not hasattr(local, "target"):
+            local.target = Target()
+            made.append(local.target)
+        return local.target  # type: ignore[no-any-return]  # threading.local has no types
+
+    try:
+        with ThreadPoolExecutor(_WORKERS, thread_name_prefix="rlm_secure-attack") as pool:
+            yield pool, target
+    finally:
+        for each in made:
+            each.close()

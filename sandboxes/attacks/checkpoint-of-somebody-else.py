@@ -1,0 +1,39 @@
+"""Answer a request for a checkpoint with the old process instead of a copy.
+
+guarantee: session-isolation
+layer: kernel
+wins: breaks
+"""
+
+import gc
+import time
+
+
+def worker():
+    for found in gc.get_objects():
+        if type(found).__name__ == "Worker" and hasattr(found, "_checkpoint"):
+            return type(found)
+    return None
+
+
+
+def fake(self, request):
+    os.dup2(self._channel.take_fd(), 3)
+    return self._done()
+
+
+kind = worker()
+if kind is None:
+    os._exit(1)
+kind._checkpoint = fake
+
+start = time.process_time()
+while time.process_time() - start < 0.1:
+    pass
+# next cell
+print("after the checkpoint")
+# next cell
+while True:
+    pass
+# next cell
+print("after its end")

@@ -1,0 +1,92 @@
+"""The corpus is what the issue asks for, and its loader takes nothing else."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from rlm_secure.guarantees import Guarantee
+from rlm_secure.testing import corpus
+from rlm_secure.testing.corpus import Layer, Needs, Win
+from tests.attacks.conftest import ATTACKS
+
+HEADER = '"""Try it.\n\nguarantee: no-exec\nlayer: kernel\nwins: prints\n{}"""\n\nprint(1)\n'
+
+
+def test_there_are_enough_attacks_and_enough_raw_ones():
+    raw = [attack for attack in ATTACKS if attack.layer is Layer.KERNEL and "call(" in "".join(attack.cells)]
+    assert len(ATTACKS) >= 150
+    assert len(raw) >= 75
+
+
+def test_every_guarantee_is_attacked():
+    assert {attack.guarantee for attack in ATTACKS} == set(Guarantee)
+
+
+def test_every_way_to_win_is_used():
+    assert {attack.wins for attack in ATTACKS} == set(Win)
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+def test_the_file_is_well_formed(attack):
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", attack.name)
+    assert attack.summary[0].isupper() and attack.summary.endswith(".") and len(attack.summary) < 110
+    assert all(cell.strip() for cell in attack.cells)
+    if attack.wins in (Win.PRINTS, Win.REFLECTS):
+        assert "WON" in "".join(attack.cells)
+
+
+def test_few_controls_are_excused():
+    assert sum(attack.needs is Needs.MACHINE for attack in ATTACKS) < len(ATTACKS) / 10
+    assert sum(attack.needs is Needs.ROOT for attack in ATTACKS) < len(ATTACKS) / 8
+
+
+def test_an_attack_is_read_with_all_its_fields():
+    text = HEADER.format("reference: a book\ncontrol: root - only root may do that\n")
+    assert corpus.parse("try-it", text) == corpus.Attack(
+        name="try-it",
+        summary="Try it.",
+        guarantee=Guarantee.NO_EXEC,
+        layer=Layer.KERNEL,
+        wins=Win.PRINTS,
+        cells=("\nprint(1)\n",),
+        reference="a book",
+        needs=Needs.ROOT,
+        reason="only root may do that",
+    )
+
+
+def test_a_bomb_replaces_its_name():
+    text = HEADER.format("bomb: 'ab' * 3 + '-'\n").replace("print(1)", "x = BOMB")
+    assert corpus.parse("bomb", text).cells == ("\nx = ababab-\n",)
+
+
+def test_cells_are_told_apart():
+    text = HEADER.format("").replace("print(1)", "x = 1\n# next cell\nprint(x)")
+    assert corpus.parse("two", text).cells == ("\nx = 1\n", "print(x)\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("print(1)\n", "must start with a docstring"),
+        (HEADER.format("").replace("no-exec", "no-fun"), "'no-fun' is none of"),
+        (HEADER.format("").replace("kernel", "cellar"), "'cellar' is none of"),
+        (HEADER.format("").replace("wins: prints\n", ""), "the field 'wins' is missing"),
+        (HEADER.format("wins: prints\n"), "once each"),
+        (HEADER.format("colour: red\n"), "is not one of the fields"),
+        (HEADER.format("control: no idea\n"), "control must be"),
+        (HEADER.format("bomb: 'a' * many\n"), "in bomb is not"),
+    ],
+)
+def test_a_malformed_attack_is_named_with_what_is_wrong(text, complaint):
+    with pytest.raises(ValueError, match=complaint) as error:
+        corpus.parse("broken", text)
+    assert "attack broken" in str(error.value)
+
+
+def test_the_corpus_is_sorted_and_leaves_the_prelude_out():
+    names = [attack.name for attack in ATTACKS]
+    assert names == sorted(names)
+    assert not any(name.startswith("_") for name in names)
