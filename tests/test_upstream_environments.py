@@ -70,7 +70,7 @@ def test_an_address_of_a_tcp_port_is_refused_with_the_reason():
 
 
 def test_an_unknown_environment_and_an_unknown_option_are_named():
-    with pytest.raises(ValueError, match="unknown environment 'wsl'; known: docker, local"):
+    with pytest.raises(ValueError, match="unknown environment 'wsl'; known: .*local"):
         get_environment("wsl", {})
     with pytest.raises(TypeError, match="no option 'privileged'"):
         get_environment("local", {"privileged": True})
