@@ -80,7 +80,7 @@ def test_transcripts_are_what_the_command_prints(command: str, output: str) -> N
 
 def test_there_is_something_to_check() -> None:
     shown = {command.values[0] for command in TRANSCRIPTS}
-    assert {f"rlm-secure {name} --help" for name in ("run", "exec", "demo", "doctor")} <= shown
+    assert {f"rlm-secure {name} --help" for name in ("run", "exec", "demo", "doctor", "audit", "explain", "policy")} <= shown
     assert len(PROGRAMS) >= 1
     assert any("open(" in command for command in shown), "the first screen shows a denial"
 

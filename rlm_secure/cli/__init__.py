@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any, TypeAlias
 
-from rlm_secure.cli import demo, doctor, exec_, options, run
+from rlm_secure.cli import audit, demo, doctor, exec_, explain, options, policy, run
 from rlm_secure.cli.terminal import COULD_NOT_RUN, INTERRUPTED, say
 
 Handler: TypeAlias = Callable[[int, FrameType | None], Any] | int | None
@@ -20,6 +20,7 @@ DETAILS = """\
 examples:
   rlm-secure demo
   rlm-secure doctor
+  rlm-secure audit
   rlm-secure exec -c 'print(1 + 1)'
   rlm-secure run "Which line is the root cause?" --context app.log --model gpt-5-mini
 
@@ -39,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
     )
     whole.add_argument("--version", action="store_true", help="print the version and exit")
     commands = whole.add_subparsers(title="commands", metavar="COMMAND")
-    for command in (run, exec_, demo, doctor):
+    for command in (run, exec_, demo, doctor, audit, explain, policy):
         command.add(commands)
     return whole
 

@@ -1,0 +1,85 @@
+"""What an audit finds: a finding, where it is, and how bad it is."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from enum import StrEnum
+
+from rlm_secure.guarantees import Guarantee
+
+
+class Severity(StrEnum):
+    """What a finding costs when it is true, from least to most."""
+
+    INFO = "info"
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    CRITICAL = "critical"
+
+    @property
+    def rank(self) -> int:
+        """0 for info, 4 for critical."""
+        return list(Severity).index(self)
+
+
+class Confidence(StrEnum):
+    """How sure it is that a finding is true."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in a file; `line` and `column` are 1-based and count characters. 1:1 stands for the whole file."""
+
+    file: str
+    line: int = 1
+    column: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong.
+
+    `message` says what was found, `hint` what to do. `about` names the part of the file (a key, an instruction),
+    so that a finding is the same one after lines have moved.
+    """
+
+    rule: str
+    severity: Severity
+    confidence: Confidence
+    location: Location
+    message: str
+    hint: str
+    weakens: tuple[Guarantee, ...] = ()
+    about: str = ""
+
+    @property
+    def fingerprint(self) -> str:
+        """Names this finding in baselines: it depends on the rule, the file and the part, not on the line."""
+        text = "\0".join((self.rule, self.location.file, self.about or self.message))
+        return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+@dataclass(frozen=True, slots=True)
+class NotChecked:
+    """Something that an audit was asked to look at and could not. It is never counted as clean."""
+
+    what: str
+    reason: str
+
+
+class Unreadable(Exception):
+    """A target is not what it should be. `line` and `column` are 1-based; 1:1 where the place is not known."""
+
+    def __init__(self, message: str, line: int = 1, column: int = 1) -> None:
+        super().__init__(message)
+        self.line = line
+        self.column = column

@@ -1,0 +1,180 @@
+"""A program of yours as rules see it: which functions it calls, with which constants, and where.
+
+This is the one file of the host that parses Python: your own program, which you are about to run. What a model
+wrote is never parsed here; cells go to a sealed session (cells.py).
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rlm_secure.audit.finding import Location, Unreadable
+
+
+class _Unknown:
+    """The value of an expression that is not a constant."""
+
+
+UNKNOWN: Final = _Unknown()
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument. `value` is a constant, or UNKNOWN; of a tuple or a list it is that of the first element.
+
+    `name` is the dotted name that it is, if it is one.
+    """
+
+    value: Any
+    name: str
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call. `name` is dotted, with imported names resolved: `np.load` is numpy.load."""
+
+    name: str
+    location: Location
+    arguments: tuple[Argument, ...]
+    keywords: Mapping[str, Argument]
+    unpacked: bool
+    """Whether `**something` may bring further keywords."""
+
+    @property
+    def function(self) -> str:
+        """The last part of its name."""
+        return self.name.rpartition(".")[2]
+
+    def reads(self, keyword: str, position: int) -> str:
+        """The dotted name that an argument is; "" where it is none."""
+        argument = self.keywords.get(keyword)
+        if argument is None and len(self.arguments) > position:
+            argument = self.arguments[position]
+        return argument.name if argument else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A string that has a name: a keyword, a key of a dict, or a variable."""
+
+    name: str
+    text: str
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class PythonSubject:
+    """A Python file."""
+
+    file: str
+    imports: Mapping[str, Location]
+    """The dotted modules and names that it imports, each with its first place."""
+    calls: tuple[Call, ...]
+    texts: tuple[Text, ...]
+
+    def called(self, *names: str) -> Iterator[Call]:
+        """The calls of one of these dotted names."""
+        return (call for call in self.calls if call.name in names)
+
+
+def read(source: str, file: str) -> PythonSubject:
+    """What `source` calls. Raises Unreadable where it is not Python."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an invalid escape in a file that is looked at is no news
+            tree = ast.parse(source)
+    except SyntaxError as error:
+        raise Unreadable(f"this is not Python: {error.msg}", error.lineno or 1, error.offset or 1) from None
+    except (ValueError, RecursionError, MemoryError):
+        raise Unreadable("this Python cannot be parsed: it is nested too deeply, or holds a NUL") from None
+    return _Reader(source, file).read(tree)
+
+
+class _Reader:
+    def __init__(self, source: str, file: str) -> None:
+        self._file = file
+        self._lines = source.splitlines()
+        self._names: dict[str, str] = {}
+        self._imports: dict[str, Location] = {}
+
+    def read(self, tree: ast.Module) -> PythonSubject:
+        nodes = list(ast.walk(tree))
+        for node in nodes:
+            self._note_import(node)
+        calls = sorted((self._call(node) for node in nodes if isinstance(node, ast.Call)), key=_place)
+        texts = sorted((text for node in nodes for text in self._texts(node)), key=_place)
+        return PythonSubject(self._file, self._imports, tuple(calls), tuple(texts))
+
+    def _note_import(self, node: ast.AST) -> None:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                self._imports.setdefault(alias.name, self._at(node))
+                self._names[alias.asname or alias.name.partition(".")[0]] = (
+                    alias.name if alias.asname else alias.name.partition(".")[0]
+                )
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            self._imports.setdefault(node.module, self._at(node))
+            for alias in node.names:
+                self._imports.setdefault(f"{node.module}.{alias.name}", self._at(node))
+                self._names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+
+    def _call(self, node: ast.Call) -> Call:
+        return Call(
+            name=self._dotted(node.func),
+            location=self._at(node),
+            arguments=tuple(self._argument(each) for each in node.args),
+            keywords={each.arg: self._argument(each.value) for each in node.keywords if each.arg},
+            unpacked=any(each.arg is None for each in node.keywords),
+        )
+
+    def _argument(self, node: ast.expr) -> Argument:
+        first = node.elts[0] if isinstance(node, ast.Tuple | ast.List) and node.elts else node
+        name = self._dotted(first) if isinstance(first, ast.Name | ast.Attribute) else ""
+        return Argument(first.value if isinstance(first, ast.Constant) else UNKNOWN, name, self._at(first))
+
+    def _texts(self, node: ast.AST) -> Iterator[Text]:
+        if isinstance(node, ast.Call):
+            pairs = [(each.arg or "", each.value) for each in node.keywords]
+        elif isinstance(node, ast.Dict):
+            named = [(key, value) for key, value in zip(node.keys, node.values, strict=True)]
+            pairs = [(str(key.value), value) for key, value in named if isinstance(key, ast.Constant)]
+        elif isinstance(node, ast.Assign):
+            pairs = [(self._dotted(_target(each)), node.value) for each in node.targets]
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            pairs = [(self._dotted(node.target), node.value)]
+        else:
+            return
+        for name, value in pairs:
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                yield Text(name.rpartition(".")[2], value.value, self._at(value))
+
+    def _dotted(self, node: ast.expr) -> str:
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if isinstance(node, ast.Name):
+            parts.append(self._names.get(node.id, node.id))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and not parts:
+            return node.value  # os.environ["OPENAI_API_KEY"] = ...
+        else:
+            parts.append("")
+        return ".".join(reversed(parts))
+
+    def _at(self, node: ast.stmt | ast.expr) -> Location:
+        line = self._lines[node.lineno - 1] if node.lineno <= len(self._lines) else ""
+        before = line.encode("utf-8", "replace")[: node.col_offset].decode("utf-8", "replace")
+        return Location(self._file, node.lineno, len(before) + 1)
+
+
+def _target(node: ast.expr) -> ast.expr:
+    return node.slice if isinstance(node, ast.Subscript) else node
+
+
+def _place(entry: Call | Text) -> tuple[int, int]:
+    return entry.location.line, entry.location.column

@@ -1,0 +1,94 @@
+"""A Dockerfile as its instructions, each with the place of every character of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from rlm_secure.audit.finding import Location, Unreadable
+
+_INSTRUCTION = re.compile(r"\s*([A-Za-z]+)(?:\s+|$)")
+_HEREDOC = re.compile(r"<<-?\s*([\"']?)([A-Za-z_][A-Za-z0-9_]*)\1")
+_KNOWN = frozenset(
+    {
+        "ADD", "ARG", "CMD", "COPY", "ENTRYPOINT", "ENV", "EXPOSE", "FROM", "HEALTHCHECK", "LABEL", "MAINTAINER",
+        "ONBUILD", "RUN", "SHELL", "STOPSIGNAL", "USER", "VOLUME", "WORKDIR",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction: its keyword in capitals, and what follows it with continuations joined."""
+
+    keyword: str
+    text: str
+    location: Location
+    places: tuple[tuple[int, int], ...]
+    """Line and column of each character of `text`."""
+
+    def at(self, offset: int) -> Location:
+        """The place of a character of `text`."""
+        if not self.places:
+            return self.location
+        return Location(self.location.file, *self.places[min(offset, len(self.places) - 1)])
+
+
+@dataclass(frozen=True, slots=True)
+class DockerfileSubject:
+    """A Dockerfile."""
+
+    file: str
+    instructions: tuple[Instruction, ...]
+
+    def of(self, *keywords: str) -> tuple[Instruction, ...]:
+        """The instructions with one of these keywords, in order."""
+        return tuple(each for each in self.instructions if each.keyword in keywords)
+
+    @property
+    def last_stage(self) -> tuple[Instruction, ...]:
+        """The instructions from the last FROM on: those of the image that is run."""
+        start = max((i for i, each in enumerate(self.instructions) if each.keyword == "FROM"), default=0)
+        return self.instructions[start:]
+
+
+def read(text: str, file: str) -> DockerfileSubject:
+    """The instructions of a Dockerfile. Raises Unreadable where there is a line that is none."""
+    lines = text.splitlines()
+    found = []
+    number = 0
+    while number < len(lines):
+        line = lines[number]
+        if not line.strip() or line.lstrip().startswith("#"):
+            number += 1
+            continue
+        match = _INSTRUCTION.match(line)
+        if match is None or match[1].upper() not in _KNOWN:
+            raise Unreadable("this line is no instruction of a Dockerfile", number + 1)
+        start = Location(file, number + 1, match.start(1) + 1)
+        characters: list[str] = []
+        places: list[tuple[int, int]] = []
+        column = match.end()
+        while True:
+            body = line[column:].rstrip()
+            continued = body.endswith("\\")
+            body = body[:-1] if continued else body
+            characters += body
+            places += [(number + 1, column + 1 + offset) for offset in range(len(body))]
+            number += 1
+            while continued and number < len(lines) and lines[number].lstrip().startswith("#"):
+                number += 1  # comments inside a continuation are dropped
+            if not continued or number >= len(lines):
+                break
+            line, column = lines[number], 0
+        joined = "".join(characters)
+        for heredoc in _HEREDOC.finditer(joined):
+            while number < len(lines) and lines[number].strip() != heredoc[2]:
+                characters += "\n" + lines[number]
+                places += [(number + 1, offset + 1) for offset in range(-1, len(lines[number]))]
+                number += 1
+            number += 1
+        found.append(Instruction(match[1].upper(), "".join(characters), start, tuple(places)))
+    if not any(each.keyword == "FROM" for each in found):
+        raise Unreadable("there is no FROM; this is no Dockerfile")
+    return DockerfileSubject(file, tuple(found))

@@ -1,0 +1,82 @@
+"""A recorded run: the JSON lines that RLMLogger, and upstream's logger, write."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from rlm_secure.audit.finding import Location, Unreadable
+from rlm_secure.audit.read.cells import Cell
+from rlm_secure.policy import Policy
+
+MAX_BYTES = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One line of a trajectory."""
+
+    number: int
+    location: Location
+    entry: dict[str, Any]
+    raw: str
+
+    @property
+    def blocks(self) -> Iterator[dict[str, Any]]:
+        """Its cells, each with a result."""
+        blocks = self.entry.get("code_blocks")
+        for block in blocks if isinstance(blocks, list) else []:
+            if isinstance(block, dict):
+                yield block
+
+    @property
+    def results(self) -> Iterator[dict[str, Any]]:
+        """The results of its cells."""
+        for block in self.blocks:
+            if isinstance(block.get("result"), dict):
+                yield block["result"]
+
+    @property
+    def calls(self) -> Iterator[dict[str, Any]]:
+        """The model calls of its cells."""
+        for result in self.results:
+            calls = result.get("rlm_calls")
+            yield from (call for call in (calls if isinstance(calls, list) else []) if isinstance(call, dict))
+
+
+@dataclass(frozen=True, slots=True)
+class TrajectorySubject:
+    """A run, and the policy that it is held against."""
+
+    file: str
+    turns: tuple[Turn, ...]
+    cells: tuple[Cell, ...]
+    policy: Policy
+
+
+def read(text: str, file: str, policy: Policy) -> TrajectorySubject:
+    """The turns and cells of a trajectory. Raises Unreadable for a line that is not JSON."""
+    turns: list[Turn] = []
+    cells: list[Cell] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            entry = json.loads(line)
+        except (ValueError, RecursionError):
+            raise Unreadable("this line is not JSON; a trajectory has one JSON object on each line", number) from None
+        if not isinstance(entry, dict):
+            raise Unreadable("this line is not a JSON object", number)
+        if entry.get("type") != "iteration" and "code_blocks" not in entry:
+            continue
+        turn = Turn(len(turns) + 1, Location(file, number), entry, line)
+        turns.append(turn)
+        for index, block in enumerate(turn.blocks, 1):
+            if isinstance(block.get("code"), str):
+                label = f"turn {turn.number}, cell {index}"
+                cells.append(Cell(block["code"], turn.location, label, inline=False))
+    if not turns:
+        raise Unreadable("there is no turn in it; a trajectory has lines of the type iteration")
+    return TrajectorySubject(file, tuple(turns), tuple(cells), policy)

@@ -1,0 +1,69 @@
+"""The result of an audit, as a value. The formats turn it into text; only the command line prints."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from rlm_secure.audit.finding import Finding, NotChecked, Severity
+from rlm_secure.audit.probes import EnvironmentSubject
+
+#: Exit codes of `rlm-secure audit`. All others are reserved.
+CLEAN = 0
+FOUND = 1
+COULD_NOT_RUN = 2
+NOTHING_AUDITED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """A finding that does not count: the policy accepts it until a date, or the baseline has it already."""
+
+    finding: Finding
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything that an audit found out.
+
+    `checks` counts pairs of a rule and a target; `failed` is how many of them have findings that count.
+    """
+
+    version: str
+    policy: str
+    started: datetime
+    seconds: float
+    targets: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    ignored: tuple[Ignored, ...] = ()
+    not_checked: tuple[NotChecked, ...] = ()
+    environments: tuple[EnvironmentSubject, ...] = ()
+    checks: int = 0
+    failed: int = 0
+    fail_on: Severity = Severity.MEDIUM
+    rules: tuple[str, ...] = field(default=())
+
+    @property
+    def passed(self) -> int:
+        """Checks that ran and found nothing that counts."""
+        return self.checks - self.failed
+
+    @property
+    def counts(self) -> Counter[Severity]:
+        """Findings by severity."""
+        return Counter(finding.severity for finding in self.findings)
+
+    @property
+    def code(self) -> int:
+        """The exit code: CLEAN, FOUND or NOTHING_AUDITED."""
+        if not self.checks and not any(environment.probes for environment in self.environments):
+            return NOTHING_AUDITED
+        return FOUND if any(each.severity.rank >= self.fail_on.rank for each in self.findings) else CLEAN
+
+    @property
+    def not_checked_count(self) -> int:
+        """How many things could not be looked at, attacks among them."""
+        probes = sum(environment.count_not_checked() for environment in self.environments)
+        return len(self.not_checked) + probes

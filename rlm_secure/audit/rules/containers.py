@@ -1,0 +1,501 @@
+"""Rules on the configuration of containers: Compose files, and what `docker inspect` prints of running ones."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+
+from rlm_secure.audit.finding import Finding, Severity
+from rlm_secure.audit.read.container import Container, ContainerSubject
+from rlm_secure.audit.rule import Kind, Rule
+from rlm_secure.guarantees import Guarantee
+
+_SAFE_CAPABILITIES = frozenset({"NET_BIND_SERVICE"})
+_GREAT_CAPABILITIES = frozenset(
+    {"ALL", "SYS_ADMIN", "SYS_PTRACE", "SYS_MODULE", "SYS_RAWIO", "DAC_READ_SEARCH", "BPF", "NET_ADMIN", "SYS_BOOT"}
+)
+_SOCKETS = ("docker.sock", "containerd.sock", "podman.sock", "crio.sock")
+_PRECIOUS = ("/", "/etc", "/proc", "/sys", "/dev", "/root", "/home", "/var", "/var/run", "/run", "/boot", "/usr", "~")
+_PRIVATE = (".ssh", ".aws", ".docker", ".kube", ".gnupg", ".config", ".netrc", ".env")
+
+
+class ContainerRule(Rule[ContainerSubject]):
+    """Base of the rules that look at one container at a time."""
+
+    kind = Kind.CONTAINER
+
+    def check(self, subject: ContainerSubject) -> Iterator[Finding]:
+        for each in subject.containers:
+            yield from self.one(each)
+
+    @abstractmethod
+    def one(self, each: Container) -> Iterator[Finding]:
+        """Everything that is wrong with one container."""
+
+
+class ContainerPrivileged(ContainerRule):
+    """A container is privileged.
+
+    It has every capability and every device, without seccomp: root in it is root on the host, one mount away.
+
+    Bad:
+        services:
+          cells:
+            image: worker
+            privileged: true
+
+    Good:
+        services:
+          cells:
+            image: worker
+            privileged: false
+
+    See:
+        https://docs.docker.com/engine/containers/run/#runtime-privilege-and-linux-capabilities
+    """
+
+    id = "container-privileged"
+    severity = Severity.CRITICAL
+    weakens = (Guarantee.HOST_INTEGRITY, Guarantee.NO_HOST_FILES, Guarantee.SESSION_ISOLATION)
+    hint = "take privileged out"
+
+    def one(self, each: Container) -> Iterator[Finding]:
+        if each.settings.get("privileged") is True:
+            yield self.finding(each.at("privileged"), f"{each.name} is privileged", about=f"{each.name} privileged")
+
+
+class ContainerHostNamespace(ContainerRule):
+    """A container shares a namespace with the host.
+
+    With the host's network it reaches what listens on localhost, with its processes it signals and reads them, with
+    its IPC it shares their memory.
+
+    Bad:
+        services:
+          cells:
+            image: worker
+            network_mode: host
+
+    Good:
+        services:
+          cells:
+            image: worker
+            network_mode: none
+
+    See:
+        threat-model.md, claims no-network and session-isolation
+    """
+
+    id = "container-host-namespace"
+    severity = Severity.HIGH
+    weakens = (Guarantee.NO_NETWORK, Guarantee.SESSION_ISOLATION)
+    hint = "take it out; network_mode: none is what a worker needs"
+
+    def one(self, each: Container) -> Iterator[Finding]:
+        for key in ("network_mode", "pid", "ipc", "userns_mode"):
+            if each.settings.get(key) == "host":
+                yield self.finding(each.at(key), f"{each.name} has the host's {key}", about=f"{each.name} {key}")
+
+
+class ContainerNetwork(ContainerRule):
+    """A container that runs cells has a network.
+
+    Nothing that a cell does needs one: model calls go through the host. With one, whatever a cell has read can leave.
+
+    Bad:
+        services:
+          cells:
+            image: worker
+
+    Good:
+        services:
+          cells:
+            image: worker
+            network_mode: none
+
+    See:
+        threat-model.md, claim no-network
+    """
+
+    id = "container-network"
+    severity = Severity.MEDIUM
+    weakens = (Guarantee.NO_NETWORK,)
+    hint = "network_mode: none"
+
+    def one(self, each: Container) -> Iterator[Finding]:
+        if each.settings.get("network_mode") not in ("none", "host"):
+            yield self.finding(each.at("network_mode"), f"{each.name} has a network", about=f"{each.name} network")
+
+
+class ContainerEngineSocket(ContainerRule):
+    """A container is given the socket of the container engine.
+
+    Whoever speaks to the engine starts a privileged container with the host's root in it. The socket is root.
+
+    Bad:
+        services:
+          cells:
+            image: worker
+            volumes:
+              - /var/run/docker.sock:/var/run/docker.sock
+
+    Good:
+        services:
+          cells:
+            image: worker
+            volumes: []
+
+    See:
+        https://docs.docker.com/engine/security/#docker-daemon-attack-surface
+    """
+
+    id = "container-engine-socket"
+    severity = Severity.CRITICAL
+    weakens = (Guarantee.HOST_INTEGRITY, Guarantee.NO_HOST_FILES, Guarantee.NO_EXEC)
+    hint = "take the mount out; start sibling containers from the host"
+
+    def one(self, each: Container) -> Iterator[Finding]:
+        for index, entry in each.entries("volumes"):
+            source = entry.partition(":")[0]
+            if source.endswith(_SOCKETS):
+                message = f"{each.name} is given {source[:80]}"
+                yield self.finding(each.at("volumes", index), message, about=f"{each.name} {source}")
+
+
+class ContainerMount(ContainerRule):
+    """A container is given a folder of the host that holds more than its work.
+
+    /, /etc, a home folder or a folder of keys: a cell reads there, and where the mount is writable, it writes.
+
+    Bad:
+        services:
+          cells:
+            image: worker
+            volumes:
+              - /etc:/host/etc
+
+    Good:
+        services:
+          cells:
+            image: worker
+            volumes:
+              - ./inbox:/inbox:ro
+
+    See:
+        threat-model.md, claim no-host-files
+    """
+
+    id = "container-mount"
+    severity = Severity.HIGH
+    weakens = (Guarantee.NO_HOST_FILES, Guarantee.NO_SECRETS)
+    hint = "mount the one folder that is needed, read-only"
+
+    def one(self, each: Container) -> Iterator[Finding]:
+        for index, entry in each.entries("volumes"):
+            source = entry.partition(":")[0]
+            plain = source.rstrip("/") or "/"
+            precious = plain in _PRECIOUS or plain.rpartition("/")[2] in _PRIVATE or plain == "${HOME}"
+            if precious and ":" in entry:
+                message = f"{each.name} is given the host's {source[:80]}"
+                yield self.finding(each.at("volumes", index), message, about=f"{each.name} {source}")
+
+
+class ContainerCapabilities(ContainerRule):
+    """A container is given capabilities.
+
+    Each is a part of root's power. SYS_ADMIN, SYS_PTRACE and their kind are all of it, in steps.
+
+    Bad:
+        services:
+          cells:
+            image: worker
+            cap_add: [SYS_ADMIN]
+
+    Good:
+        services:
+          cells:
+            image: worker
+            cap_drop: [ALL]
+
+    See:
+        man 7 capabilities
+    """
+
+    id = "container-capabilities"
+    severity = Severity.MEDIUM
+    weakens = (Guarantee.SESSION_ISOLATION, Guarantee.HOST_INTEGRITY)
+    hint = "take cap_add out, and write cap_drop: [ALL]"
+
+    def one(self, each: Container) -> Iterator[Finding]:
+        for index, entry in each.entries("cap_add"):
+            name = entry.upper().removeprefix("CAP_")
+            if name not in _SAFE_CAPABILITIES:
+                severity = Severity.HIGH if name in _GREAT_CAPABILITIES else Severity.MEDIUM
+                message = f"{each.name} has the capability {name[:40]}"
+                place = each.at("cap_add", index)
+                yield self.finding(place, message, about=f"{each.name} {name}", severity=severity)
+
+
+class ContainerCapabilitiesKept(ContainerRule):
+    """A container keeps the engine's default capabilities.
+
+    There are fourteen of them, among them CHOWN, SETUID, MKNOD and NET_RAW. A worker needs none.
+
+    Bad:
+        services:
+          cells:
+            image: worker
+
+    Good:
+        services:
+          cells:
+            image: worker
+            cap_drop: [ALL]
+
+    See:
+        man 7 capabilities
+    """
+
+    id = "container-capabilities-kept"
+    severity = Severity.MEDIUM
+    weakens = (Guarantee.SESSION_ISOLATION,)
+    hint = "cap_drop: [ALL]"
+
+    def one(self, each: Container) -> Iterator[Finding]:
+        dropped = {entry.upper().removeprefix("CAP_") for _, entry in each.entries("cap_drop")}
+        if "ALL" not in dropped:
+            message = f"{each.name} keeps the default capabilities"
+            yield self.finding(each.at("cap_drop"), message, about=f"{each.name} cap_drop")
+
+
+class ContainerUnconfined(ContainerRule):
+    """A container runs without seccomp, or without its AppArmor or SELinux profile.
+
+    The engine's default profile keeps some fifty system calls away that nobody needs and that kernel bugs live in.
+
+    Bad:
+        services:
+          cells:
+            image: worker
+            security_opt:
+              - seccomp=unconfined
+
+    Good:
+        services:
+          cells:
+            image: worker
+            security_opt:
+              - seccomp=./docker.json
+
+    See:
+        policies/seccomp/docker.json
+    """
+
+    id = "container-unconfined"
+    severity = Severity.HIGH
+    weakens = (Guarantee.NO_EXEC, Guarantee.HOST_INTEGRITY)
+    hint = "take it out, or name a profile such as policies/seccomp/docker.json"
+
+    def one(self, each: Container) -> Iterator[Finding]:
+        for index, entry in each.entries("security_opt"):
+            if entry.replace(":", "=").lower() in ("seccomp=unconfined", "apparmor=unconfined", "label=disable"):
+                message = f"{each.name} has {entry[:40]}"
+                yield self.finding(each.at("security_opt", index), message, about=f"{each.name} {entry}")
+
+
+class ContainerNewPrivileges(ContainerRule):
+    """A container may gain privileges by running a set-uid program.
+
+    no-new-privileges makes sudo, su and every other set-uid file in the image an ordinary program.
+
+    Bad:
+        services:
+          cells:
+            image: worker
+
+    Good:
+        services:
+          cells:
+            image: worker
+            security_opt:
+              - no-new-privileges:true
+
+    See:
+        man 2 PR_SET_NO_NEW_PRIVS
+    """
+
+    id = "container-new-privileges"
+    severity = Severity.MEDIUM
+    weakens = (Guarantee.SESSION_ISOLATION,)
+    hint = "security_opt: [no-new-privileges:true]"
+
+    def one(self, each: Container) -> Iterator[Finding]:
+        options = {entry.replace("=", ":").lower() for _, entry in each.entries("security_opt")}
+        if not options & {"no-new-privileges", "no-new-privileges:true"}:
+            message = f"{each.name} has no no-new-privileges"
+            yield self.finding(each.at("security_opt"), message, about=f"{each.name} no-new-privileges")
+
+
+class ContainerProcesses(ContainerRule):
+    """A container may start any number of processes.
+
+    A fork bomb in it takes the process table of the whole machine.
+
+    Bad:
+        services:
+          cells:
+            image: worker
+
+    Good:
+        services:
+          cells:
+            image: worker
+            pids_limit: 64
+
+    See:
+        threat-model.md, claim bounded-processes
+    """
+
+    id = "container-processes"
+    severity = Severity.MEDIUM
+    weakens = (Guarantee.BOUNDED_PROCESSES, Guarantee.HOST_INTEGRITY)
+    hint = "pids_limit: 64"
+
+    def one(self, each: Container) -> Iterator[Finding]:
+        limit = each.settings.get("pids_limit")
+        if not isinstance(limit, int) or isinstance(limit, bool) or limit <= 0:
+            message = f"{each.name} has no limit of processes"
+            yield self.finding(each.at("pids_limit"), message, about=f"{each.name} pids_limit")
+
+
+class ContainerMemory(ContainerRule):
+    """A container may take all memory of the machine.
+
+    When memory is gone the kernel ends a process of its choice, which may be the host's.
+
+    Bad:
+        services:
+          cells:
+            image: worker
+
+    Good:
+        services:
+          cells:
+            image: worker
+            mem_limit: 512m
+
+    See:
+        threat-model.md, claim bounded-memory
+    """
+
+    id = "container-memory"
+    severity = Severity.MEDIUM
+    weakens = (Guarantee.BOUNDED_MEMORY, Guarantee.HOST_INTEGRITY)
+    hint = "mem_limit: 512m"
+
+    def one(self, each: Container) -> Iterator[Finding]:
+        if each.settings.get("mem_limit") in (None, 0, "0", "", -1):
+            message = f"{each.name} has no limit of memory"
+            yield self.finding(each.at("mem_limit"), message, about=f"{each.name} mem_limit")
+
+
+class ContainerWritableRoot(ContainerRule):
+    """A container may write to its own root.
+
+    What one cell leaves there, in site-packages or in /usr/bin, the next one runs.
+
+    Bad:
+        services:
+          cells:
+            image: worker
+
+    Good:
+        services:
+          cells:
+            image: worker
+            read_only: true
+
+    See:
+        threat-model.md, claim no-leftovers
+    """
+
+    id = "container-writable-root"
+    severity = Severity.MEDIUM
+    weakens = (Guarantee.NO_LEFTOVERS, Guarantee.SESSION_ISOLATION)
+    hint = "read_only: true, with a tmpfs where something must be written"
+
+    def one(self, each: Container) -> Iterator[Finding]:
+        if each.settings.get("read_only") is not True:
+            yield self.finding(each.at("read_only"), f"{each.name} has a writable root", about=f"{each.name} read_only")
+
+
+class ContainerRoot(ContainerRule):
+    """A container is told to run as root.
+
+    Root in a container is root to the kernel, less what was taken away.
+
+    Bad:
+        services:
+          cells:
+            image: worker
+            user: root
+
+    Good:
+        services:
+          cells:
+            image: worker
+            user: "65534:65534"
+
+    See:
+        rlm-secure explain image-root
+    """
+
+    id = "container-root"
+    severity = Severity.HIGH
+    weakens = (Guarantee.SESSION_ISOLATION, Guarantee.HOST_INTEGRITY)
+    hint = "name a user that is not 0"
+
+    def one(self, each: Container) -> Iterator[Finding]:
+        user = each.settings.get("user")
+        if user is not None and str(user).partition(":")[0] in ("root", "0", ""):
+            yield self.finding(each.at("user"), f"{each.name} runs as root", about=f"{each.name} user")
+
+
+class ContainerDevices(ContainerRule):
+    """A container is given devices of the host.
+
+    /dev/mem, disks, /dev/kvm and GPUs all have drivers that take what a process sends them.
+
+    Bad:
+        services:
+          cells:
+            image: worker
+            devices:
+              - /dev/sda:/dev/sda
+
+    Good:
+        services:
+          cells:
+            image: worker
+            devices: []
+
+    See:
+        https://docs.docker.com/reference/compose-file/services/#devices
+    """
+
+    id = "container-devices"
+    severity = Severity.HIGH
+    weakens = (Guarantee.HOST_INTEGRITY, Guarantee.NO_HOST_FILES)
+    hint = "take the devices out"
+
+    def one(self, each: Container) -> Iterator[Finding]:
+        for index, entry in each.entries("devices"):
+            message = f"{each.name} is given the device {entry.partition(':')[0][:80]}"
+            yield self.finding(each.at("devices", index), message, about=f"{each.name} {entry}")
+
+
+RULES = (
+    ContainerPrivileged, ContainerHostNamespace, ContainerNetwork, ContainerEngineSocket, ContainerMount,
+    ContainerCapabilities, ContainerCapabilitiesKept, ContainerUnconfined, ContainerNewPrivileges, ContainerProcesses,
+    ContainerMemory, ContainerWritableRoot, ContainerRoot, ContainerDevices,
+)  # fmt: skip

@@ -1,0 +1,210 @@
+"""Policy rules on data: what logs may hold, and what modules lend to cells."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rlm_secure.audit.finding import Confidence, Finding, Severity
+from rlm_secure.audit.read.policy import PolicySubject
+from rlm_secure.audit.rule import Kind, Rule
+from rlm_secure.guarantees import Guarantee
+from rlm_secure.policy.complaint import shown
+
+_MANY_MODULES = 36
+#: Facades that hand out classes or streams rather than functions on plain values.
+_WIDE = frozenset({"abc", "io", "types"})
+#: A repeated group whose own content is repeated, or an alternation under a repeat of it.
+_NESTED = re.compile(r"\((?:[^()\\]|\\.)*[+*](?:[^()\\]|\\.)*\)[+*{]")
+_ORDINARY = ("the root cause is line 7", "2026-01-01 12:00:00 ok", "")
+
+
+class ContextLogged(Rule[PolicySubject]):
+    """The context may be written to logs.
+
+    It is the one thing that a run is given in confidence, and the largest. A log outlives the run, is copied, and
+    is read by people and tools that were never meant to see the documents.
+
+    Bad:
+        [data]
+        log_context = true
+
+    Good:
+        [data]
+        log_context = false
+
+    See:
+        threat-model.md, section 2
+    """
+
+    id = "context-logged"
+    kind = Kind.POLICY
+    severity = Severity.HIGH
+    weakens = (Guarantee.NO_SECRETS,)
+    hint = "leave data.log_context false; logs then say how large it was"
+
+    def check(self, subject: PolicySubject) -> Iterator[Finding]:
+        if subject.policy.data.log_context:
+            yield self.finding(subject.at("data.log_context"), "data.log_context is true", about="data.log_context")
+
+
+class PromptsLogged(Rule[PolicySubject]):
+    """Prompts are logged, and nothing of your own is masked in them.
+
+    Keys of well-known issuers are masked without being told. What a secret of your own looks like (a customer
+    number, an internal token) only you know.
+
+    Bad:
+        [data]
+        log_prompts = true
+        redact = []
+
+    Good:
+        [data]
+        redact = ["ACME-[0-9]{8}"]
+
+    See:
+        policies/TEMPLATE.toml, data.redact
+    """
+
+    id = "prompts-logged"
+    kind = Kind.POLICY
+    severity = Severity.INFO
+    weakens = (Guarantee.NO_SECRETS,)
+    hint = "add patterns to data.redact, or set data.log_prompts to false"
+
+    def check(self, subject: PolicySubject) -> Iterator[Finding]:
+        if subject.policy.data.log_prompts and not subject.policy.data.redact:
+            message = "prompts and replies are logged, and data.redact is empty"
+            yield self.finding(subject.at("data.log_prompts"), message, about="data.log_prompts")
+
+
+class RedactEverything(Rule[PolicySubject]):
+    """A pattern of `redact` matches ordinary text, or the empty string.
+
+    Logs then hold nothing but masks, and nobody can tell from them what a run did. That is also how one hides it.
+
+    Bad:
+        [data]
+        redact = [".*"]
+
+    Good:
+        [data]
+        redact = ["ACME-[0-9]{8}"]
+
+    See:
+        policies/TEMPLATE.toml, data.redact
+    """
+
+    id = "redact-everything"
+    kind = Kind.POLICY
+    confidence = Confidence.MEDIUM
+    hint = "match what a secret looks like, and nothing else"
+
+    def check(self, subject: PolicySubject) -> Iterator[Finding]:
+        for index, pattern in enumerate(subject.policy.data.redact):
+            if not _NESTED.search(pattern) and any(re.search(pattern, text) for text in _ORDINARY):
+                message = f"data.redact has {shown(pattern)}, which matches ordinary text"
+                yield self.finding(subject.at("data.redact", index), message, about=f"data.redact {pattern}")
+
+
+class RedactSlow(Rule[PolicySubject]):
+    """A pattern of `redact` repeats a repetition.
+
+    On a text that is made for it, such a pattern takes time that doubles with each character. Logged text comes
+    from cells and models, so it can be made for it, and the host then hangs while it logs.
+
+    Bad:
+        [data]
+        redact = ["(a+)+b"]
+
+    Good:
+        [data]
+        redact = ["a+b"]
+
+    See:
+        https://owasp.org/www-community/attacks/Regular_expression_Denial_of_Service_-_ReDoS
+    """
+
+    id = "redact-slow"
+    kind = Kind.POLICY
+    confidence = Confidence.MEDIUM
+    weakens = (Guarantee.HOST_INTEGRITY, Guarantee.BOUNDED_TIME)
+    hint = "take one of the repetitions out, or make it possessive: (?:a+)++"
+
+    def check(self, subject: PolicySubject) -> Iterator[Finding]:
+        for index, pattern in enumerate(subject.policy.data.redact):
+            if _NESTED.search(pattern):
+                message = f"data.redact has {shown(pattern)}, which repeats a repetition"
+                yield self.finding(subject.at("data.redact", index), message, about=f"data.redact {pattern}")
+
+
+class ModuleSurface(Rule[PolicySubject]):
+    """Cells may import more than 36 modules.
+
+    Each facade is code that a cell can call with anything. None of them opens a file or a connection; every one is
+    surface on which a way around the language layer may be found.
+
+    Bad:
+        [language]
+        modules = [
+            "abc", "base64", "binascii", "bisect", "calendar", "cmath", "collections", "collections.abc",
+            "contextlib", "copy", "csv", "dataclasses", "datetime", "decimal", "difflib", "enum", "fractions",
+            "functools", "hashlib", "heapq", "html", "itertools", "json", "math", "numbers", "operator",
+            "pprint", "random", "re", "statistics", "string", "textwrap", "time", "typing", "unicodedata",
+            "urllib.parse", "uuid", "zlib",
+        ]
+
+    Good:
+        [language]
+        modules = ["collections", "itertools", "json", "math", "re"]
+
+    See:
+        threat-model.md, section 4
+    """
+
+    id = "module-surface"
+    kind = Kind.POLICY
+    severity = Severity.LOW
+    weakens = (Guarantee.NO_REFLECTION,)
+    hint = "name the modules that your cells use; strict has thirteen"
+
+    def check(self, subject: PolicySubject) -> Iterator[Finding]:
+        count = len(subject.policy.language.modules)
+        if count > _MANY_MODULES:
+            message = f"cells may import {count} modules"
+            yield self.finding(subject.at("language.modules"), message, about="language.modules")
+
+
+class ModuleWide(Rule[PolicySubject]):
+    """Cells may import a module that hands out classes to build on.
+
+    `types`, `abc` and `io` make objects that other code treats in special ways. Their facades leave out what is
+    known to reach further; they are still the first place to look for what is not known.
+
+    Bad:
+        [language]
+        modules = ["json", "types"]
+
+    Good:
+        [language]
+        modules = ["json"]
+
+    See:
+        threat-model.md, section 4
+    """
+
+    id = "module-wide"
+    kind = Kind.POLICY
+    severity = Severity.LOW
+    weakens = (Guarantee.NO_REFLECTION,)
+    hint = "take it out where no cell needs it"
+
+    def check(self, subject: PolicySubject) -> Iterator[Finding]:
+        for index, name in enumerate(subject.policy.language.modules):
+            if name in _WIDE:
+                message = f"cells may import {name}"
+                yield self.finding(subject.at("language.modules", index), message, about=f"language.modules {name}")
+
+
+RULES = (ContextLogged, PromptsLogged, RedactEverything, RedactSlow, ModuleSurface, ModuleWide)

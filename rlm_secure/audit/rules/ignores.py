@@ -1,0 +1,182 @@
+"""Policy rules on accepted findings. Whether an entry still matches one is known only after all others ran."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from rlm_secure.audit.finding import Finding, Severity
+from rlm_secure.audit.read.policy import PolicySubject
+from rlm_secure.audit.rule import Kind, Rule
+
+_LONG = timedelta(days=400)
+
+
+class IgnoreExpired(Rule[PolicySubject]):
+    """The day has come on which an accepted finding counts again.
+
+    The finding that it accepted is counted as well. Moving the date is a decision, and belongs in a review.
+
+    Bad:
+        [[audit.ignore]]
+        rule = "context-logged"
+        reason = "a week of debugging"
+        expires = 2020-01-31
+
+    Good:
+        [audit]
+        ignore = []
+
+    See:
+        policies/TEMPLATE.toml, audit.ignore
+    """
+
+    id = "ignore-expired"
+    kind = Kind.POLICY
+    hint = "put the finding right and take the entry out, or give a new date and a new reason"
+
+    def check(self, subject: PolicySubject) -> Iterator[Finding]:
+        for index, entry in enumerate(subject.policy.audit.ignore):
+            if entry.expires <= subject.today:
+                message = f"the entry for {entry.rule} ended on {entry.expires.isoformat()}"
+                yield self.finding(subject.at("audit.ignore", index), message, about=f"{entry.rule} {entry.at}")
+
+
+class IgnoreEndless(Rule[PolicySubject]):
+    """A finding is accepted for more than a year.
+
+    A date that far away is no date: nobody who decided it will be asked again.
+
+    Bad:
+        [[audit.ignore]]
+        rule = "context-logged"
+        at = "policy.toml:2:1"
+        reason = "we need the logs"
+        expires = 2999-12-31
+
+    Good:
+        [audit]
+        ignore = []
+
+    See:
+        policies/TEMPLATE.toml, audit.ignore
+    """
+
+    id = "ignore-endless"
+    kind = Kind.POLICY
+    severity = Severity.LOW
+    hint = "give a date within a year"
+
+    def check(self, subject: PolicySubject) -> Iterator[Finding]:
+        for index, entry in enumerate(subject.policy.audit.ignore):
+            if entry.expires > subject.today + _LONG:
+                message = f"the entry for {entry.rule} holds until {entry.expires.isoformat()}"
+                yield self.finding(subject.at("audit.ignore", index), message, about=f"{entry.rule} {entry.at}")
+
+
+class IgnoreEverywhere(Rule[PolicySubject]):
+    """A rule is accepted wherever it finds something.
+
+    The next finding of the same rule, in another file, is accepted as well, unseen.
+
+    Bad:
+        [[audit.ignore]]
+        rule = "context-logged"
+        reason = "a week of debugging"
+        expires = 2020-01-31
+
+    Good:
+        [[audit.ignore]]
+        rule = "context-logged"
+        at = "policy.toml:2:1"
+        reason = "a week of debugging"
+        expires = 2020-01-31
+
+    See:
+        policies/TEMPLATE.toml, audit.ignore
+    """
+
+    id = "ignore-everywhere"
+    kind = Kind.POLICY
+    severity = Severity.LOW
+    hint = 'say where, as the finding shows it: at = "file:line:column", or "file"'
+
+    def check(self, subject: PolicySubject) -> Iterator[Finding]:
+        for index, entry in enumerate(subject.policy.audit.ignore):
+            if not entry.at:
+                message = f"the entry for {entry.rule} holds everywhere"
+                yield self.finding(subject.at("audit.ignore", index), message, about=entry.rule)
+
+
+class IgnoreUnknown(Rule[PolicySubject]):
+    """An entry accepts findings of a rule that does not exist.
+
+    A slip in the name leaves the finding in force, and the entry in the file for whoever adds that rule one day.
+
+    Bad:
+        [[audit.ignore]]
+        rule = "context-loged"
+        at = "policy.toml:2:1"
+        reason = "a week of debugging"
+        expires = 2020-01-31
+
+    Good:
+        [[audit.ignore]]
+        rule = "context-logged"
+        at = "policy.toml:2:1"
+        reason = "a week of debugging"
+        expires = 2020-01-31
+
+    See:
+        rlm-secure audit --list-rules
+    """
+
+    id = "ignore-unknown"
+    kind = Kind.POLICY
+    hint = "correct the name; rlm-secure audit --list-rules shows all"
+
+    def check(self, subject: PolicySubject) -> Iterator[Finding]:
+        from rlm_secure.audit.rules import BY_ID
+
+        for index, entry in enumerate(subject.policy.audit.ignore):
+            if entry.rule not in BY_ID:
+                message = f"no rule is called {entry.rule}"
+                yield self.finding(subject.at("audit.ignore", index), message, about=f"{entry.rule} {entry.at}")
+
+
+class IgnoreUnmatched(Rule[PolicySubject]):
+    """An entry accepts a finding that does not exist any more.
+
+    It would accept the same mistake made again. An audit can tell only for what it looked at: entries for other
+    files and rules are left alone.
+
+    Bad:
+        [[audit.ignore]]
+        rule = "context-logged"
+        reason = "a week of debugging"
+        expires = 2020-01-31
+
+    Good:
+        [audit]
+        ignore = []
+
+    See:
+        policies/TEMPLATE.toml, audit.ignore
+    """
+
+    id = "ignore-unmatched"
+    kind = Kind.POLICY
+    severity = Severity.LOW
+    hint = "take the entry out"
+
+    def check(self, subject: PolicySubject) -> Iterator[Finding]:  # noqa: ARG002 - found by ignores.py, after all rules
+        return iter(())
+
+    def unmatched(self, subject: PolicySubject, index: int) -> Finding:
+        """The finding for the entry with this index."""
+        entry = subject.policy.audit.ignore[index]
+        message = f"the entry for {entry.rule} matches no finding"
+        return self.finding(subject.at("audit.ignore", index), message, about=f"{entry.rule} {entry.at}")
+
+
+RULES = (IgnoreExpired, IgnoreEndless, IgnoreEverywhere, IgnoreUnknown, IgnoreUnmatched)

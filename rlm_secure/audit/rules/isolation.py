@@ -1,0 +1,287 @@
+"""Policy rules on walls: what is not required, what may be missing, and what a file's own mode gives away."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator
+
+from rlm_secure.audit.finding import Finding, Location, Severity
+from rlm_secure.audit.read.policy import PolicySubject
+from rlm_secure.audit.rule import Kind, Rule
+from rlm_secure.guarantees import RESTS_ON, Guarantee, Wall
+from rlm_secure.policy.model import LOCAL_WALLS, REMOTE_WALLS, Policy
+
+#: Behind these nothing else stands.
+_LAST = frozenset({Wall.SECCOMP, Wall.LANDLOCK, Wall.SEPARATE_PROCESS, Wall.EMPTY_ROOT, Wall.NETWORK_NAMESPACE})
+_CLOUD_KEEPS = frozenset({Guarantee.NO_HOST_FILES, Guarantee.NO_LEFTOVERS, Guarantee.SESSION_ISOLATION})
+
+
+def weakened(wall: Wall) -> tuple[Guarantee, ...]:
+    """The guarantees that rest on `wall` in every alternative."""
+    return tuple(each for each, alternatives in RESTS_ON.items() if all(wall in walls for walls in alternatives))
+
+
+class PolicyInvalid(Rule[PolicySubject]):
+    """A policy does not load.
+
+    Nothing runs under it: every start fails. Where a program falls back to another policy, that other one holds,
+    and it may be looser. Unknown keys, wrong types, impossible values, and values that loosen what `extends` names
+    are all errors.
+
+    Bad:
+        [limits]
+        memory = "lots"
+
+    Good:
+        [limits]
+        memory_bytes = 1_073_741_824
+
+    See:
+        rlm-secure policy check FILE
+        policies/TEMPLATE.toml
+    """
+
+    id = "policy-invalid"
+    kind = Kind.POLICY
+    severity = Severity.HIGH
+    hint = "correct the line; rlm-secure policy check shows every mistake of a file"
+
+    def check(self, subject: PolicySubject) -> Iterator[Finding]:
+        for problem in subject.problems:
+            place = f"{problem.source}:{problem.line}:{problem.column}: "
+            message = str(problem).removeprefix(place).removeprefix(f"{problem.source}: ")
+            where = Location(subject.file, problem.line or 1, problem.column or 1)
+            yield self.finding(where, message, about=problem.key or message)
+
+
+class BestEffortWall(Rule[PolicySubject]):
+    """A wall may be missing, and sessions start all the same.
+
+    `best_effort` is for machines that cannot build a wall. It is also the line that an attacker would add: from
+    then on a failure to build the wall is a note in a report instead of a refusal to start.
+
+    Bad:
+        [isolation]
+        best_effort = [{ wall = "seccomp", reason = "our old kernel refuses it" }]
+
+    Good:
+        [isolation]
+        best_effort = []
+
+    See:
+        rlm-secure doctor, which shows the walls that this machine can build
+    """
+
+    id = "best-effort-wall"
+    kind = Kind.POLICY
+    severity = Severity.MEDIUM
+    hint = "take it out where doctor shows the wall as full; else accept this until a date, in audit.ignore"
+
+    def check(self, subject: PolicySubject) -> Iterator[Finding]:
+        for index, entry in enumerate(subject.policy.isolation.best_effort):
+            last = entry.wall in _LAST
+            behind = ", and no other one stands behind it" if last else ""
+            message = f"the wall {entry.wall.value} may be missing{behind}"
+            yield self.finding(
+                subject.at("isolation.best_effort", index),
+                message,
+                about=f"isolation.best_effort {entry.wall.value}",
+                severity=Severity.HIGH if last else Severity.MEDIUM,
+                weakens=weakened(entry.wall),
+            )
+
+
+class WallNotRequired(Rule[PolicySubject]):
+    """A list of required walls is shorter than the shipped one.
+
+    A wall that is not required may be missing without a word: a session starts on a machine that cannot build it.
+    The shipped lists are what the claims of the threat model rest on.
+
+    Bad:
+        [isolation]
+        local = ["separate-process", "seccomp"]
+
+    Good:
+        [isolation]
+        environments = ["local"]
+
+    See:
+        threat-model.md, section 5
+    """
+
+    id = "wall-not-required"
+    kind = Kind.POLICY
+    severity = Severity.HIGH
+    hint = "leave the key out: the default requires every wall that the environment can build"
+
+    def check(self, subject: PolicySubject) -> Iterator[Finding]:
+        for environment in subject.policy.isolation.environments:
+            usual: tuple[Wall, ...] = LOCAL_WALLS if environment == "local" else REMOTE_WALLS
+            usual += (Wall.CONTAINER,) if environment == "docker" else ()
+            listed = getattr(subject.policy.isolation, environment)
+            missing = [wall for wall in usual if wall not in listed]
+            if missing:
+                key = f"isolation.{environment}"
+                names = ", ".join(wall.value for wall in missing)
+                weakens = tuple(dict.fromkeys(each for wall in missing for each in weakened(wall)))
+                yield self.finding(subject.at(key), f"{key} leaves out {names}", about=key, weakens=weakens)
+
+
+class GuaranteeUnbacked(Rule[PolicySubject]):
+    """The walls that a policy requires do not add up to a guarantee.
+
+    Every guarantee of the threat model rests on walls. Where the required ones leave out some of each alternative,
+    sessions may start in which the guarantee does not hold, and nothing says so.
+
+    Bad:
+        [isolation]
+        environments = ["local"]
+        local = ["separate-process", "empty-environment", "rlimits", "wall-clock"]
+
+    Good:
+        [isolation]
+        environments = ["local"]
+
+    See:
+        threat-model.md, section 5, the column of walls
+    """
+
+    id = "guarantee-unbacked"
+    kind = Kind.POLICY
+    severity = Severity.HIGH
+    hint = "require the walls that the guarantee rests on"
+
+    def check(self, subject: PolicySubject) -> Iterator[Finding]:
+        for environment in subject.policy.isolation.environments:
+            required = frozenset(subject.policy.isolation.required(environment))
+            lost = tuple(
+                guarantee
+                for guarantee, alternatives in RESTS_ON.items()
+                if not any(walls <= required for walls in alternatives)
+                # Of the files and the other tenants of a machine in the cloud the provider's own walls keep cells out.
+                and not (environment != "local" and guarantee in _CLOUD_KEEPS)
+            )
+            if lost:
+                key = f"isolation.{environment}"
+                message = f"what {environment} requires does not add up to {', '.join(lost)}"
+                yield self.finding(subject.at(key), message, about=key, weakens=lost)
+
+
+class SharedKernel(Rule[PolicySubject]):
+    """Containers share the machine's kernel.
+
+    runc puts namespaces and seccomp around a container, and the kernel under it is the host's. runsc (gVisor) and
+    kata put a kernel of their own in between, so that a kernel bug is not the host's end.
+
+    Bad:
+        [isolation]
+        environments = ["docker"]
+        docker_runtime = "runc"
+
+    Good:
+        [isolation]
+        environments = ["docker"]
+        docker_runtime = "runsc"
+
+    See:
+        https://gvisor.dev/docs/architecture_guide/security/
+    """
+
+    id = "shared-kernel"
+    kind = Kind.POLICY
+    severity = Severity.INFO
+    weakens = (Guarantee.HOST_INTEGRITY,)
+    hint = 'use docker_runtime = "runsc" where it is installed'
+
+    def check(self, subject: PolicySubject) -> Iterator[Finding]:
+        isolation = subject.policy.isolation
+        if "docker" in isolation.environments and isolation.docker_runtime == "runc":
+            message = "docker sessions share the host's kernel: the runtime is runc"
+            yield self.finding(subject.at("isolation.docker_runtime"), message, about="isolation.docker_runtime")
+
+
+class EnvironmentsUnlimited(Rule[PolicySubject]):
+    """A policy allows every environment.
+
+    One that nobody uses is one that nobody looks after: its SDK, its account, its images. A policy that names those
+    in use refuses a run that was sent elsewhere by mistake.
+
+    Bad:
+        [isolation]
+        environments = ["local", "docker", "modal", "daytona", "prime", "e2b"]
+
+    Good:
+        [isolation]
+        environments = ["local"]
+
+    See:
+        policies/TEMPLATE.toml, isolation.environments
+    """
+
+    id = "environments-unlimited"
+    kind = Kind.POLICY
+    severity = Severity.INFO
+    weakens = (Guarantee.SESSION_ISOLATION,)
+    hint = "name the environments that you use in isolation.environments"
+
+    def check(self, subject: PolicySubject) -> Iterator[Finding]:
+        everything = Policy.model_fields["isolation"].default.environments
+        if set(subject.policy.isolation.environments) == set(everything):
+            message = f"all {len(everything)} environments are allowed"
+            yield self.finding(subject.at("isolation.environments"), message, about="isolation.environments")
+
+
+class NetworkIngress(Rule[PolicySubject]):
+    """Cloud brokers may be reached over the provider's ingress.
+
+    The control channel then has an address on the internet, kept by a credential, where otherwise it goes through
+    the provider's own exec. Whoever gets hold of the credential speaks to the worker.
+
+    Bad:
+        [network]
+        ingress = true
+
+    Good:
+        [network]
+        ingress = false
+
+    See:
+        threat-model.md, claim authentic-channel
+    """
+
+    id = "network-ingress"
+    kind = Kind.POLICY
+    weakens = (Guarantee.AUTHENTIC_CHANNEL, Guarantee.NO_NETWORK)
+    hint = "leave network.ingress false; exec is slower and has no address"
+
+    def check(self, subject: PolicySubject) -> Iterator[Finding]:
+        if subject.policy.network.ingress:
+            yield self.finding(subject.at("network.ingress"), "network.ingress is true", about="network.ingress")
+
+
+class PolicyWritable(Rule[PolicySubject]):
+    """Others than its owner may write a policy file.
+
+    A policy decides everything that a run may do. Who can write the file, or swap it, decides instead.
+
+    See:
+        chmod go-w FILE
+    """
+
+    id = "policy-writable"
+    kind = Kind.POLICY
+    severity = Severity.HIGH
+    hint = "take the permission away: chmod go-w"
+
+    def check(self, subject: PolicySubject) -> Iterator[Finding]:
+        mode = subject.path.stat().st_mode
+        if mode & (stat.S_IWGRP | stat.S_IWOTH):
+            who = "everybody" if mode & stat.S_IWOTH else "its group"
+            message = f"{who} may write this policy (mode {stat.S_IMODE(mode):04o})"
+            yield self.finding(subject.at(""), message, about="mode")
+
+
+RULES = (
+    PolicyInvalid, BestEffortWall, WallNotRequired, GuaranteeUnbacked, SharedKernel, EnvironmentsUnlimited,
+    NetworkIngress, PolicyWritable,
+)  # fmt: skip

@@ -1,0 +1,276 @@
+"""Policy rules on language models: what cells may ask, how often, and what that may cost."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rlm_secure.audit.finding import Finding, Severity
+from rlm_secure.audit.read.policy import PolicySubject
+from rlm_secure.audit.rule import Kind, Rule
+from rlm_secure.audit.rules.limits import LimitRule
+from rlm_secure.guarantees import Guarantee
+from rlm_secure.policy.complaint import shown
+
+_MIB = 1024 * 1024
+_PATTERN = re.compile(r"[*?\[\]]|^(?:any|all)$", re.IGNORECASE)
+_MANY = 10
+
+
+class WeakSpend(LimitRule):
+    """A run may cost more than 1,000 US dollars.
+
+    A cell writes the prompts of its sub-calls, and how many there are. A hostile document needs no escape to spend
+    your money: it only has to make the model ask again.
+
+    Bad:
+        [lm]
+        cost_usd = 25_000.0
+
+    Good:
+        [lm]
+        cost_usd = 20.0
+
+    See:
+        threat-model.md, claim bounded-spend
+    """
+
+    id = "weak-spend"
+    severity = Severity.HIGH
+    weakens = (Guarantee.BOUNDED_SPEND,)
+    hint = "lower lm.cost_usd to what one answer is worth"
+    most = (("lm.cost_usd", 1_000.0),)
+
+
+class WeakCalls(LimitRule):
+    """A run may make more model calls, or use more tokens, than anybody budgets for.
+
+    Where a provider reports no cost, calls and tokens are the only bound on what a run spends.
+
+    Bad:
+        [lm]
+        calls = 5_000_000
+
+    Good:
+        [lm]
+        calls = 1_000
+
+    See:
+        threat-model.md, claim bounded-spend
+    """
+
+    id = "weak-calls"
+    weakens = (Guarantee.BOUNDED_SPEND,)
+    hint = "lower it; strict has 1,000 calls and 20,000,000 tokens"
+    most = (("lm.calls", 100_000), ("lm.tokens", 2_000_000_000))
+
+
+class WeakDepth(LimitRule):
+    """Recursion may go deeper than eight levels.
+
+    Each level may open as many children as the one above it: calls grow with the power of the depth, and only the
+    ledger ends that. Published runs use one or two levels.
+
+    Bad:
+        [lm]
+        depth = 16
+
+    Good:
+        [lm]
+        depth = 2
+
+    See:
+        https://arxiv.org/abs/2512.24601
+    """
+
+    id = "weak-depth"
+    weakens = (Guarantee.BOUNDED_SPEND,)
+    hint = "lower lm.depth; strict has 4"
+    most = (("lm.depth", 8),)
+
+
+class WeakConcurrency(LimitRule):
+    """More than 64 model calls may be in flight, or more than 10,000 prompts in one batch.
+
+    What is in flight is already paid for when the ledger says no. Wide batches are also what providers take for
+    abuse.
+
+    Bad:
+        [lm]
+        concurrency = 1024
+
+    Good:
+        [lm]
+        concurrency = 16
+
+    See:
+        threat-model.md, claim bounded-spend
+    """
+
+    id = "weak-concurrency"
+    severity = Severity.LOW
+    weakens = (Guarantee.BOUNDED_SPEND,)
+    hint = "lower it; strict has 16 in flight and batches of 1,000"
+    most = (("lm.concurrency", 64), ("lm.batch", 10_000))
+
+
+class WeakIterations(LimitRule):
+    """A completion may take more than 1,000 turns.
+
+    A model that has found no answer after a hundred turns rarely finds one later, and each turn sends the whole
+    history again.
+
+    Bad:
+        [lm]
+        iterations = 100_000
+
+    Good:
+        [lm]
+        iterations = 100
+
+    See:
+        threat-model.md, claim bounded-spend
+    """
+
+    id = "weak-iterations"
+    severity = Severity.LOW
+    weakens = (Guarantee.BOUNDED_SPEND,)
+    hint = "lower lm.iterations; strict has 100"
+    most = (("lm.iterations", 1_000),)
+
+
+class WeakRetries(LimitRule):
+    """A failed model call is tried more than five times again.
+
+    Retries multiply: of calls that a hostile cell makes fail on purpose, and of load on a provider that is down.
+
+    Bad:
+        [lm]
+        retries = 10
+
+    Good:
+        [lm]
+        retries = 2
+
+    See:
+        https://sre.google/sre-book/addressing-cascading-failures/
+    """
+
+    id = "weak-retries"
+    severity = Severity.LOW
+    weakens = (Guarantee.BOUNDED_SPEND, Guarantee.BOUNDED_TIME)
+    hint = "lower lm.retries; strict has 2"
+    most = (("lm.retries", 5),)
+
+
+class WeakPrompt(LimitRule):
+    """A cell may send or receive a prompt of more than 16 MiB.
+
+    No model reads that much. The host holds every prompt and reply in memory, checks it, and may log it.
+
+    Bad:
+        [lm]
+        prompt_bytes = 536_870_912
+
+    Good:
+        [lm]
+        prompt_bytes = 4_194_304
+
+    See:
+        threat-model.md, section 3, the door of calls
+    """
+
+    id = "weak-prompt"
+    severity = Severity.LOW
+    weakens = (Guarantee.BOUNDED_SPEND, Guarantee.HOST_INTEGRITY)
+    hint = "lower it; strict has 4 MiB"
+    most = (("lm.prompt_bytes", 16 * _MIB), ("lm.reply_bytes", 16 * _MIB))
+
+
+class WeakModelTime(LimitRule):
+    """A single model call may take more than 20 minutes.
+
+    A call that hangs holds a slot, a thread and its session for as long.
+
+    Bad:
+        [lm]
+        timeout_seconds = 7200.0
+
+    Good:
+        [lm]
+        timeout_seconds = 300.0
+
+    See:
+        threat-model.md, claim bounded-time
+    """
+
+    id = "weak-model-time"
+    severity = Severity.LOW
+    weakens = (Guarantee.BOUNDED_TIME,)
+    hint = "lower lm.timeout_seconds; strict has 300"
+    most = (("lm.timeout_seconds", 1_200.0),)
+
+
+class ModelWildcard(Rule[PolicySubject]):
+    """A model is named by a pattern, and names are compared exactly.
+
+    `"*"` allows no model but one that is called `*`. Whoever wrote it believes that cells may name any model, or
+    that a prefix holds; the first is a wish that no policy should grant, the second does nothing.
+
+    Bad:
+        [lm]
+        models = ["*"]
+
+    Good:
+        [lm]
+        models = ["gpt-5-mini"]
+
+    See:
+        policies/TEMPLATE.toml, lm.models
+    """
+
+    id = "model-wildcard"
+    kind = Kind.POLICY
+    weakens = (Guarantee.BOUNDED_SPEND,)
+    hint = "name each model that cells may ask for; the run's own models are always allowed"
+
+    def check(self, subject: PolicySubject) -> Iterator[Finding]:
+        for index, name in enumerate(subject.policy.lm.models):
+            if _PATTERN.search(name):
+                message = f"lm.models has {shown(name)}, which looks like a pattern"
+                yield self.finding(subject.at("lm.models", index), message, about=f"lm.models {name}")
+
+
+class ModelsMany(Rule[PolicySubject]):
+    """Cells may choose between more than ten models.
+
+    Each is another price, another provider that sees the context, and another set of terms.
+
+    Bad:
+        [lm]
+        models = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"]
+
+    Good:
+        [lm]
+        models = ["gpt-5-mini", "gpt-5"]
+
+    See:
+        policies/TEMPLATE.toml, lm.models
+    """
+
+    id = "models-many"
+    kind = Kind.POLICY
+    severity = Severity.LOW
+    weakens = (Guarantee.BOUNDED_SPEND,)
+    hint = "leave those in lm.models that cells need to name"
+
+    def check(self, subject: PolicySubject) -> Iterator[Finding]:
+        count = len(subject.policy.lm.models)
+        if count > _MANY:
+            yield self.finding(subject.at("lm.models"), f"cells may name {count} models", about="lm.models")
+
+
+RULES = (
+    WeakSpend, WeakCalls, WeakDepth, WeakConcurrency, WeakIterations, WeakRetries, WeakPrompt, WeakModelTime,
+    ModelWildcard, ModelsMany,
+)  # fmt: skip

@@ -1,0 +1,189 @@
+"""`rlm-secure audit`: look at policies, packages, programs and images, and attack environments."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rich.text import Text
+
+from rlm_secure.cli import options
+from rlm_secure.cli.terminal import OK, inert, report, say, talk, write_json
+
+if TYPE_CHECKING:
+    from rlm_secure.audit import Report
+    from rlm_secure.audit.probes import Progress
+
+#: Exit codes. All others are reserved.
+CLEAN: Final = 0
+FOUND: Final = 1
+COULD_NOT_RUN: Final = 2
+NOTHING_AUDITED: Final = 3
+
+_LEVELS = ("info", "low", "medium", "high", "critical")
+_FORMATS = ("text", "json", "sarif", "junit", "github", "html")
+
+DETAILS = """\
+A target is a policy, a requirements file, a Python program, a Dockerfile, a Compose file or the output of
+`docker inspect`, a seccomp profile, a recorded trajectory, a folder of those, the name of a shipped policy, or
+the word packages. KIND:PATH says what a file is: policy, packages, python, dockerfile, container, seccomp,
+cells, trajectory. Without targets: the policy, the installed packages, and the local environment.
+
+The report goes to stdout, everything else to stderr. What could not be looked at is counted apart.
+
+examples:
+  rlm-secure audit
+  rlm-secure audit --quick --format sarif -o audit.sarif
+  rlm-secure audit policy.toml Dockerfile compose.yaml src/
+  rlm-secure audit --env docker --policy policy.toml
+  rlm-secure audit cells:examples/cells --policy standard
+  rlm-secure audit --env my_package.sandbox:open_session
+
+exit codes:
+  0  nothing at or above --fail-on
+  1  findings
+  2  could not run: bad usage, policy or target
+  3  nothing was audited
+  130  interrupted"""
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Register the command."""
+    command = options.parser(
+        commands,
+        "audit",
+        usage="[TARGET...] [options]",
+        summary="find what weakens the walls, and attack them",
+        details=DETAILS,
+    )
+    command.add_argument("targets", nargs="*", metavar="TARGET", help="what to look at; see below")
+    command.add_argument(
+        "--env",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="attack this environment, or package.module:function; may be repeated",
+    )
+    options.add_policy(command)
+    command.add_argument("--quick", action="store_true", help="fewer attacks, in a few seconds")
+    command.add_argument("--format", choices=_FORMATS, default="text", metavar="FORMAT", help=", ".join(_FORMATS))
+    command.add_argument("-o", "--output", metavar="FILE", help="write the report to FILE instead of stdout")
+    command.add_argument(
+        "--fail-on", choices=_LEVELS, default="medium", metavar="LEVEL", help=f"{', '.join(_LEVELS)} (default: medium)"
+    )
+    command.add_argument("--baseline", metavar="FILE", help="findings in FILE do not count")
+    command.add_argument("--write-baseline", metavar="FILE", help="write the findings to FILE, for --baseline")
+    command.add_argument("--no-ignores", action="store_true", help="count what the policy accepts, for reviewers")
+    command.add_argument("--list-rules", action="store_true", help="print every rule and exit")
+    command.set_defaults(command=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Audit, print the report, and return the exit code."""
+    if arguments.list_rules:
+        return _list_rules(arguments.format)
+    from rlm_secure.audit import Severity, Unreadable, accept, audit
+
+    try:
+        known = accept.read_baseline(Path(arguments.baseline)) if arguments.baseline else frozenset()
+        with _progress() as progress:
+            found = audit(
+                arguments.targets,
+                policy=arguments.policy,
+                environments=arguments.env,
+                quick=arguments.quick,
+                use_ignores=not arguments.no_ignores,
+                known=known,
+                fail_on=Severity(arguments.fail_on),
+                progress=progress,
+            )
+        if arguments.write_baseline:
+            _write_baseline(Path(arguments.write_baseline), found)
+        _print(found, arguments.format, arguments.output)
+    except Unreadable as error:
+        say(f"rlm-secure: error: {error}", style="red")
+        return COULD_NOT_RUN
+    except OSError as error:
+        say(f"rlm-secure: error: {error.filename}: {error.strerror}; name a file that can be written", style="red")
+        return COULD_NOT_RUN
+    return found.code
+
+
+def _print(found: Report, name: str, output: str | None) -> None:
+    from rlm_secure.audit.formats import MACHINE, text
+
+    if name == "text":
+        styled = text.render(found)
+        if output:
+            Path(output).write_text(styled.plain, encoding="utf-8", errors="backslashreplace")
+        else:
+            report().print(styled, end="")
+    else:
+        rendered = MACHINE[name](found)
+        if output:
+            Path(output).write_text(rendered, encoding="utf-8", errors="backslashreplace")
+        else:
+            sys.stdout.write(rendered)
+    if output or name != "text":
+        say(text.summary(found))
+
+
+def _write_baseline(path: Path, found: Report) -> None:
+    import json
+
+    from rlm_secure.audit.accept import baseline
+
+    path.write_text(json.dumps(baseline(found.findings), indent=2) + "\n", encoding="utf-8")
+    say(f"{len(found.findings)} findings written to {path}")
+
+
+def _list_rules(name: str) -> int:
+    from rlm_secure.audit import RULES
+
+    if name == "json":
+        rules = [
+            {
+                "id": rule.id,
+                "kind": rule.kind.value,
+                "severity": rule.severity.value,
+                "confidence": rule.confidence.value,
+                "weakens": [each.value for each in rule.weakens],
+                "summary": rule.page().summary,
+            }
+            for rule in RULES
+        ]
+        write_json({"rules": rules})
+        return OK
+    console = report()
+    for rule in RULES:
+        console.print(Text(f"{rule.id:<28} {rule.kind:<12} {rule.severity:<9} {rule.page().summary}"))
+    return OK
+
+
+@contextmanager
+def _progress() -> Iterator[Progress | None]:
+    """A bar on stderr where that is a terminal; nothing elsewhere."""
+    console = talk()
+    if not console.is_terminal:
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("attacking"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=None)
+
+        def show(done: int, total: int, name: str) -> None:
+            bar.update(task, completed=done, total=total, description=inert(name))
+
+        yield show

@@ -1,0 +1,91 @@
+"""Every rule against its own page: the bad example is found, the good one is not."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from rlm_secure.audit import BY_ID, RULES, Kind, Rule, Severity, audit
+from rlm_secure.audit.read.trajectory import Turn
+from rlm_secure.audit.rules import _TABLES
+
+FILES = {
+    Kind.POLICY: "policy.toml",
+    Kind.PACKAGES: "requirements.txt",
+    Kind.PYTHON: "program.py",
+    Kind.DOCKERFILE: "Dockerfile",
+    Kind.CONTAINER: "compose.yaml",
+    Kind.SECCOMP: "seccomp.json",
+    Kind.CELLS: "cell.py",
+}
+#: Found by what a file cannot show: its mode, the day, a run, an environment. Tested elsewhere.
+WITHOUT_EXAMPLES = {
+    "policy-writable",
+    "advisories-old",
+    "trajectory-limit",
+    "trajectory-secret",
+    "attack-won",
+    "wall-missing",
+    "guarantee-missing",
+}
+EXAMPLES = [rule for rule in RULES if rule.id not in WITHOUT_EXAMPLES]
+
+
+def found(rule: type[Rule], text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The rules that find something in an example."""
+    path = folder / FILES[rule.kind]
+    path.write_text(text + "\n", encoding="utf-8")
+    path.chmod(0o644)
+    monkeypatch.chdir(folder)
+    report = audit([f"{rule.kind}:{path.name}"], use_ignores=rule.id == "ignore-unmatched")
+    assert report.not_checked == () or rule.id == "policy-invalid"
+    return [finding.rule for finding in report.findings]
+
+
+def test_there_are_more_than_forty_rules_and_each_is_registered_once() -> None:
+    assert len(RULES) >= 40
+    assert len(BY_ID) == len(RULES) == sum(len(table) for table in _TABLES)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_every_rule_has_a_whole_page(rule: type[Rule]) -> None:
+    page = rule.page()
+    assert re.fullmatch(r"[a-z]+(-[a-z]+)*", rule.id)
+    assert page.summary.endswith(".") and "\n" not in page.summary
+    assert page.why.endswith(".")
+    assert page.see != ()
+    assert rule.hint and not rule.hint.endswith(".")
+    assert isinstance(rule.severity, Severity)
+    assert (page.bad != "" and page.good != "") == (rule.id not in WITHOUT_EXAMPLES)
+    for part in (rule.id, page.summary, "## Why", "## What to do"):
+        assert part in rule.markdown()
+
+
+@pytest.mark.parametrize("rule", EXAMPLES, ids=lambda rule: rule.id)
+def test_the_bad_example_of_a_page_is_found(rule, tmp_path, monkeypatch) -> None:
+    assert rule.id in found(rule, rule.page().bad, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("rule", EXAMPLES, ids=lambda rule: rule.id)
+def test_the_good_example_of_a_page_is_not(rule, tmp_path, monkeypatch) -> None:
+    assert rule.id not in found(rule, rule.page().good, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("name", ["strict", "standard", "research"])
+def test_shipped_policies_are_clean(name: str) -> None:
+    report = audit([name])
+    assert (report.code, report.not_checked) == (0, ())
+    assert [each.rule for each in report.findings if each.severity.rank >= Severity.MEDIUM.rank] == []
+
+
+def test_shipped_seccomp_profiles_are_clean() -> None:
+    report = audit(["policies/seccomp"])
+    assert [str(each.location) + " " + each.rule for each in report.findings] == []
+    assert len(report.targets) == 3
+
+
+def test_turns_survive_entries_of_any_shape() -> None:
+    turn = Turn(1, None, {"code_blocks": [1, None, {"result": 3}, {"result": {"rlm_calls": 7}}]}, "")  # type: ignore[arg-type]
+    assert list(turn.calls) == []
