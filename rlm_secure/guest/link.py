@@ -50,21 +50,24 @@ class Zygote:
         self.walls = booted["walls"]
         self.details = booted["details"]
 
-    def fork(self, limits: dict[str, Any], profile: str, own_namespaces: bool) -> tuple[socket.socket, int, int]:
-        """A new sealed worker, as `(connection, pidfd, pid)`."""
+    def fork(self, limits: dict[str, Any], profile: str, own_namespaces: bool) -> tuple[socket.socket, int | None, int]:
+        """A new sealed worker, as `(connection, pidfd, pid)`; the pidfd is None where the kernel has none."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         request = {"op": "fork", "limits": limits, "profile": profile, "own_namespaces": own_namespaces}
         with theirs:
             try:
                 answer, fds = self._ask(request, [theirs.fileno()])
-                if "pid" not in answer or len(fds) != 1:
-                    for fd in fds:
-                        os.close(fd)
+                if "pid" not in answer:
                     raise Failed(str(answer.get("error", "the zygote gave no process")))
             except BaseException:
                 ours.close()
                 raise
-        return ours, fds[0], answer["pid"]
+        return ours, fds[0] if fds else None, answer["pid"]
+
+    def signal(self, pid: int, number: int) -> None:
+        """Signal a worker by its number: for kernels without pidfds."""
+        with contextlib.suppress(Failed):
+            self._ask({"op": "signal", "pid": pid, "number": number})
 
     def status(self, pid: int) -> int | None:
         """The wait status of a worker that ended, or None."""
@@ -114,11 +117,14 @@ def _likelier_victim() -> Iterator[None]:
 class Worker:
     """One worker: frames in both directions without ever waiting, its signals, its CPU clock, its end."""
 
-    def __init__(self, connection: socket.socket, pidfd: int, pid: int, frame_bytes: int) -> None:
+    def __init__(
+        self, connection: socket.socket, pidfd: int | None, pid: int, frame_bytes: int, zygote: Zygote
+    ) -> None:
         connection.setblocking(False)
         self.socket = connection
         self.pidfd = pidfd
         self.pid = pid
+        self._zygote = zygote
         self.closed = False  # it will say nothing more
         self._frame_bytes = frame_bytes
         self._inbound = bytearray()
@@ -183,6 +189,9 @@ class Worker:
 
     def signal(self, number: int) -> None:
         """Signal the process; nothing happens when it is gone."""
+        if self.pidfd is None:
+            self._zygote.signal(self.pid, number)
+            return
         with contextlib.suppress(OSError):
             signal.pidfd_send_signal(self.pidfd, number)
 
@@ -198,17 +207,18 @@ class Worker:
         self.signal(signal.SIGKILL)
         self.socket.close()
         self._close_fds()
-        if self.pidfd >= 0:
+        if self.pidfd is not None:
             os.close(self.pidfd)
-            self.pidfd = -1
 
     def _close_fds(self) -> None:
         while self._fds:
             os.close(self._fds.pop())
 
     def _find_clock(self) -> int | None:
+        pid = self.pid if self.pidfd is None else 0
         with contextlib.suppress(OSError, StopIteration, ValueError), open(f"/proc/self/fdinfo/{self.pidfd}") as lines:
+            # By the number that it has here; in a PID namespace of its own it knows itself by another.
             pid = next(int(line.split()[1]) for line in lines if line.startswith("Pid:"))
-            if pid > 0:
-                return (~pid << 3) | 2  # clock_getcpuclockid(3): the scheduler's clock of the whole process
+        if pid > 0:
+            return (~pid << 3) | 2  # clock_getcpuclockid(3): the scheduler's clock of the whole process
         return None

@@ -266,10 +266,11 @@ class Supervisor:
             self._booted = True
         own = self._zygote.walls.get("user-namespace", ["none"])[0] == "full"
         connection, pidfd, pid = self._zygote.fork(options["limits"], options["profile"], own)
-        worker = self._worker = Worker(connection, pidfd, pid, options["frame_bytes"])
+        worker = self._worker = Worker(connection, pidfd, pid, options["frame_bytes"], self._zygote)
         self._event = self._epilogue = self._cpu_limit = self._stop = None
         self._expecting = True  # its `ready` frame
-        self._selector.register(pidfd, selectors.EVENT_READ, lambda _: self._worker_ended(worker))
+        if pidfd is not None:
+            self._selector.register(pidfd, selectors.EVENT_READ, lambda _: self._worker_ended(worker))
         self._mind(worker)
 
     def _end(self, _peer: Peer, request: Request, _repeated: bool) -> Answer:
@@ -383,6 +384,8 @@ class Supervisor:
             self._happen({"frame": frame})
         elif worker.closed:
             worker.signal(signal.SIGKILL)  # it said its last word; that it lives on does not matter
+            if worker.pidfd is None:
+                self._bury()
 
     def _worker_ended(self, worker: Worker) -> None:
         if worker is not self._worker:
@@ -397,7 +400,7 @@ class Supervisor:
         if worker is None:
             return
         for thing in (worker.socket, worker.pidfd):
-            with contextlib.suppress(KeyError):
+            if thing is not None and thing in self._selector.get_map():
                 self._selector.unregister(thing)
         ended: dict[str, Any] = {"cpu": worker.cpu_seconds(), "said": said}
         worker.close()

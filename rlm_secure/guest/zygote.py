@@ -9,7 +9,8 @@ not dumpable -> no capabilities -> Landlock -> seccomp -> `ready`. A step that f
 sends no cell to a session that lacks a wall which its policy requires.
 
 Messages on the control socket (SEQPACKET, JSON): {op: fork, limits, profile, own_namespaces} with the session's
-socket -> {pid} with its pidfd; {op: status, pid} -> {status}; {op: allow, pids, soft} sets process limits;
+socket -> {pid} with its pidfd; {op: status, pid} -> {status}; {op: signal, pid, number} for kernels without
+pidfds (gVisor), where {pid} comes alone; {op: allow, pids, soft} sets process limits;
 {op: adopt, pids, soft} with a socket -> {pid} and pidfd of who writes to its other end. Any may answer {error}.
 Closing the socket, or the host's death, ends everything.
 """
@@ -42,7 +43,7 @@ def main(control_fd: int) -> None:
     """Boot from the configuration that the host sends first, then serve until it is gone."""
     control = socket.socket(fileno=control_fd)
     config = json.loads(control.recv(_MESSAGE))
-    host = os.pidfd_open(config["host_pid"])
+    host = _pidfd(config["host_pid"])
     if os.getppid() != config["host_pid"]:
         return  # the host died before we could watch it
     boot.preload()
@@ -57,7 +58,8 @@ def main(control_fd: int) -> None:
         child = os.fork()
         if child:
             control.close()
-            os.close(host)
+            if host is not None:
+                os.close(host)
             os.waitpid(child, 0)
             return
         seal.die_with_parent(signal.SIGKILL)
@@ -65,7 +67,7 @@ def main(control_fd: int) -> None:
 
 
 class _Zygote:
-    def __init__(self, control: socket.socket, host: int, config: dict[str, Any], found: walls.Walls) -> None:
+    def __init__(self, control: socket.socket, host: int | None, config: dict[str, Any], found: walls.Walls) -> None:
         self._control = control
         self._host = host
         self._found = found
@@ -99,7 +101,8 @@ class _Zygote:
         self._send({"op": "booted", "walls": found.found, "details": self._details()})
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
-        poll.register(self._host, select.POLLIN)
+        if self._host is not None:  # without it, the end of the control socket has to do
+            poll.register(self._host, select.POLLIN)
         while True:
             ready = dict(poll.poll(1000 if self._children else None))
             self._reap()
@@ -135,6 +138,11 @@ class _Zygote:
                     self._fork(request, fds)
                 case "status":
                     self._send({"status": self._status(request["pid"])})
+                case "signal":
+                    # Only our own children, which nobody else reaps: the number cannot mean another process.
+                    if request["pid"] in self._children:
+                        os.kill(request["pid"], request["number"])
+                    self._send({})
                 case "allow":
                     _allow(request)
                     self._send({})
@@ -178,9 +186,10 @@ class _Zygote:
         self._hand_over(pid)
 
     def _hand_over(self, pid: int) -> None:
-        pidfd = os.pidfd_open(pid)
-        self._send({"pid": pid}, (pidfd,))
-        os.close(pidfd)
+        pidfd = _pidfd(pid)
+        self._send({"pid": pid}, () if pidfd is None else (pidfd,))
+        if pidfd is not None:
+            os.close(pidfd)
 
     def _spawn(self, body: Callable[[], None]) -> int:
         """Fork a child, pid 1 of its own PID namespace where that works, that runs `body` and never returns."""
@@ -191,6 +200,8 @@ class _Zygote:
             if pid == 0:
                 code = 70
                 try:
+                    if not self._own_pid:
+                        seal.die_with_parent(signal.SIGKILL)
                     body()
                     code = 0
                 finally:
@@ -253,6 +264,16 @@ class _Zygote:
             self._found.note("seccomp", f"{len(program) // 8} instructions; socket(2) killed a probe with SIGSYS")
         else:
             self._found.miss("seccomp", f"a probe called socket(2) and lived (status {status})")
+
+
+def _pidfd(pid: int) -> int | None:
+    """A pidfd; None where the kernel has none. Raises OSError for a process that is not there."""
+    try:
+        return os.pidfd_open(pid)
+    except OSError as error:
+        if error.errno != errno.ENOSYS:
+            raise
+        return None
 
 
 def _allow(request: dict[str, Any]) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import secrets
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final
 
 from rlm_secure.broker.transports import Cut
+from rlm_secure.environments._owner import is_orphan, owner
 from rlm_secure.environments.docker.engine import explained
 from rlm_secure.environments.docker.stream import Stream
 from rlm_secure.policy.model import MIB, Policy
@@ -52,11 +51,6 @@ def user_id(info: Mapping[str, Any]) -> int:
     if "name=userns" in options or "name=rootless" in options:
         return 20_000 + secrets.randbelow(40_000)
     return _UID_BASE + secrets.randbelow(1_000_000)
-
-
-def owner() -> str:
-    """This process, for the label by which its containers are swept when it is gone."""
-    return f"{_boot()}:{os.getpid()}:{_started(os.getpid())}"
 
 
 def create(client: Any, policy: Policy, image: str, directory: str, uid: int) -> str:
@@ -157,11 +151,8 @@ def sweep(client: Any) -> int:
     with explained("list its containers"):
         found = client.api.containers(all=True, filters={"label": LABEL})
     for each in found:
-        boot, _, process = each.get("Labels", {}).get(OWNER, "").partition(":")
-        pid, _, started = process.partition(":")
-        if boot == _boot() and pid.isdigit() and _started(int(pid)) == started:
-            continue
-        if boot == _boot() or each.get("State") != "running":
+        orphan = is_orphan(each.get("Labels", {}).get(OWNER, ""))
+        if orphan or each.get("State") not in ("created", "running", "paused"):
             removed += remove(client, each["Id"])
     return removed
 
@@ -176,18 +167,3 @@ def describe(policy: Policy, image: Any, uid: int, transport: str) -> dict[str, 
         "memory_bytes": memory_bytes(policy),
         "seccomp_profile": json.loads(seccomp_profile("docker").read_text(encoding="utf-8"))["defaultAction"],
     }
-
-
-def _boot() -> str:
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    except OSError:
-        return "unknown"
-
-
-def _started(pid: int) -> str:
-    """When process `pid` started, in the kernel's ticks; "" when it is gone."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return ""
