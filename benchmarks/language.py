@@ -1,0 +1,442 @@
+"""What the language layer costs: the same code as plain `exec`, in a cell, and under other executors, in one run.
+
+`python -m benchmarks.language` prints the matrix of ratios and their geometric means; the single tables are
+benchmarks like all others. Stock RestrictedPython runs with the permissive guards that its documentation suggests
+(identity for items, iteration and writes, safer_getattr for attributes). smolagents' executor and pydantic-monty
+are measured where they are installed: `pip install smolagents pydantic-monty`. An executor that cannot run a piece
+of code has no figure for it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import io
+import math
+import operator
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import RestrictedPython
+from RestrictedPython import Guards as stock_guards
+
+from benchmarks import runner
+from benchmarks.runner import Case, benchmark
+from rlm_secure.guest import compiler, facades, guards
+
+PLAIN = "plain exec"
+MODULES = ("collections", "dataclasses", "json", "math", "re")
+CORPUS = Path(__file__).parents[1] / "tests" / "corpus" / "benign"
+
+#: Each defines what it needs and then does its work: about a millisecond or two of it as plain Python.
+MICRO = {
+    "arithmetic": """
+total = 0
+for i in range(30_000):
+    total = total + i * 3 % 7
+""",
+    "augmented": """
+def go(n):
+    total = 0
+    for i in range(n):
+        total += i
+    return total
+go(40_000)
+""",
+    "attributes": """
+class Point:
+    def __init__(self, x, y):
+        self.x = x
+        self.y = y
+def go(n):
+    point = Point(1, 2)
+    for i in range(n):
+        point.x = point.y + i
+        point.y = point.x - i
+    return point.x
+go(12_000)
+""",
+    "private-attributes": """
+class Stack:
+    def __init__(self):
+        self._items = []
+        self._size = 0
+    def push(self, x):
+        self._items.append(x)
+        self._size += 1
+    def pop(self):
+        self._size -= 1
+        return self._items.pop()
+def go(n):
+    stack = Stack()
+    for i in range(n):
+        stack.push(i)
+        stack.pop()
+go(4_000)
+""",
+    "items": """
+def go(n):
+    table = {}
+    row = [0] * 16
+    for i in range(n):
+        row[i % 16] = i
+        table[i % 100] = row[i % 7]
+    return table[3]
+go(12_000)
+""",
+    "counting": """
+def go(n):
+    seen = {}
+    for i in range(n):
+        seen[i % 50] = seen.get(i % 50, 0) + 1
+    return seen
+go(15_000)
+""",
+    "comprehensions": """
+for i in range(60):
+    squares = [x * x for x in range(500) if x % 2]
+    table = {x: y for x, y in enumerate(squares)}
+""",
+    "calls": """
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+fib(18)
+""",
+    "methods": """
+class Counter:
+    def __init__(self):
+        self.n = 0
+    def hit(self, by):
+        self.n = self.n + by
+        return self
+def go(n):
+    counter = Counter()
+    for i in range(n):
+        counter.hit(i).hit(1)
+go(6_000)
+""",
+    "strings": """
+def go(n):
+    out = []
+    for i in range(n):
+        word = 'Item %d' % i
+        out.append(word.lower().replace('item', 'x').strip())
+    return ' '.join(out).split()
+go(5_000)
+""",
+    "formatting": """
+def go(n):
+    for i in range(n):
+        text = f'{i:>6} {i / 3:.2f}'
+        text = '{} {:>5}'.format(text, i)
+go(3_000)
+""",
+    "unpacking": """
+def go(n):
+    a, b = 0, 1
+    for i, (x, y) in enumerate([(1, 2)] * n):
+        a, b = b, a + x - y
+    return a
+go(12_000)
+""",
+    "exceptions": """
+def go(n):
+    bad = 0
+    for i in range(n):
+        try:
+            int('x' if i % 2 else '1')
+        except ValueError:
+            bad = bad + 1
+    return bad
+go(3_000)
+""",
+    "printing": """
+for i in range(800):
+    print('line', i)
+""",
+    "sorting": """
+def go(n):
+    pairs = [(i * 7919 % 1000, str(i)) for i in range(n)]
+    for _ in range(8):
+        best = sorted(pairs, key=lambda pair: (-pair[0], pair[1]))
+    return best[:3]
+go(300)
+""",
+    "generators": """
+def evens(n):
+    for i in range(n):
+        if i % 2 == 0:
+            yield i
+def go(n):
+    return sum(x * x for x in evens(n))
+go(15_000)
+""",
+    "closures": """
+def counter():
+    count = 0
+    def step(by):
+        nonlocal count
+        count += by
+        return count
+    return step
+def go(n):
+    step = counter()
+    for i in range(n):
+        step(i)
+    return step(0)
+go(15_000)
+""",
+}
+#: Whole cells, as models write them; the context is a log of a thousand lines.
+CELLS = {
+    "cell-log-analysis": """
+import re
+from collections import Counter
+pattern = re.compile(r'user=(\\w+) action=(\\w+) status=(\\d+)')
+users = Counter()
+errors = []
+for number, line in enumerate(context.splitlines()):
+    match = pattern.search(line)
+    if not match:
+        continue
+    user, action, status = match.groups()
+    users[user] += 1
+    if int(status) >= 400:
+        errors.append((number, user, action))
+top = sorted(users.items(), key=lambda pair: (-pair[1], pair[0]))
+print(top[:3], len(errors))
+""",
+    "cell-chunking": """
+def chunk(text, size, overlap):
+    chunks = []
+    start = 0
+    while start < len(text):
+        chunks.append(text[start:start + size])
+        start += size - overlap
+    return chunks
+scores = {}
+for index, part in enumerate(chunk(context, 400, 50)):
+    words = part.lower().split()
+    scores[index] = sum(1 for word in words if word.startswith('user='))
+best = max(scores, key=lambda index: scores[index])
+print(best, scores[best])
+""",
+    "cell-records": """
+from dataclasses import dataclass, field
+
+@dataclass
+class Session:
+    user: str
+    events: list = field(default_factory=list)
+    _bytes: int = 0
+
+    def add(self, action, size):
+        self.events.append(action)
+        self._bytes += size
+
+    @property
+    def mean(self):
+        return self._bytes / max(1, len(self.events))
+
+sessions = {}
+for line in context.splitlines():
+    fields = dict(part.split('=') for part in line.split() if '=' in part)
+    user = fields['user']
+    if user not in sessions:
+        sessions[user] = Session(user)
+    sessions[user].add(fields['action'], int(fields['bytes']))
+for session in sorted(sessions.values(), key=lambda s: s.user):
+    print(f'{session.user:<8} {len(session.events):>5} {session.mean:8.2f}')
+""",
+}
+SOURCES = {**MICRO, **CELLS}
+CONTEXT = "\n".join(
+    f"10:{i % 60:02d} user=u{i * 7 % 13} action=a{i % 5} status={200 + 200 * (i % 11 == 0)} bytes={i * 37 % 4096}"
+    for i in range(1_000)
+)
+TWENTY_LINES = (CORPUS / "log_sessions.py").read_text(encoding="utf-8")
+
+Run = Callable[[], Any]
+
+
+class Timed:
+    """Runs code and keeps the CPU seconds of the last run: what else the machine does is not what is measured."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.seconds = 0.0
+
+    def __call__(self) -> None:
+        begun = time.process_time()
+        self.run()
+        self.seconds = time.process_time() - begun
+
+    def case(self, name: str, units: int = 1) -> Case:
+        return Case(name, self, units, value=lambda: self.seconds)
+
+
+def plain(source: str) -> Run:
+    """The compiled code in a fresh namespace, with every builtin."""
+    code = compile(source, "<cell>", "exec", dont_inherit=True)
+    space = {"__name__": "__main__", "context": CONTEXT, "print": partial(print, file=io.StringIO())}
+    return lambda: exec(code, space)
+
+
+def cell(source: str) -> Run:
+    """The screened code in a session's namespace."""
+    code = compiler.compile_cell(source, source_bytes=1 << 20, ast_nodes=1 << 20)
+    space = guards.build_globals(frozenset(MODULES), partial(print, file=io.StringIO()))
+    space["context"] = CONTEXT
+    return lambda: compiler.run(code, space)
+
+
+def stock(source: str) -> Run | None:
+    """RestrictedPython as it comes; None for what it refuses."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = RestrictedPython.compile_restricted_exec(source)
+    if result.code is None:
+        return None
+
+    class Printer:
+        def __init__(self, _getattr: object = None) -> None:
+            self._sink = io.StringIO()
+
+        def _call_print(self, *values: object, **options: Any) -> None:
+            print(*values, file=self._sink, **options)
+
+    more = (all, any, dict, enumerate, iter, list, map, max, min, next, set, sorted, sum, tuple, zip)
+    table = {**RestrictedPython.safe_builtins, **{each.__name__: each for each in more}, "__import__": __import__}
+    space = {
+        "__builtins__": table,
+        "__name__": "__main__",
+        "__metaclass__": type,
+        "_getattr_": stock_guards.safer_getattr,
+        "_getitem_": operator.getitem,
+        "_getiter_": iter,
+        "_write_": lambda value: value,
+        "_inplacevar_": lambda op, left, right: {"+=": operator.iadd, "-=": operator.isub}[op](left, right),
+        "_unpack_sequence_": stock_guards.guarded_unpack_sequence,
+        "_iter_unpack_sequence_": stock_guards.guarded_iter_unpack_sequence,
+        "_apply_": lambda function, *values, **options: function(*values, **options),
+        "_print_": Printer,
+        "context": CONTEXT,
+    }
+    return lambda: exec(result.code, space)
+
+
+def smolagents(source: str) -> Run | None:
+    """smolagents' interpreter of syntax trees; it parses at every run."""
+    if importlib.util.find_spec("smolagents") is None:
+        return None
+    from smolagents.local_python_executor import LocalPythonExecutor
+
+    executor = LocalPythonExecutor(list(MODULES), max_print_outputs_length=1_000, timeout_seconds=None)
+    executor.send_variables({"context": CONTEXT})
+    executor.send_tools({})
+    return lambda: executor(source)
+
+
+def monty(source: str) -> Run | None:
+    """pydantic-monty's interpreter, in its own process."""
+    if importlib.util.find_spec("pydantic_monty") is None:
+        return None
+    import pydantic_monty
+
+    session = pydantic_monty.Monty().__enter__().checkout().__enter__()
+    session.feed_run("context = text", inputs={"text": CONTEXT})
+    return lambda: session.feed_run(source, print_callback=lambda *_: None)
+
+
+EXECUTORS: dict[str, Callable[[str], Run | None]] = {
+    PLAIN: plain,
+    "cell": cell,
+    "stock RestrictedPython": stock,
+    "smolagents": smolagents,
+    "pydantic-monty": monty,
+}
+
+
+def cases(source: str) -> Iterator[Sequence[Case]]:
+    """One case for every executor that can run `source`."""
+    made = []
+    for name, executor in EXECUTORS.items():
+        try:
+            run = executor(source)
+            if run is not None:
+                run()
+        except Exception as error:
+            if name in (PLAIN, "cell"):
+                raise
+            print(f"  {name} cannot run this: {type(error).__name__}: {str(error)[:100]}", file=sys.stderr)
+            continue
+        if run is not None:
+            # monty computes in a process of its own: its time is the wall's.
+            made.append(Case(name, run) if executor is monty else Timed(run).case(name))
+    yield made
+
+
+for _name, _source in SOURCES.items():
+    benchmark(f"language-{_name}", "run time of the language layer")(partial(cases, _source))
+
+
+@benchmark("language-compile", f"compile a cell of {TWENTY_LINES.count(chr(10))} lines")
+def compile_time() -> Iterator[Sequence[Case]]:
+    def builtin() -> None:
+        for _ in range(20):
+            compile(TWENTY_LINES, "<cell>", "exec", dont_inherit=True)
+
+    def ours() -> None:
+        for _ in range(20):
+            compiler.compile_cell(TWENTY_LINES, source_bytes=1 << 20, ast_nodes=1 << 20)
+
+    # What it refuses in this cell costs it nothing more than what it accepts.
+    def restricted() -> None:
+        for _ in range(20):
+            RestrictedPython.compile_restricted_exec(TWENTY_LINES)
+
+    yield [
+        Timed(builtin).case("the builtin compiler", 20),
+        Timed(ours).case("cell", 20),
+        Timed(restricted).case("stock RestrictedPython", 20),
+    ]
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    """exp of the mean logarithm."""
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print ratios to plain exec, one row for each piece of code, and geometric means."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.language", description=main.__doc__)
+    parser.add_argument("--smoke", action="store_true", help="run each case twice, only to see that it works")
+    smoke = parser.parse_args(arguments).smoke
+    facades.preload()
+    ratios: dict[str, dict[str, float]] = {}
+    for name, source in SOURCES.items():
+        chosen = runner.Benchmark(name, "", partial(cases, source))
+        ratios[name] = {line.case: line.ratio for line in runner.measure(chosen, smoke=smoke)}
+    others = [name for name in EXECUTORS if name != PLAIN and any(name in row for row in ratios.values())]
+    print(f"{'x plain exec':<22}" + "".join(f"{name:>24}" for name in others))
+    for name, row in ratios.items():
+        figures = [f"{row[each]:.2f}" if each in row else "-" for each in others]
+        print(f"{name:<22}" + "".join(f"{figure:>24}" for figure in figures))
+    for title, group in (("geomean, micro", MICRO), ("geomean, cells", CELLS), ("geomean, all", SOURCES)):
+        means = [
+            geometric_mean([ratios[name][each] for name in group if each in ratios[name]] or [math.nan])
+            for each in others
+        ]
+        print(f"{title:<22}" + "".join(f"{mean:>24.2f}" for mean in means))
+    compiled = runner.measure(runner.REGISTRY["language-compile"], smoke=smoke)
+    print(runner.show(runner.REGISTRY["language-compile"], compiled))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
