@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from . import names
+
 
 class Guard(ast.Name):
     """A guard's name in the tree. The walk passes over it: it was put there by the walk."""
@@ -35,6 +37,29 @@ def call(name: str, where: ast.AST, *arguments: ast.expr) -> ast.Call:
     """A call of the guard `name`."""
     made: ast.Call = placed(ast.Call(guard(name, where), list(arguments), []), where)
     return made
+
+
+def known(value: ast.Name) -> ast.expr:
+    """Whether the object that `value` names is an instance of a class that the guards know as the cell's own."""
+    made: ast.expr = placed(
+        ast.Compare(call(names.TYPE, value, value), [ast.In()], [guard(names.CLASSES, value)]), value
+    )
+    return made
+
+
+def choice(test: ast.expr, value: ast.expr, otherwise: ast.expr) -> ast.expr:
+    """`value if test else otherwise`."""
+    made: ast.expr = placed(ast.IfExp(test, value, otherwise), otherwise)
+    return made
+
+
+def insert(function: ast.FunctionDef, name: str, value: ast.expr) -> None:
+    """`name = value`, before the first statement of `function` and after its docstring."""
+    statement = placed(ast.Assign([placed(ast.Name(name, ast.Store()), value)], value), value)
+    first = function.body[0]
+    text = first.value if isinstance(first, ast.Expr) else None
+    documented = isinstance(text, ast.Constant) and isinstance(text.value, str)
+    function.body.insert(int(documented), statement)
 
 
 def become(node: Any, kind: type[ast.AST], **fields: Any) -> None:

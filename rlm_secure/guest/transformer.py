@@ -38,6 +38,25 @@ class Finding(NamedTuple):
     message: str
 
 
+class Scope:
+    """A body to walk: what is left of it, its kind, the class that mangles its names, and its function."""
+
+    __slots__ = ("function", "kind", "owner", "parameters", "stack")
+
+    def __init__(self, stack: list[Any], kind: str, owner: str | None, function: ast.FunctionDef | None) -> None:
+        self.stack = stack
+        self.kind = kind
+        self.owner = owner
+        self.function = function
+        self.parameters = _parameters(function) if function else _NOTHING
+
+
+def _parameters(node: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
+    args = node.args
+    variadic = [each for each in (args.vararg, args.kwarg) if each is not None]
+    return frozenset(each.arg for each in (*args.posonlyargs, *args.args, *args.kwonlyargs, *variadic))
+
+
 class CellTransformer(RestrictingNodeTransformer):
     """One cell's check. After `screen`, `findings` lists what is refused; without any, the tree may be compiled.
 
@@ -49,25 +68,27 @@ class CellTransformer(RestrictingNodeTransformer):
         self.findings: list[Finding] = []
         self.flags = 0
         self._limit = nodes_limit
-        self._kind = _MODULE
-        self._owner: str | None = None
-        self._stack: list[Any] = []
-        self._scopes: list[tuple[list[Any], str, str | None]] = []
+        self._scopes: list[Scope] = []
+        self._scope: Scope
         self._removed: list[ast.Name] = []
         self._rebound: set[str] = set()
+        self._stored: set[str] = set()
+        self._on_parameters: list[tuple[ast.Attribute, ast.Name, ast.expr, ast.FunctionDef]] = []
 
     def screen(self, tree: ast.Module) -> None:
         """Check and rewrite `tree`."""
-        scopes, findings = self._scopes, self.findings
-        scopes.append((tree.body[::-1], _MODULE, None))
-        seen, limit = 0, self._limit
-        for stack, self._kind, self._owner in scopes:  # grows while it is walked
-            self._stack = stack
+        scopes, findings, stored = self._scopes, self.findings, self._stored
+        scopes.append(Scope(tree.body[::-1], _MODULE, None, None))
+        seen, limit, load = 0, self._limit, ast.Load
+        for self._scope in scopes:  # grows while it is walked
+            stack = self._scope.stack
             while stack:
                 node = stack.pop()
                 kind = node.__class__
                 seen += 1
                 if kind is ast.Name:
+                    if node.ctx.__class__ is not load:
+                        stored.add(node.id)
                     if node.id[0] == "_" or node.id in _WATCHED:
                         self._name(node)
                     continue
@@ -92,10 +113,25 @@ class CellTransformer(RestrictingNodeTransformer):
                     check(self, node)
                     if len(findings) >= _MOST_FINDINGS:
                         return
+        self._settle()
+
+    def _settle(self) -> None:
+        """What can be decided only once every binding of the cell is known."""
         for name in self._removed:
             if name.id not in self._rebound:
                 asked = nodes.call(names.REMOVED, name, nodes.constant(name.id, name))
                 nodes.become(name, ast.Call, func=asked.func, args=asked.args, keywords=[])
+        flagged: set[tuple[ast.FunctionDef, str]] = set()
+        for node, value, otherwise, function in self._on_parameters:
+            if value.id in self._stored:
+                node.value = nodes.choice(nodes.known(value), value, otherwise)
+                continue
+            # The parameter is what it was at entry: whose it is, is asked once, there.
+            flag = f"<{value.id} is known>"
+            node.value = nodes.choice(nodes.guard(flag, node), value, otherwise)
+            if (function, value.id) not in flagged:
+                flagged.add((function, value.id))
+                nodes.insert(function, flag, nodes.known(value))
 
     def error(self, node: ast.AST, info: str) -> None:
         """RestrictedPython's way to refuse: a node type that it does not know, or that it denies as a whole."""
@@ -111,19 +147,19 @@ class CellTransformer(RestrictingNodeTransformer):
 
     def walk(self, node: ast.AST) -> None:
         """Check `node` and what is in it, later, as part of the scope at hand."""
-        self._stack.append(node)
+        self._scope.stack.append(node)
 
     # Names
 
     def _name(self, node: ast.Name) -> None:
         name = node.id
         if not isinstance(node.ctx, ast.Load):
-            self.bind(node, name, _BINDABLE[self._kind])
+            self._check_bound(node, name, _BINDABLE[self._scope.kind])
         elif name in names.REMOVED_BUILTINS:
             self._removed.append(node)
         elif names.is_dunder(name):
             readable = name == "__name__" or name in names.MODULE_LEVEL
-            if not readable and not (self._kind == _CLASS and name in names.DEFINABLE):
+            if not readable and not (self._scope.kind == _CLASS and name in names.DEFINABLE):
                 self.refuse(
                     node, "dunder-name", f"the name {names.shown(name)} belongs to the interpreter; {_instead(name)}"
                 )
@@ -134,6 +170,10 @@ class CellTransformer(RestrictingNodeTransformer):
         """Check a name that the cell binds, with whatever grammar. Of the dunder names, `dunders` pass."""
         if name is None:
             return
+        self._stored.add(name)
+        self._check_bound(node, name, dunders)
+
+    def _check_bound(self, node: ast.AST, name: str, dunders: frozenset[str] = _NOTHING) -> None:
         if name in names.HOOKS:
             self._refuse_hook(node, name)
         elif names.is_dunder(name):
@@ -150,7 +190,11 @@ class CellTransformer(RestrictingNodeTransformer):
             self.bind(node, name)
 
     def _argument(self, node: ast.arg) -> None:
-        self.bind(node, node.arg)
+        self._check_bound(node, node.arg)
+
+    def _lambda(self, node: ast.Lambda) -> None:
+        # Its body is walked as part of the function around it, where a parameter of the same name is another one.
+        self._stored.update(_parameters(node))
 
     def _handler(self, node: ast.ExceptHandler) -> None:
         self.bind(node, node.name)
@@ -184,7 +228,7 @@ class CellTransformer(RestrictingNodeTransformer):
         elif name in names.HOOKS:
             self._refuse_hook(node, name)
         else:
-            self._wrap(node, names.PRIVATE, names.mangled(name, self._owner))
+            self._wrap(node, names.PRIVATE, names.mangled(name, self._scope.owner))
 
     def _dunder_load(self, node: ast.Attribute) -> None:
         name, value = node.attr, node.value
@@ -206,15 +250,18 @@ class CellTransformer(RestrictingNodeTransformer):
         nodes.become(node, ast.Call, func=asked.func, args=asked.args, keywords=[])
 
     def _wrap(self, node: ast.Attribute, guard: str, name: str) -> None:
-        """Let `guard` pass the object on, or raise, before the attribute is touched."""
-        value = node.value
-        asked: ast.expr = nodes.call(guard, node, value, nodes.constant(name, node))
-        if isinstance(value, ast.Name) and not names.is_dunder(name):
-            # Instances of the cell's own classes pass without a call.
-            kind = nodes.call(names.TYPE, node, value)
-            known = nodes.placed(ast.Compare(kind, [ast.In()], [nodes.guard(names.CLASSES, node)]), node)
-            asked = nodes.placed(ast.IfExp(known, value, asked), node)
-        node.value = asked
+        """Let `guard` pass the object on, or raise, before the attribute is touched.
+
+        Instances of the cell's own classes pass without a call, where the object is a variable.
+        """
+        value, function = node.value, self._scope.function
+        asked = nodes.call(guard, node, value, nodes.constant(name, node))
+        if not isinstance(value, ast.Name) or names.is_dunder(name):
+            node.value = asked
+        elif function is not None and value.id in self._scope.parameters:
+            self._on_parameters.append((node, value, asked, function))
+        else:
+            node.value = nodes.choice(nodes.known(value), value, asked)
 
     def _called(self, node: ast.Call) -> None:
         if isinstance(node.func, ast.Name) and node.func.id in ("exec", "eval"):
@@ -265,9 +312,9 @@ class CellTransformer(RestrictingNodeTransformer):
     # Functions and classes
 
     def _function(self, node: ast.FunctionDef) -> None:
-        self.bind(node, node.name, names.DEFINABLE if self._kind == _CLASS else _NOTHING)
+        self.bind(node, node.name, names.DEFINABLE if self._scope.kind == _CLASS else _NOTHING)
         self._type_parameters(node)
-        self._scopes.append((node.body[::-1], _FUNCTION, self._owner))
+        self._scopes.append(Scope(node.body[::-1], _FUNCTION, self._scope.owner, node))
 
     def _class(self, node: ast.ClassDef) -> None:
         self.bind(node, node.name)
@@ -278,7 +325,7 @@ class CellTransformer(RestrictingNodeTransformer):
                 "metaclass",
                 "metaclasses are not supported; derive from abc.ABC or enum.Enum, or use a class decorator",
             )
-        self._scopes.append((node.body[::-1], _CLASS, node.name))
+        self._scopes.append(Scope(node.body[::-1], _CLASS, node.name, None))
 
     def _type_parameters(self, node: ast.FunctionDef | ast.ClassDef) -> None:
         if getattr(node, "type_params", None):
@@ -366,13 +413,14 @@ def _check(name: str, fields: str, check: _Check) -> None:
 
 _accept(
     "Expr Assign AugAssign AnnAssign Delete Return Raise Assert Pass Break Continue If For While With withitem Try "
-    "BinOp UnaryOp BoolOp Compare IfExp NamedExpr Lambda arguments keyword Starred Yield YieldFrom "
+    "BinOp UnaryOp BoolOp Compare IfExp NamedExpr arguments keyword Starred Yield YieldFrom "
     "List Tuple Set Dict ListComp SetComp DictComp GeneratorExp JoinedStr FormattedValue Subscript Slice"
 )
 _check("Attribute", "value", CellTransformer._attribute)
 _check("Call", "func args keywords", CellTransformer._called)
 _check("comprehension", "target iter ifs", CellTransformer._comprehension)
 _check("arg", "annotation", CellTransformer._argument)
+_check("Lambda", "args body", CellTransformer._lambda)
 _check("Global", "", CellTransformer._declaration)
 _check("Nonlocal", "", CellTransformer._declaration)
 _check("ExceptHandler", "type body", CellTransformer._handler)

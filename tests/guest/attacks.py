@@ -399,7 +399,65 @@ BUILTINS = {
     "debug-modules": "import importlib\nloot = importlib.import_module('sys')",
 }
 
+_OWN = "import pprint\nclass Own:\n    def __iadd__(self, other): return other\nforeign = pprint.PrettyPrinter()\n"
+_TAKE = "    global loot\n    o.extra = 'won'\n    loot = o.extra\n"
+_CALL = "f(Own())\n"
+
+#: A parameter is asked once, at the function's entry, whose it is: ways to make it name something else afterwards.
+PARAMETERS = {
+    "assigned": f"{_OWN}def f(o):\n    o = foreign\n{_TAKE}{_CALL}",
+    "unpacked": f"{_OWN}def f(o):\n    o, x = foreign, 1\n{_TAKE}{_CALL}",
+    "starred": f"{_OWN}def f(o):\n    *o, x = 1, 2\n    [o] = [foreign]\n{_TAKE}{_CALL}",
+    "augmented": f"{_OWN}def f(o):\n    o += foreign\n{_TAKE}{_CALL}",
+    "annotated": f"{_OWN}def f(o):\n    o: int = foreign\n{_TAKE}{_CALL}",
+    "looped": f"{_OWN}def f(o):\n    for o in [foreign]: pass\n{_TAKE}{_CALL}",
+    "in-with": (
+        f"{_OWN}class C:\n    def __enter__(self): return foreign\n    def __exit__(self, *a): pass\n"
+        f"def f(o):\n    with C() as o: pass\n{_TAKE}{_CALL}"
+    ),
+    "walrus": f"{_OWN}def f(o):\n    (o := foreign)\n{_TAKE}{_CALL}",
+    "walrus-in-comprehension": f"{_OWN}def f(o):\n    [(o := x) for x in [foreign]]\n{_TAKE}{_CALL}",
+    "captured": f"{_OWN}def f(o):\n    match foreign:\n        case o: pass\n{_TAKE}{_CALL}",
+    "captured-as": f"{_OWN}def f(o):\n    match foreign:\n        case object() as o: pass\n{_TAKE}{_CALL}",
+    "captured-star": f"{_OWN}def f(o):\n    match [foreign]:\n        case [*o]: o = o[0]\n{_TAKE}{_CALL}",
+    "nonlocal": f"{_OWN}def f(o):\n    def g():\n        nonlocal o\n        o = foreign\n    g()\n{_TAKE}{_CALL}",
+    "nonlocal-deep": (
+        f"{_OWN}def f(o):\n    def g():\n        def h():\n            nonlocal o\n            [o] = [foreign]\n        h()\n"
+        f"    g()\n{_TAKE}{_CALL}"
+    ),
+    "lambda-parameter": f"{_OWN}def f(o):\n    o.x = 1\n    return (lambda o: o._stream and 'won')(foreign)\nloot = {_CALL}",
+    "lambda-star-parameter": (
+        f"{_OWN}class T:\n    pass\ndef f(o):\n    o.x = 1\n    return (lambda **o: getattr(o['p'], '_stream') and 'won')(p=foreign)\nloot = {_CALL}"
+    ),
+    "comprehension-variable": f"{_OWN}def f(o):\n    o.x = 1\n    return [o._stream and 'won' for o in [foreign]][0]\nloot = {_CALL}",
+    "inner-parameter": (
+        f"{_OWN}def f(o):\n    o.x = 1\n    def g(o):\n        return o._stream and 'won'\n    return g(foreign)\nloot = {_CALL}"
+    ),
+    "inner-class": (
+        f"{_OWN}def f(o):\n    o.x = 1\n    class A:\n        o = foreign\n        y = o._stream and 'won'\n    return A.y\nloot = {_CALL}"
+    ),
+    "exception": (
+        f"{_OWN}def f(o):\n    o.x = 1\n    try:\n        1 / 0\n    except Exception as o:\n        o.extra = 'won'\n"
+        f"        return o.extra\nloot = {_CALL}"
+    ),
+    "imported": f"{_OWN}def f(o):\n    o.x = 1\n    import json as o\n    o.extra = 'won'\n    return o.extra\nloot = {_CALL}",
+    "from-imported": (
+        f"{_OWN}def f(o):\n    o.x = 1\n    from json import dumps as o\n    o.extra = 'won'\n    return o.extra\nloot = {_CALL}"
+    ),
+    "defined": f"{_OWN}def f(o):\n    o.x = 1\n    def o(): pass\n    return o.__code__\nloot = {_CALL}",
+    "foreign-argument": f"{_OWN}def f(o):\n{_TAKE}f(foreign)\n",
+    "foreign-second-time": f"{_OWN}def f(o):\n{_TAKE}{_CALL}loot = None\nf(foreign)\n",
+    "foreign-default": f"{_OWN}def f(o=foreign):\n{_TAKE}f()\n",
+    "foreign-keyword": f"{_OWN}def f(*, o):\n{_TAKE}f(o=foreign)\n",
+    "in-generator": (
+        f"{_OWN}def f(o):\n    yield 1\n    o = yield 2\n    o.extra = 'won'\n    yield o.extra\n"
+        "g = f(Own())\nnext(g)\nnext(g)\nloot = g.send(foreign)"
+    ),
+    "class-changed": f"{_OWN}def f(o):\n    o.x = 1\n    o.__class__ = type(foreign)\n{_TAKE}{_CALL}",
+}
+
 GROUPS = {
+    "parameters": PARAMETERS,
     "attributes": ATTRIBUTES,
     "strings": STRINGS,
     "formats": FORMATS,
