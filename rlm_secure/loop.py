@@ -14,7 +14,7 @@ from rlm_secure.answers import AnswerSchema
 from rlm_secure.budget import LIMITS, Allowance, Ledger
 from rlm_secure.clients import get_client, others_with_sampling, with_sampling
 from rlm_secure.clients.base import Client, adapt, in_thread
-from rlm_secure.environments import get_environment
+from rlm_secure.environments import Audit, get_environment
 from rlm_secure.errors import CancellationError
 from rlm_secure.events import Event, Listener, RunCompleted, RunStarted
 from rlm_secure.handler import LMHandler
@@ -49,6 +49,7 @@ class RLM:
       `on_iteration_start(depth, number)`, `on_iteration_complete(depth, number, seconds)`: called where it
       happens, for children too; what they raise is logged. `on_event` gets every `rlm_secure.events.Event`.
     - `answer_schema`: a pydantic type or a JSON Schema that the answer must fit; see `rlm_secure.answers`.
+    - `audit`: a `rlm_secure.logger.AuditLog` that is told of sessions, refusals, violations and limits.
     - `prompt_set`: which words the model is given ("ours", "final", "rlms"), see `rlm_secure.prompts`;
       `describe_session`: whether they include what the policy lets a cell do.
 
@@ -91,6 +92,7 @@ class RLM:
         policy: Policy | str | Mapping[str, Any] = "strict",
         on_event: Listener | None = None,
         answer_schema: Any = None,
+        audit: Audit | None = None,
         prompt_set: str = "ours",
         describe_session: bool = True,
     ) -> None:
@@ -134,6 +136,7 @@ class RLM:
         self.policy = load_policy(policy)
         self.on_event = on_event
         self.answer_schema = None if answer_schema is None else AnswerSchema(answer_schema)
+        self.audit = audit
         self.prompt_set = prompt_set
         self.words = prompts.prompt_set(prompt_set)
         self.describe_session = describe_session
@@ -365,6 +368,7 @@ class RLM:
         options = {
             **self.environment_kwargs,
             "policy": self.policy,
+            "audit": self.audit,
             "calls": handler,
             "context_payload": prompt,
             "setup_code": "\n\n".join([*([setup] if setup else []), *code]) or None,

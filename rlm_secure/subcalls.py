@@ -203,6 +203,7 @@ def child_of(rlm: RLM, kind: type[RLM], model: str | None) -> RLM:
         on_iteration_complete=rlm.on_iteration_complete,
         orchestrator=rlm.orchestrator,
         policy=rlm.policy,
+        audit=rlm.audit,
         prompt_set=rlm.prompt_set,
         describe_session=rlm.describe_session,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from rlm_secure import Sandbox
+from rlm_secure import RLM, Sandbox
 from rlm_secure.broker.protocol import CellResult
 from rlm_secure.environments.repl import record
 from rlm_secure.errors import WallViolation
@@ -48,3 +48,15 @@ def test_a_forbidden_system_call_is_a_violation_with_its_wall():
     log = AuditLog()
     record(log, "s", CellResult(error=WallViolation("the kernel killed the worker", wall="seccomp")))
     assert log.violations == {"WallViolation": 1}
+
+
+def test_a_run_and_its_children_write_to_one_audit_log(tmp_path):
+    path = tmp_path / "audit.jsonl"
+    first = "```repl\nprint(rlm_query('child'))\nopen('x')\n```"
+    turns = [first, "```repl\nfinal_answer('c')\n```", "```repl\nfinal_answer('r')\n```"]
+    with RLM("scripted", {"turns": turns}, max_depth=2, audit=AuditLog(path)) as rlm:
+        rlm.completion("context")
+    events = [json.loads(line)["event"] for line in path.read_text().splitlines()]
+    assert events.count("session-start") == events.count("session-end") == 2
+    assert events.count("refusal") == 1
+    assert verify(path).lines == len(events)
