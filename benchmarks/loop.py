@@ -1,15 +1,28 @@
-"""What the walls add to a model call that a cell makes."""
+"""What the walls add to a model call that a cell makes, and how sub-calls and children run beside upstream's."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import time
+import venv
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
+from benchmarks._peer import MODEL_SECONDS, WORKLOADS, prepare
 from benchmarks.runner import Case, benchmark
 from rlm_secure.broker.protocol import Call
 from rlm_secure.environments import get_environment
+from rlm_secure.policy import Policy
 
 CALLS = 100
 CELL = f"for _ in range({CALLS}):\n    llm_query('a question')"
+
+UPSTREAM = "rlms==0.1.3"
+#: Upstream is installed here when it is first measured; RLMS_PYTHON names an interpreter that has it already.
+UPSTREAM_VENV = Path(__file__).parent.parent / "build" / "rlms-venv"
 
 
 def answer(_: Call) -> str:
@@ -25,3 +38,79 @@ def llm_query() -> Iterator[Sequence[Case]]:
             Case("exec in this process", lambda: exec(compile(CELL, "<cell>", "exec"), plain), CALLS),
             Case("a cell in a local session", lambda: repl.execute_code(CELL).check(), CALLS),
         ]
+
+
+@benchmark("llm-batch-64", f"a run with 64 llm_query_batched prompts, {MODEL_SECONDS * 1000:.0f} ms each")
+def llm_batch() -> Iterator[Sequence[Case]]:
+    rounds = -(-64 // Policy().lm.concurrency)
+    with upstream("batch") as peer:
+        yield [
+            Case("ideal: 16 at a time", lambda: time.sleep(rounds * MODEL_SECONDS)),
+            Case("rlm_secure", prepare("rlm_secure", "batch")),
+            Case("upstream (rlms)", peer),
+        ]
+
+
+@benchmark(
+    "children-16", f"a run with 16 children at once, each with a sandbox and a {MODEL_SECONDS * 1000:.0f} ms call"
+)
+def children() -> Iterator[Sequence[Case]]:
+    with upstream("children") as peer:
+        yield [
+            Case("one after another", lambda: time.sleep(16 * MODEL_SECONDS)),
+            Case("rlm_secure", prepare("rlm_secure", "children")),
+            Case("upstream (rlms), without sandboxes", peer),
+        ]
+
+
+@benchmark("run", "a whole run of one turn and one cell, with a model that takes no time")
+def run() -> Iterator[Sequence[Case]]:
+    with upstream("turn") as peer:
+        yield [
+            Case("rlm_secure", prepare("rlm_secure", "turn")),
+            Case("upstream (rlms), without a sandbox", peer),
+        ]
+
+
+@contextmanager
+def upstream(workload: str) -> Iterator[Callable[[], None]]:
+    """A function that runs the workload once in upstream's interpreter."""
+    assert workload in WORKLOADS
+    peer = subprocess.Popen(
+        [str(upstream_python()), str(Path(__file__).with_name("_peer.py")), "rlm"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert peer.stdin is not None
+    assert peer.stdout is not None
+    stdin, stdout = peer.stdin, peer.stdout
+
+    def once() -> None:
+        print(workload, file=stdin, flush=True)
+        if not stdout.readline():
+            raise RuntimeError("upstream's process ended; run benchmarks/_peer.py with its interpreter to see why")
+
+    try:
+        yield once
+    finally:
+        stdin.close()
+        peer.wait(10)
+        stdout.close()
+
+
+def upstream_python() -> Path:
+    """An interpreter with upstream's package, in a venv of its own: its dependencies are not ours."""
+    given = os.environ.get("RLMS_PYTHON")
+    if given:
+        return Path(given)
+    python = UPSTREAM_VENV / "bin" / "python"
+    if not (UPSTREAM_VENV / "complete").exists():
+        venv.create(UPSTREAM_VENV, with_pip=True, clear=True)
+        subprocess.run(
+            [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", UPSTREAM],
+            check=True,
+            stdout=sys.stderr,
+        )
+        (UPSTREAM_VENV / "complete").touch()
+    return python
