@@ -53,6 +53,8 @@ OVERHEAD_BYTES: Final = 256 * MIB
 UNRENEWED_SECONDS: Final = 300
 
 _ATTEMPTS = 3
+#: A provider that says no so often, not in passing, is not asked again: a key that was revoked, say.
+_REFUSALS = 3
 _CALL_SECONDS = 30.0
 _DESTROY_SECONDS = 20.0
 _PAUSES = (0.5, 2.0, 5.0)
@@ -219,6 +221,7 @@ class CloudLease(Lease):
         self._directory = ""
         self._supervisor: Stream | None = None
         self._memory_left: int | None = None
+        self._refusals = 0
         self._slots = _slots(provider.name)
         self._slots.take(max_live, policy.limits.start_seconds)
         self._loop = Loop(provider.name)
@@ -329,16 +332,25 @@ class CloudLease(Lease):
     def _dial(self) -> Stream:
         """A new stream to the supervisor. Raises Cut."""
         command = f"exec {_python(f'{self._directory}/guest.zip')} dial {shlex.quote(f'{self._directory}/broker')}"
-        return self._stream(command, time.monotonic() + _CALL_SECONDS)
+        stream = self._stream(command, time.monotonic() + _CALL_SECONDS)
+        self._refusals = 0
+        return stream
 
     def _stream(self, command: str, deadline: float) -> Stream:
         stream = Stream(self._loop, self._provider.explain, self._gone)
         try:
-            stream.open(lambda opened: self._provider.run(command, opened), deadline - time.monotonic())
+            stream.open(lambda opened: self._run(command, opened), deadline - time.monotonic())
         except BaseException:
             stream.close()
             raise
         return stream
+
+    async def _run(self, command: str, stream: Stream) -> Program:
+        try:
+            return await self._provider.run(command, stream)
+        except Exception as error:
+            self._refusals += not self._provider.explain(error)[1]
+            raise
 
     async def _renew(self, every: float) -> None:
         while not self._gone.is_set():
@@ -384,7 +396,7 @@ class CloudLease(Lease):
         self._memory_left -= size
 
     def _running(self) -> bool:
-        if self._gone.is_set():
+        if self._gone.is_set() or self._refusals >= _REFUSALS:
             return False
         try:
             return self._loop.call(self._provider.running(), _CALL_SECONDS)

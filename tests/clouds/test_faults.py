@@ -157,6 +157,7 @@ def test_a_stream_that_is_cut_is_dialled_again_and_each_call_happens_once(cloud:
     assert len(cloud.emulator.recorded(cloud.wire.run)) >= 4
 
 
+@pytest.mark.slow
 def test_output_that_is_lost_is_asked_for_again(cloud: Cloud) -> None:
     calls: list[object] = []
     cloud.emulator.fail(cloud.wire.stream, cut=10**6)
@@ -199,7 +200,7 @@ def test_a_token_that_expired_ends_the_session_with_a_reason(cloud: Cloud) -> No
         began = time.monotonic()
         result = session.execute("print(x)", no_calls, seconds=1)
         assert result.error is not None and result.error.session_ended
-        assert time.monotonic() - began < 60
+        assert time.monotonic() - began < 10
         cloud.emulator.faults.clear()
 
 

@@ -23,7 +23,7 @@ _END = 2
 class E2BEmulator(Emulator):
     """`memory_mb`, `cpus` and `envd` are what its one template gives."""
 
-    template = "rlm-secure-sandbox"
+    template = "rlm-secure-sandbox-1"
     memory_mb = 2048
     cpus = 2
     envd = "0.6.2"

@@ -1,0 +1,27 @@
+"""A host that opens a session in a cloud, says so, and then ends as it is told: a program for test_lifecycle."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+
+from rlm_secure.sandbox import Sandbox
+
+
+def main() -> None:
+    name, options, how = sys.argv[1], json.loads(sys.argv[2]), sys.argv[3]
+    sandbox = Sandbox(environment=name, environment_kwargs=options)
+    sandbox.run("x = 1").check()
+    print("open", flush=True)
+    if how == "exit":
+        return
+    if how == "raise":
+        raise RuntimeError("as told")
+    if how == "cell":
+        sandbox.run("while True: pass")
+    time.sleep(60)
+
+
+if __name__ == "__main__":
+    main()

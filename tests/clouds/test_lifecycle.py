@@ -1,0 +1,230 @@
+"""How sandboxes end when nobody closes them, and what the SDKs would read, keep or show if they were let."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rlm_secure.environments import _cloud, e2b
+from rlm_secure.environments._owner import is_orphan, owner
+from rlm_secure.environments._stream import Loop
+from rlm_secure.environments.place import place
+from rlm_secure.errors import EnvironmentUnavailable, MissingExtra
+from tests.clouds.conftest import Cloud, limits
+from tests.emulators.base import until
+
+pytestmark = pytest.mark.filterwarnings("ignore:Polling-only mode:DeprecationWarning")
+VARIABLES = {"e2b": "E2B_API_KEY", "daytona": "DAYTONA_API_KEY"}
+
+
+@contextlib.contextmanager
+def host(cloud: Cloud, how: str) -> Iterator[subprocess.Popen[str]]:
+    # By name, so that an address must be looked up even while the interpreter exits.
+    options = {name: value.replace("127.0.0.1", "localhost") for name, value in cloud.options.items()}
+    arguments = [sys.executable, "-m", "tests.clouds.abandoned", cloud.name, json.dumps(options), how]
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout.readline() == "open\n", process.stderr.read()
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("how", ["exit", "raise"])
+def test_a_host_that_forgets_to_close_leaves_nothing(cloud: Cloud, how: str) -> None:
+    with host(cloud, how) as process:
+        _, errors = process.communicate(timeout=20)
+        assert cloud.emulator.live == [], errors
+        assert "Traceback" not in errors.replace("Traceback", "", how == "raise"), errors
+
+
+@pytest.mark.parametrize("how", ["wait", "cell"])
+def test_ctrl_c_leaves_nothing(cloud: Cloud, how: str) -> None:
+    with host(cloud, how) as process:
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=20)
+        assert cloud.emulator.live == [], errors
+        assert "KeyboardInterrupt" in errors
+
+
+def test_what_a_killed_host_leaves_is_swept_and_what_others_use_is_not(cloud: Cloud) -> None:
+    with host(cloud, "wait") as process, cloud.session() as session:
+        assert cloud.environment().sweep() == 0
+        process.kill()
+        process.wait()
+        assert len(cloud.emulator.live) == 2
+        assert cloud.environment().sweep() == 1
+        assert session.execute("print(1)", lambda call: None).stdout == "1\n"
+    assert cloud.environment().sweep() == 0
+
+
+def test_a_sandbox_of_another_machine_is_nobodys_orphan() -> None:
+    boot, pid, started = owner().split("-")
+    assert not is_orphan(owner())
+    assert is_orphan(f"{boot}-{pid}-1")
+    assert not is_orphan(f"{'0' * 16}-{pid}-1")
+    assert not is_orphan("") and not is_orphan(f"{boot}-x-{started}")
+
+
+def test_a_session_is_renewed_while_it_lives(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    environment = cloud.environment()
+    provider = environment.provider(limits())
+    monkeypatch.setattr(type(provider), "renew_every", 0.1)
+    renewal = {"e2b": "POST /sandboxes/.*/timeout", "daytona": "POST .*/last-activity"}[cloud.name]
+    with environment.session(limits()):
+        assert until(lambda: len(cloud.emulator.recorded(renewal)) >= 3)
+    time.sleep(0.1)  # what was under way when it ended has arrived
+    count = len(cloud.emulator.recorded(renewal))
+    time.sleep(0.4)
+    assert len(cloud.emulator.recorded(renewal)) == count
+
+
+def test_no_renewal_outlives_the_time_to_live(monkeypatch: pytest.MonkeyPatch) -> None:
+    cloud = Cloud("e2b")
+    try:
+        monkeypatch.setattr(e2b.E2BProvider, "renew_every", 0.1)
+        with cloud.environment(ttl_seconds=60).session(limits()):
+            (made,) = cloud.emulator.recorded(cloud.wire.create)
+            assert made.json["timeout"] == 60
+            asked = until(lambda: cloud.emulator.recorded("POST /sandboxes/.*/timeout"))
+            assert all(0 < each.json["timeout"] <= 60 for each in asked)
+    finally:
+        cloud.emulator.close()
+
+
+# -- traps of the SDKs -----------------------------------------------------------------------------------
+
+
+def test_a_missing_key_names_the_variable(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLES[cloud.name], raising=False)
+    with pytest.raises(EnvironmentUnavailable, match=f"set {VARIABLES[cloud.name]}, or pass api_key"):
+        place(cloud.name).open(limits())
+
+
+def test_the_key_may_come_from_the_variable(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLES[cloud.name], cloud.emulator.key)
+    options = {name: value for name, value in cloud.options.items() if name != "api_key"}
+    with place(cloud.name, **options).open(limits()) as session:
+        assert session.alive
+
+
+def test_a_missing_sdk_gives_the_line_that_installs_it(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_cloud.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match=rf"pip install 'rlm-secure\[{cloud.name}\]'"):
+        cloud.environment().open(limits())
+
+
+def test_a_hostile_directory_cannot_redirect_the_sdk(
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in (".env", ".env.local"):
+        (tmp_path / name).write_text(
+            "DAYTONA_API_KEY=evil\nDAYTONA_TARGET=evil\nDAYTONA_OTEL_ENABLED=true\nE2B_API_KEY=evil\nE2B_DEBUG=true\n"
+        )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(VARIABLES[cloud.name], raising=False)
+    with pytest.raises(EnvironmentUnavailable, match="API key"):
+        place(cloud.name).open(limits())
+    with cloud.session():
+        (made,) = cloud.emulator.recorded(cloud.wire.create)
+    assert "evil" not in str(made.headers) + str(made.json)
+
+
+def test_the_debug_switch_of_the_environment_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("E2B_DEBUG", "true")
+    cloud = Cloud("e2b")
+    try:
+        with cloud.session():
+            assert len(cloud.emulator.live) == 1
+        assert cloud.emulator.live == []
+    finally:
+        cloud.emulator.close()
+
+
+def test_a_proxy_is_not_asked_for_this_machine(cloud: Cloud) -> None:
+    # In a process of its own: the SDKs read the environment once.
+    script = (
+        "import sys, json; from rlm_secure.sandbox import Sandbox\n"
+        "with Sandbox(environment=sys.argv[1], environment_kwargs=json.loads(sys.argv[2])) as s: print(s.run('print(1)').stdout)"
+    )
+    proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "all_proxy"), "http://127.0.0.1:9")
+    environment = {name: value for name, value in os.environ.items() if name.lower() != "no_proxy"} | proxies
+    arguments = [sys.executable, "-c", script, cloud.name, json.dumps(cloud.options)]
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=60, env=environment)
+    assert done.stdout.strip() == "1", done.stderr
+
+
+def test_neither_the_key_nor_the_hosts_environment_reaches_a_sandbox(
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("A_SECRET_OF_THE_HOST", "hidden-value")
+    with cloud.session() as session:
+        session.execute("print(1)", lambda call: None)
+        environments = b"".join(
+            Path(f"/proc/{pid}/environ").read_bytes() for box in cloud.emulator.live for pid in box.left()
+        )
+        assert cloud.emulator.key.encode() not in environments and b"hidden-value" not in environments
+        everything = b"".join(each.body for each in cloud.emulator.requests)
+        assert cloud.emulator.key.encode() not in everything and b"hidden-value" not in everything
+
+
+def test_the_session_key_is_on_no_command_line_and_in_no_file(cloud: Cloud) -> None:
+    with cloud.session():
+        (given,) = {
+            text
+            for each in cloud.emulator.recorded(cloud.wire.write)
+            for text in [_input(cloud, each.json)]
+            if '"key"' in text
+        }
+        key = json.loads(given)["key"].encode()
+        assert len(key) == 64
+        (box,) = cloud.emulator.live
+        lines = b"".join(Path(f"/proc/{pid}/cmdline").read_bytes() for pid in box.left())
+        files = b"".join(path.read_bytes() for path in box.home.rglob("*") if path.is_file())
+        logged = b"".join(data for program in box.programs.values() for _, data in program.log)
+        assert key not in lines + files + logged
+
+
+def _input(cloud: Cloud, body: dict) -> str:
+    import base64
+
+    return base64.b64decode(body["input"]["stdin"]).decode() if cloud.name == "e2b" else body["data"]
+
+
+def test_a_long_log_begins_a_new_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rlm_secure.environments import daytona
+
+    monkeypatch.setattr(daytona, "_LOG_BYTES", 20_000)
+    cloud = Cloud("daytona")
+    try:
+        with cloud.session() as session:
+            for number in range(12):
+                assert session.execute(f"print({number}, 'x' * 4000)", lambda call: None).stdout.startswith(f"{number} ")
+            assert len(cloud.emulator.recorded(cloud.wire.run)) > 3
+            sessions = cloud.emulator.live[0].sessions
+            assert until(lambda: len(sessions) <= 2), "old sessions, and with them their logs, are deleted"
+    finally:
+        cloud.emulator.close()
+
+
+def test_a_loop_that_is_closed_says_so() -> None:
+    loop = Loop("test")
+    loop.close()
+    loop.close()
+
+    async def step() -> None: ...
+
+    with pytest.raises(_cloud.Cut, match="closed"):
+        loop.call(step(), 1)
