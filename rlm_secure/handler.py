@@ -246,7 +246,8 @@ class LMHandler:
             async with tree.reserve(_size(prompt)) as reservation:
                 seconds = min(self._gate.policy.lm.timeout_seconds, max(0.001, tree.ledger.seconds_left))
                 began = time.monotonic()
-                usage, error = NO_USAGE, "cancelled"
+                usage = NO_USAGE
+                error: str | None = "cancelled"
                 try:
                     completion = await client.acomplete(prompt, model=model, timeout=seconds)
                     usage, error = completion.usage, None
