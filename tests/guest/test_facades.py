@@ -180,6 +180,28 @@ def test_the_walk_finds_what_real_modules_lead_to() -> None:
     }.items() <= found.items()
 
 
+def calls(*arguments: str) -> list[str]:
+    script = str(Path(__file__).with_name("calls.py"))
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", script, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=110
+    )
+    assert (done.stderr, done.returncode) == ("", 0)
+    return done.stdout.splitlines()
+
+
+def test_no_call_of_anything_within_reach_gives_or_changes_what_it_must_not() -> None:
+    *findings, last = calls("1", "40")
+    assert findings == []
+    assert int(last.split()[0]) > 100_000
+
+
+def test_calling_everything_finds_planted_holes() -> None:
+    """The control."""
+    findings = calls("1", "10", "planted")[:-1]
+    assert "hands_out_classes gave something that is type" in findings
+    assert "writes_on_anything changed a host object" in findings
+
+
 # ---- the object itself ------------------------------------------------------------------------------------------
 
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import calendar
 import collections
+import contextlib
 import csv
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -29,13 +31,15 @@ _WRITE = (
     (calendar.Calendar, "setfirstweekday"),
     (calendar.Calendar, "firstweekday"),
     (csv.DictReader, "fieldnames"),
+    (contextlib.ExitStack, "callback"),
+    (contextlib.ExitStack, "pop_all"),
 )
 
 
 def keep() -> None:
     """Do it. Twice does no harm."""
     for owner, name in _MAKE + _WRITE:
-        stored = vars(owner)[name]
+        stored = inspect.getattr_static(owner, name)
         if isinstance(stored, property):
             fget, fset, fdel = (part and _kept(owner, name, part) for part in (stored.fget, stored.fset, stored.fdel))
             setattr(owner, name, property(fget, fset, fdel, stored.__doc__))
