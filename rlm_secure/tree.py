@@ -196,8 +196,7 @@ class Tree:
             task.cancel()
         if others:
             await asyncio.wait(others, timeout=_JOIN)
-        for client in self._clients:
-            await client.aclose()
+        await asyncio.gather(*(client.aclose() for client in self._clients), return_exceptions=True)
 
 
 async def _interrupted(session: Interruptible) -> None:

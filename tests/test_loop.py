@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
+from unittest.mock import Mock
 
 import pytest
 
 from rlm_secure import loop
 from rlm_secure.errors import PolicyError, ProviderError, Refused
 from rlm_secure.loop import RLM
-from rlm_secure.types import RLMChatCompletion
+from rlm_secure.types import ModelUsageSummary, RLMChatCompletion, UsageSummary
 from tests.loops import cell, limited, scripted
 
 UPSTREAM = [
@@ -459,3 +460,43 @@ def test_cell_errors_are_told_and_the_run_goes_on() -> None:
 
     assert scripted([cell("import os"), second]).completion("c").response == "went on"
     assert "os" in seen[0]
+
+
+def test_upstreams_private_subcall_still_answers() -> None:
+    leaf = scripted(None, lambda prompt: f"plain {prompt}")
+    assert leaf._subcall("q").response == "plain q"
+    child = scripted(None, None, child_turns=None, max_depth=2)._subcall("q")
+    assert child.error is not None and child.response.startswith("Error: Child RLM completion failed - ")
+
+
+def test_attributes_that_programs_look_at_are_there() -> None:
+    rlm = scripted([cell("1/0"), "FINAL(x)"], backend_kwargs={"model_name": "m"}, max_tokens=10**6)
+    rlm.completion("c")
+    assert (rlm.backend, rlm.environment_type, rlm.max_tokens, rlm.persistent) == ("scripted", "local", 10**6, False)
+    assert (rlm._consecutive_errors, rlm._best_partial_answer, rlm._cumulative_cost) == (0, "FINAL(x)", 0.0)
+    assert rlm._last_error is not None and "ZeroDivisionError" in rlm._last_error
+    assert rlm._persistent_env is None
+
+
+def test_an_environment_that_does_not_start_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise OSError("no room")
+
+    monkeypatch.setattr(loop, "get_environment", broken)
+    before = threading.active_count()
+    with pytest.raises(OSError, match="no room"):
+        scripted(["FINAL(x)"]).completion("c")
+    assert threading.active_count() == before
+
+
+def test_mocks_in_the_place_of_clients_work_as_they_do_with_upstream(monkeypatch: pytest.MonkeyPatch) -> None:
+    mock = Mock()
+    mock.completion.side_effect = [cell("x = llm_query('q')\nprint(x)"), "sub reply", "FINAL(done)"]
+    mock.get_usage_summary.return_value = UsageSummary({"mock": ModelUsageSummary(3, 30, 3)})
+    monkeypatch.setattr(loop, "get_client", lambda *_: mock)
+    completion = RLM(backend_kwargs={"model_name": "mock"}).completion("c", "question")
+    assert (completion.response, completion.root_model) == ("done", "mock")
+    assert mock.completion.call_count == 3
+    assert completion.usage_summary.model_usage_summaries["mock"].total_input_tokens == 30
+    first, second, third = (call.args[0] for call in mock.completion.call_args_list)
+    assert (len(first), second, len(third)) == (3, "q", 6)

@@ -53,11 +53,11 @@ class AnthropicClient(SDKClient):
         await self._connections.aclose()
 
     def _send(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:
-        sdk = self._connections.for_threads(self._sdk()[0]).with_options(max_retries=self.retries)
+        sdk = self._connections.for_threads(self._sdk()[0], self.retries)
         return _read(sdk.messages.create(timeout=seconds, **self._request(messages, model)), model)
 
     async def _asend(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:
-        sdk = self._connections.for_loop(self._sdk()[1]).with_options(max_retries=self.retries)
+        sdk = self._connections.for_loop(self._sdk()[1], self.retries)
         async with asyncio.timeout(seconds * (self.retries + 1) + 1):
             return _read(await sdk.messages.create(timeout=seconds, **self._request(messages, model)), model)
 

@@ -250,13 +250,15 @@ class Foreign(Client):
     def _accounted(self, text: Any) -> Completion:
         if not isinstance(text, str):
             raise ProviderError(f"the client returned {type(text).__name__}, not text")
+        summary = self.wrapped.get_usage_summary()
         with self._lock:
-            total = total_usage(self.wrapped.get_usage_summary())
+            total = total_usage(summary)
             grown = minus(total, self._seen)
             self._seen = total
         # A client that does not count still made this call.
         grown.total_calls = 1
-        completion = Completion(text, self.model_name or "unknown", grown)
+        named = list(summary.model_usage_summaries) if isinstance(summary, UsageSummary) else []
+        completion = Completion(text, self.model_name or (named[0] if len(named) == 1 else "unknown"), grown)
         self.tally.add(completion.model, grown)
         return completion
 

@@ -20,19 +20,20 @@ class Connections:
         self._threads: Any = None
         self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
 
-    def for_threads(self, kind: type[Any]) -> Any:
-        """The blocking client."""
+    def for_threads(self, kind: type[Any], retries: int) -> Any:
+        """The blocking client. `retries` counts when it is made."""
         with self._lock:
             if self._threads is None:
-                self._threads = kind(**self._with_http("http_client", "DefaultHttpxClient"))
+                self._threads = kind(max_retries=retries, **self._with_http("http_client", "DefaultHttpxClient"))
             return self._threads
 
-    def for_loop(self, kind: type[Any]) -> Any:
+    def for_loop(self, kind: type[Any], retries: int) -> Any:
         """The client of the running event loop: a connection pool cannot be shared between loops."""
         loop = asyncio.get_running_loop()
         with self._lock:
             if loop not in self._loops:
-                self._loops[loop] = kind(**self._with_http("http_client", "DefaultAsyncHttpxClient"))
+                settings = self._with_http("http_client", "DefaultAsyncHttpxClient")
+                self._loops[loop] = kind(max_retries=retries, **settings)
             return self._loops[loop]
 
     async def aclose(self) -> None:

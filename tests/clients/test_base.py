@@ -52,7 +52,7 @@ def test_a_mock_with_upstreams_methods_is_a_client() -> None:
     first, second = asyncio.run(client.acomplete("q")), asyncio.run(client.acomplete("q"))
     assert [first.text, second.text] == ["one", "two"]
     assert [first.usage.total_input_tokens, second.usage.total_input_tokens] == [100, 0]
-    assert client.get_usage_summary().model_usage_summaries["unknown"].total_calls == 2
+    assert client.get_usage_summary().model_usage_summaries["mock"].total_calls == 2
 
 
 def test_a_client_that_returns_no_text_is_a_provider_error() -> None:
