@@ -203,8 +203,12 @@ class LoggedSession(Session):
         """Put a request that went well into the log. Reading a variable changes nothing."""
         if self._log is None or entry.request["op"] == "read":
             return
-        self._log.append(entry)
         self._log_seconds += result.cpu_seconds
+        if isinstance(result.error, CellTimeout):
+            # Where it was stopped depended on the moment: run again, it would lead somewhere else.
+            self._log = None
+        else:
+            self._log.append(entry)
         self._noted()
 
     # -- recovery -----------------------------------------------------------------------------------

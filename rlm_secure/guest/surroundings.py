@@ -9,6 +9,8 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
+from . import seal
+
 _CGROUP_EVENTS = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
 _CGROUP_MEMORY = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 _CGROUP_PIDS = ("/sys/fs/cgroup/pids.max", "/sys/fs/cgroup/pids/pids.max")
@@ -20,12 +22,14 @@ _CONNECT_SECONDS = 0.3
 def describe() -> dict[str, Any]:
     """Closed facts about this sandbox: what is tried is listed in PROTOCOL.md under `POST /session`."""
     status = _read("/proc/self/status")
+    no_new_privs, seccomp = seal.confinement()
     return {
         "uid": os.getuid(),
         "capabilities": _field(status, "CapEff"),
         "bounding": _field(status, "CapBnd"),
-        "no_new_privs": _field(status, "NoNewPrivs"),
-        "seccomp": _field(status, "Seccomp"),
+        "no_new_privs": no_new_privs,
+        "seccomp": seccomp,
+        "kernel": os.uname().release,
         "interfaces": _interfaces(),
         "connect": {f"{host}:{port}": _connect(host, port) for host, port in _ADDRESSES},
         "write_root": _attempt(_write_root),

@@ -88,7 +88,13 @@ def shared_limits() -> str:
 
 
 def _limits(limits: dict[str, Any]) -> str:
+    failed = []
     for name, value in limits.items():
         soft, hard = value if isinstance(value, list) else (value, value)
-        seal.limit(name, soft, hard)
+        try:
+            seal.limit(name, soft, hard)
+        except OSError as error:  # the others are worth having all the same
+            failed.append(str(error.strerror))
+    if failed:
+        raise OSError(1, "; ".join(failed))
     return ", ".join([f"{name} {value}" for name, value in limits.items()])

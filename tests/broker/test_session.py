@@ -238,3 +238,14 @@ def test_walls_hold_without_namespaces_and_the_report_says_which() -> None:
         Wall.WALL_CLOCK, Wall.OUTPUT_CAP,
     } <= full  # fmt: skip
     assert not full & {Wall.USER_NAMESPACE, Wall.PID_NAMESPACE, Wall.EMPTY_ROOT, Wall.MOUNT_NAMESPACE}
+
+
+def test_a_cell_that_was_stopped_is_never_run_again() -> None:
+    """Its log entry would take another path, or for ever: such a session ends with its worker."""
+    with session(policy(grace_seconds=0.2)) as opened:
+        assert opened.execute("n = 0\nwhile True: n += 1", echo, seconds=0.3).error is not None
+        started = time.monotonic()
+        result = opened.execute("sum(range(10**12))", echo, seconds=0.3)
+        assert not result.resumed
+        assert time.monotonic() - started < 5
+        assert not opened.alive

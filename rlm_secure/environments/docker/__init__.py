@@ -103,6 +103,8 @@ class DockerLease(Lease):
         self._id: str | None = None
         self._stream: Stream | None = None
         self._memory = container.memory_bytes(policy)
+        if policy.isolation.docker_runtime not in _SHARED_KERNEL:
+            self._memory += policy.limits.context_bytes
         self._unix = UnixTransport({container.BUNDLE: bundle().data})
         try:
             self._start(image, transport)
@@ -119,7 +121,9 @@ class DockerLease(Lease):
             uid = container.user_id(self._engine.info())
         dialled = transport == "exec" or (transport == "auto" and runtime not in _SHARED_KERNEL)
         key = SessionKey()
-        self._id = container.create(self._engine, self._policy, image.id, self._unix.directory, uid)
+        self._id = container.create(
+            self._engine, self._policy, image.id, self._unix.directory, uid=uid, memory=self._memory
+        )
         self._stream = container.attach(self._engine, self._id)
         with engine.explained(f"start the container with the runtime {runtime}"):
             self._engine.api.start(self._id)
@@ -155,17 +159,21 @@ class DockerLease(Lease):
 
     def walls(self, around: Mapping[str, Any]) -> Iterator[WallStatus]:
         """The container's walls: full only where the supervisor, trying, met them."""
+        runtime = self._policy.isolation.docker_runtime
         held = {
             "root read-only": around.get("write_root") in ("EROFS", "EACCES"),
             "sysctl read-only": around.get("write_sysctl") not in ("won", None),
             "no capabilities": around.get("capabilities") == "0" * 16 == around.get("bounding"),
-            "no_new_privs": around.get("no_new_privs") == "1",
-            "seccomp": around.get("seccomp") == "2",
             "not root": around.get("uid") not in (0, None),
         }
+        if runtime in _SHARED_KERNEL:
+            held["no_new_privs"] = around.get("no_new_privs") == 1
+            held["seccomp"] = around.get("seccomp") == 2
+        else:
+            held["a kernel of its own"] = around.get("kernel") not in (os.uname().release, None)
         level = Level.FULL if all(held.values()) else Level.PARTIAL
         tried = ", ".join(f"{what}: {'yes' if yes else 'NO'}" for what, yes in held.items())
-        yield WallStatus(Wall.CONTAINER, level, f"{self._policy.isolation.docker_runtime}; {tried}")
+        yield WallStatus(Wall.CONTAINER, level, f"{runtime}; {tried}")
         reached = around.get("connect")
         interfaces = around.get("interfaces")
         quiet = isinstance(reached, dict) and bool(reached) and not {"won", "timeout"} & set(reached.values())
@@ -189,6 +197,8 @@ class DockerLease(Lease):
 
     def make_room(self, size: int) -> None:
         """Raise the container's memory limit by the size of a context."""
+        if self._policy.isolation.docker_runtime not in _SHARED_KERNEL:
+            return  # no such runtime changes a limit later: it began with room for the largest context
         self._memory += size
         with engine.explained("raise the container's memory limit"):
             self._engine.api.update_container(self._id, mem_limit=self._memory, memswap_limit=self._memory)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import json
+import hashlib
 import secrets
 import time
 from collections.abc import Mapping
@@ -53,14 +53,13 @@ def user_id(info: Mapping[str, Any]) -> int:
     return _UID_BASE + secrets.randbelow(1_000_000)
 
 
-def create(client: Any, policy: Policy, image: str, directory: str, uid: int) -> str:
+def create(client: Any, policy: Policy, image: str, directory: str, *, uid: int, memory: int) -> str:
     """Create (not start) a container that runs the supervisor; returns its id.
 
     Nothing of the host is in it but `directory`, read-only. Raises EnvironmentUnavailable.
     """
     from docker.types import LogConfig, Mount, Ulimit
 
-    memory = memory_bytes(policy)
     processes = PROCESSES + policy.limits.processes
     host = client.api.create_host_config(
         network_mode="none",
@@ -164,6 +163,5 @@ def describe(policy: Policy, image: Any, uid: int, transport: str) -> dict[str, 
         "runtime": policy.isolation.docker_runtime,
         "transport": transport,
         "uid": uid,
-        "memory_bytes": memory_bytes(policy),
-        "seccomp_profile": json.loads(seccomp_profile("docker").read_text(encoding="utf-8"))["defaultAction"],
+        "seccomp_profile": hashlib.sha256(seccomp_profile("docker").read_bytes()).hexdigest(),
     }

@@ -87,7 +87,7 @@ class LocalSession(LoggedSession):
         return Clock(wall, self._policy.limits.cell_cpu_seconds, self._worker.cpu_seconds)
 
     def _cell(self, code: str) -> Entry:
-        if self._log_seconds > _LOG_SECONDS or (self._log is not None and len(self._log) > _LOG_ENTRIES):
+        if self._log is None or self._log_seconds > _LOG_SECONDS or len(self._log) > _LOG_ENTRIES:
             self.checkpoint()
         seed = {"seed": self._seed} if self._cells == 1 else {}
         return Entry({"op": "exec", "code": code, **seed})
