@@ -1,0 +1,122 @@
+"""What is asked of each provider when a sandbox is made, as it goes over the wire; and the page that lists it.
+
+`python -m tests.clouds.hardening` writes the tables into sandboxes/CLOUDS.md.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.clouds.conftest import Cloud, limits
+
+PAGE = Path(__file__).parents[2] / "sandboxes" / "CLOUDS.md"
+BASE = "python@sha256:" + "a" * 64
+
+#: Fields that every create call has: what they must be, and what that means. A field that is not here fails.
+Rows = dict[str, tuple[Any, str]]
+
+
+def label(value: object) -> bool:
+    return re.fullmatch(r"[0-9a-f]{16}(-[0-9]+-[0-9]+)?|1", str(value)) is not None
+
+
+LABELS = {
+    "rlm-secure": (label, "ours: what `sweep` looks for"),
+    "rlm-secure-owner": (label, "whose: the machine's boot (hashed), process and start"),
+    "rlm-secure-attempt": (label, "which attempt to make one: what a failed one left behind is found by it"),
+}
+E2B: Rows = {
+    "templateID": ("rlm-secure-sandbox-1", "a template of ours: its contents, processors and memory are pinned"),
+    "timeout": (300, "ends after 5 minutes that nobody renews, and after `ttl_seconds` in any case"),
+    "autoPause": (False, "the end is the end: no snapshot of its memory is kept"),
+    "allow_internet_access": (False, "no network"),
+    "network.denyOut": (["0.0.0.0/0"], "no network, by the other switch as well"),
+    "network.allowOut": ([], "no exception"),
+    "network.allowPublicTraffic": (False, "no port is public"),
+    "envVars": ({}, "no secret, no variable"),
+    **{f"metadata.{name}": row for name, row in LABELS.items()},
+}
+DAYTONA: Rows = {
+    "name": (lambda value: re.fullmatch("rlm-secure-[0-9a-f]{16}", value), "a name of its own"),
+    "env": ({}, "no secret, no variable"),
+    "public": (False, "no port is public"),
+    "networkBlockAll": (True, "no network; the answer is checked as well"),
+    "target": ("us", "the region, never from a file in the current directory"),
+    "ttlMinutes": (60, "ends after `ttl_seconds`, in any state"),
+    "autoStopInterval": (5, "stops after 5 minutes that nobody renews"),
+    "autoDeleteInterval": (0, "what stops is deleted"),
+    "volumes": ([], "no volume"),
+    "labels.code-toolbox-language": ("python", "the SDK's own"),
+    **{f"labels.{name}": row for name, row in LABELS.items()},
+}
+SNAPSHOT: Rows = {"snapshot": ("rlm-secure-sandbox-1", "a snapshot of ours: its contents and size are pinned")}
+IMAGE: Rows = {
+    "buildInfo.dockerfileContent": (lambda value: value.startswith(f"FROM {BASE}\n"), "an image by its digest"),
+    "cpu": (1, "processors"),
+    "memory": (1, "GiB: what the policy grants a worker, and 256 MiB"),
+    "disk": (3, "GiB"),
+}
+CALLS: dict[str, tuple[str, dict[str, Any], Rows]] = {
+    "E2B, from a template": ("e2b", {}, E2B),
+    "Daytona, from a snapshot": ("daytona", {}, DAYTONA | SNAPSHOT),
+    "Daytona, from an image": ("daytona", {"image": BASE}, DAYTONA | IMAGE),
+}
+
+
+def flat(body: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested objects as dotted names; empty ones stay."""
+    found: dict[str, Any] = {}
+    for name, value in body.items():
+        if isinstance(value, dict) and value:
+            found |= flat(value, f"{prefix}{name}.")
+        else:
+            found[prefix + name] = value
+    return found
+
+
+def recorded(provider: str, options: dict[str, Any]) -> dict[str, Any]:
+    """The create call of a session, as the real SDK sent it."""
+    cloud = Cloud(provider)
+    try:
+        with cloud.environment(**options).session(limits()):
+            (made,) = cloud.emulator.recorded(cloud.wire.create)
+        return flat(made.json)
+    finally:
+        cloud.emulator.close()
+
+
+def wrong(provider: str, body: dict[str, Any], rows: Rows) -> list[str]:
+    """What in a create call is not as it must be, in sentences that name the provider."""
+    found = [f"{provider}: {name} was not asked for" for name in rows.keys() - body.keys()]
+    for name, value in body.items():
+        if name not in rows:
+            found.append(f"{provider}: the SDK sends {name} = {value!r}, which nobody has reviewed")
+            continue
+        expected = rows[name][0]
+        if not (expected(value) if isinstance(expected, Callable) else value == expected):
+            found.append(f"{provider}: {name} is {value!r}")
+    return sorted(found)
+
+
+def table(title: str, body: dict[str, Any], rows: Rows) -> str:
+    lines = [f"### {title}", "", "| field of the create call | value | why |", "| --- | --- | --- |"]
+    for name, (expected, why) in rows.items():
+        value = "(varies)" if isinstance(expected, Callable) else f"`{json.dumps(body[name])}`"
+        lines.append(f"| `{name}` | {value} | {why} |")
+    return "\n".join(lines)
+
+
+def page(text: str) -> str:
+    """The page with its generated part made anew."""
+    tables = "\n\n".join(table(title, recorded(name, options), rows) for title, (name, options, rows) in CALLS.items())
+    begin, end = "<!-- generated: python -m tests.clouds.hardening -->", "<!-- end -->"
+    head, _, rest = text.partition(begin)
+    return f"{head}{begin}\n\n{tables}\n\n{end}{rest.partition(end)[2]}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
