@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -15,7 +16,7 @@ from rlm_secure.budget import LIMITS, Allowance, Ledger
 from rlm_secure.clients import get_client, others_with_sampling, with_sampling
 from rlm_secure.clients.base import Client, adapt, in_thread
 from rlm_secure.environments import Audit, get_environment
-from rlm_secure.errors import CancellationError
+from rlm_secure.errors import CancellationError, RLMSecureError, SessionEnded
 from rlm_secure.events import Event, Listener, RunCompleted, RunStarted
 from rlm_secure.handler import LMHandler
 from rlm_secure.logger import RLMLogger, VerbosePrinter
@@ -24,7 +25,9 @@ from rlm_secure.run import Run, log_of, plain_answer
 from rlm_secure.subcalls import child_of, run_child
 from rlm_secure.tools import Toolbox, parse_custom_tools
 from rlm_secure.tree import Tree, streamed
-from rlm_secure.types import QueryMetadata, RLMChatCompletion, RLMMetadata
+from rlm_secure.types import QueryMetadata, RLMChatCompletion
+
+_log = logging.getLogger("rlm_secure")
 
 _CTRL_C: Final = "Execution cancelled by user (Ctrl+C)"
 
@@ -142,7 +145,7 @@ class RLM:
         self.describe_session = describe_session
         self._persistent_env: Any = None
         self._persistent_lock = threading.RLock()
-        self.logging = threading.Lock()
+        self.log_lock = threading.Lock()
         self._cumulative_cost = 0.0
         self._consecutive_errors = 0
         self._last_error: str | None = None
@@ -263,6 +266,8 @@ class RLM:
                 raise CancellationError(partial, _CTRL_C) from None
             if isinstance(error, (*LIMITS, CancellationError)) and error.partial_answer is None:
                 error.partial_answer = partial
+            if isinstance(error, RLMSecureError):
+                self.verbose.print_limit_exceeded(type(error).__name__, str(error))
             raise
         finally:
             self._remember(tree, run)
@@ -292,20 +297,6 @@ class RLM:
             self._best_partial_answer = run.partial
 
     @property
-    def metadata(self) -> RLMMetadata:
-        """How this RLM is configured, as a trajectory begins with it."""
-        return RLMMetadata(
-            root_model=self.root_model,
-            max_depth=self.max_depth,
-            max_iterations=self.max_iterations,
-            backend=self.backend,
-            backend_kwargs=self.backend_kwargs,
-            environment_type=self.environment_type,
-            environment_kwargs=self.environment_kwargs,
-            other_backends=self.other_backends,
-        )
-
-    @property
     def root_model(self) -> str:
         """The name of the run's own model, as upstream reports it."""
         return str(self.backend_kwargs.get("model_name") or "unknown")
@@ -317,6 +308,7 @@ class RLM:
 
     def _client(self, backend: str, kwargs: Mapping[str, Any], tree: Tree, parent: Client | None) -> Client:
         client = adapt(get_client(backend, dict(kwargs)))
+        client.model_name = client.model_name or kwargs.get("model_name")
         client.retries = min(client.retries, self.policy.lm.retries)
         if parent is not None:
             client.inherit(parent)
@@ -341,10 +333,6 @@ class RLM:
             ),
             toolbox=Toolbox(functions, limit=self.policy.lm.reply_bytes),
         )
-        if self.other_backends and self.other_backend_kwargs and self.other_backend_kwargs[0].get("model_name"):
-            handler.register_client(self.other_backend_kwargs[0]["model_name"], other)
-        if self.backend_kwargs.get("model_name"):
-            handler.register_client(self.backend_kwargs["model_name"], client)
         if self.depth + 1 < self.max_depth:
             handler.recursion = lambda prompt, model: self._child(tree, client, prompt, model)
         return handler
@@ -356,9 +344,13 @@ class RLM:
         stack.enter_context(self._persistent_lock)
         if self._persistent_env is None:
             self._persistent_env = self._environment(handler, prompt)
-        else:
-            self._persistent_env.update_handler(handler)
+            return self._persistent_env
+        self._persistent_env.update_handler(handler)
+        try:
             self._persistent_env.add_context(prompt)
+        except SessionEnded as ended:
+            _log.warning("the persistent session is replaced, its variables are gone: %s", ended)
+            return self._restarted(self._persistent_env, handler, prompt)
         return self._persistent_env
 
     def _environment(self, handler: LMHandler, prompt: Any) -> Any:

@@ -36,10 +36,10 @@ from rlm_secure.events import (
 )
 from rlm_secure.handler import LMHandler
 from rlm_secure.logger import RLMLogger
-from rlm_secure.parsing import FinalVar, find_code_blocks, format_iteration, parse_final
+from rlm_secure.parsing import FinalVar, find_code_blocks, find_final_answer, format_iteration, parse_final
 from rlm_secure.prompts import Message, describe_session
 from rlm_secure.tree import Tree
-from rlm_secure.types import CodeBlock, QueryMetadata, REPLResult, RLMChatCompletion, RLMIteration
+from rlm_secure.types import CodeBlock, QueryMetadata, REPLResult, RLMChatCompletion, RLMIteration, RLMMetadata
 
 if TYPE_CHECKING:
     from rlm_secure.loop import RLM
@@ -98,7 +98,7 @@ class Run:
 
     def complete(self) -> RLMChatCompletion:
         """Turn after turn until there is an answer; an answer in plain text after the last."""
-        self.rlm.verbose.print_metadata(self.rlm.metadata)
+        self.rlm.verbose.print_metadata(metadata_of(self.rlm))
         for number in range(1, self.meter.max_iterations + 1):
             answer = self.turn(number)
             if answer is not None:
@@ -203,12 +203,21 @@ class Run:
             return None, None
         if not isinstance(final, FinalVar):
             return self.accepted(final.text, "text")
-        text = self.environment.read_text(final.name) if final.is_name else None
+        text = self.variable(final.name) if final.is_name else None
         if text is not None:
             return self.accepted(text, "text")
         known = blocks[-1].result.locals if blocks else {}
         self.tree.emit(AnswerRejected(depth=self.rlm.depth, problem=f"no variable {final.name[:80]!r}"))
         return None, self.words.unknown_variable(final.name, known)
+
+    def variable(self, name: str) -> str | None:
+        """The text of a cell's variable, None where there is none, or no session any more."""
+        try:
+            if hasattr(self.environment, "read_text"):
+                return self.environment.read_text(name)  # type: ignore[no-any-return]  # an environment of any kind
+            return find_final_answer(f"FINAL_VAR({name})", self.environment)
+        except (SessionEnded, ProtocolViolation):
+            return None
 
     def accepted(self, text: str, source: str, value: Any = None) -> tuple[Answer | None, Message | None]:
         """The answer when it fits the schema (or there is none), else what is wrong with it."""
@@ -224,11 +233,21 @@ class Run:
 
     def default_answer(self) -> Answer:
         """An answer in plain text, asked for when the turns are used up."""
-        text = self.handler.ask([*self.messages, self.words.default_answer()], purpose="answer").text
-        answer, objection = self.accepted(text, "default")
-        if answer is None:
+        began = time.monotonic()
+        asked = [*self.messages, self.words.default_answer()]
+        response = self.handler.ask(asked, purpose="answer").text
+        # A model that answers in the words of a turn means what stands between the parentheses.
+        answer, objection = self.answer_in(response, [])
+        if answer is None and parse_final(response) is None:
+            answer, objection = self.accepted(response, "default")
+        if answer is None and self.rlm.answer_schema is not None:
             assert objection is not None
-            raise AnswerInvalidError(objection["content"], partial_answer=text)
+            raise AnswerInvalidError(objection["content"], partial_answer=response)
+        answer = answer or Answer(response, "default")
+        iteration = RLMIteration(asked, response, [], answer.text, time.monotonic() - began)
+        if self.log is not None:
+            self.log.log(iteration)
+        self.rlm.verbose.print_iteration(iteration, self.meter.iterations + 1)
         return answer
 
     def finish(self, answer: Answer) -> RLMChatCompletion:
@@ -270,18 +289,32 @@ class Run:
         self.tree.emit(TurnCompleted(depth=self.rlm.depth, number=number, seconds=seconds, error=error))
 
 
+def metadata_of(rlm: RLM) -> RLMMetadata:
+    """How `rlm` is configured, as a trajectory begins with it."""
+    return RLMMetadata(
+        root_model=rlm.root_model,
+        max_depth=rlm.max_depth,
+        max_iterations=rlm.max_iterations,
+        backend=rlm.backend,
+        backend_kwargs=rlm.backend_kwargs,
+        environment_type=rlm.environment_type,
+        environment_kwargs=rlm.environment_kwargs,
+        other_backends=rlm.other_backends,
+    )
+
+
 def log_of(rlm: RLM, stack: ExitStack) -> RLMLogger | None:
     """The logger of one completion: the RLM's own, or one beside it while another completion uses that."""
     if rlm.logger is None:
         return None
     log = rlm.logger
-    if rlm.logging.acquire(blocking=False):
-        stack.callback(rlm.logging.release)
+    if rlm.log_lock.acquire(blocking=False):
+        stack.callback(rlm.log_lock.release)
     else:
         log = log.fresh(on_disk=True)
     log.restrict(rlm.policy.data, withhold=rlm.custom_tools)
     log.clear_iterations()
-    log.log_metadata(rlm.metadata)
+    log.log_metadata(metadata_of(rlm))
     return log
 
 

@@ -194,6 +194,18 @@ def test_turns_used_up_end_with_the_default_answer() -> None:
     assert [message["role"] for message in asked[0]][-1] == "user"
 
 
+@pytest.mark.parametrize(
+    ("default", "answer"),
+    [
+        ("FINAL(in the words of a turn)", "in the words of a turn"),
+        ("FINAL_VAR(kept)", "5"),
+        ("FINAL_VAR(no)", "FINAL_VAR(no)"),
+    ],
+)
+def test_a_default_answer_may_be_given_in_the_words_of_a_turn(default: str, answer: str) -> None:
+    assert scripted([cell("kept = 5"), default], max_iterations=1).completion("c").response == answer
+
+
 # -- the turn --------------------------------------------------------------------------------------------
 
 

@@ -113,6 +113,14 @@ def test_closing_ends_the_persistent_session_and_the_next_completion_starts_anew
     rlm.close()
 
 
+def test_a_persistent_session_that_was_lost_is_replaced(caplog: pytest.LogCaptureFixture) -> None:
+    with persistent(lambda messages: cell("final_answer(context)")) as rlm:
+        rlm.completion("a")
+        rlm._persistent_env.session.close()
+        assert rlm.completion("b").response == "b"
+        assert "variables are gone" in caplog.text
+
+
 # -- compaction ------------------------------------------------------------------------------------------
 
 
@@ -172,6 +180,12 @@ def test_a_trajectory_holds_each_turns_prompt_as_it_was(tmp_path: Path) -> None:
     assert [line["type"] for line in lines] == ["metadata", "iteration", "iteration", "iteration"]
     assert [len(line["prompt"]) for line in lines[1:]] == [3, 6, 9]
     assert lines[-1]["final_answer"] == "x"
+
+
+def test_the_default_answer_is_in_the_trajectory() -> None:
+    completion = scripted(["hm", "a guess"], max_iterations=1, logger=RLMLogger()).completion("c")
+    assert completion.metadata is not None
+    assert [each["final_answer"] for each in completion.metadata["iterations"]] == [None, "a guess"]
 
 
 def test_values_that_json_cannot_hold_do_not_stop_a_logged_run(tmp_path: Path) -> None:
