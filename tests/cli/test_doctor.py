@@ -14,8 +14,6 @@ from rlm_secure.guarantees import EnforcementReport, Guarantee, Level, Wall, Wal
 from rlm_secure.policy import load_policy
 from tests.cli.conftest import Run
 
-pytestmark = pytest.mark.smoke
-
 
 def test_the_table_names_every_wall_and_guarantee(rlm_secure: Run) -> None:
     done = rlm_secure("doctor")

@@ -16,8 +16,6 @@ import pytest
 
 from tests.cli.conftest import COMMAND, Run, environment
 
-pytestmark = pytest.mark.smoke
-
 
 def test_output_goes_to_stdout(rlm_secure: Run) -> None:
     done = rlm_secure("exec", "-c", "print(sum(range(10)))")

@@ -18,7 +18,6 @@ def scripted(*turns: str, replies: str | None = None) -> list[str]:
     return arguments if replies is None else [*arguments, "--backend-arg", f"replies={json.dumps(replies)}"]
 
 
-@pytest.mark.smoke
 def test_the_answer_is_on_stdout_and_usage_on_stderr(rlm_secure: Run, tmp_path: Path) -> None:
     (tmp_path / "log").write_text("line\n" * 1000)
     done = rlm_secure("run", "How much?", "--context", str(tmp_path / "log"), *scripted(COUNT))
