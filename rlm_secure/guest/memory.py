@@ -3,12 +3,14 @@
 A CPython str of a fixed width is a header followed by its characters (PEP 393). The host writes the
 characters as they lie in its own str; here one private page holds a header copied from a fresh str of the
 same width, and the memfd is mapped read-only right behind it. Loading costs no copy, whatever the size, and
-sessions share the pages. `self_test` decides once per zygote whether this interpreter agrees.
+sessions share the pages. The mapping is private: Linux before 6.7, and gVisor, refuse a shared one of a file that
+is sealed against writing, read-only or not. `self_test` decides once per zygote whether this interpreter agrees.
 """
 
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import json
 import mmap
 import os
@@ -17,8 +19,9 @@ import sys
 from typing import Any
 
 _PAGE = mmap.PAGESIZE
+_SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
 _PROT_NONE, _PROT_READ, _PROT_WRITE = 0, 1, 2
-_MAP_SHARED, _MAP_PRIVATE, _MAP_FIXED, _MAP_ANONYMOUS, _MAP_NORESERVE = 1, 2, 0x10, 0x20, 0x4000
+_MAP_PRIVATE, _MAP_FIXED, _MAP_ANONYMOUS, _MAP_NORESERVE = 2, 0x10, 0x20, 0x4000
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mmap.restype = ctypes.c_void_p
@@ -64,7 +67,7 @@ class _Mapping:
 
     def __init__(self, fd: int, size: int) -> None:
         self._size = max(size, 1)
-        self._address = _map(None, self._size, _PROT_READ, _MAP_SHARED, fd)
+        self._address = _map(None, self._size, _PROT_READ, _MAP_PRIVATE, fd)
 
     def __enter__(self) -> int:
         return self._address
@@ -92,7 +95,7 @@ def _adopt(fd: int, kind: str, length: int) -> str:
         number = ctypes.get_errno()
         raise OSError(number, f"mprotect: {os.strerror(number)}")
     data = start + _PAGE
-    _map(data, size, _PROT_READ, _MAP_SHARED | _MAP_FIXED, fd)
+    _map(data, size, _PROT_READ, _MAP_PRIVATE | _MAP_FIXED, fd)
     address = data - header
     ctypes.memmove(address, id(template), header)
     struct_at = (ctypes.c_char * header).from_address(address)
@@ -123,9 +126,10 @@ def in_place() -> bool:
 
 
 def _agrees(text: str, kind: str, width: int) -> bool:
-    fd = os.memfd_create("self-test")
+    fd = os.memfd_create("self-test", os.MFD_ALLOW_SEALING)
     encoded = text.encode({1: "latin-1", 2: "utf-16-le", 4: "utf-32-le"}[width])
     os.write(fd, encoded + bytes(width))
+    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, _SEALS)
     adopted = load(fd, kind, len(text))
     return (
         adopted == text
