@@ -32,7 +32,8 @@ Progress = Callable[[int, int, str], None]
 #: With --quick: so many attacks on each guarantee, for each layer.
 _QUICK = 3
 _SLOW = (Win.OUTLASTS, Win.REMAINS)
-_TRIES = 3
+_TRIES = 8
+_REPEATS = 3
 #: What a host says, or does, when its machine is busy with something else.
 _MAY_BE_LOAD = re.compile("no fresh session|fresh sessions took|had no answer|does not compute")
 _PAUSE_SECONDS = 0.5
@@ -221,13 +222,18 @@ class _Run:
                 time.sleep(_PAUSE_SECONDS)
         return ground.open(self._policy)
 
-    def _again(self, each: Attack, ground: Ground, first: Outcome) -> Outcome:
+    def _again(self, each: Attack, ground: Ground, outcome: Outcome) -> Outcome:
         """What becomes of the attack when nothing else runs: a busy machine is late as well."""
-        try:
-            with Target() as target:
-                return attempt(each, lambda: self._open(ground), target, self._policy)
-        except RLMSecureError:
-            return first
+        for _ in range(_REPEATS):
+            time.sleep(_PAUSE_SECONDS)
+            try:
+                with Target() as target:
+                    outcome = attempt(each, lambda: self._open(ground), target, self._policy)
+            except RLMSecureError:
+                continue
+            if outcome.result is not Result.WON:
+                break
+        return outcome
 
     def _tell(self, name: str) -> None:
         with self._lock:

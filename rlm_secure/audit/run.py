@@ -39,13 +39,15 @@ def audit(
     `names` are files, folders, shipped policies, `packages`, or KIND:PATH. `policy` (a shipped one or a path) is what
     cells and environments are held against, and whose ignores count. Without names and environments: the policy, the
     installed packages and the local environment. `known` are fingerprints of a baseline; `choose` leaves out attacks.
-    Never raises for what is in a target; Unreadable for a name that leads nowhere, ValueError for an unknown
-    environment.
+    Never raises for what is in a target; Unreadable for a name that leads nowhere, PolicyError for a policy that is
+    no target and does not load, ValueError for an unknown environment.
     """
     started = time.monotonic()
     if not names and not environments:
         names, environments = (policy, "packages"), ("local",)
     state = _State(read_policy(policy))
+    if state.base.problems and not (policy in names and state.base.path.exists()):
+        raise state.base.problems[0]  # nothing can be held against it
     for name in names:
         try:
             found = targets.expand(name)

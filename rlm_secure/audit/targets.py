@@ -59,7 +59,7 @@ def kind_of(path: Path) -> Kind | None:
     name, suffix = path.name.lower(), path.suffix.lower()
     if suffix == ".py":
         return Kind.PYTHON
-    if re.fullmatch(r"(?:docker|container)file(?:[-._].*)?|.*\.(?:docker|container)file", name):
+    if re.fullmatch(r"(?s)(?:docker|container)file(?:[-._].*)?|.*\.(?:docker|container)file", name):
         return Kind.DOCKERFILE
     if re.fullmatch(r"(?:.*[-_.])?(?:requirements|constraints)(?:[-_.].*)?\.(?:txt|in)", name):
         return Kind.PACKAGES

@@ -1,0 +1,108 @@
+"""The pytest plugin: a sandbox and a policy as fixtures, and the attack corpus as parameters.
+
+    def test_my_cells(secure_sandbox):
+        assert secure_sandbox.run("print(6 * 7)").stdout == "42\\n"
+
+    def test_my_environment_holds(rlm_attack):
+        assert rlm_attack().result != "won"
+
+It is loaded into every pytest run of whoever has this package: it imports nothing of it until a fixture is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from rlm_secure.policy import Policy
+    from rlm_secure.sandbox import Sandbox
+    from rlm_secure.testing.probe import Outcome
+
+_ATTACK = "rlm_attack"
+_LOCAL = "local"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """--rlm-secure-env and --rlm-secure-policy, with ini twins."""
+    group = parser.getgroup("rlm-secure", "sandboxes of rlm-secure")
+    for name, default, said in (
+        ("env", "local", "the environment that secure_sandbox and rlm_attack use"),
+        ("policy", "strict", "the policy of rlm_policy: a shipped name or a TOML file"),
+    ):
+        group.addoption(f"--rlm-secure-{name}", default=None, metavar="NAME", help=f"{said} (default: {default})")
+        parser.addini(f"rlm_secure_{name}", f"{said}", default=default)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker."""
+    config.addinivalue_line(
+        "markers", "rlm_guarantee(*names): use rlm_attack with the attacks on these guarantees only"
+    )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One test for each attack of the corpus, for tests that use rlm_attack."""
+    if _ATTACK not in metafunc.fixturenames:
+        return
+    from rlm_secure.guarantees import Guarantee
+    from rlm_secure.testing.corpus import for_layer, load
+
+    # Attacks on the kernel's walls need plain Python, which only a local session can be given.
+    corpus = load() if _setting(metafunc.config, "env") == _LOCAL else for_layer(load(), screened=True)
+    wanted: set[str] = set()
+    for marker in metafunc.definition.iter_markers("rlm_guarantee"):
+        wanted.update(str(name) for name in marker.args)
+    if unknown := wanted - {guarantee.value for guarantee in Guarantee}:
+        raise pytest.UsageError(f"rlm_guarantee names {', '.join(sorted(unknown))}, which is no guarantee")
+    attacks = [each for each in corpus if not wanted or each.guarantee.value in wanted]
+    metafunc.parametrize(_ATTACK, attacks, indirect=True, ids=[each.name for each in attacks])
+
+
+@pytest.fixture
+def rlm_policy(pytestconfig: pytest.Config) -> Policy:
+    """The policy of --rlm-secure-policy. Override it to test under one of your own."""
+    from rlm_secure.policy import load_policy
+
+    return load_policy(_setting(pytestconfig, "policy"))
+
+
+@pytest.fixture
+def secure_sandbox(pytestconfig: pytest.Config, rlm_policy: Policy) -> Iterator[Sandbox]:
+    """A fresh Sandbox under rlm_policy, in the environment of --rlm-secure-env."""
+    from rlm_secure.sandbox import Sandbox
+
+    with Sandbox(policy=rlm_policy, environment=_setting(pytestconfig, "env")) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def rlm_attack(
+    request: pytest.FixtureRequest, pytestconfig: pytest.Config, rlm_policy: Policy
+) -> Callable[[], Outcome]:
+    """Runs one attack of the corpus against --rlm-secure-env when called, and returns its Outcome."""
+    from rlm_secure.sandbox import Sandbox
+    from rlm_secure.testing import probe, unscreened
+    from rlm_secure.testing.corpus import Layer
+    from rlm_secure.testing.target import Target
+
+    attack: Any = request.param
+    tight = probe.policy(rlm_policy)
+    environment = _setting(pytestconfig, "env")
+
+    def session() -> probe.Session:
+        if attack.layer is Layer.KERNEL:
+            return unscreened(environment, tight)
+        return Sandbox(policy=tight, environment=environment)
+
+    def run() -> Outcome:
+        with Target() as target:
+            return probe.attempt(attack, session, target, tight)
+
+    return run
+
+
+def _setting(config: pytest.Config, name: str) -> str:
+    return str(config.getoption(f"--rlm-secure-{name}") or config.getini(f"rlm_secure_{name}"))

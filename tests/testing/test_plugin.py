@@ -1,0 +1,94 @@
+"""The pytest plugin, used as its users do: in a pytest of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+pytest_plugins = ["pytester"]
+PLUGIN = ("-p", "rlm_secure.testing.plugin", "-p", "no:cacheprovider")
+
+
+def run(pytester: pytest.Pytester, source: str, *arguments: str) -> pytest.RunResult:
+    pytester.makepyfile(source)
+    loaded = () if registered() else PLUGIN[:2]
+    return pytester.runpytest_subprocess(*loaded, *PLUGIN[2:], *arguments)
+
+
+def registered() -> bool:
+    """Whether the installed package brings the plugin by itself, as an entry point."""
+    from importlib.metadata import entry_points
+
+    return any(each.value == "rlm_secure.testing.plugin" for each in entry_points(group="pytest11"))
+
+
+def test_the_sandbox_is_behind_walls_and_under_the_policy(pytester: pytest.Pytester) -> None:
+    source = """
+        def test_it(secure_sandbox, rlm_policy):
+            assert rlm_policy.name == "standard"
+            assert secure_sandbox.run("import csv; print(6 * 7)").stdout == "42\\n"
+            assert "removed-builtin" in secure_sandbox.run("open('/etc/passwd')").stderr
+    """
+    run(pytester, source, "--rlm-secure-policy", "standard").assert_outcomes(passed=1)
+
+
+def test_a_policy_of_ones_own_replaces_the_fixture(pytester: pytest.Pytester) -> None:
+    source = """
+        import pytest
+        from rlm_secure.policy import load_policy
+
+        @pytest.fixture
+        def rlm_policy():
+            return load_policy({"name": "mine", "limits": {"cells": 1}})
+
+        def test_it(secure_sandbox, rlm_policy):
+            assert rlm_policy.limits.cells == 1
+            assert secure_sandbox.run("print(1)").stdout == "1\\n"
+    """
+    run(pytester, source).assert_outcomes(passed=1)
+
+
+def test_the_environment_is_an_option(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "def test_it(secure_sandbox): pass", "--rlm-secure-env", "nowhere")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*unknown environment 'nowhere'*"])
+
+
+def test_the_corpus_is_a_parameter(pytester: pytest.Pytester) -> None:
+    source = """
+        import pytest
+
+        @pytest.mark.rlm_guarantee("no-host-files", "no-secrets")
+        def test_it(rlm_attack):
+            assert rlm_attack().result != "won"
+    """
+    listed = run(pytester, source, "--collect-only", "-q")
+    listed.stdout.fnmatch_lines(["*test_it[[]*[]]"])
+    attacks = [line for line in listed.outlines if "test_it[" in line]
+    assert len(attacks) >= 2
+    one = attacks[0].partition("[")[2].rstrip("]")
+    run(pytester, source, "-k", one).assert_outcomes(passed=1, deselected=len(attacks) - 1)
+
+
+def test_an_unknown_guarantee_is_said(pytester: pytest.Pytester) -> None:
+    source = """
+        import pytest
+
+        @pytest.mark.rlm_guarantee("no-such-thing")
+        def test_it(rlm_attack):
+            pass
+    """
+    result = run(pytester, source)
+    assert result.ret != 0
+    result.stdout.fnmatch_lines(["*no-such-thing, which is no guarantee*"])
+
+
+def test_loading_the_plugin_loads_nothing_heavy() -> None:
+    program = (
+        "import sys; import rlm_secure.testing.plugin as p; "
+        "print([m for m in ('pydantic', 'openai', 'psutil', 'rlm_secure.environments') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
