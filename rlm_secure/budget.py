@@ -2,7 +2,8 @@
 
 A call reserves before it is made and settles after. The number of calls is exact: the reservation is the
 count. Tokens and cost are known only afterwards, so a reservation holds an estimate, and where the rest of
-an allowance is held by calls in flight the next call waits for one of them: the overshoot is one call's.
+an allowance is held by calls in flight the next call waits for one of them. The overshoot is at most one call,
+and what the calls in flight beside it cost beyond their estimates.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from rlm_secure.types import ModelUsageSummary
 #: What a ledger raises.
 LIMITS: Final = (BudgetExceededError, TokenLimitExceededError, TimeoutExceededError)
 
-#: Output tokens that a call is taken to cost before any call was seen.
-_FIRST_OUTPUT: Final = 256
+#: Output tokens that a call is taken to cost until a longer reply was seen.
+_REPLY_TOKENS: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +130,7 @@ class Ledger:
         self._spent = Spent()
         self._in_flight = 0
         self._held_tokens = 0
+        self._longest_reply = _REPLY_TOKENS
         self._held_cost = 0.0
 
     @property
@@ -165,7 +167,7 @@ class Ledger:
             held = spent.tokens + self._held_tokens, spent.cost_usd + self._held_cost
             if self._in_flight and (held[0] >= self.allowance.tokens or held[1] >= self.allowance.cost_usd):
                 return None
-            tokens = prompt_bytes // 4 + 1 + (spent.output_tokens // spent.calls if spent.calls else _FIRST_OUTPUT)
+            tokens = prompt_bytes // 4 + 1 + self._longest_reply
             rate = spent.cost_usd / spent.tokens if spent.tokens else 0.0
             reservation = Reservation(self, prompt_bytes, tokens, tokens * rate)
             self._spent = replace(spent, calls=spent.calls + 1, bytes_sent=spent.bytes_sent + prompt_bytes)
@@ -230,6 +232,7 @@ class Ledger:
         self, reservation: Reservation, inputs: int, outputs: int, cost_usd: float, bytes_received: int
     ) -> None:
         self._in_flight -= 1
+        self._longest_reply = max(self._longest_reply, outputs)
         self._held_tokens -= reservation.tokens
         self._held_cost = self._held_cost - reservation.cost_usd if self._in_flight else 0.0
         spent = self._spent

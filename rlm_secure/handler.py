@@ -206,13 +206,18 @@ class LMHandler:
     def _ask_all(self, prompts: Sequence[str], model: str | None, depth: int, purpose: str) -> list[RLMChatCompletion]:
         """One completion per prompt, in order, each with its own usage or its error."""
 
-        async def ask_all(client: Client) -> list[RLMChatCompletion]:
-            return await asyncio.gather(*(self._answer(client, prompt, model, purpose) for prompt in prompts))
+        async def ask_all(client: Client, named: str | None) -> list[RLMChatCompletion]:
+            return await asyncio.gather(*(self._answer(client, prompt, named, purpose) for prompt in prompts))
 
         try:
             # The client first, in this thread: making one may import an SDK, and the loop serves the whole tree.
-            completions = self._running_tree().call(ask_all(self.get_client(model, depth)))
-        except RLMSecureError as error:
+            client = self.get_client(model, depth)
+            # A client that was registered under the name serves it as it is; another is told the name.
+            named = None if model in self._clients else model
+            completions = self._running_tree().call(ask_all(client, named))
+        except InThread:
+            raise
+        except Exception as error:  # noqa: BLE001  a client that cannot be made: only the kind of its error may travel
             completions = [self._failed(prompt, model or "unknown", 0.0, _shown(error)) for prompt in prompts]
         self._record(completions)
         return completions

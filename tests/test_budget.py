@@ -77,7 +77,7 @@ def test_a_call_is_never_refused_for_an_estimate_alone() -> None:
         ledger.reserve(1)
 
 
-def test_the_overshoot_is_one_calls() -> None:
+def test_calls_one_after_another_overshoot_by_one_call() -> None:
     ledger = Ledger(allowance(cost_usd=1.0))
     made = 0
     for _ in range(100):

@@ -28,6 +28,8 @@ from rlm_secure.comms import (
 from rlm_secure.environments import get_environment
 from rlm_secure.errors import ProtocolViolation
 from rlm_secure.handler import LMHandler
+from rlm_secure.policy import Gate
+from rlm_secure.policy.model import LM, Policy
 from rlm_secure.types import ModelUsageSummary, RLMChatCompletion, UsageSummary
 
 
@@ -65,6 +67,25 @@ def test_routing_is_by_name_then_by_depth() -> None:
     assert served.get_client(None, depth=1) is other
     assert served.get_client(None, depth=0) is main
     assert served.get_client(None, depth=2) is main
+
+
+def test_a_client_serves_the_name_it_was_registered_under() -> None:
+    mock = Mock()
+    mock.model_name = "its own name"
+    mock.completion.return_value = "served"
+    gate = Gate(Policy(lm=LM(models=("alias",))))
+    with LMHandler(ScriptedClient(replies="default"), gate=gate) as served:
+        served.register_client("alias", mock)
+        assert served.serve(Call("llm_query", ("q",), model="alias")) == "served"
+
+
+def test_a_client_that_cannot_be_made_is_an_error_string() -> None:
+    def broken(model: str) -> None:
+        raise ValueError(f"/host/detail {model}")
+
+    gate = Gate(Policy(lm=LM(models=("other",))))
+    with LMHandler(ScriptedClient(replies="default"), gate=gate, make_client=broken) as served:
+        assert served.serve(Call("llm_query", ("q",), model="other")) == "Error: LM query failed - ValueError"
 
 
 def test_a_mock_client_of_upstreams_tests_serves() -> None:

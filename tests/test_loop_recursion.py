@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from rlm_secure.budget import Allowance, Ledger
-from rlm_secure.errors import BudgetExceededError, CallLimitExceededError
+from rlm_secure.errors import BudgetExceededError, CallLimitExceededError, TokenLimitExceededError
 from rlm_secure.events import ModelCalled, RunStarted, SubcallStarted
 from rlm_secure.policy import Policy
 from rlm_secure.subcalls import Places
@@ -273,6 +273,14 @@ def test_a_tree_of_depth_three_makes_exactly_as_many_calls_as_it_may() -> None:
         )
         assert rlm.completion("x").response
         assert made == 10
+
+
+def test_parallel_calls_near_the_limit_wait_for_each_other() -> None:
+    """40 prompts of 1,600 characters each way under 10,000 tokens: about ten run, the others are refused."""
+    rlm = scripted([cell("print(llm_query_batched(['q' * 1600] * 40))"), "never"], "r" * 1600, max_tokens=10_000)
+    with pytest.raises(TokenLimitExceededError) as caught:
+        rlm.completion("x")
+    assert 10_000 < caught.value.tokens_used < 10_000 + 3 * 800
 
 
 def test_calls_beyond_the_limit_are_error_strings_and_then_the_exception() -> None:
