@@ -1,0 +1,73 @@
+"""The HTML report in a real browser, from its file: no errors, no requests, accessible, and readable on a phone."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rlm_secure.audit import audit
+from rlm_secure.audit.formats import html
+from rlm_secure.audit.probes import EnvironmentSubject, Probe
+from rlm_secure.guarantees import EnforcementReport, Guarantee, Level, Wall, WallStatus
+from rlm_secure.testing.corpus import load
+from rlm_secure.testing.probe import Result
+from tests.audit.seeded import SEEDS
+
+ROOT = Path(__file__).parents[2]
+MODULES = ROOT / ".browser"
+
+
+def environment() -> EnvironmentSubject:
+    """An environment with every kind of result, and names as long as they get."""
+    results = list(Result)
+    probes = tuple(
+        Probe(
+            each.name,
+            each.summary,
+            each.guarantee,
+            number % 2 == 0,
+            results[number % len(results)],
+            Wall.SECCOMP if number % len(results) == 0 else None,
+            "what was seen, at length: " + "x" * 150,
+            0.1,
+        )
+        for number, each in enumerate(load()[:80])
+    )
+    walls = tuple(WallStatus(wall, Level.FULL, f"{wall.value} was tried") for wall in Wall)
+    return EnvironmentSubject("local", EnforcementReport("local", walls), (), probes, (), 0, 12.0)
+
+
+@pytest.mark.slow
+def test_the_page_works_in_a_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chromium, node = shutil.which("chromium"), shutil.which("node")
+    if chromium is None or node is None or not (MODULES / "node_modules/axe-core").is_dir():
+        pytest.skip("there is no browser to try the page in; run .ci/setup-browser")
+    monkeypatch.chdir(tmp_path)
+    for number, seed in enumerate(SEEDS):
+        folder = tmp_path / f"a-folder-with-a-long-name-{number}"
+        folder.mkdir()
+        (folder / seed.file).write_text(seed.text, encoding="utf-8")
+    report = dataclasses.replace(audit(["."]), environments=(environment(),))
+    page = tmp_path / "report.html"
+    page.write_text(html.render(report), encoding="utf-8")
+    assert all(guarantee.value in page.read_text() for guarantee in Guarantee)
+    done = subprocess.run(
+        [node, str(Path(__file__).with_name("page.mjs")), str(MODULES), str(page), str(tmp_path / "shot")],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        env={**os.environ, "CHROMIUM": chromium},
+    )
+    assert done.returncode == 0, done.stderr
+    looks = json.loads(done.stdout)
+    for look in looks:
+        assert look["passes"] > 10
+        wrong = {key: look[key] for key in ("logged", "requests", "violations")}
+        assert (look["name"], wrong) == (look["name"], {"logged": [], "requests": [], "violations": []})
+        assert look["overflow"] <= 0
