@@ -21,6 +21,7 @@ from rlm_secure.guarantees import EnforcementReport
 from rlm_secure.policy.model import Limits
 
 _REFILL_DELAY_SECONDS = 0.005
+_RETRY_SECONDS = (0.0, 0.25)
 
 
 @dataclass(slots=True)
@@ -104,11 +105,13 @@ def take(recipe: Recipe, size: int) -> Blank:
     blank = _pool.pop(recipe, size)
     if blank is not None:
         return blank
-    try:
-        return fork_blank(recipe)
-    except EnvironmentUnavailable:
-        # The zygote may have been killed a moment ago; if the next one fails as well, that is the answer.
-        return fork_blank(recipe)
+    for seconds in _RETRY_SECONDS:
+        try:
+            return fork_blank(recipe)
+        except EnvironmentUnavailable:
+            # The zygote may have been killed a moment ago, or the machine be out of processes for a moment.
+            time.sleep(seconds)
+    return fork_blank(recipe)
 
 
 class _Pool:
