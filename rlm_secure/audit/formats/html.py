@@ -41,6 +41,7 @@ td.number,th.number{text-align:right;font-variant-numeric:tabular-nums}
 details{margin:.5rem 0}summary{cursor:pointer;padding:.3rem 0;font-weight:600}
 pre{white-space:pre-wrap;overflow-wrap:anywhere;background:var(--card);padding:.6rem;border-radius:.3rem;margin:.4rem 0}
 ul{padding-left:1.2rem}
+@media (max-width:40rem){th,td{padding:.3rem .35rem}table{font-size:.82rem}}
 @media print{details{display:block}}
 """
 _CLASSES = {
