@@ -158,6 +158,15 @@ def mangled(name: str, class_name: str | None) -> str:
     return name
 
 
+def advice(name: str) -> str:
+    """What to use instead of a closed name."""
+    if name in INSTEAD:
+        return INSTEAD[name]
+    if is_dunder(name):
+        return "use the operator or builtin that stands for it, or a name without the double underscores"
+    return "keep what you need in variables of your own"
+
+
 def is_public(name: str) -> bool:
     """Whether a plain attribute load of `name` needs no guard."""
     return not is_private(name) and name not in CLOSED and name not in GUARDED

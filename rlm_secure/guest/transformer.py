@@ -161,7 +161,9 @@ class CellTransformer(RestrictingNodeTransformer):
             readable = name == "__name__" or name in names.MODULE_LEVEL
             if not readable and not (self._scope.kind == _CLASS and name in names.DEFINABLE):
                 self.refuse(
-                    node, "dunder-name", f"the name {names.shown(name)} belongs to the interpreter; {_instead(name)}"
+                    node,
+                    "dunder-name",
+                    f"the name {names.shown(name)} belongs to the interpreter; {names.advice(name)}",
                 )
         elif name in names.HOOKS:
             self._refuse_hook(node, name)
@@ -178,7 +180,9 @@ class CellTransformer(RestrictingNodeTransformer):
             self._refuse_hook(node, name)
         elif names.is_dunder(name):
             if name not in dunders:
-                self.refuse(node, "dunder-name", f"the name {names.shown(name)} cannot be bound here; {_instead(name)}")
+                self.refuse(
+                    node, "dunder-name", f"the name {names.shown(name)} cannot be bound here; {names.advice(name)}"
+                )
         elif name in names.REMOVED_BUILTINS:
             self._rebound.add(name)
 
@@ -242,7 +246,7 @@ class CellTransformer(RestrictingNodeTransformer):
         self._ask(node)
 
     def _refuse_attribute(self, node: ast.Attribute, rule: str) -> None:
-        self.refuse(node, rule, f"the attribute {names.shown(node.attr)} is closed to cells; {_instead(node.attr)}")
+        self.refuse(node, rule, f"the attribute {names.shown(node.attr)} is closed to cells; {names.advice(node.attr)}")
 
     def _ask(self, node: ast.Attribute) -> None:
         """Replace a load by a call of the guard that getattr() is."""
@@ -362,14 +366,6 @@ _LITERALS = (
     ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.JoinedStr, ast.Lambda,
     ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp,
 )  # fmt: skip
-
-
-def _instead(name: str) -> str:
-    if name in names.INSTEAD:
-        return names.INSTEAD[name]
-    if names.is_dunder(name):
-        return "use the operator or builtin that stands for it, or a name without the double underscores"
-    return "keep what you need in variables of your own"
 
 
 def _public_template(node: ast.Attribute) -> bool:

@@ -362,6 +362,21 @@ STORES = {
         "object.__setattr__(p, 'extra', 'won')\nloot = p.extra"
     ),
     "class-setattr-foreign": "import pprint\np = pprint.PrettyPrinter()\nclass A: pass\nA.__setattr__(p, 'extra', 'won')\nloot = p.extra",
+    "init-on-foreign": (
+        "import collections, textwrap\nclass E(collections.ChainMap): pass\nE.__init__(textwrap.dedent, {'a': 'won'})\n"
+        "loot = textwrap.dedent.maps[0]['a']"
+    ),
+    "init-on-foreign-super": (
+        "import collections, textwrap\nclass E(collections.ChainMap): pass\n"
+        "super(E, E).__init__(textwrap.fill, {'a': 'won'})\nloot = textwrap.fill.maps[0]['a']"
+    ),
+    "init-on-foreign-base": (
+        "import collections, textwrap\ncollections.ChainMap.__init__(textwrap.wrap, {'a': 'won'})\nloot = textwrap.wrap.maps[0]['a']"
+    ),
+    "init-on-foreign-dataclass": (
+        "import dataclasses, textwrap\n@dataclasses.dataclass\nclass D:\n    extra: str\nD.__init__(textwrap.indent, 'won')\n"
+        "loot = textwrap.indent.extra"
+    ),
     "print": "class A: pass\nloot = print.__self__",
 }
 

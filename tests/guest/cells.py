@@ -83,6 +83,6 @@ def is_loot(value: object) -> bool:
         return True
     if kind is list and len(value) > 100 and all(isinstance(each, type) for each in value):
         return True
-    if kind is types.MappingProxyType and "__dict__" in value:
+    if kind is types.MappingProxyType and "'__dict__': <attribute" in repr(value):
         return True
     return issubclass(kind, _MACHINERY)

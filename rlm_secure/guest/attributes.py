@@ -1,0 +1,249 @@
+"""Attributes: who may read, set and delete which, decided on live values of a hostile cell.
+
+By exact types (a subclass may lie), by the names of names.py, and by whether the cell itself defined the class or
+function at hand; never by isinstance(), which believes what a value says its `__class__` is.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+from . import classes, facades, formatting, names
+from .classes import is_class, is_own
+from .violations import RuleViolation
+
+_super_class = super.__dict__["__self_class__"].__get__
+_super_self = super.__dict__["__self__"].__get__
+
+_OPERABLE = classes.PLAIN_TYPES | frozenset(classes.EXCEPTIONS.values())
+_ON_BUILTINS = names.OPERATORS | {"__new__", "__setattr__", "__delattr__"}
+
+
+class Attributes:
+    """The guards on attributes of one session, whose cells have the globals `space`.
+
+    `known` are own classes on whose instances every private name is the cell's, for the check that is compiled into
+    cells.
+    """
+
+    def __init__(self, space: dict[str, object]) -> None:
+        self.known: set[type] = set()
+        self._judged: set[type] = set()
+        self._space = space
+
+    def read(self, value: Any, name: str, *default: Any) -> Any:
+        """getattr(value, name[, default]) for an exact `name`. Raises RuleViolation for what is closed."""
+        if not names.is_private(name):
+            if name in names.CLOSED:
+                raise _closed(name)
+            if name in names.GUARDED:
+                return self._guarded(value, name, *default)
+            return getattr(value, name, *default)
+        if names.is_dunder(name):
+            return self._dunder(value, name, *default)
+        return getattr(self.private(value, name), name, *default)
+
+    def store(self, value: Any, name: str) -> Any:
+        """`value`, if a cell may set or delete its attribute `name`. Raises RuleViolation otherwise."""
+        if names.is_dunder(name):
+            if name in names.DEFINABLE and is_class(value) and is_own(value):
+                return value
+            raise RuleViolation(
+                "attribute-store", f"the attribute {names.shown(name)} cannot be set; define it in the class"
+            )
+        if name in names.CLOSED:
+            raise _closed(name)
+        if names.is_private(name):
+            return self.private(value, name)
+        return self._changeable(value, name)
+
+    def private(self, value: Any, name: str) -> Any:
+        """`value`, if its private attribute `name` is the cell's own. Raises RuleViolation otherwise."""
+        kind = type(value)
+        if kind in self.known or self._own_function(value):
+            return value
+        if self._learn(kind):
+            return value
+        subject = _subject(value)
+        if name in names.TUPLE_METHODS and issubclass(subject, tuple):
+            return value
+        on_class, on_super = issubclass(kind, type), kind is super
+        if is_own(subject) and classes.opens(subject, name, on_class=on_class, on_super=on_super):
+            return value
+        raise RuleViolation(
+            "private-attribute",
+            f"{names.shown(name)} is private to {title(subject)}; use its public names",
+        )
+
+    def _learn(self, kind: type) -> bool:
+        """Whether `kind` belongs to `known` after all: dataclass(slots=True) makes a second class of its own."""
+        if kind not in self._judged:
+            self._judged.add(kind)
+            if is_own(kind) and classes.has_no_foreign_privates(kind):
+                self.known.add(kind)
+                return True
+        return False
+
+    def texts(self, value: Any) -> _Texts:
+        """Where `value.__name__` and its kind can be set, if a cell may."""
+        return _Texts(self._changeable(value, "__name__"))
+
+    def _changeable(self, value: Any, name: str) -> Any:
+        kind = type(value)
+        if kind in self.known or is_own(kind) or self._own_function(value) or kind in facades.WRITABLE:
+            return value
+        if issubclass(kind, type) and is_own(value):
+            return value
+        raise RuleViolation(
+            "attribute-store",
+            f"cannot set {names.shown(name)} on {title(kind)}; set attributes on your own classes and their instances",
+        )
+
+    def _own_function(self, value: Any) -> bool:
+        return type(value) is types.FunctionType and value.__globals__ is self._space
+
+    def _guarded(self, value: Any, name: str, *default: Any) -> Any:
+        if name != "obj":
+            return formatting.contained(getattr(value, name, *default))
+        if issubclass(_subject(value), AttributeError):
+            raise RuleViolation("closed-attribute", "'obj' of an AttributeError is closed to cells; use its text")
+        return getattr(value, name, *default)
+
+    def _dunder(self, value: Any, name: str, *default: Any) -> Any:
+        if name in names.TEXTS:
+            return _text(value, name, *default)
+        if name in names.OWN_ONLY:
+            return self._own_only(value, name, *default)
+        subject = _subject(value)
+        allowed = names.DEFINABLE if is_own(subject) else _ON_BUILTINS if subject in _OPERABLE else ()
+        if name not in allowed:
+            raise _closed_dunder(subject, name)
+        found = getattr(value, name, *default)
+        if name == "__new__":
+            return _maker(found)
+        if name in ("__setattr__", "__delattr__"):
+            return self._changer(value, name, found)
+        if type(found) is types.FunctionType and found.__globals__ is not self._space:
+            return _of_instances(found, subject)
+        return found
+
+    def _own_only(self, value: Any, name: str, *default: Any) -> Any:
+        kind = type(value)
+        own = issubclass(kind, type) and is_own(value)
+        if name == "__class__" and is_own(kind):
+            return kind
+        if name == "__dict__" and is_own(kind):
+            return getattr(value, name, *default)
+        if name == "__dict__" and own:
+            return types.MappingProxyType(classes.members_of(value))
+        if name == "__annotations__" and (own or self._own_function(value)):
+            return dict(getattr(value, name, *default))
+        if name == "__members__" and own:
+            return getattr(value, name, *default)
+        raise _closed_dunder(kind, name)
+
+    def _changer(self, value: Any, name: str, found: Any) -> Callable[..., Any]:
+        """`found`, a `__setattr__` or `__delattr__` called by name, under the rules of setattr()."""
+        arity = 2 if name == "__setattr__" else 1
+
+        def change(*values: Any) -> Any:
+            if len(values) not in (arity, arity + 1):
+                raise TypeError(f"{name} takes {arity} arguments, not {len(values)}")
+            unbound = len(values) == arity + 1
+            target = values[0] if unbound else _super_self(value) if type(value) is super else value
+            attribute = exact(values[unbound])
+            self.store(target, attribute)
+            return found(*values[:unbound], attribute, *values[unbound + 1 :])
+
+        return change
+
+
+class _Texts:
+    """`f.__name__ = text`, for a cell's own functions and classes: exact text only."""
+
+    __slots__ = ("_target",)
+
+    def __init__(self, target: Any) -> None:
+        self._target = target
+
+    def __getitem__(self, name: str) -> Any:
+        return _text(self._target, name)
+
+    def __setitem__(self, name: str, text: Any) -> None:
+        setattr(self._target, name, None if name == "__doc__" and text is None else exact(text))
+
+
+def _subject(value: Any) -> type:
+    """The class that decides about `value`: itself if it is one, the one behind a super(), else its type."""
+    kind = type(value)
+    if kind is super:
+        return _super_class(value) or super
+    subject: type = value if issubclass(kind, type) else kind
+    return subject
+
+
+def title(kind: type) -> str:
+    """The class's name for a message; no code of the class runs."""
+    return str(type.__getattribute__(kind, "__name__"))[:60]
+
+
+def exact(name: Any) -> str:
+    """`name` as an exact str: a subclass could answer the checks differently than the lookup."""
+    if type(name) is str:
+        return name
+    if issubclass(type(name), str):
+        return str.__str__(name)
+    raise TypeError(f"attribute name must be string, not '{title(type(name))}'")
+
+
+def _text(value: Any, name: str, *default: Any) -> Any:
+    """An attribute that is text or None; nothing else ever comes out of it."""
+    found = getattr(value, name, *default)
+    if found is None or type(found) is str or (default and found is default[0]):
+        return found
+    if issubclass(type(found), str):
+        return str.__str__(found)
+    raise RuleViolation("dunder-attribute", f"the attribute {name!r} is not text here")
+
+
+def _maker(found: Any) -> Callable[..., Any]:
+    """`found`, a `__new__` called by name: for classes defined in cells only."""
+
+    def make(kind: Any, /, *values: Any, **options: Any) -> Any:
+        if not (is_class(kind) and is_own(kind)):
+            raise RuleViolation("foreign-instance", "__new__ makes instances of classes defined in cells only")
+        return found(kind, *values, **options)
+
+    return make
+
+
+def _of_instances(found: Any, kind: type) -> Callable[..., Any]:
+    """`found`, library code read from the own class `kind`: for its instances only.
+
+    Library code has no guards: a dataclass's `__init__` sets, and its `__repr__` reads, the attributes that its
+    fields are named after, on anything that it is given as self.
+    """
+
+    def method(self: Any, /, *values: Any, **options: Any) -> Any:
+        if not issubclass(type(self), kind):
+            raise RuleViolation(
+                "foreign-instance",
+                f"{found.__name__} of {title(kind)} takes its instances, not a {title(type(self))}",
+            )
+        return found(self, *values, **options)
+
+    return method
+
+
+def _closed(name: str) -> RuleViolation:
+    return RuleViolation(
+        "closed-attribute", f"the attribute {names.shown(name)} is closed to cells; {names.advice(name)}"
+    )
+
+
+def _closed_dunder(kind: type, name: str) -> RuleViolation:
+    return RuleViolation(
+        "dunder-attribute", f"{names.shown(name)} of {title(kind)} is closed to cells; {names.advice(name)}"
+    )

@@ -1,0 +1,43 @@
+"""The guards behind `import x` and `from x import y`: no import ever happens, a facade is looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import facades, names
+from .violations import ModuleRefused, NameRefused
+
+
+def _granted(name: str, modules: frozenset[str]) -> bool:
+    """A submodule's facade comes with its package's, and an empty package with any of its submodules."""
+    if name in facades.PACKAGES:
+        return any(each.partition(".")[0] == name for each in modules)
+    return name in modules or name.partition(".")[0] in modules
+
+
+def import_guards(modules: frozenset[str]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The guards behind `import x` and `from x import y`."""
+
+    def load(name: str) -> Any:
+        if name in facades.NAMES and _granted(name, modules):
+            return facades.load(name)
+        offered = ", ".join(sorted(each for each in facades.NAMES if _granted(each, modules)))
+        raise ModuleRefused(
+            "import-module", f"the module {names.shown(name)} is not available in cells; available: {offered}"
+        )
+
+    def import_(name: str, whole: bool) -> Any:
+        found = load(name)
+        return found if whole or "." not in name else load(name.partition(".")[0])
+
+    def import_from(module: str, name: str) -> Any:
+        found = load(module)
+        try:
+            return getattr(found, name)
+        except AttributeError as error:
+            if f"{module}.{name}" in facades.NAMES:
+                return load(f"{module}.{name}")
+            raise NameRefused("import-name", str(error).rstrip(".")) from None
+
+    return import_, import_from
