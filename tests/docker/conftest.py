@@ -1,0 +1,112 @@
+"""Docker tests run against a real engine. In CI its absence is a failure; elsewhere they are left out."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rlm_secure.environments.docker import DockerEnvironment, build
+from rlm_secure.environments.docker import container as containers
+from rlm_secure.environments.remote import RemoteSession
+from rlm_secure.policy import Policy
+from tests.broker.support import policy
+
+HERE = Path(__file__).parent
+BASE = "rlm-secure-test-base"
+IMAGE = "rlm-secure-test:1"
+
+
+def _engine_answers() -> bool:
+    try:
+        import docker
+
+        with contextlib.closing(docker.from_env(version="auto", timeout=10)):
+            return True
+    except Exception:
+        return False
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    ours = [item for item in items if HERE in item.path.parents]
+    for item in ours:
+        item.add_marker(pytest.mark.docker)
+    if ours and os.environ.get("RLM_SECURE_CI") != "1" and not _engine_answers():
+        config.hook.pytest_deselected(items=ours)
+        items[:] = [item for item in items if item not in ours]
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[Any]:
+    """A client of the engine. Fails the test, with what to do, when there is none."""
+    from rlm_secure.environments.docker import engine
+
+    client = engine.connect()
+    yield client
+    client.close()
+
+
+@pytest.fixture(scope="session")
+def image(engine: Any) -> str:
+    """The sandbox image, built by the function that users build it with, on a base of this machine's own."""
+    subprocess.run([HERE / "base_image.sh", BASE], check=True)
+    build(BASE, IMAGE)
+    return IMAGE
+
+
+@pytest.fixture(scope="session")
+def place(image: str) -> DockerEnvironment:
+    return DockerEnvironment(image=image)
+
+
+@pytest.fixture(scope="module")
+def shared(place: DockerEnvironment) -> Iterator[RemoteSession]:
+    """One session under the shipped strict policy, with every wall that it requires."""
+    with place.session(policy(), tools={"weather": ""}) as session:
+        yield session
+
+
+@pytest.fixture(autouse=True, scope="session")
+def nothing_left(engine: Any) -> Iterator[None]:
+    """When all is over, no container of ours is."""
+    yield
+    assert left_over(engine) == []
+
+
+def left_over(engine: Any) -> list[str]:
+    return [each["Id"][:12] for each in engine.api.containers(all=True, filters={"label": containers.LABEL})]
+
+
+def inside(session: RemoteSession, *command: str, user: str | None = None, stdin: bytes = b"") -> tuple[int, str]:
+    """Run a command in the session's container as its supervisor's user: an attacker who broke out of the worker."""
+    lease: Any = session._lease
+    made = lease._engine.api.exec_create(lease._id, list(command), user=user or f"{lease.details['uid']}")
+    output = lease._engine.api.exec_start(made["Id"])
+    return lease._engine.api.exec_inspect(made["Id"])["ExitCode"], output.decode("utf-8", "replace")
+
+
+def python(session: RemoteSession, code: str, **options: Any) -> str:
+    status, output = inside(session, "python3", "-I", "-S", "-c", code, **options)
+    return output.strip() if status == 0 else f"exit {status}: {output.strip()[-300:]}"
+
+
+def wait_for(condition: Any, seconds: float = 10.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def tightened(runtime: str | None = None, **limits: Any) -> Policy:
+    made = policy(**limits)
+    if runtime is None:
+        return made
+    return made.model_copy(update={"isolation": made.isolation.model_copy(update={"docker_runtime": runtime})})
