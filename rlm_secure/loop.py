@@ -54,7 +54,8 @@ class RLM:
     - `answer_schema`: a pydantic type or a JSON Schema that the answer must fit; see `rlm_secure.answers`.
     - `audit`: a `rlm_secure.logger.AuditLog` that is told of sessions, refusals, violations and limits.
     - `prompt_set`: which words the model is given ("ours", "final", "rlms"), see `rlm_secure.prompts`;
-      `describe_session`: whether they include what the policy lets a cell do.
+      `describe_session`: whether they include what the policy lets a cell do
+      (None: in ours, not in those of a released model).
 
     Raises ValueError for arguments that contradict each other and PolicyError for a bad policy.
     """
@@ -97,7 +98,7 @@ class RLM:
         answer_schema: Any = None,
         audit: Audit | None = None,
         prompt_set: str = "ours",
-        describe_session: bool = True,
+        describe_session: bool | None = None,
     ) -> None:
         if other_backends is not None and len(other_backends) != 1:
             raise ValueError(
@@ -142,7 +143,7 @@ class RLM:
         self.audit = audit
         self.prompt_set = prompt_set
         self.words = prompts.prompt_set(prompt_set)
-        self.describe_session = describe_session
+        self.describe_session = self.words.describes_session if describe_session is None else describe_session
         self._persistent_env: Any = None
         self._persistent_lock = threading.RLock()
         self.log_lock = threading.Lock()

@@ -21,7 +21,7 @@ from rlm_secure.errors import (
     TimeoutExceededError,
     TokenLimitExceededError,
 )
-from rlm_secure.events import LimitReached, RunCompleted
+from rlm_secure.events import CellCompleted, LimitReached, RunCompleted
 from rlm_secure.loop import RLM
 from rlm_secure.policy.model import Limits, Policy
 from tests.loops import Heard, cell, scripted
@@ -92,10 +92,17 @@ def test_an_answer_that_is_ready_is_returned_when_the_turn_crosses_a_limit(turn:
     assert scripted([first], **limit).completion("c").response == "ready"
 
 
-def test_an_answer_that_is_ready_is_returned_when_the_deadline_passes_in_its_cell() -> None:
-    cells = cell("final_answer('in time')")
-    rlm = scripted([cells], lambda _: "r", max_timeout=30)
-    assert rlm.completion("c").response == "in time"
+def test_an_answer_that_is_ready_is_returned_when_the_deadline_passes_in_the_same_turn() -> None:
+    def slow_answer(_) -> str:
+        time.sleep(0.25)
+        return cell("final_answer('in time')")
+
+    policy = Policy(name="t", limits=Limits(run_seconds=0.5))
+    scripted([slow_answer], policy=policy).completion("c")
+    late = scripted(
+        ["x " + cell("final_answer('in time')")], on_iteration_complete=lambda *_: time.sleep(0.6), policy=policy
+    )
+    assert late.completion("c").response == "in time"
 
 
 def test_iterations_are_bounded_by_the_policy_too() -> None:
@@ -291,4 +298,5 @@ def test_a_session_that_is_lost_is_replaced_and_the_model_told() -> None:
     completion = scripted(turns, policy=policy, on_event=heard).completion("the context")
     assert completion.response == "the context"
     assert "new session" in seen[0]
-    assert CellCrashed.__name__ and heard.of(RunCompleted)[-1].error is None
+    assert heard.of(RunCompleted)[-1].error is None
+    assert [isinstance(event.block.result.error, CellCrashed) for event in heard.of(CellCompleted)].count(True) == 1

@@ -8,12 +8,12 @@ import time
 import psutil
 import pytest
 
-from rlm_secure.budget import Allowance, Ledger
 from rlm_secure.errors import BudgetExceededError, CallLimitExceededError, TokenLimitExceededError
 from rlm_secure.events import ModelCalled, RunStarted, SubcallStarted
-from rlm_secure.policy import Policy
+from rlm_secure.loop import RLM
 from rlm_secure.subcalls import Places
 from tests.loops import Heard, cell, limited, scripted
+from tests.servers.openai_server import OpenAIServer
 
 ANSWER_CONTEXT = [cell("final_answer(context.upper())")]
 
@@ -188,6 +188,21 @@ def test_sixteen_children_do_not_wait_for_each_other() -> None:
     assert rlm.completion("x").response == str(["met"] * 16)
 
 
+def test_model_calls_in_flight_are_bounded_by_the_policy() -> None:
+    with OpenAIServer(reply="r", delay=0.05) as server:
+        kwargs = {"api_key": "k", "model_name": "m", "base_url": server.base_url}
+        rlm = scripted(
+            [cell("final_answer(len(llm_query_batched(['q'] * 12)))")],
+            policy=limited(concurrency=5),
+            other_backends=["openai"],
+            other_backend_kwargs=[kwargs],
+        )
+        assert rlm.completion("x").response == "12"
+        plain = RLM(backend_kwargs=kwargs, policy=limited(concurrency=5), max_depth=0)
+        assert [item.response for item in plain.batch(["q"] * 20, concurrency=20)] == ["r"] * 20
+        assert 2 <= server.peak <= 5
+
+
 def test_sixty_four_prompts_take_less_than_twice_the_ideal() -> None:
     """16 at a time, 50 ms each: 200 ms at best. The best of five, for the machine may be busy."""
     seconds = []
@@ -200,23 +215,32 @@ def test_sixty_four_prompts_take_less_than_twice_the_ideal() -> None:
 
 
 def test_output_of_parallel_children_stays_apart() -> None:
-    outputs: dict[str, str] = {}
+    feedback: dict[str, str] = {}
 
     def child(messages) -> str:
         if len(messages) < 4:
-            return cell("print(f'out {context}')\nprint('end')")
-        return cell(f"final_answer({messages[-2]['content']!r})")
+            return cell("for _ in range(50):\n    print(f'<{context}>')")
+        said = messages[-2]["content"]
+        feedback[said[said.index("<") + 1]] = said
+        return "FINAL(done)"
+
+    seen: list[str] = []
+
+    def second(messages) -> str:
+        seen.append(messages[-2]["content"])
+        return "FINAL(x)"
 
     rlm = scripted(
-        [cell("got = rlm_query_batched([str(n) for n in range(8)])\nprint('parent speaks')\nfinal_answer(got)")],
+        [cell("print('before')\nrlm_query_batched([str(n) for n in range(8)])\nprint('after')"), second],
         child_turns=child,
         max_depth=2,
         max_concurrent_subcalls=8,
     )
-    answer = rlm.completion("x").response
-    for n in range(8):
-        assert answer.count(f"out {n}\\n") == 1 or answer.count(f"out {n}\\\\n") == 1, answer
-    assert outputs == {}
+    rlm.completion("x")
+    assert sorted(feedback) == [str(n) for n in range(8)]
+    for name, said in feedback.items():
+        assert said.count(f"<{name}>") == said.count("<") == 50
+    assert "before\nafter\n" in seen[0]
 
 
 def test_nothing_is_left_behind_by_a_tree() -> None:
@@ -377,5 +401,6 @@ def test_a_map_of_nothing_is_nothing() -> None:
     assert Places(4).map(lambda x: x, []) == []
 
 
-def test_a_ledger_belongs_to_one_tree() -> None:
-    assert Ledger(Allowance.of(Policy())).spent.calls == 0
+def test_completions_do_not_share_a_ledger() -> None:
+    rlm = scripted(lambda messages: "FINAL(x)", policy=limited(calls=1))
+    assert [rlm.completion("a").response, rlm.completion("b").response] == ["x", "x"]
