@@ -20,7 +20,8 @@ del x, y[0], z.w
 for i, (j, k) in x: pass
 else: pass
 while x: break
-else: continue_()
+else: done()
+while y: continue
 if x: pass
 elif y: pass
 else: pass
