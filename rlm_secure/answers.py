@@ -105,14 +105,16 @@ class AnswerSchema:
         yield text
 
     def _check(self, candidate: Any) -> tuple[Any, str | None]:
-        if self._adapter is None:
-            failure = _mismatch(candidate, self.json_schema, self.json_schema, "the answer", 0)
-            return (candidate, None) if failure is None else (None, failure)
         try:
+            if self._adapter is None:
+                failure = _mismatch(candidate, self.json_schema, self.json_schema, "the answer", 0)
+                return (candidate, None) if failure is None else (None, failure)
             return self._adapter.validate_json(json.dumps(candidate), strict=True), None
         except ValidationError as error:
             first = error.errors(include_url=False, include_context=False, include_input=False)[0]
             return None, f"{_path(first['loc'])}: {first['msg']}"
+        except RecursionError:
+            return None, "the answer is nested too deep"
 
 
 def _unfenced(text: str) -> str:
@@ -240,7 +242,7 @@ def _array(value: Any, schema: Mapping[str, Any], root: Any, where: str, depth: 
     failure = _sized(len(value), schema, "Items", "items", where)
     if failure is not None:
         return failure
-    if schema.get("uniqueItems") and len({json.dumps(each, sort_keys=True) for each in value}) < len(value):
+    if schema.get("uniqueItems") and len({_canonical(each) for each in value}) < len(value):
         return f"{where} has an item twice"
     first = schema.get("prefixItems", ())
     for index, item in enumerate(value):
@@ -298,10 +300,23 @@ def _is(value: Any, name: str) -> bool:
 
 
 def _same(left: Any, right: Any) -> bool:
-    """Equality of JSON: 1 and 1.0 are the same, 1 and true are not."""
-    return json.dumps(left, sort_keys=True) == json.dumps(right, sort_keys=True) or (
-        _is(left, "number") and _is(right, "number") and left == right
-    )
+    """Equality of JSON: 1 and 1.0 are the same, at any depth; 1 and true are not."""
+    return _canonical(left) == _canonical(right)
+
+
+def _canonical(value: Any) -> str:
+    """One text for all JSON values that are equal."""
+    return json.dumps(_whole(value), sort_keys=True)
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [_whole(each) for each in value]
+    if isinstance(value, dict):
+        return {name: _whole(each) for name, each in value.items()}
+    return value
 
 
 def _kind(value: Any) -> str:

@@ -162,5 +162,8 @@ def test_no_text_raises(text: str, schema: dict) -> None:
     assert read is None or problem is None
 
 
-def test_deep_json_does_not_raise() -> None:
-    assert AnswerSchema({"type": "integer"}).read("[" * 100_000)[1]
+@pytest.mark.parametrize("schema", [{"type": "integer"}, {"const": 1}, {"uniqueItems": True}, int, list[int]])
+@pytest.mark.parametrize("depth", [50, 300, 900, 990, 100_000])
+def test_deep_json_does_not_raise(schema: object, depth: int) -> None:
+    AnswerSchema(schema).read("[" * depth + "]" * depth)
+    AnswerSchema(schema).read("[" * depth)
