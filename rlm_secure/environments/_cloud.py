@@ -419,13 +419,13 @@ class CloudLease(Lease):
 
     def kill(self) -> None:
         """End the sandbox at once."""
-        with self._lock:
+        with self._lock:  # who comes second waits: what comes after it counts on the sandbox's end
             if self._gone.is_set() or os.getpid() != self._pid:
                 return
             self._gone.set()
-        if self._made is not None:
-            self._destroy(self._made.id)
-        self._discard()
+            if self._made is not None:
+                self._destroy(self._made.id)
+            self._discard()
 
     def close(self) -> None:
         """End the sandbox, its streams, and the loop."""

@@ -302,7 +302,9 @@ class Supervisor:
             cpu = _seconds(request, "cpu", None)
             upload = request.query.get("upload")
             fd = None if upload is None else self._uploads.share(upload)
+            self._stop = None
             self._cpu_limit = None if cpu is None else self._worker.cpu_seconds() + cpu
+            self._cpu_look = time.monotonic() + _CPU_SECONDS
             self._say(self._worker, request.body, fd)
         return self._await_event(peer, request)
 
@@ -339,16 +341,17 @@ class Supervisor:
         grace = _fields(request.body, {"grace_seconds": float})["grace_seconds"]
         if not 0 <= grace <= _MAX_GRACE:
             raise Bad(422, "fields", "grace_seconds is at least 0 and at most a day")
-        if not repeated and self._expecting and self._stop is None:
+        # A worker that waits for a reply is stopped when it has it.
+        if not repeated and self._stop is None and (self._expecting or self._event is not None):
             self._stop_worker("interrupt", grace)
         return 200, {"status": "ok", "worker": self._state()}
 
     # -- the worker -------------------------------------------------------------------------------
 
     def _say(self, worker: Worker, body: bytes | bytearray, fd: int | None = None) -> None:
-        self._event = self._stop = None
+        # A reply starts no new time: who always has something to say is stopped as well.
+        self._event = None
         self._expecting = True
-        self._cpu_look = time.monotonic() + _CPU_SECONDS
         worker.send(body, fd)
         self._mind(worker)
 

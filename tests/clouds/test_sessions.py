@@ -57,6 +57,15 @@ def test_a_cell_that_does_not_end_is_stopped_and_the_session_goes_on(cloud: Clou
         assert sandbox.run("print(x)").stdout == "1\n"
 
 
+def test_a_cell_that_always_has_something_to_say_is_stopped_as_well(cloud: Cloud) -> None:
+    with cloud.session(limits(cell_seconds=1), tools={"tick": ""}) as session:
+        session.execute("x = 1", lambda call: None)
+        began = time.monotonic()
+        result = session.execute("while True: tick()", lambda call: None)
+        assert isinstance(result.error, CellTimeout) and time.monotonic() - began < 4
+        assert session.execute("print(x)", lambda call: None).stdout == "1\n"
+
+
 def test_a_worker_that_is_killed_is_replaced_with_what_it_knew(cloud: Cloud) -> None:
     with cloud.session(limits(memory_bytes=96 << 20, cell_seconds=2)) as session:
         session.load_context("context", "c" * 1000)

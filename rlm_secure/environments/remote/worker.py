@@ -58,19 +58,22 @@ class RemoteWorker:
 
     def receive(self, clock: Clock) -> dict[str, Any]:
         """As `event`, but only decoded. A call over HTTP (`/enqueue`) comes as the frame that a cell would send."""
-        self._told = False
         events = self._turn(clock)
         while True:
             if events.frame is not None:
                 self._judge(clock, events.frame.stopped)
                 self._asking = events.frame.id
-                return decode(events.frame.data, limit=self._limits.result_bytes)
+                frame = decode(events.frame.data, limit=self._limits.result_bytes)
+                if frame.get("op") == "call":
+                    self._tick(clock)  # a cell that always has something to say is looked at as well
+                return frame
             if events.ended is not None:
                 self._judge(clock, events.ended.stopped)
                 if clock.cause is not None:
                     raise Overdue(clock.cause)
                 raise Died(events.ended)
             if events.asked:
+                self._tick(clock)
                 self._asking = events.asked[0]
                 return _frame(events.asked[0].call)
             if events.worker != "busy":
@@ -85,6 +88,7 @@ class RemoteWorker:
             return self._client.pending(wait=wait)
         message, upload = outgoing
         if message["op"] != "reply":
+            self._told = False
             cpu = self._limits.cell_cpu_seconds if message["op"] in ("exec", "read") else None
             return self._client.execute(message, wait=wait, cpu=cpu, upload=upload)
         asking, self._asking = self._asking, None
@@ -101,7 +105,7 @@ class RemoteWorker:
         return min(left, _POLL_SECONDS)
 
     def _tick(self, clock: Clock) -> None:
-        """Nothing came for a while: have the worker interrupted when its time is over, give up when the grace is."""
+        """Have the worker interrupted when its time is over, once, and give up when the grace is."""
         if self.interrupted.is_set():
             clock.expire(CellTimeout("the cell was interrupted by the host", limit="interrupt", wall="wall-clock"))
         cause = clock.over()
