@@ -36,6 +36,8 @@ _log = logging.getLogger("rlm_secure.docker")
 
 #: Runtimes that share the host's kernel, and with it its Unix sockets.
 _SHARED_KERNEL = frozenset({"runc", "crun", "io.containerd.runc.v2", "youki"})
+#: How long a container of this machine may be out of reach: there is no network between us.
+_PATIENCE_SECONDS = 10.0
 _MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 
 
@@ -147,6 +149,7 @@ class DockerLease(Lease):
                 key,
                 frame_bytes=self._policy.limits.result_bytes,
                 alive=self._running,
+                patience=_PATIENCE_SECONDS,
                 refusals=lambda refused: log_refusals(f"container {(self._id or '')[:12]}", refused),
             )
             self.client.health(seconds=max(deadline - time.monotonic(), 1.0))

@@ -59,8 +59,9 @@ class Stream:
         """Close the connection: the process sees the end of its standard input. Idempotent."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
-        with contextlib.suppress(OSError):
-            self._owner.close()
+        for each in (self._owner, self._socket):
+            with contextlib.suppress(OSError):
+                each.close()
 
     def _frame(self, deadline: float) -> tuple[int, bytes]:
         """The next frame of the engine's; nothing is taken from the buffer before it is complete."""
