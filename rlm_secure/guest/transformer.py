@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 from RestrictedPython.transformer import RestrictingNodeTransformer
 
 from . import names, nodes, patterns
+from .scopes import CLASS, FUNCTION, MODULE, Scope, parameters
 
-_MODULE, _CLASS, _FUNCTION = "module", "class", "function"
 _NOTHING: frozenset[str] = frozenset()
 _MOST_FINDINGS = 20
 
@@ -36,25 +36,6 @@ class Finding(NamedTuple):
     node: ast.AST
     rule: str
     message: str
-
-
-class Scope:
-    """A body to walk: what is left of it, its kind, the class that mangles its names, and its function."""
-
-    __slots__ = ("function", "kind", "owner", "parameters", "stack")
-
-    def __init__(self, stack: list[Any], kind: str, owner: str | None, function: ast.FunctionDef | None) -> None:
-        self.stack = stack
-        self.kind = kind
-        self.owner = owner
-        self.function = function
-        self.parameters = _parameters(function) if function else _NOTHING
-
-
-def _parameters(node: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
-    args = node.args
-    variadic = [each for each in (args.vararg, args.kwarg) if each is not None]
-    return frozenset(each.arg for each in (*args.posonlyargs, *args.args, *args.kwonlyargs, *variadic))
 
 
 class CellTransformer(RestrictingNodeTransformer):
@@ -78,7 +59,7 @@ class CellTransformer(RestrictingNodeTransformer):
     def screen(self, tree: ast.Module) -> None:
         """Check and rewrite `tree`."""
         scopes, findings, stored = self._scopes, self.findings, self._stored
-        scopes.append(Scope(tree.body[::-1], _MODULE, None, None))
+        scopes.append(Scope(tree.body[::-1], MODULE, None, None))
         seen, limit, load = 0, self._limit, ast.Load
         for self._scope in scopes:  # grows while it is walked
             stack = self._scope.stack
@@ -159,7 +140,7 @@ class CellTransformer(RestrictingNodeTransformer):
             self._removed.append(node)
         elif names.is_dunder(name):
             readable = name == "__name__" or name in names.MODULE_LEVEL
-            if not readable and not (self._scope.kind == _CLASS and name in names.DEFINABLE):
+            if not readable and not (self._scope.kind == CLASS and name in names.DEFINABLE):
                 self.refuse(
                     node,
                     "dunder-name",
@@ -198,7 +179,7 @@ class CellTransformer(RestrictingNodeTransformer):
 
     def _lambda(self, node: ast.Lambda) -> None:
         # Its body is walked as part of the function around it, where a parameter of the same name is another one.
-        self._stored.update(_parameters(node))
+        self._stored.update(parameters(node))
 
     def _handler(self, node: ast.ExceptHandler) -> None:
         self.bind(node, node.name)
@@ -316,9 +297,9 @@ class CellTransformer(RestrictingNodeTransformer):
     # Functions and classes
 
     def _function(self, node: ast.FunctionDef) -> None:
-        self.bind(node, node.name, names.DEFINABLE if self._scope.kind == _CLASS else _NOTHING)
+        self.bind(node, node.name, names.DEFINABLE if self._scope.kind == CLASS else _NOTHING)
         self._type_parameters(node)
-        self._scopes.append(Scope(node.body[::-1], _FUNCTION, self._scope.owner, node))
+        self._scopes.append(Scope(node.body[::-1], FUNCTION, self._scope.owner, node))
 
     def _class(self, node: ast.ClassDef) -> None:
         self.bind(node, node.name)
@@ -329,7 +310,7 @@ class CellTransformer(RestrictingNodeTransformer):
                 "metaclass",
                 "metaclasses are not supported; derive from abc.ABC or enum.Enum, or use a class decorator",
             )
-        self._scopes.append(Scope(node.body[::-1], _CLASS, node.name, None))
+        self._scopes.append(Scope(node.body[::-1], CLASS, node.name, None))
 
     def _type_parameters(self, node: ast.FunctionDef | ast.ClassDef) -> None:
         if getattr(node, "type_params", None):
@@ -360,7 +341,7 @@ class CellTransformer(RestrictingNodeTransformer):
 
 
 _WATCHED = frozenset(names.REMOVED_BUILTINS)
-_BINDABLE = {_MODULE: names.MODULE_LEVEL, _CLASS: names.CLASS_LEVEL, _FUNCTION: _NOTHING}
+_BINDABLE = {MODULE: names.MODULE_LEVEL, CLASS: names.CLASS_LEVEL, FUNCTION: _NOTHING}
 _PAST_FEATURES = frozenset(__future__.all_feature_names) - {"annotations", "barry_as_FLUFL"}
 _LITERALS = (
     ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.JoinedStr, ast.Lambda,
