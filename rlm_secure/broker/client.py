@@ -264,6 +264,8 @@ class Client:
             raise ProtocolViolation(f"the broker answered with a redirect ({answer.status}); it was not followed")
         if answer.status in _PASSING:
             return None
+        if not self._alive():
+            raise Lost(f"its ingress answers {answer.status}, and the sandbox is gone")
         raise ProtocolViolation(f"an answer (status {answer.status}) is not signed with the session's key")
 
     def _next(self) -> int:

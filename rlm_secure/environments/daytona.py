@@ -68,8 +68,9 @@ class DaytonaEnvironment(CloudEnvironment):
         ttl_seconds: int = 3600,
         max_live: int = 20,
         create_seconds: float = 120.0,
+        transport: str = "exec",
     ) -> None:
-        super().__init__(ttl_seconds, max_live, create_seconds)
+        super().__init__(ttl_seconds, max_live, create_seconds, transport)
         if image is not None and not _PINNED.fullmatch(image):
             raise ValueError(f"an image is named by its digest, as in python@sha256:..., not {image!r}")
         self._source = {"snapshot": snapshot} if image is None else {"image": image}
@@ -98,6 +99,7 @@ class DaytonaProvider(Provider):
     name = "daytona"
     network = "networkBlockAll true, public false"
     renew_every: ClassVar[float | None] = UNRENEWED_SECONDS / 3
+    bind: ClassVar[str] = "0.0.0.0"  # noqa: S104 - previews come from outside of the sandbox's loopback; our key is asked
 
     def __init__(
         self, connection: Mapping[str, str], source: Mapping[str, str], user: str | None, size: Mapping[str, int]
@@ -108,6 +110,7 @@ class DaytonaProvider(Provider):
         self._size = size
         self._client: Any = None
         self._sandbox: Any = None
+        self._secrets: tuple[str, ...] = (self._connection["api_key"],)
 
     async def create(self, plan: Plan) -> Made:
         """See Provider.create."""
@@ -156,6 +159,12 @@ class DaytonaProvider(Provider):
             raise
         return _Command(process, session, answer.cmd_id, stream, self)
 
+    async def ingress(self, port: int) -> tuple[str, Mapping[str, str]]:
+        """The preview of a port, opened by its token: in a header, never in a URL that somebody may log."""
+        preview = await self._sandbox.get_preview_link(port)
+        self._secrets = (*self._secrets, preview.token)
+        return preview.url, {"X-Daytona-Preview-Token": preview.token, "X-Daytona-Skip-Preview-Warning": "true"}
+
     async def running(self) -> bool:
         """See Provider.running."""
         try:
@@ -193,7 +202,7 @@ class DaytonaProvider(Provider):
 
     def secrets(self) -> tuple[str, ...]:
         """See Provider.secrets."""
-        return (self._connection["api_key"],)
+        return self._secrets
 
     def _sdk_client(self) -> Any:
         if self._client is None:

@@ -59,8 +59,9 @@ class E2BEnvironment(CloudEnvironment):
         ttl_seconds: int = 3600,
         max_live: int = 20,
         create_seconds: float = 120.0,
+        transport: str = "exec",
     ) -> None:
-        super().__init__(ttl_seconds, max_live, create_seconds)
+        super().__init__(ttl_seconds, max_live, create_seconds, transport)
         self._template = template
         self._user = user
         self._options = {"api_key": api_key, "domain": domain, "api_url": api_url, "sandbox_url": sandbox_url}
@@ -130,6 +131,13 @@ class E2BProvider(Provider):
         )
         return _Command(handle, stream, self)
 
+    async def ingress(self, port: int) -> tuple[str, Mapping[str, str]]:
+        """The edge of E2B, opened by the sandbox's traffic token. It forwards to the sandbox's loopback."""
+        sandbox = self._sandbox
+        url = sandbox.connection_config.get_sandbox_url(sandbox.sandbox_id, sandbox.sandbox_domain, port)
+        headers = {"E2b-Sandbox-Id": sandbox.sandbox_id, "E2b-Sandbox-Port": str(port)}
+        return url, {**headers, "E2b-Traffic-Access-Token": sandbox.traffic_access_token}
+
     async def running(self) -> bool:
         """See Provider.running."""
         return bool(await self._sandbox.is_running(request_timeout=_REQUEST_SECONDS))
@@ -169,7 +177,8 @@ class E2BProvider(Provider):
 
     def secrets(self) -> tuple[str, ...]:
         """See Provider.secrets."""
-        return (str(self._options["api_key"]),)
+        token = getattr(self._sandbox, "traffic_access_token", None)
+        return tuple(str(each) for each in (self._options["api_key"], token) if each)
 
 
 class _Command:

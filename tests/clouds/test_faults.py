@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from rlm_secure.environments import _cloud
+from rlm_secure.environments import _lease
 from rlm_secure.errors import CellCrashed, EnvironmentUnavailable, SessionEnded
 from tests.clouds.conftest import Cloud, limits
 from tests.emulators.base import until
@@ -22,7 +22,7 @@ def no_calls(call: object) -> None:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_cloud, "_PAUSES", (0.05, 0.1, 0.2))
+    monkeypatch.setattr(_lease, "_PAUSES", (0.05, 0.1, 0.2))
 
 
 # -- creation --------------------------------------------------------------------------------------------

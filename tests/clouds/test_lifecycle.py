@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from rlm_secure.environments import _cloud, e2b
+from rlm_secure.broker.transports import Cut
+from rlm_secure.environments import _provider, e2b
 from rlm_secure.environments._owner import is_orphan, owner
 from rlm_secure.environments._stream import Loop
 from rlm_secure.environments.place import place
@@ -121,7 +122,7 @@ def test_the_key_may_come_from_the_variable(cloud: Cloud, monkeypatch: pytest.Mo
 
 
 def test_a_missing_sdk_gives_the_line_that_installs_it(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_cloud.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(_provider.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=rf"pip install 'rlm-secure\[{cloud.name}\]'"):
         cloud.environment().open(limits())
 
@@ -226,5 +227,5 @@ def test_a_loop_that_is_closed_says_so() -> None:
 
     async def step() -> None: ...
 
-    with pytest.raises(_cloud.Cut, match="closed"):
+    with pytest.raises(Cut, match="closed"):
         loop.call(step(), 1)

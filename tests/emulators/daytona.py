@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from tests.emulators.base import Emulator, Program, Request, Response, Sandbox, answer
+from tests.emulators.base import Emulator, Program, Request, Response, Sandbox, answer, forward
 
 _MARKS = {"stdout": b"\x01\x01\x01", "stderr": b"\x02\x02\x02"}
 
@@ -23,6 +23,10 @@ class DaytonaEmulator(Emulator):
     overrides: dict[str, Any] = {}
     creating_seconds = 0.1
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.previews: dict[str, tuple[str, int]] = {}
+
     @property
     def api(self) -> str:
         return f"{self.url}/api"
@@ -32,6 +36,8 @@ class DaytonaEmulator(Emulator):
 
     def route(self, request: Request) -> Response:
         self._expire()
+        if "x-daytona-preview-token" in request.headers or not request.path.startswith(("/api/", "/toolbox/")):
+            return self._preview(request)
         if request.headers.get("authorization") != f"Bearer {self.key}":
             return self.error(401, "Invalid credentials")
         parts = request.path.strip("/").split("/")
@@ -53,9 +59,20 @@ class DaytonaEmulator(Emulator):
                 return answer(told)
             case ["POST", "sandbox", name, "last-activity"] if name in self.sandboxes:
                 return Response(200)
+            case ["GET", "sandbox", name, "ports", port, "preview-url"] if name in self.sandboxes:
+                box = self.sandboxes[name]
+                self.previews[box.traffic] = (name, int(port))
+                return answer({"sandboxId": name, "url": self.url, "token": box.traffic})
             case ["GET", "sandbox", name, "toolbox-proxy-url"] if name in self.sandboxes:
                 return answer({"url": f"{self.url}/toolbox"})
         return self.error(404, f"{request.path} was not found")
+
+    def _preview(self, request: Request) -> Response:
+        """The real ones have a host name each; here the token tells them apart."""
+        name, port = self.previews.get(request.headers.get("x-daytona-preview-token", ""), ("", 0))
+        if name not in self.sandboxes:
+            return self.error(401, "the preview token is wrong")
+        return forward(request, port)
 
     def _create(self, request: Request) -> Response:
         body = request.json

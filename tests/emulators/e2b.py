@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qs
 
-from tests.emulators.base import Emulator, Program, Request, Response, Sandbox, answer
+from tests.emulators.base import Emulator, Program, Request, Response, Sandbox, answer, forward
 
 _ENVELOPE = struct.Struct(">BI")
 _END = 2
@@ -68,7 +68,7 @@ class E2BEmulator(Emulator):
                 self.sandboxes[box.name] = box
                 self.made.append(box)
         told = {"templateID": self.template, "sandboxID": box.name, "clientID": "c", "envdVersion": self.envd}
-        return answer({**told, "envdAccessToken": box.token, "trafficAccessToken": "t", "domain": None}, 201)
+        return answer({**told, "envdAccessToken": box.token, "trafficAccessToken": box.traffic, "domain": None}, 201)
 
     def _list(self, request: Request) -> Response:
         wanted = {name: values[0] for name, values in parse_qs(request.query.get("metadata", "")).items()}
@@ -104,6 +104,11 @@ class E2BEmulator(Emulator):
         box = self.sandboxes.get(request.headers["e2b-sandbox-id"])
         if box is None:
             return answer({"sandboxId": "x", "message": "The sandbox was not found", "code": 502}, 502)
+        port = int(request.headers.get("e2b-sandbox-port", 49983))
+        if port != 49983:
+            if request.headers.get("e2b-traffic-access-token") != box.traffic:
+                return answer({"code": 403, "message": "Missing or invalid traffic access token"}, 403)
+            return forward(request, port)
         if request.path != "/health" and request.headers.get("x-access-token") != box.token:
             return answer({"code": "unauthenticated", "message": "invalid access token"}, 401)
         match [request.method, request.path]:

@@ -1,0 +1,403 @@
+"""One cloud sandbox with our supervisor in it: made with everything shut, and ended for sure."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import json
+import logging
+import os
+import secrets
+import shlex
+import threading
+import time
+import weakref
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from rlm_secure.broker.client import Client, Lost
+from rlm_secure.broker.session import SessionKey
+from rlm_secure.broker.transports import Cut
+from rlm_secure.broker.transports.https import HttpsTransport
+from rlm_secure.broker.transports.stdio import StdioTransport
+from rlm_secure.environments._owner import owner
+from rlm_secure.environments._provider import ATTEMPT, LABEL, OVERHEAD_BYTES, OWNER, Made, Plan, Provider
+from rlm_secure.environments._stream import Loop, Program, Stream
+from rlm_secure.environments.bundle import bundle
+from rlm_secure.environments.remote import Lease, log_refusals, start_configuration
+from rlm_secure.errors import EnvironmentUnavailable, ProtocolViolation
+from rlm_secure.guarantees import Level, Wall, WallStatus
+from rlm_secure.policy.model import MIB, Policy
+
+_log = logging.getLogger("rlm_secure.cloud")
+T = TypeVar("T")
+
+_ATTEMPTS = 3
+#: A provider that says no so often, not in passing, is not asked again: a key that was revoked, say.
+_REFUSALS = 3
+_CALL_SECONDS = 30.0
+_DESTROY_SECONDS = 20.0
+_PAUSES = (0.5, 2.0, 5.0)
+_MAX_LINE = 64 * 1024
+_METADATA = "169.254.169.254:80"  # some providers' own agents need it; nothing in ours can reach it
+
+
+class CloudLease(Lease):
+    """One sandbox with a supervisor in it. Raises EnvironmentUnavailable when it cannot be had."""
+
+    def __init__(
+        self,
+        provider: Provider,
+        policy: Policy,
+        ttl_seconds: int,
+        max_live: int,
+        create_seconds: float,
+        transport: str = "exec",
+    ) -> None:
+        self.environment = provider.name
+        self._provider = provider
+        self._policy = policy
+        self._ttl_seconds = ttl_seconds
+        self._transport = transport
+        self._pid = os.getpid()
+        self._made: Made | None = None
+        self._attempts: list[str] = []
+        self._gone = threading.Event()
+        self._lock = threading.Lock()
+        self._closed = False
+        self._directory = ""
+        self._supervisor: Stream | None = None
+        self._memory_left: int | None = None
+        self._refusals = 0
+        self._slots = _slots(provider.name)
+        self._slots.take(max_live, policy.limits.start_seconds)
+        self._loop = Loop(provider.name)
+        try:
+            self._start(create_seconds)
+        except BaseException:
+            self.close()
+            raise
+        _leases.add(self)
+
+    # -- start ------------------------------------------------------------------------------------
+
+    def _start(self, create_seconds: float) -> None:
+        self._made = self._create(create_seconds)
+        self._check_memory(self._made)
+        if self._provider.renew_every is not None:
+            self._loop.spawn(self._renew(self._provider.renew_every))
+        deadline = time.monotonic() + self._policy.limits.start_seconds
+        folder = f".rlm-secure-{secrets.token_hex(4)}"
+        path = self._persistent(lambda: self._provider.put(f"{folder}/guest.zip", bundle().data), deadline)
+        self._directory = path.rpartition("/")[0]
+        key = SessionKey()
+        try:
+            self._supervisor, port = self._supervise(path, key, deadline)
+            self.client = Client(
+                StdioTransport(self._dial) if port is None else self._ingress(port, deadline),
+                key,
+                frame_bytes=self._policy.limits.result_bytes,
+                alive=self._running,
+                refusals=lambda refused: log_refusals(self._name, refused),
+            )
+            self.client.health(seconds=max(deadline - time.monotonic(), 1.0))
+        except (Cut, Lost, TimeoutError, ProtocolViolation) as error:
+            said = self._supervisor.last_words() if self._supervisor is not None else ""
+            raise EnvironmentUnavailable(
+                f"the {self._name} did not answer: {error}; {self.epitaph()}" + (f"; it said: {said}" if said else "")
+            ) from None
+
+    def _create(self, seconds: float) -> Made:
+        """Make a sandbox, with a few attempts; what a failed one left behind is ended first."""
+        deadline = time.monotonic() + seconds
+        for attempt in range(_ATTEMPTS):
+            plan = self._plan()
+            self._attempts.append(plan.attempt)
+            try:
+                made = self._loop.call(self._provider.create(plan), deadline - time.monotonic())
+            except Exception as error:  # noqa: BLE001 - the SDKs raise trees of their own
+                said, passing = self._provider.explain(error)
+                over = time.monotonic() + _PAUSES[attempt] >= deadline
+                if not passing or over or attempt == _ATTEMPTS - 1:
+                    raise EnvironmentUnavailable(f"{self.environment} gave no sandbox: {said}") from None
+                _log.info("%s gave no sandbox (%s); trying again", self.environment, said)
+                self._discard()
+                time.sleep(_PAUSES[attempt])
+            else:
+                self._attempts.pop()
+                return made
+        raise AssertionError("the last attempt returns or raises")
+
+    def _plan(self) -> Plan:
+        attempt = secrets.token_hex(8)
+        labels = {LABEL: "1", OWNER: owner(), ATTEMPT: attempt}
+        memory = self._policy.limits.memory_bytes + OVERHEAD_BYTES
+        return Plan(f"rlm-secure-{attempt}", labels, memory, self._ttl_seconds)
+
+    def _check_memory(self, made: Made) -> None:
+        if made.memory_bytes is None:
+            return
+        self._memory_left = made.memory_bytes - self._policy.limits.memory_bytes - OVERHEAD_BYTES
+        if self._memory_left < 0:
+            raise EnvironmentUnavailable(
+                f"a sandbox of {made.memory_bytes // MIB} MiB is too small for limits.memory_bytes = "
+                f"{self._policy.limits.memory_bytes} and {OVERHEAD_BYTES // MIB} MiB beside it; use a larger one"
+            )
+
+    def _persistent(self, step: Callable[[], Awaitable[T]], deadline: float) -> T:
+        """Do a step that may be done twice, again while its failure may pass."""
+        attempt = 0
+        while True:
+            try:
+                return self._loop.call(_await(step()), deadline - time.monotonic())
+            except Exception as error:  # noqa: BLE001 - as above
+                said, passing = self._provider.explain(error)
+                pause = _PAUSES[min(attempt, len(_PAUSES) - 1)]
+                if not passing or time.monotonic() + pause >= deadline:
+                    raise EnvironmentUnavailable(f"the {self._name} cannot be used: {said}") from None
+                time.sleep(pause)
+                attempt += 1
+
+    def _supervise(self, path: str, key: SessionKey, deadline: float) -> tuple[Stream, int | None]:
+        """Start the supervisor and configure it over its standard input, where nothing is kept.
+
+        Returns its stream, and its port where it has one.
+        """
+        show = """printf '{"machine":"%s"}\\n' "$(uname -m)" """
+        stream = self._stream(f"{show}; exec {_python(path)} supervise", deadline)
+        try:
+            lines = _lines(stream, deadline)
+            machine = str(next(line["machine"] for line in lines if "machine" in line))
+            listen = f"{self._directory}/broker" if self._transport == "exec" else (self._provider.bind, 0)
+            configuration = start_configuration(key, self._policy, listen=listen, arch=machine)
+            stream.write(configuration, deadline)
+            where = next(line["listening"] for line in lines if "listening" in line)
+        except (StopIteration, Cut, TimeoutError) as error:
+            said = stream.last_words()
+            stream.close()
+            told = "; it said: " + said if said else ""
+            raise Cut(f"the supervisor did not start ({str(error) or 'it ended'}){told}") from None
+        return stream, int(where[1]) if isinstance(where, list) else None
+
+    def _ingress(self, port: int, deadline: float) -> HttpsTransport:
+        url, headers = self._persistent(lambda: self._provider.ingress(port), deadline)
+        return HttpsTransport(url, headers=headers)
+
+    def _dial(self) -> Stream:
+        """A new stream to the supervisor. Raises Cut."""
+        command = f"exec {_python(f'{self._directory}/guest.zip')} dial {shlex.quote(f'{self._directory}/broker')}"
+        stream = self._stream(command, time.monotonic() + _CALL_SECONDS)
+        self._refusals = 0
+        return stream
+
+    def _stream(self, command: str, deadline: float) -> Stream:
+        stream = Stream(self._loop, self._provider.explain, self._gone)
+        try:
+            stream.open(lambda opened: self._run(command, opened), deadline - time.monotonic())
+        except BaseException:
+            stream.close()
+            raise
+        return stream
+
+    async def _run(self, command: str, stream: Stream) -> Program:
+        try:
+            return await self._provider.run(command, stream)
+        except Exception as error:
+            self._refusals += not self._provider.explain(error)[1]
+            raise
+
+    async def _renew(self, every: float) -> None:
+        while not self._gone.is_set():
+            await asyncio.sleep(every)
+            try:
+                await asyncio.wait_for(self._provider.renew(), _CALL_SECONDS)
+            except Exception as error:  # noqa: BLE001 - as above; who needs the sandbox notices by itself
+                _log.info("the %s could not be renewed: %s", self._name, self._provider.explain(error)[0])
+
+    # -- what a session asks ----------------------------------------------------------------------
+
+    def walls(self, around: Mapping[str, Any]) -> Iterator[WallStatus]:
+        """The provider's walls are its word; what was tried from inside can only take from it."""
+        assert self._made is not None
+        facts = ", ".join(f"{name} {value}" for name, value in self._made.facts.items())
+        yield WallStatus(Wall.PROVIDER_VM, Level.VENDOR, f"{self.environment} says so; {facts}"[:300])
+        tried = around.get("connect")
+        reached = sorted(where for where, how in tried.items() if how == "won") if isinstance(tried, dict) else ["?"]
+        level = Level.NONE if set(reached) - {_METADATA} else Level.PARTIAL if reached else Level.VENDOR
+        evidence = f"asked for: {self._provider.network}; tried from inside: {tried}"[:300]
+        yield WallStatus(Wall.PROVIDER_NETWORK_BLOCK, level, evidence)
+        limit = str(around.get("memory_max"))
+        bounded = limit.isdigit() and self._made.memory_bytes is not None and int(limit) <= self._made.memory_bytes
+        evidence = f"cgroup: memory {limit}, pids {around.get('pids_max')}; the sandbox: {facts}"[:300]
+        yield WallStatus(Wall.CGROUP, Level.FULL if bounded else Level.VENDOR, evidence)
+
+    @property
+    def details(self) -> Mapping[str, Any]:
+        """The sandbox's id, the transport, its longest life, and what the provider says about it."""
+        made = self._made
+        own = {"sandbox": made.id if made else None, "transport": self._transport, "ttl_seconds": self._ttl_seconds}
+        return {**own, **(made.facts if made is not None else {})}
+
+    def make_room(self, size: int) -> None:
+        """A cloud sandbox does not grow: raises EnvironmentUnavailable for a context that does not fit."""
+        if self._memory_left is None:
+            return
+        if size > self._memory_left:
+            raise EnvironmentUnavailable(
+                f"a context of {size} bytes does not fit: this {self.environment} sandbox has {self._memory_left} "
+                "bytes left; use one with more memory"
+            )
+        self._memory_left -= size
+
+    def _running(self) -> bool:
+        if self._gone.is_set() or self._refusals >= _REFUSALS:
+            return False
+        try:
+            return self._loop.call(self._provider.running(), _CALL_SECONDS)
+        except Exception:  # noqa: BLE001 - nobody can tell: it is tried again until the time is over
+            return not self._gone.is_set()
+
+    def epitaph(self) -> str:
+        """Why the sandbox does not answer, as far as the provider knows."""
+        if self._gone.is_set():
+            return "it was ended"
+        try:
+            runs = self._loop.call(self._provider.running(), _CALL_SECONDS)
+        except Exception as error:  # noqa: BLE001 - as above
+            return f"{self.environment} does not say whether it still runs ({self._provider.explain(error)[0]})"
+        if runs:
+            return "it runs, but does not answer"
+        return f"{self.environment} has ended it (its time to live is {self._ttl_seconds} s), or it ended by itself"
+
+    # -- end --------------------------------------------------------------------------------------
+
+    def kill(self) -> None:
+        """End the sandbox at once."""
+        with self._lock:  # who comes second waits: what comes after it counts on the sandbox's end
+            if self._gone.is_set() or os.getpid() != self._pid:
+                return
+            self._gone.set()
+            if self._made is not None:
+                self._destroy(self._made.id)
+            self._discard()
+
+    def close(self) -> None:
+        """End the sandbox, its streams, and the loop."""
+        _leases.discard(self)
+        if self._closed or os.getpid() != self._pid:
+            return
+        self._closed = True
+        try:
+            self.kill()
+        finally:
+            client = getattr(self, "client", None)
+            if client is not None:
+                client.close()
+            if self._supervisor is not None:
+                self._supervisor.close()
+            with contextlib.suppress(Exception):  # the sandbox is ended; what the SDK holds dies with its loop
+                self._loop.call(self._provider.close(), _CALL_SECONDS)
+            self._loop.close()
+            self._slots.give_back()
+
+    def _destroy(self, sandbox: str) -> None:
+        try:
+            self._loop.call(destroy(self._provider, sandbox), _DESTROY_SECONDS)
+        except Exception as error:  # noqa: BLE001 - as above
+            _log.warning(
+                "%s sandbox %s could not be ended (%s); it ends by itself within %d s, or by `sweep`",
+                self.environment,
+                sandbox,
+                self._provider.explain(error)[0],
+                self._ttl_seconds,
+            )
+
+    def _discard(self) -> None:
+        """End what attempts left behind that failed, and may have made something."""
+        for attempt in self._attempts:
+            try:
+                found = self._loop.call(self._provider.find({LABEL: "1", ATTEMPT: attempt}), _DESTROY_SECONDS)
+            except Exception as error:  # noqa: BLE001 - as above
+                said = self._provider.explain(error)[0]
+                _log.warning("%s does not say what an attempt left behind (%s)", self.environment, said)
+                continue
+            for sandbox, _ in found:
+                self._destroy(sandbox)
+
+    @property
+    def _name(self) -> str:
+        return f"{self.environment} sandbox {self._made.id if self._made is not None else ''}".rstrip()
+
+
+class _Slots:
+    """How many sandboxes of one provider this process has."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._change = threading.Condition()
+        self._taken = 0
+
+    def take(self, most: int, seconds: float) -> None:
+        """Wait until fewer than `most` live. Raises EnvironmentUnavailable: a parent may wait for its own child."""
+        with self._change:
+            if not self._change.wait_for(lambda: self._taken < most, seconds):
+                raise EnvironmentUnavailable(
+                    f"{self._taken} {self._name} sandboxes live already (max_live = {most}); end some, or raise it"
+                )
+            self._taken += 1
+
+    def give_back(self) -> None:
+        """One has ended."""
+        with self._change:
+            self._taken -= 1
+            self._change.notify()
+
+
+_all_slots: dict[str, _Slots] = {}
+_leases: weakref.WeakSet[CloudLease] = weakref.WeakSet()
+
+
+def _slots(name: str) -> _Slots:
+    return _all_slots.setdefault(name, _Slots(name))
+
+
+@atexit.register
+def _close_all() -> None:
+    for lease in list(_leases):
+        lease.close()
+
+
+async def _await(awaitable: Awaitable[T]) -> T:
+    return await awaitable
+
+
+async def destroy(provider: Provider, sandbox: str) -> None:
+    """End a sandbox, again while its failure may pass."""
+    for pause in (*_PAUSES, None):
+        try:
+            await provider.destroy(sandbox)
+            return
+        except Exception as error:
+            if pause is None or not provider.explain(error)[1]:
+                raise
+            await asyncio.sleep(pause)
+
+
+def _python(path: str) -> str:
+    return f"python3 -I -S -B -X utf8 {shlex.quote(path)}"
+
+
+def _lines(stream: Stream, deadline: float) -> Iterator[dict[str, Any]]:
+    """The JSON objects among the lines of a stream: a login shell may say something, too."""
+    buffer = b""
+    while data := stream.read(deadline):
+        buffer += data
+        if len(buffer) > _MAX_LINE:
+            raise Cut("the stream carries something else")
+        *lines, buffer = buffer.split(b"\n")
+        for line in lines:
+            with contextlib.suppress(ValueError, RecursionError):
+                message = json.loads(line)
+                if isinstance(message, dict):
+                    yield message

@@ -1,0 +1,82 @@
+"""The provider's authenticated ingress: only where the policy allows it, with its token, and our key on top."""
+
+from __future__ import annotations
+
+import urllib.error
+import urllib.request
+from typing import Any
+
+import pytest
+
+from rlm_secure.environments import daytona
+from rlm_secure.errors import CellCrashed, Refused
+from rlm_secure.policy import Policy
+from tests.clouds.conftest import Cloud, limits
+
+pytestmark = pytest.mark.filterwarnings("ignore:Polling-only mode:DeprecationWarning")
+
+
+@pytest.fixture(autouse=True)
+def loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sandbox of an emulator is this machine: nothing listens for its network."""
+    assert daytona.DaytonaProvider.bind == "0.0.0.0"
+    monkeypatch.setattr(daytona.DaytonaProvider, "bind", "127.0.0.1")
+
+
+def allowed(**changed: Any) -> Policy:
+    policy = limits(**changed)
+    return policy.model_copy(update={"network": policy.network.model_copy(update={"ingress": True})})
+
+
+def no_calls(call: object) -> None:
+    return None
+
+
+def test_a_policy_must_allow_it(cloud: Cloud) -> None:
+    with pytest.raises(Refused, match="network.ingress = true"):
+        cloud.environment(transport="ingress").open(limits())
+    assert cloud.emulator.requests == []
+
+
+def test_a_session_over_the_ingress_does_the_same(cloud: Cloud) -> None:
+    calls: list[object] = []
+    with cloud.environment(transport="ingress").session(allowed(cell_seconds=1), tools={"tick": ""}) as session:
+        assert session.report.details["transport"] == "ingress"
+        session.load_context("context", "\u00e9" * 6_000_000)
+        result = session.execute("tick()\nprint(len(context))", lambda call: calls.append(call))
+        assert result.stdout == "6000000\n" and len(calls) == 1
+        assert session.execute("while True: pass", no_calls).error is not None
+        assert session.execute("print(context[0])", no_calls).stdout == "\u00e9\n"
+    streams = cloud.emulator.recorded(cloud.wire.run)
+    assert len(streams) == 1, "the supervisor's own stream, and none that is dialled"
+
+
+def _through(cloud: Cloud, **headers: str) -> int:
+    """The status that somebody gets who asks the ingress for the broker's health."""
+    request = urllib.request.Request(f"{cloud.emulator.url}/health", headers=headers)
+    try:
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=5) as reply:
+            return int(reply.status)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code
+
+
+def test_neither_the_providers_token_nor_our_key_is_enough_alone(cloud: Cloud) -> None:
+    with cloud.environment(transport="ingress").session(allowed()) as session:
+        sent = next(each for each in cloud.emulator.requests if each.path == "/health" and "rlm-mac" in each.headers)
+        door = {name: value for name, value in sent.headers.items() if name.startswith(("e2b-", "x-daytona-"))}
+        key = {name: value for name, value in sent.headers.items() if name.startswith("rlm-")}
+        tokens = {"e2b-traffic-access-token", "x-daytona-preview-token"}
+        shut = {name: value for name, value in door.items() if name not in tokens}
+        assert _through(cloud, **shut, **key) in (401, 403)
+        assert _through(cloud, **door) == 401
+        assert _through(cloud, **door, **{**key, "rlm-id": "999"}) == 401
+        assert session.execute("print(1)", no_calls).stdout == "1\n"
+
+
+def test_a_sandbox_that_vanishes_is_noticed(cloud: Cloud) -> None:
+    with cloud.environment(transport="ingress").session(allowed()) as session:
+        cloud.emulator.vanish(cloud.emulator.live[0].name)
+        result = session.execute("print(1)", no_calls)
+        assert isinstance(result.error, CellCrashed) and not session.alive
