@@ -1,0 +1,132 @@
+"""The whole attack corpus in containers: every attack on a worker of its own, with and without the language layer.
+
+Containers are used again, workers never are: what an attack did to one is gone with it, or is a finding.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from rlm_secure.broker.client import Client, Declined, Lost
+from rlm_secure.environments.docker import DockerEnvironment, DockerLease
+from rlm_secure.environments.docker.engine import connect
+from rlm_secure.environments.remote import Lease, RemoteSession
+from rlm_secure.errors import ProtocolViolation
+from rlm_secure.guarantees import Wall, WallStatus
+from rlm_secure.policy import Policy
+from rlm_secure.testing import Unscreened, battery, corpus, probe
+from rlm_secure.testing.control import Control
+from rlm_secure.testing.probe import Outcome, Result
+from tests.attacks.conftest import ATTACKS, each, stands
+
+pytestmark = [pytest.mark.attack, pytest.mark.slow, pytest.mark.timeout(900)]
+
+
+class Kept(Lease):
+    """A lease that goes back to its yard when its session is over."""
+
+    environment = "docker"
+
+    def __init__(self, lease: DockerLease, yard: Yard) -> None:
+        self._lease = lease
+        self._yard = yard
+
+    @property
+    def client(self) -> Client:  # type: ignore[override]
+        return self._lease.client
+
+    def walls(self, around: Mapping[str, Any]) -> Iterable[WallStatus]:
+        return self._lease.walls(around)
+
+    @property
+    def details(self) -> Mapping[str, Any]:
+        return self._lease.details
+
+    def kill(self) -> None:
+        self._lease.kill()
+
+    def epitaph(self) -> str:
+        return self._lease.epitaph()
+
+    def close(self) -> None:
+        with contextlib.suppress(Lost, Declined, ProtocolViolation):
+            self.client.end(seconds=5)
+            self._yard.give_back(self._lease)
+            return
+        self._yard.broken += 1
+        self._lease.close()
+
+
+class Yard:
+    """Containers that are not in use."""
+
+    def __init__(self, image: str, policy: Policy) -> None:
+        self._image = image
+        self._policy = policy
+        self._lock = threading.Lock()
+        self._idle: list[DockerLease] = []
+        self.broken = 0
+
+    def session(self, *, screen: bool) -> Unscreened:
+        with self._lock:
+            lease = self._idle.pop() if self._idle else None
+        lease = lease or DockerLease(connect(), self._policy, self._image, "unix")
+        # The language layer is the only wall whose absence is accepted.
+        return Unscreened(RemoteSession(Kept(lease, self), self._policy, screen=screen))
+
+    def give_back(self, lease: DockerLease) -> None:
+        with self._lock:
+            self._idle.append(lease)
+
+    def close(self) -> None:
+        for lease in self._idle:
+            lease.close()
+
+
+@pytest.fixture(scope="module")
+def yard(place: DockerEnvironment, image: str) -> Iterator[Yard]:
+    made = Yard(image, probe.policy("strict"))
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def controls() -> dict[str, Control]:
+    return battery.controls(ATTACKS)
+
+
+@pytest.fixture(scope="module")
+def without_language(yard: Yard, controls: dict[str, Control]) -> dict[str, Outcome]:
+    return battery.attempts(ATTACKS, lambda: yard.session(screen=False), probe.policy("strict"), controls)
+
+
+@pytest.fixture(scope="module")
+def with_language(yard: Yard, controls: dict[str, Control]) -> dict[str, Outcome]:
+    attacks = corpus.for_layer(ATTACKS, screened=True)
+    return battery.attempts(attacks, lambda: yard.session(screen=True), probe.policy("strict"), controls)
+
+
+@each(ATTACKS)
+def test_the_attack_does_not_get_through_the_kernel(attack, without_language) -> None:
+    outcome = without_language[attack.name]
+    assert stands(attack, outcome), f"{outcome.result}: {outcome.evidence}"
+
+
+@each(corpus.for_layer(ATTACKS, screened=True))
+def test_the_attack_does_not_get_through_the_language(attack, with_language) -> None:
+    outcome = with_language[attack.name]
+    assert stands(attack, outcome), f"{outcome.result}: {outcome.evidence}"
+
+
+def test_forbidden_calls_are_violations_here_as_well(without_language) -> None:
+    stopped = [outcome for outcome in without_language.values() if outcome.result is Result.STOPPED]
+    assert len([outcome for outcome in stopped if outcome.wall is Wall.SECCOMP]) > 75
+
+
+def test_no_attack_broke_its_container(yard, without_language, with_language) -> None:
+    assert yard.broken == 0
