@@ -54,8 +54,8 @@ class Reachable(Protocol):
         """The next call or result."""
         ...
 
-    def send(self, message: Mapping[str, Any]) -> None:
-        """Write one frame."""
+    def reply(self, message: Mapping[str, Any], clock: Clock) -> None:
+        """Answer a call, under the clock of its cell."""
         ...
 
 
@@ -197,7 +197,7 @@ class LoggedSession(Session):
             if self._policy.limits.exclude_host_time:
                 clock.extend(time.monotonic() - waited)
             entry.replies.append(reply)
-            worker.send(reply)
+            worker.reply(reply, clock)
 
     def _note(self, entry: Entry, result: CellResult) -> None:
         """Put a request that went well into the log. Reading a variable changes nothing."""

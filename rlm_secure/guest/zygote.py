@@ -29,6 +29,7 @@ import signal
 import socket
 import struct
 import sys
+import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -36,7 +37,7 @@ from . import boot, memory, probes, seal, walls, wire, worker
 
 _MESSAGE = 256 * 1024
 _STATUSES = 4096
-_ADOPT_MILLISECONDS = 10_000
+_STATUS_TRIES = 50
 
 
 def main(control_fd: int) -> None:
@@ -171,15 +172,14 @@ class _Zygote:
     def _adopt(self, request: dict[str, Any], fd: int) -> None:
         """Hand over the process that writes first to the other end of `fd`: a worker's new copy."""
         try:
-            poll = select.poll()
-            poll.register(fd, select.POLLIN)
-            if not poll.poll(_ADOPT_MILLISECONDS):
-                raise OSError(errno.ETIMEDOUT, "nobody wrote to the new channel")
+            # The host saw that something is there; the zygote waits for no session.
+            flags = socket.MSG_PEEK | socket.MSG_DONTWAIT
             with socket.socket(fileno=os.dup(fd)) as connection:
-                _, ancillary, _, _ = connection.recvmsg(1, socket.CMSG_SPACE(12), socket.MSG_PEEK)
-            if not ancillary:
+                data, ancillary, _, _ = connection.recvmsg(1, socket.CMSG_SPACE(12), flags)
+            pid = struct.unpack("iii", ancillary[0][2])[0] if data and ancillary else 0
+            # A closed channel has no sender, which reads as 0: to prlimit that would be the zygote itself.
+            if pid <= os.getpid():
                 raise OSError(errno.ECHILD, "the worker made no copy of itself")
-            pid, _, _ = struct.unpack("iii", ancillary[0][2])
             request["pids"].append(pid)
         finally:
             _allow(request)
@@ -228,10 +228,12 @@ class _Zygote:
             self._statuses.pop(next(iter(self._statuses)))
 
     def _status(self, pid: int) -> int | None:
-        if pid in self._children:
-            with contextlib.suppress(ChildProcessError):
-                done, status = os.waitpid(pid, 0)
-                self._note_end(done, status)
+        # Asked after a death; but the zygote waits for no session, not even for one that should be dead.
+        for _ in range(_STATUS_TRIES):
+            self._reap()
+            if pid not in self._children:
+                break
+            time.sleep(0.001)
         return self._statuses.pop(pid, None)
 
     def _prove(self) -> None:

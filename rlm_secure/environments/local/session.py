@@ -8,6 +8,7 @@ cost is near zero: a checkpoint is taken when the session is idle, or when the l
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -35,6 +36,8 @@ _LOG_SECONDS = 0.05
 _LOG_ENTRIES = 64
 #: A log that took less than this, and called nothing, is not worth a checkpoint while idle.
 _WORTH_SECONDS = 0.005
+#: A worker that has not copied itself after this long goes on without a checkpoint.
+_FORK_SECONDS = 2.0
 
 
 class LocalSession(LoggedSession):
@@ -175,6 +178,11 @@ class LocalSession(LoggedSession):
             zygote.allow_processes(self._worker.pid, allowed + pool.CHECKPOINT_PROCESSES)
             self._worker.send({"op": "checkpoint"}, [theirs.fileno()])
             theirs.close()
+            ours.settimeout(_FORK_SECONDS)
+            # Waited for here, because a worker that never answers must not hold the zygote. Where nothing comes,
+            # there is nobody to adopt, and adopt() says so after it has put the limit back.
+            with contextlib.suppress(TimeoutError):
+                ours.recv(1, socket.MSG_PEEK)
             pid, pidfd = zygote.adopt(ours, self._worker.pid, allowed)
             ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
             fresh = Worker(ours, pidfd, pid, self._policy.limits)

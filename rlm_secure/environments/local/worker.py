@@ -63,7 +63,11 @@ class Worker:
 
     # -- frames -----------------------------------------------------------------------------------
 
-    def send(self, message: Mapping[str, Any], fds: list[int] | None = None) -> None:
+    def reply(self, message: Mapping[str, Any], clock: Clock) -> None:
+        """Answer a call, under the clock of its cell: one that does not read its answers must not hold the host."""
+        self.send(message, clock=clock)
+
+    def send(self, message: Mapping[str, Any], fds: list[int] | None = None, clock: Clock | None = None) -> None:
         """Write one frame. Raises Died, or Overdue when the worker does not read it."""
         body = json.dumps(message).encode("ascii")
         frame = memoryview(_HEADER.pack(len(body)) + body)
@@ -77,6 +81,8 @@ class Worker:
                 try:
                     frame = frame[self._socket.send(frame) :]
                 except TimeoutError:
+                    if clock is not None:
+                        self._tick(clock)
                     if time.monotonic() > deadline:
                         said = f"the worker did not read its request within {self._limits.start_seconds:g} s"
                         raise Overdue(CellTimeout(said, limit="limits.start_seconds", wall="wall-clock")) from None
@@ -101,6 +107,8 @@ class Worker:
         if self.interrupted.is_set() or not clock.remaining():
             self._tick(clock)
         while len(buffer) < size:
+            if not clock.remaining():
+                self._tick(clock)  # one that sends a frame byte by byte, too
             self._wait_at_most(clock.slice())
             try:
                 chunk = self._socket.recv(max(65536, size - len(buffer)))
@@ -157,7 +165,10 @@ class Worker:
 
     def verdict(self) -> CellError:
         """Why a worker that died by itself did so."""
-        _wait(self._pidfd, 2.0)
+        if not _wait(self._pidfd, 0.5):
+            self.kill()
+            said = "the worker closed its channel and lived on: something took it over"
+            return WallViolation(said, wall="separate-process")
         status = self._status()
         if status is None:
             # Without the kernel's word this may have been a forbidden call: it is treated as one.

@@ -52,6 +52,10 @@ class RemoteWorker:
         """The next frame for the worker: a request, or the reply to its last call."""
         self._outgoing = (message, upload)
 
+    def reply(self, message: Mapping[str, Any], _clock: Clock) -> None:
+        """Answer a call. It goes out with the next request, under that one's deadline."""
+        self.send(message)
+
     def event(self, clock: Clock) -> Call | CellResult:
         """Send what waits, and return the next call or result. Raises Died, Overdue, Lost or ProtocolViolation."""
         return event(self.receive(clock), value_bytes=self._limits.value_bytes)
