@@ -154,7 +154,8 @@ class LocalSession(LoggedSession):
             except (Died, Overdue, EnvironmentUnavailable, OSError):
                 return False
             if self._spare is self._root:
-                self._root.send({"op": "retire"})
+                with contextlib.suppress(Died, Overdue):  # then all of it is gone, and the next request says so
+                    self._root.send({"op": "retire"})
             elif self._spare is not None:
                 self._spare.drop()
             self._spare, self._worker = self._worker, fresh
