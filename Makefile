@@ -5,13 +5,14 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint bench live clean
 
 help:
 	@echo "make demo    a real long-context task behind the walls, then attacks on them (offline)"
 	@echo "make test    lint, types and every test"
 	@echo "make lint    lint and types only"
 	@echo "make bench   the benchmarks, as ratios"
+	@echo "make live    a session with a real cloud provider, with your account: PROVIDER=e2b or daytona"
 	@echo "make clean   remove .venv and caches"
 
 $(READY): pyproject.toml .ci/setup
@@ -29,6 +30,11 @@ lint: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+# Starts sandboxes that cost money. No test runs it; sandboxes/CLOUDS.md says what it looks at.
+live: $(READY)
+	@test -n "$(PROVIDER)" || { echo "make live PROVIDER=e2b (or daytona)" >&2; exit 2; }
+	@$(BIN)/python -m benchmarks.live $(PROVIDER) $(if $(OPTIONS),--options '$(OPTIONS)')
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

@@ -132,7 +132,7 @@ class DaytonaProvider(Provider):
             params = sdk.CreateSandboxFromImageParams(**options, resources=sdk.Resources(**self._size))
         else:
             params = sdk.CreateSandboxFromSnapshotParams(**options)
-        self._sandbox = await self._sdk_client().create(params, timeout=0)  # the lease has the clock
+        self._sandbox = await self.client.create(params, timeout=0)  # the lease has the clock
         self._check(self._sandbox)
         facts = {**self._source, "cpus": self._sandbox.cpu, "memory_gib": self._sandbox.memory}
         facts |= {"disk_gib": self._sandbox.disk, "class": self._sandbox.sandbox_class or "unknown"}
@@ -181,12 +181,12 @@ class DaytonaProvider(Provider):
         """See Provider.destroy."""
         with contextlib.suppress(_sdk().DaytonaNotFoundError):
             own = self._sandbox if self._sandbox is not None and self._sandbox.id == sandbox else None
-            await (own or await self._sdk_client().get(sandbox)).delete(wait=True)
+            await (own or await self.client.get(sandbox)).delete(wait=True)
 
     async def find(self, labels: Mapping[str, str]) -> list[tuple[str, Mapping[str, str]]]:
         """See Provider.find."""
         query = _sdk().ListSandboxesQuery(labels=dict(labels))
-        return [(each.id, each.labels) async for each in self._sdk_client().list(query)]
+        return [(each.id, each.labels) async for each in self.client.list(query)]
 
     async def close(self) -> None:
         """See Provider.close."""
@@ -204,7 +204,9 @@ class DaytonaProvider(Provider):
         """See Provider.secrets."""
         return self._secrets
 
-    def _sdk_client(self) -> Any:
+    @property
+    def client(self) -> Any:
+        """The SDK's client, made when it is first used: on the loop."""
         if self._client is None:
             sdk = _sdk()
             options: dict[str, Any] = {**self._connection, "otel_enabled": False}

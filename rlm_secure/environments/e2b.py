@@ -89,6 +89,11 @@ class E2BProvider(Provider):
         self._sandbox: Any = None
         self._ends_at = 0.0
 
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """What every call of the SDK is given: key, endpoints, and what must not come from the environment."""
+        return self._options
+
     async def create(self, plan: Plan) -> Made:
         """See Provider.create."""
         sdk = _sdk()

@@ -14,6 +14,7 @@ import pytest
 from rlm_secure.broker.client import Declined, Lost
 from rlm_secure.environments._cloud import CloudLease
 from rlm_secure.environments.remote import Lease, RemoteSession
+from rlm_secure.environments.remote.worker import KILL_SECONDS
 from rlm_secure.policy import Policy
 from rlm_secure.testing import battery, corpus, probe
 from rlm_secure.testing.bare import Unscreened
@@ -91,13 +92,19 @@ class Fleet:
 
 @pytest.fixture(scope="module")
 def controls() -> dict[str, Control]:
-    return battery.controls(ATTACKS)
+    found = battery.controls(ATTACKS)
+    # On a machine that is busy with other tests, one may run out of time: it is tried again.
+    again = [attack for attack in ATTACKS if attack.needs is Needs.NOTHING and not found[attack.name].won]
+    return found | battery.controls(again)
 
 
 @pytest.fixture(scope="module", params=sorted(WIRES))
 def outcomes(request: pytest.FixtureRequest, controls: dict[str, Control]) -> Iterator[dict[tuple[str, bool], Outcome]]:
     """Every attack without the language layer, and those that need no ctypes with it."""
     policy = probe.policy("strict")
+    patience = pytest.MonkeyPatch()
+    # A remote session ends within the supervisor's time to kill, not within the local one's slack.
+    patience.setattr(probe, "_SLACK_SECONDS", probe._SLACK_SECONDS + KILL_SECONDS)
     cloud = Cloud(request.param)
     fleet = Fleet(cloud, policy)
     found: dict[tuple[str, bool], Outcome] = {}
@@ -108,6 +115,7 @@ def outcomes(request: pytest.FixtureRequest, controls: dict[str, Control]) -> It
             found |= {(name, screen): outcome for name, outcome in tried.items()}
         yield found
     finally:
+        patience.undo()
         fleet.close()
         left = cloud.emulator.live
         cloud.emulator.close()
@@ -124,7 +132,7 @@ def test_no_attack_gets_through(outcomes: dict[tuple[str, bool], Outcome], scree
         and outcome.result not in (Result.STOPPED, Result.CONTAINED)
         and not (outcome.result is Result.NOT_CHECKED and needs[name] is not Needs.NOTHING)
     ]
-    assert lost == []
+    assert not lost, "\n".join(lost)
 
 
 def test_walls_are_named_for_nearly_every_raw_attack(outcomes: dict[tuple[str, bool], Outcome]) -> None:

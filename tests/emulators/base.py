@@ -437,9 +437,10 @@ def _handler(emulator: Emulator) -> type[BaseHTTPRequestHandler]:
                 if left.is_set():
                     return
                 size = len(piece)
-                head = bytes([size]) if size < 126 else b"\x7e" + struct.pack(">H", size)
-                if size >= 65536:
-                    head = b"\x7f" + struct.pack(">Q", size)
+                if size < 126:
+                    head = bytes([size])
+                else:
+                    head = b"\x7e" + struct.pack(">H", size) if size < 65536 else b"\x7f" + struct.pack(">Q", size)
                 self.wfile.write(b"\x82" + head + piece)
             self.wfile.write(b"\x88\x02" + struct.pack(">H", 1000))
 

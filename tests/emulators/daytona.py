@@ -22,6 +22,7 @@ class DaytonaEmulator(Emulator):
     #: What an organisation's settings make of a create call.
     overrides: dict[str, Any] = {}
     creating_seconds = 0.1
+    snapshot_state = "active"
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,6 +64,13 @@ class DaytonaEmulator(Emulator):
                 box = self.sandboxes[name]
                 self.previews[box.traffic] = (name, int(port))
                 return answer({"sandboxId": name, "url": self.url, "token": box.traffic})
+            case ["POST", "snapshots"] | ["GET", "snapshots", _]:
+                told = request.json or {}
+                now = "2026-01-01T00:00:00Z"
+                sizes = {"cpu": 1, "gpu": 0, "mem": 1, "disk": 3, "size": None, "entrypoint": None}
+                times = {"createdAt": now, "updatedAt": now, "lastUsedAt": None, "errorReason": "as told"}
+                named = {"id": "snp", "general": False, "name": told.get("name", ""), "state": self.snapshot_state}
+                return answer({**sizes, **times, **named})
             case ["GET", "sandbox", name, "toolbox-proxy-url"] if name in self.sandboxes:
                 return answer({"url": f"{self.url}/toolbox"})
         return self.error(404, f"{request.path} was not found")

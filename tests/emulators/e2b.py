@@ -27,6 +27,7 @@ class E2BEmulator(Emulator):
     memory_mb = 2048
     cpus = 2
     envd = "0.6.2"
+    build_status = "ready"
 
     def error(self, status: int, message: str) -> Response:
         return answer({"code": status, "message": message}, status)
@@ -53,6 +54,14 @@ class E2BEmulator(Emulator):
             case ["POST", "sandboxes", name, "timeout"] if name in self.sandboxes:
                 self.sandboxes[name].ends_at = time.monotonic() + request.json["timeout"]
                 return Response(204)
+            case ["POST", "v3", "templates"]:
+                told = {"templateID": "tpl", "buildID": "bld", "public": False, "tags": [], "aliases": []}
+                return answer({**told, "names": [request.json["name"]]}, 202)
+            case ["POST", "templates", "tpl", "builds", "bld"]:
+                return Response(202)
+            case ["GET", "templates", "tpl", "builds", "bld", "status"]:
+                told = {"templateID": "tpl", "buildID": "bld", "logs": [], "logEntries": []}
+                return answer({**told, "status": self.build_status, "reason": {"message": "as told"}})
         return self.error(404, f"{request.path} was not found")
 
     def _create(self, request: Request) -> Response:

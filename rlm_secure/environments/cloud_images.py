@@ -1,0 +1,103 @@
+"""Building what cloud sandboxes are made from, on a base that is named by the digest of what was reviewed."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from rlm_secure.environments._provider import need
+from rlm_secure.environments._stream import Loop
+from rlm_secure.environments.daytona import DEFAULT_SNAPSHOT, DaytonaEnvironment, DaytonaProvider
+from rlm_secure.environments.e2b import DEFAULT_TEMPLATE, E2BEnvironment, E2BProvider
+from rlm_secure.errors import EnvironmentUnavailable
+from rlm_secure.resources import sandboxes_dir
+
+RECIPES: Final[Mapping[str, str]] = {"e2b": "e2b/e2b.Dockerfile", "daytona": "daytona/Dockerfile"}
+
+_PINNED = re.compile(r"[a-z0-9][a-z0-9._/:-]*@sha256:[0-9a-f]{64}")
+_BUILD_SECONDS = 1800.0
+
+
+def recipe(provider: str, base: str) -> str:
+    """The Dockerfile of a provider's sandboxes on `base`. Raises ValueError for a base without a digest."""
+    if provider not in RECIPES:
+        raise ValueError(f"sandboxes of {provider!r} are not built here; known: {', '.join(sorted(RECIPES))}")
+    if not _PINNED.fullmatch(base):
+        raise ValueError(f"the base {base!r} is not named by its digest; write {base.split(':')[0]}@sha256:...")
+    text = (sandboxes_dir() / RECIPES[provider]).read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if not line.startswith(("#", "ARG BASE"))]
+    return "\n".join(lines).replace("${BASE}", base).strip() + "\n"
+
+
+def build(
+    provider: str,
+    base: str,
+    name: str | None = None,
+    *,
+    cpus: int = 2,
+    memory_mib: int = 2048,
+    disk_gib: int = 3,
+    progress: Callable[[str], None] = lambda _: None,
+    **connection: Any,
+) -> str:
+    """Build the template or snapshot that sandboxes of `provider` are made from, and return its name.
+
+    `base` is `name@sha256:...`. `connection` are the environment's own options (`api_key`, ...). Raises
+    EnvironmentUnavailable, with the provider's words, when it cannot be built.
+    """
+    text = recipe(provider, base)
+    need(provider, provider)
+    size = (cpus, memory_mib, disk_gib)
+    client: E2BProvider | DaytonaProvider
+    if provider == "e2b":
+        name = name or DEFAULT_TEMPLATE
+        client = E2BEnvironment(**connection).provider(None)
+        work = _e2b(client, text, name, size, progress)
+    else:
+        name = name or DEFAULT_SNAPSHOT
+        client = DaytonaEnvironment(**connection).provider(None)
+        work = _daytona(client, text, name, size, progress)
+    loop = Loop(provider)
+    try:
+        loop.call(work, _BUILD_SECONDS)
+    except Exception as error:  # noqa: BLE001 - the SDKs raise trees of their own
+        said = client.explain(error)[0]
+        raise EnvironmentUnavailable(f"{provider} could not build {name!r} on {base}: {said}") from None
+    finally:
+        loop.close()
+    return name
+
+
+async def _e2b(
+    client: E2BProvider, text: str, name: str, size: tuple[int, int, int], progress: Callable[[str], None]
+) -> None:
+    sdk: Any = importlib.import_module("e2b")
+    template = sdk.AsyncTemplate().from_dockerfile(text)
+    cpus, memory, _ = size
+    await sdk.AsyncTemplate.build(
+        template,
+        name,
+        cpu_count=cpus,
+        memory_mb=memory,
+        on_build_logs=lambda entry: progress(str(entry.message)),
+        **client.options,
+    )
+
+
+async def _daytona(
+    client: DaytonaProvider, text: str, name: str, size: tuple[int, int, int], progress: Callable[[str], None]
+) -> None:
+    sdk: Any = importlib.import_module("daytona")
+    first, _, rest = text.partition("\n")
+    image = sdk.Image.base(first.removeprefix("FROM ")).dockerfile_commands(rest.strip().splitlines())
+    cpus, memory, disk = size
+    resources = sdk.Resources(cpu=cpus, memory=-(-memory // 1024), disk=disk)
+    progress(f"building {name} on Daytona")
+    try:
+        await client.client.snapshot.create(sdk.CreateSnapshotParams(name=name, image=image, resources=resources))
+    finally:
+        await client.close()
+
+

@@ -1,0 +1,62 @@
+"""What sandboxes are made from: pinned, without setuid programs, and built through the real SDKs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rlm_secure.environments.cloud_images import RECIPES, build, recipe
+from rlm_secure.errors import EnvironmentUnavailable
+from rlm_secure.resources import sandboxes_dir
+from tests.clouds.conftest import Cloud
+
+pytestmark = pytest.mark.filterwarnings("ignore:Polling-only mode:DeprecationWarning")
+BASE = "python@sha256:" + "b" * 64
+
+
+@pytest.mark.parametrize("provider", sorted(RECIPES))
+def test_a_recipe_is_on_its_digest_and_keeps_no_setuid_program(provider: str) -> None:
+    text = recipe(provider, BASE)
+    assert text.startswith(f"FROM {BASE}\n") and "BASE" not in text
+    assert "chmod a-s" in text
+    for word in ("pip", "apt", "curl", "COPY", "ADD", "ENV", "EXPOSE"):
+        assert word not in text.split(), word
+    assert "USER root" not in text and "USER" in text
+
+
+@pytest.mark.parametrize("base", ["python", "python:3.12", "python@sha256:123", "python@sha256:" + "B" * 64])
+def test_a_base_without_a_digest_is_refused(base: str) -> None:
+    with pytest.raises(ValueError, match="not named by its digest"):
+        recipe("e2b", base)
+
+
+def test_every_recipe_is_shipped() -> None:
+    assert all((sandboxes_dir() / path).is_file() for path in RECIPES.values())
+
+
+def _built(cloud: Cloud) -> tuple[str, dict[str, Any]]:
+    """The recipe as it arrived, in one text, and the size that was asked for."""
+    if cloud.name == "e2b":
+        (asked,) = cloud.emulator.recorded("POST /v3/templates$")
+        (given,) = cloud.emulator.recorded("POST /v2/templates/tpl/builds/bld$")
+        steps = [f"{step['type']} {' '.join(step['args'])}" for step in given.json["steps"]]
+        return "\n".join([f"FROM {given.json['fromImage']}", *steps]), asked.json
+    (asked,) = cloud.emulator.recorded("POST /api/snapshots$")
+    return asked.json["buildInfo"]["dockerfileContent"], asked.json
+
+
+def test_an_image_is_built_with_a_size(cloud: Cloud) -> None:
+    said: list[str] = []
+    name = build(cloud.name, BASE, cpus=2, memory_mib=3072, progress=said.append, **cloud.options)
+    assert name == "rlm-secure-sandbox-1" and said
+    text, size = _built(cloud)
+    assert text.startswith(f"FROM {BASE}") and "chmod a-s" in text
+    assert (size.get("cpuCount") or size["cpu"], size.get("memoryMB") or size["memory"]) in ((2, 3072), (2, 3))
+
+
+def test_a_build_that_fails_says_what_the_provider_said(cloud: Cloud) -> None:
+    cloud.emulator.build_status = "error"
+    cloud.emulator.snapshot_state = "build_failed"
+    with pytest.raises(EnvironmentUnavailable, match=f"{cloud.name} could not build .*as told"):
+        build(cloud.name, BASE, **cloud.options)

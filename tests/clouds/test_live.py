@@ -1,0 +1,30 @@
+"""`make live` itself, against the emulators: the script must work on the day that somebody has an account."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks import live
+from tests.clouds.conftest import Cloud
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Polling-only mode:DeprecationWarning"),
+    pytest.mark.timeout(300),
+    pytest.mark.slow,
+]
+
+
+def test_a_live_run_reports_every_step(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "_ATTACKS", 1)
+    report = live.run(cloud.name, cloud.options)
+    assert {name: step for name, step in report["steps"].items() if not step["ok"]} == {}
+    assert len(report["steps"]) == 8
+    assert report["enforcement"]["environment"] == cloud.name
+
+
+def test_a_run_without_an_account_says_what_is_missing(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = {name: value for name, value in cloud.options.items() if name != "api_key"}
+    monkeypatch.delenv({"e2b": "E2B_API_KEY", "daytona": "DAYTONA_API_KEY"}[cloud.name], raising=False)
+    report = live.run(cloud.name, options)
+    (step,) = report["steps"].values()
+    assert not step["ok"] and "needs an API key" in step["said"]
