@@ -6,16 +6,20 @@ import contextlib
 import hashlib
 import json
 import os
+import select
 import socket
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rlm_secure.broker.client import Client
 from rlm_secure.broker.session import SessionKey
-from rlm_secure.broker.transports import Transport
+from rlm_secure.broker.transports import Cut, Transport
 from rlm_secure.broker.transports.https import HttpsTransport
+from rlm_secure.broker.transports.stdio import StdioTransport
 from rlm_secure.broker.transports.uds import SOCKET_NAME, UnixTransport
 from rlm_secure.environments.bundle import bundle
 from rlm_secure.environments.remote import Lease, RemoteSession, start_configuration
@@ -171,3 +175,60 @@ class ListeningLease(ProcessLease):
         host, port = json.loads(self.process.stdout.readline())["listening"]
         self.address = (host, port)
         self.client = super().connect(HttpsTransport(f"http://{host}:{port}"), policy)
+
+
+class ProcessPipe:
+    """The standard streams of a `dial` process."""
+
+    def __init__(self, command: list[str]) -> None:
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment())
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self._sink, self._source = self.process.stdin.fileno(), self.process.stdout.fileno()
+
+    def write(self, data: bytes, deadline: float) -> None:
+        try:
+            while data:
+                data = data[os.write(self._sink, data) :]
+        except OSError as error:
+            raise Cut(str(error)) from None
+
+    def read(self, deadline: float) -> bytes:
+        ready, _, _ = select.select([self._source], [], [], max(deadline - time.monotonic(), 0))
+        if not ready:
+            raise TimeoutError
+        return os.read(self._source, 65536)
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+
+class DialledLease(ProcessLease):
+    """A supervisor on a Unix socket of its own, reached through `dial`."""
+
+    def __init__(self, loaded: Policy, **options: Any) -> None:
+        self.scratch = tempfile.TemporaryDirectory()
+        self.path = f"{self.scratch.name}/broker"
+        super().__init__(loaded, connect=None, listen=self.path, **options)
+        assert self.process.stdout is not None
+        assert json.loads(self.process.stdout.readline()) == {"listening": self.path}
+        self.pipes: list[Any] = []
+        self.client = self.connect(StdioTransport(self._dial), loaded)
+
+    def _dial(self) -> Any:
+        command = [sys.executable, "-I", "-S", "-B", f"{self.unix.directory}/{BUNDLE}", "dial", self.path]
+        self.pipes.append(self.make(command))
+        return self.pipes[-1]
+
+    def make(self, command: list[str]) -> Any:
+        return ProcessPipe(command)
+
+    def close(self) -> None:
+        super().close()
+        for pipe in self.pipes:
+            pipe.close()
+        self.scratch.cleanup()

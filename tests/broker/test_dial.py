@@ -6,11 +6,8 @@ import contextlib
 import json
 import os
 import random
-import select
 import socket
-import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -27,38 +24,7 @@ from rlm_secure.broker.transports import Cut
 from rlm_secure.broker.transports.stdio import MAX_LINE, PIECE, WINDOW, StdioTransport, _fields
 from rlm_secure.environments.bundle import bundle
 from rlm_secure.guest import dial as guest_dial
-from rlm_secure.policy import Policy
-from tests.broker.support import BUNDLE, ProcessLease, environment, session
-
-
-class ProcessPipe:
-    """The standard streams of a `dial` process."""
-
-    def __init__(self, command: list[str]) -> None:
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment())
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self._sink, self._source = self.process.stdin.fileno(), self.process.stdout.fileno()
-
-    def write(self, data: bytes, deadline: float) -> None:
-        try:
-            while data:
-                data = data[os.write(self._sink, data) :]
-        except OSError as error:
-            raise Cut(str(error)) from None
-
-    def read(self, deadline: float) -> bytes:
-        ready, _, _ = select.select([self._source], [], [], max(deadline - time.monotonic(), 0))
-        if not ready:
-            raise TimeoutError
-        return os.read(self._source, 65536)
-
-    def close(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        for pipe in (self.process.stdin, self.process.stdout):
-            with contextlib.suppress(OSError):
-                pipe.close()
+from tests.broker.support import BUNDLE, DialledLease, ProcessPipe, session
 
 
 class LossyPipe(ProcessPipe):
@@ -96,35 +62,6 @@ class LossyPipe(ProcessPipe):
         lines = self._inbound.split(b"\n")
         self._inbound = lines.pop()
         return b"".join(self._spoil(line + b"\n") for line in lines) or (b"\n" if data else b"")
-
-
-class DialledLease(ProcessLease):
-    """A supervisor on a Unix socket of its own, reached through `dial`."""
-
-    pipe: Any = ProcessPipe
-
-    def __init__(self, loaded: Policy, **options: Any) -> None:
-        self.scratch = tempfile.TemporaryDirectory()
-        self.path = f"{self.scratch.name}/broker"
-        super().__init__(loaded, connect=None, listen=self.path, **options)
-        assert self.process.stdout is not None
-        assert json.loads(self.process.stdout.readline()) == {"listening": self.path}
-        self.pipes: list[Any] = []
-        self.client = self.connect(StdioTransport(self._dial), loaded)
-
-    def _dial(self) -> Any:
-        command = [sys.executable, "-I", "-S", "-B", f"{self.unix.directory}/{BUNDLE}", "dial", self.path]
-        self.pipes.append(self.make(command))
-        return self.pipes[-1]
-
-    def make(self, command: list[str]) -> Any:
-        return ProcessPipe(command)
-
-    def close(self) -> None:
-        super().close()
-        for pipe in self.pipes:
-            pipe.close()
-        self.scratch.cleanup()
 
 
 class LossyLease(DialledLease):

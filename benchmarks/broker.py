@@ -1,0 +1,188 @@
+"""The broker beside what it replaces: a poller that looks every 100 ms, and a container started by hand.
+
+The broker runs as in a sandbox, but on this machine and without a container around it, so that the figures are
+those of the protocol: over the Unix socket that Docker uses, and over the dialled stream that the clouds use.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+import time
+import urllib.request
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from benchmarks.local import policy
+from benchmarks.runner import Case, benchmark
+from rlm_secure.environments.docker import DEFAULT_IMAGE, DockerEnvironment
+from rlm_secure.environments.docker.engine import connect, image
+from rlm_secure.environments.remote import RemoteSession
+from rlm_secure.errors import RLMSecureError
+from tests.broker.support import DialledLease, ProcessLease
+
+QUERIES = 20
+CELL = f"for _ in range({QUERIES}): llm_query('q')"
+MEGABYTES_100 = "x" * 100_000_000
+POLL_SECONDS = 0.1
+
+
+class Poller:
+    """A broker and a host as the seeds have them: /enqueue waits, the host looks at /pending every 100 ms."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, tuple[dict[str, Any], threading.Event, list[dict[str, Any]]]] = {}
+        poller = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def do_GET(self) -> None:
+                waiting = list(poller._waiting.items())
+                self._say({"pending": [{"id": name, "request": request} for name, (request, _, _) in waiting]})
+
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                if self.path == "/enqueue":
+                    name, answered = str(uuid.uuid4()), threading.Event()
+                    entry = poller._waiting[name] = (body, answered, [])
+                    answered.wait(300)
+                    self._say(entry[2][0])
+                else:
+                    _, answered, response = poller._waiting.pop(body["id"])
+                    response.append(body["response"])
+                    answered.set()
+                    self._say({"status": "ok"})
+
+            def _say(self, message: dict[str, Any]) -> None:
+                data = json.dumps(message).encode()
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._url = f"http://127.0.0.1:{self._server.server_port}"
+        self._stop = threading.Event()
+        for target in (self._server.serve_forever, self._poll):
+            threading.Thread(target=target, daemon=True).start()
+
+    def _poll(self) -> None:
+        while not self._stop.is_set():
+            for entry in self._ask("/pending")["pending"]:
+                self._ask("/respond", {"id": entry["id"], "response": {"response": "r"}})
+            time.sleep(POLL_SECONDS)
+
+    def _ask(self, path: str, body: Any = None) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        with urllib.request.urlopen(urllib.request.Request(self._url + path, data), timeout=300) as answer:
+            return json.loads(answer.read())
+
+    def query(self) -> None:
+        """One llm_query as a cell of the seeds makes it."""
+        self._ask("/enqueue", {"type": "single", "prompt": "q", "model": None, "depth": 0})
+
+    def close(self) -> None:
+        self._stop.set()
+        self._server.shutdown()
+
+
+@contextlib.contextmanager
+def sessions() -> Iterator[tuple[RemoteSession, RemoteSession]]:
+    """A session over the Unix socket, and one over the dialled stream."""
+    with (
+        RemoteSession(ProcessLease(policy()), policy(), required=()) as unix,
+        RemoteSession(DialledLease(policy()), policy(), required=()) as dialled,
+    ):
+        yield unix, dialled
+
+
+def reply(_call: Any) -> str:
+    return "r"
+
+
+@benchmark("broker-query", "one llm_query through the broker, answered at once")
+def broker_query() -> Iterator[Sequence[Case]]:
+    """The time of a query that is the way's own: the model takes none."""
+    poller = Poller()
+    with sessions() as (unix, dialled):
+        try:
+            yield [
+                Case("a poller that looks every 100 ms", poller.query),
+                Case("Unix socket", lambda: unix.execute(CELL, reply), QUERIES),
+                Case("dialled stream", lambda: dialled.execute(CELL, reply), QUERIES),
+            ]
+        finally:
+            poller.close()
+
+
+@benchmark("broker-cell", "one cell in a session that is already there")
+def broker_cell() -> Iterator[Sequence[Case]]:
+    """A round trip with nothing in it."""
+    with sessions() as (unix, dialled):
+        yield [
+            Case("Unix socket", lambda: unix.execute("x = 1", reply)),
+            Case("dialled stream", lambda: dialled.execute("x = 1", reply)),
+        ]
+
+
+@benchmark("broker-context", "100 MB of context into a session")
+def broker_context() -> Iterator[Sequence[Case]]:
+    """Hashed, signed, sent in chunks, and mapped by the worker."""
+    with sessions() as (unix, dialled):
+
+        def load(session: RemoteSession) -> Callable[[], None]:
+            def action() -> None:
+                session.load_context("context_0", MEGABYTES_100)
+                session._client.drop(session._uploads - 1, seconds=10)
+
+            return action
+
+        yield [Case("Unix socket", load(unix)), Case("dialled stream", load(dialled))]
+
+
+def _has_image() -> bool:
+    try:
+        client = connect()
+    except RLMSecureError:
+        return False
+    try:
+        image(client, DEFAULT_IMAGE)
+    except RLMSecureError:
+        return False
+    finally:
+        client.close()
+    return True
+
+
+if _has_image():  # a row without an engine would be a row about nothing
+
+    @benchmark("docker-start", "from nothing to the first result, and everything gone again")
+    def docker_start() -> Iterator[Sequence[Case]]:
+        """What a container costs, and what ours costs on top of it."""
+        client = connect()
+        environment = DockerEnvironment()
+
+        def plain() -> None:
+            said = client.containers.run(DEFAULT_IMAGE, ["python3", "-c", "print(1)"], remove=True, network_mode="none")
+            assert said == b"1\n"
+
+        def ours(place: DockerEnvironment) -> None:
+            with place.session(policy()) as session:
+                assert session.execute("print(1)", reply).stdout == "1\n"
+
+        try:
+            yield [
+                Case("docker run python3 -c, no walls of ours", plain),
+                Case("a session over the Unix socket", lambda: ours(environment)),
+                Case("a session over the exec stream", lambda: ours(DockerEnvironment(transport="exec"))),
+            ]
+        finally:
+            client.close()
