@@ -32,6 +32,8 @@ from rlm_secure.policy.model import Policy
 
 #: A longer log than this is not run again: the session ends with its worker.
 REPLAY_SECONDS = 10.0
+#: Replies of one cell beyond this are not kept.
+REPLIES_BYTES = 8 << 20
 
 STOPPED: dict[str, Any] = {"op": "reply", "error": "the run was stopped"}
 
@@ -43,6 +45,20 @@ class Entry:
     request: Mapping[str, Any]
     attachment: Any = None
     replies: list[Mapping[str, Any]] = field(default_factory=list)
+    weight: int = 0
+
+    def answered(self, reply: Mapping[str, Any]) -> None:
+        """Keep a reply, as long as all of them are small: a cell must not fill the host with what it is told."""
+        self.weight += _weight(reply.get("value"))
+        if self.heavy:
+            self.replies.clear()
+        else:
+            self.replies.append(reply)
+
+    @property
+    def heavy(self) -> bool:
+        """Whether its replies were too large to keep, so that it cannot be run again."""
+        return self.weight > REPLIES_BYTES
 
 
 class Reachable(Protocol):
@@ -196,7 +212,7 @@ class LoggedSession(Session):
                 clock.expire(CellTimeout("the run was stopped", limit="interrupt", wall="wall-clock"))
             if self._policy.limits.exclude_host_time:
                 clock.extend(time.monotonic() - waited)
-            entry.replies.append(reply)
+            entry.answered(reply)
             worker.reply(reply, clock)
 
     def _note(self, entry: Entry, result: CellResult) -> None:
@@ -204,8 +220,9 @@ class LoggedSession(Session):
         if self._log is None or entry.request["op"] == "read":
             return
         self._log_seconds += result.cpu_seconds
-        if isinstance(result.error, CellTimeout):
-            # Where it was stopped depended on the moment: run again, it would lead somewhere else.
+        if isinstance(result.error, CellTimeout) or entry.heavy:
+            # Where it was stopped depended on the moment, or what it was told is gone: run again, it would lead
+            # somewhere else.
             self._log = None
         else:
             self._log.append(entry)
@@ -241,6 +258,7 @@ class LoggedSession(Session):
         for entry in log:
             replies = list(entry.replies)
             entry.replies.clear()
+            entry.weight = 0
             clock = self._clock(self._policy.limits.cell_seconds)
             self._note(entry, self._converse(entry, _recorded(replies), clock, []))
         return True
@@ -263,6 +281,16 @@ def begin(policy: Policy, tools: Mapping[str, str] | None, *, screen: bool) -> d
         "tools": sorted(tools or {}),
         "screen": screen,
     }
+
+
+def _weight(value: Any) -> int:
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, list | tuple):
+        return sum(map(_weight, value)) + 8
+    if isinstance(value, dict):
+        return sum(len(str(key)) + _weight(item) for key, item in value.items()) + 8
+    return 8
 
 
 def _recorded(replies: list[Mapping[str, Any]]) -> Callable[[Call], Any]:

@@ -37,7 +37,7 @@ _LOG_ENTRIES = 64
 #: A log that took less than this, and called nothing, is not worth a checkpoint while idle.
 _WORTH_SECONDS = 0.005
 #: A worker that has not copied itself after this long goes on without a checkpoint.
-_FORK_SECONDS = 2.0
+_FORK_SECONDS = 1.0
 
 
 class LocalSession(LoggedSession):
@@ -120,8 +120,11 @@ class LocalSession(LoggedSession):
     def _noted(self) -> None:
         if not self._can_checkpoint():
             super()._noted()
-        elif self._log is not None and (
-            self._log_seconds > _WORTH_SECONDS or self._log[-1].replies or len(self._log) > _LOG_ENTRIES // 4
+        elif (
+            self._log is None
+            or self._log_seconds > _WORTH_SECONDS
+            or self._log[-1].replies
+            or len(self._log) > _LOG_ENTRIES // 4
         ):
             keeper.watch(self)
 
