@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 DETAILS = """\
 Each environment is started for real under the policy; the table says what was tried and what happened.
-One that this machine does not have is named, and is a failure only when you asked for it.
+One that this machine does not have is named, and is a failure only when you asked for it; one that would
+start a sandbox in a provider's cloud is tried only then.
 
 examples:
   rlm-secure doctor
@@ -28,6 +29,10 @@ exit codes:
   1  a required wall is missing, or there is no environment
   2  could not run: bad usage or policy
   130  interrupted"""
+
+#: Environments that cost nothing to try.
+HERE = ("local", "docker")
+NOT_TRIED = "not tried, since it would start a sandbox of your account; ask with --environment {}"
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -43,7 +48,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--environment",
         action="append",
         metavar="NAME",
-        help="try this one only; may be repeated (default: all that this version has)",
+        help="try this one only; may be repeated (default: those of this machine)",
     )
     options.add_policy(command)
     options.add_json(command)
@@ -56,7 +61,11 @@ def run(arguments: argparse.Namespace) -> int:
     from rlm_secure.policy import load_policy
 
     policy = load_policy(arguments.policy)
-    found = [_examine(name, policy) for name in arguments.environment or PLACES]
+    asked = arguments.environment or ()
+    found = [
+        _examine(name, policy) if name in (*asked, *HERE) else _Examined(name, policy, NOT_TRIED.format(name))
+        for name in asked or PLACES
+    ]
     if arguments.json:
         write_json({"policy": policy.name, "environments": [entry.to_dict() for entry in found]})
     else:

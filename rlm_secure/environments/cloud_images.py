@@ -99,5 +99,3 @@ async def _daytona(
         await client.client.snapshot.create(sdk.CreateSnapshotParams(name=name, image=image, resources=resources))
     finally:
         await client.close()
-
-

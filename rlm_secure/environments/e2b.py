@@ -98,8 +98,10 @@ class E2BProvider(Provider):
         """See Provider.create."""
         sdk = _sdk()
         self._ends_at = time.monotonic() + plan.ttl_seconds
-        # One attempt has one key: a request that the SDK sends again makes no second sandbox.
-        once = {"idempotency_key": plan.attempt} if _takes(sdk.AsyncSandbox.create, "idempotency_key") else {}
+        # One attempt has one key: a request that the SDK sends again makes no second sandbox. Before 2.57 it has no
+        # such key, and sends nothing again: the lease makes another attempt.
+        keyed = _takes(sdk.AsyncSandbox.create, "idempotency_key")
+        once: dict[str, Any] = {"idempotency_key": plan.attempt} if keyed else {"retries": 0}
         self._sandbox = await sdk.AsyncSandbox.create(
             self._template,
             timeout=min(plan.ttl_seconds, UNRENEWED_SECONDS),

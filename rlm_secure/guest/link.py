@@ -44,11 +44,16 @@ class Zygote:
         with theirs, _likelier_victim():
             self.pid = os.posix_spawn(sys.executable, arguments, environment, file_actions=quiet)
 
-    def boot(self, config: dict[str, Any]) -> None:
-        """Configure it and wait until its walls stand."""
-        booted, _ = self._ask({**config, "host_pid": os.getpid()}, seconds=_BOOT_SECONDS)
-        self.walls = booted["walls"]
-        self.details = booted["details"]
+    def configure(self, config: dict[str, Any]) -> None:
+        """Let it boot, while we do other things."""
+        self._send({**config, "host_pid": os.getpid()})
+
+    def boot(self) -> None:
+        """Wait until its walls stand."""
+        if not self.walls:
+            booted, _ = self._receive(_BOOT_SECONDS)
+            self.walls = booted["walls"]
+            self.details = booted["details"]
 
     def fork(self, limits: dict[str, Any], profile: str, own_namespaces: bool) -> tuple[socket.socket, int | None, int]:
         """A new sealed worker, as `(connection, pidfd, pid)`; the pidfd is None where the kernel has none."""
@@ -78,13 +83,20 @@ class Zygote:
         status = answer.get("status")
         return status if isinstance(status, int) else None
 
-    def _ask(
-        self, message: dict[str, Any], fds: Sequence[int] = (), seconds: float = _ANSWER_SECONDS
-    ) -> tuple[dict[str, Any], list[int]]:
+    def _ask(self, message: dict[str, Any], fds: Sequence[int] = ()) -> tuple[dict[str, Any], list[int]]:
+        self._send(message, fds)
+        return self._receive(_ANSWER_SECONDS)
+
+    def _send(self, message: dict[str, Any], fds: Sequence[int] = ()) -> None:
         try:
             socket.send_fds(self._control, [json.dumps(message).encode()], fds)
-            poll = select.poll()
-            poll.register(self._control, select.POLLIN)
+        except OSError as error:
+            raise Failed(f"the zygote is gone: {error}") from None
+
+    def _receive(self, seconds: float) -> tuple[dict[str, Any], list[int]]:
+        poll = select.poll()
+        poll.register(self._control, select.POLLIN)
+        try:
             if not poll.poll(seconds * 1000):
                 raise Failed(f"the zygote did not answer within {seconds:g} s")
             data, received, _, _ = socket.recv_fds(self._control, _MESSAGE, 4)

@@ -66,6 +66,7 @@ def main(arguments: list[str]) -> None:
     """`supervise [CONFIG]`: serve until the host is gone. CONFIG is deleted as soon as it is read."""
     zygote = Zygote(sys.argv[0])
     config = json.loads(_read_file(arguments[0]) if arguments else _read_line(0))
+    zygote.configure({key: config[key] for key in ("uid", "namespaces", "landlock", "mdwe", "profiles")})
     around = surroundings.describe()
     seal.set_dumpable(False)  # the key is in this memory: not for ptrace, not for /proc/PID/mem
     seal.no_new_privs()
@@ -100,7 +101,6 @@ class Supervisor:
         self._config = config
         self._zygote = zygote
         self._around = around
-        self._booted = False
         self._selector = selectors.DefaultSelector()
         self._server = Server(bytes.fromhex(config["key"]), self._selector, _body_limit, self._handle)
         self._uploads = Uploads(config["context_bytes"])
@@ -261,9 +261,7 @@ class Supervisor:
         return 200, {"status": "ok", "walls": self._zygote.walls, "details": details}
 
     def _hatch(self, options: dict[str, Any]) -> None:
-        if not self._booted:
-            self._zygote.boot({key: self._config[key] for key in ("uid", "namespaces", "landlock", "mdwe", "profiles")})
-            self._booted = True
+        self._zygote.boot()
         own = self._zygote.walls.get("user-namespace", ["none"])[0] == "full"
         connection, pidfd, pid = self._zygote.fork(options["limits"], options["profile"], own)
         worker = self._worker = Worker(connection, pidfd, pid, options["frame_bytes"], self._zygote)

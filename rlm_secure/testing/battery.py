@@ -45,23 +45,21 @@ def attempts(
     checked: Mapping[str, Control],
     *,
     heard: Listener[Outcome] | None = None,
-    hurried: bool = False,
 ) -> dict[str, Outcome]:
     """The outcome of every attack on sessions of `open_session`, by the attack's name.
 
     `checked` are the controls; an attack whose control did not win is run all the same, and reported NOT_CHECKED
-    unless it wins. With `hurried` all run side by side, and it is not tried whether other sessions still work.
-    Raises what `open_session` raises.
+    unless it wins. Raises what `open_session` raises.
     """
     quick: list[Attack] = []
     lasting: list[Attack] = []
     for attack in attacks:
-        (lasting if hurried or attack.wins is Win.OUTLASTS else quick).append(attack)
+        (lasting if attack.wins is Win.OUTLASTS else quick).append(attack)
 
     def run(attack: Attack, target: Target) -> Outcome:
         known = checked.get(attack.name)
         won = known is not None and known.won
-        outcome = attempt(attack, open_session, target, policy, checked=won, afterwards=not hurried)
+        outcome = attempt(attack, open_session, target, policy, checked=won)
         if heard is not None:
             heard(outcome)
         return outcome
