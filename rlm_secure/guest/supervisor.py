@@ -66,7 +66,8 @@ def main(arguments: list[str]) -> None:
     """`supervise [CONFIG]`: serve until the host is gone. CONFIG is deleted as soon as it is read."""
     zygote = Zygote(sys.argv[0])
     config = json.loads(_read_file(arguments[0]) if arguments else _read_line(0))
-    zygote.configure({key: config[key] for key in ("uid", "namespaces", "landlock", "mdwe", "profiles")})
+    with contextlib.suppress(Failed):  # told to whoever asks for a worker
+        zygote.configure({key: config[key] for key in ("uid", "namespaces", "landlock", "mdwe", "profiles")})
     around = surroundings.describe()
     seal.set_dumpable(False)  # the key is in this memory: not for ptrace, not for /proc/PID/mem
     seal.no_new_privs()
