@@ -108,7 +108,7 @@ class _Examined:
 
         console = report()
         if isinstance(self.outcome, str):
-            console.print(Text(f"{self.name}: not available: {inert(self.outcome)}", style="yellow"))
+            console.print(Text(f"{self.name}: {inert(self.outcome)}", style="yellow"))
             return
         walls = _table("wall", "holds", "required", "evidence")
         for status in self.outcome.walls:
@@ -143,7 +143,7 @@ def _examine(name: str, policy: Policy) -> _Examined:
         with place(name).open(policy.model_copy(update={"isolation": isolation})) as session:
             return _Examined(name, policy, session.report)
     except (EnvironmentUnavailable, MissingExtra) as error:
-        return _Examined(name, policy, str(error))
+        return _Examined(name, policy, f"not available: {error}")
 
 
 def _table(*columns: str) -> Table:

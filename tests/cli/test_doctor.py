@@ -75,7 +75,11 @@ def test_an_environment_that_is_not_there_fails_with_its_reason(
     assert "local: not available: there is no kernel; install one" in capsys.readouterr().out
     assert main(["doctor", "--environment", "local", "--json"]) == 1
     (found,) = json.loads(capsys.readouterr().out)["environments"]
-    assert found == {"environment": "local", "available": False, "reason": "there is no kernel; install one"}
+    assert found == {
+        "environment": "local",
+        "available": False,
+        "reason": "not available: there is no kernel; install one",
+    }
 
 
 def test_an_environment_that_nobody_asked_for_may_be_absent(
@@ -93,6 +97,18 @@ def test_an_environment_that_nobody_asked_for_may_be_absent(
     assert "docker: not available: no engine" in out
     monkeypatch.setattr("rlm_secure.environments.place", lambda name: Weak("no engine"))
     assert main(["doctor"]) == 1
+
+
+def test_a_cloud_is_tried_only_when_it_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tried = []
+    monkeypatch.setattr("rlm_secure.environments.place", lambda name: tried.append(name) or Weak("no account"))
+    assert main(["doctor"]) == 1
+    assert set(tried) == set(doctor.HERE)
+    assert "e2b: not tried, since it would start a sandbox of your account" in capsys.readouterr().out
+    assert main(["doctor", "--environment", "e2b"]) == 1
+    assert tried[-1] == "e2b"
 
 
 def test_an_unknown_environment_cannot_run(rlm_secure: Run) -> None:
