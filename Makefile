@@ -1,9 +1,12 @@
 # `make demo` and `make test` set up everything they need in .venv.
-# PYTHON names an interpreter (3.11 or newer); VENV another place for the environment.
+# PYTHON names an interpreter (3.11 or newer); VENV another place for the environment; JOBS how many tests run at a time
+# (most of them wait).
 
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+JOBS ?= 4
+PYTEST := $(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup --no-loadscope-reorder
 
 .PHONY: help demo test lint bench live clean
 
@@ -22,7 +25,7 @@ demo: $(READY)
 	@$(BIN)/rlm-secure demo
 
 test: lint
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -1,13 +1,61 @@
-"""Rules for the whole suite: in CI nothing may be skipped."""
+"""Rules for the whole suite: in CI nothing may be skipped; side by side, a file's tests stay together."""
 
 from __future__ import annotations
 
+import fcntl
+import json
 import os
 from collections.abc import Generator
+from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 
+from rlm_secure.testing import battery, corpus
+from rlm_secure.testing.control import Control
+
+HERE = Path(__file__).parent
 IN_CI = os.environ.get("RLM_SECURE_CI") == "1"
+
+
+@pytest.hookimpl(trylast=True)  # after the markers of other conftests
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """For `pytest -n`: who shares fixtures shares a worker, and the longest start first."""
+    if not config.pluginmanager.hasplugin("xdist"):
+        return
+    groups = {item: _group(item.path) for item in items}
+    slow = {groups[item] for item in items if item.get_closest_marker("slow")}
+    for item, group in groups.items():
+        item.add_marker(pytest.mark.xdist_group(group))
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        items.sort(key=lambda item: groups[item] not in slow)
+
+
+def _group(path: Path) -> str:
+    inside = path.relative_to(HERE)
+    # One engine: its tests count its containers, and restart it.
+    return "docker" if inside.parts[0] == "docker" else str(inside)
+
+
+@pytest.fixture(scope="session")
+def controls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Control]:
+    """Every attack in plain Python, by name: run once, by whichever worker asks first."""
+    directory = tmp_path_factory.getbasetemp()
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        directory = directory.parent  # the run's, not the worker's
+    with (directory / "controls.json").open("a+", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        if kept := file.read():
+            rows = [Control(**{**row, "needs": corpus.Needs(row["needs"])}) for row in json.loads(kept)]
+            return {row.name: row for row in rows}
+        attacks = corpus.load()
+        found = battery.controls(attacks)
+        # On a machine that is busy with other tests one may run out of time: it is tried again.
+        again = [attack for attack in attacks if not found[attack.name].won and not found[attack.name].excused]
+        found |= battery.controls(again)
+        json.dump([asdict(control) for control in found.values()], file)
+        return found
 
 
 @pytest.hookimpl(wrapper=True)

@@ -27,11 +27,11 @@ EnvironmentName = Literal["local", "docker", "modal", "daytona", "prime", "e2b"]
 
 #: Every module that has a facade in the guest; a policy may name no other. A test holds both lists together.
 KNOWN_MODULES = (
-    "abc", "base64", "binascii", "bisect", "calendar", "cmath", "collections", "collections.abc", "contextlib",
-    "copy", "csv", "dataclasses", "datetime", "decimal", "difflib", "enum", "fractions", "functools", "hashlib",
-    "heapq", "html", "io", "itertools", "json", "math", "numbers", "operator", "pprint", "random", "re",
-    "statistics", "string", "textwrap", "time", "types", "typing", "unicodedata", "urllib", "urllib.parse",
-    "uuid", "zlib", "zoneinfo",
+    "abc", "ast", "base64", "binascii", "bisect", "calendar", "cmath", "collections", "collections.abc",
+    "contextlib", "copy", "csv", "dataclasses", "datetime", "decimal", "difflib", "enum", "fractions", "functools",
+    "hashlib", "heapq", "html", "io", "itertools", "json", "math", "numbers", "operator", "pprint", "random", "re",
+    "statistics", "string", "textwrap", "time", "types", "typing", "unicodedata", "urllib", "urllib.parse", "uuid",
+    "zlib", "zoneinfo",
 )  # fmt: skip
 
 STRICT_MODULES = (

@@ -27,7 +27,7 @@ _START_SECONDS = 0.3
 #: A naive host that has heard nothing sensible for this long would wait for ever.
 _NAIVE_SECONDS = 3.0
 #: An attack that does not run for running's sake has this long on a busy machine.
-_PATIENCE_SECONDS = 15.0
+_PATIENCE_SECONDS = 30.0
 _BOUNDS = Bounds()
 _HEADER = struct.Struct(">I")
 _PIPE = 1 << 16

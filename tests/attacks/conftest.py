@@ -11,7 +11,6 @@ from rlm_secure.environments.local import pool
 from rlm_secure.environments.local.zygote import Plan, zygote
 from rlm_secure.errors import EnvironmentUnavailable
 from rlm_secure.testing import battery, corpus, probe, unscreened
-from rlm_secure.testing.control import Control
 from rlm_secure.testing.probe import Outcome, Result, Session
 
 ATTACKS = corpus.load()
@@ -34,11 +33,6 @@ def stands(attack: corpus.Attack, outcome: Outcome) -> bool:
     if outcome.result is Result.NOT_CHECKED:
         return attack.needs is not corpus.Needs.NOTHING
     return outcome.result in (Result.STOPPED, Result.CONTAINED)
-
-
-@pytest.fixture(scope="session")
-def controls() -> dict[str, Control]:
-    return battery.controls(ATTACKS)
 
 
 def run(

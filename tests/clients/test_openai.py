@@ -295,8 +295,9 @@ def test_a_child_shares_the_connections_of_a_parent_with_the_same_settings() -> 
 
 def test_a_users_own_http_client_is_used() -> None:
     openai = pytest.importorskip("openai")
+    before = threading.active_count()
     with OpenAIServer() as server, openai.DefaultHttpxClient(headers={"x-mine": "yes"}) as own:
         client = client_of(server, http_client=own)
         assert asyncio.run(client.acompletion("q")) == "ok"
         assert server.requests[0].headers["x-mine"] == "yes"
-    assert threading.active_count() < 50
+    assert threading.active_count() <= before + 1  # the one loop of this process

@@ -16,6 +16,7 @@ from rlm_secure.sandbox import Sandbox
 from tests.emulators.base import Emulator, until
 from tests.emulators.daytona import DaytonaEmulator
 from tests.emulators.e2b import E2BEmulator
+from tests.emulators.prime import PrimeEmulator
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class Wire:
     write: str
     destroy: str
     info: str
+    #: Streams of a session before the one that carries its messages, without the supervisor's own.
+    before: int = 0
 
 
 WIRES = {
@@ -52,6 +55,17 @@ WIRES = {
         write=r"POST .*/input$",
         destroy=r"DELETE /api/sandbox/",
         info=r"GET /api/sandbox/",
+    ),
+    "prime": Wire(
+        PrimeEmulator,
+        create=r"POST /api/v1/sandbox$",
+        upload=r"POST /gateway/.*/upload$",
+        run=r"POST .*CommandSession/Start$",
+        stream=r"POST .*CommandSession/(Start|Connect)$",
+        write=r"POST .*CommandSession/SendInput$",
+        destroy=r"DELETE /api/v1/sandbox/",
+        info=r"GET /api/v1/sandbox/[^/]+$",
+        before=3,  # whether it can be reached, the directory, whether it can be reached again
     ),
 }
 
@@ -90,18 +104,19 @@ def limits(**changed: Any) -> Policy:
     return loaded.model_copy(update={"limits": loaded.limits.model_copy(update=changed)})
 
 
-def ours() -> list[str]:
-    return [each.name for each in threading.enumerate() if each.name.startswith("rlm_secure")]
+def ours(before: set[threading.Thread]) -> list[str]:
+    return [each.name for each in set(threading.enumerate()) - before if each.name.startswith("rlm_secure")]
 
 
 @pytest.fixture(params=sorted(WIRES))
 def cloud(request: pytest.FixtureRequest) -> Iterator[Cloud]:
     """The provider; afterwards nothing of any sandbox is left: not there, not here."""
+    before = set(threading.enumerate())  # of local sessions, which other tests had
     made = Cloud(request.param)
     try:
         yield made
         assert made.emulator.live == []
         assert until(lambda: not made.processes()), made.processes()
-        assert until(lambda: not ours()), ours()
+        assert until(lambda: not ours(before)), ours(before)
     finally:
         made.emulator.close()

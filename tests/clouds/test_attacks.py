@@ -90,14 +90,6 @@ class Fleet:
             lease.close()
 
 
-@pytest.fixture(scope="module")
-def controls() -> dict[str, Control]:
-    found = battery.controls(ATTACKS)
-    # On a machine that is busy with other tests, one may run out of time: it is tried again.
-    again = [attack for attack in ATTACKS if attack.needs is Needs.NOTHING and not found[attack.name].won]
-    return found | battery.controls(again)
-
-
 @pytest.fixture(scope="module", params=sorted(WIRES))
 def outcomes(request: pytest.FixtureRequest, controls: dict[str, Control]) -> Iterator[dict[tuple[str, bool], Outcome]]:
     """Every attack without the language layer, and those that need no ctypes with it."""

@@ -96,11 +96,6 @@ def yard(place: DockerEnvironment, image: str) -> Iterator[Yard]:
 
 
 @pytest.fixture(scope="module")
-def controls() -> dict[str, Control]:
-    return battery.controls(ATTACKS)
-
-
-@pytest.fixture(scope="module")
 def without_language(yard: Yard, controls: dict[str, Control]) -> dict[str, Outcome]:
     return battery.attempts(ATTACKS, lambda: yard.session(screen=False), probe.policy("strict"), controls)
 
