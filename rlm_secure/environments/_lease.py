@@ -22,7 +22,16 @@ from rlm_secure.broker.transports import Cut
 from rlm_secure.broker.transports.https import HttpsTransport
 from rlm_secure.broker.transports.stdio import StdioTransport
 from rlm_secure.environments._owner import owner
-from rlm_secure.environments._provider import ATTEMPT, LABEL, OVERHEAD_BYTES, OWNER, Made, Plan, Provider
+from rlm_secure.environments._provider import (
+    ATTEMPT,
+    LABEL,
+    OVERHEAD_BYTES,
+    OWNER,
+    UNRENEWED_SECONDS,
+    Made,
+    Plan,
+    Provider,
+)
 from rlm_secure.environments._stream import Loop, Program, Stream
 from rlm_secure.environments.bundle import bundle
 from rlm_secure.environments.remote import Lease, log_refusals, start_configuration
@@ -85,8 +94,6 @@ class CloudLease(Lease):
     def _start(self, create_seconds: float) -> None:
         self._made = self._create(create_seconds)
         self._check_memory(self._made)
-        if self._provider.renew_every is not None:
-            self._loop.spawn(self._renew(self._provider.renew_every))
         deadline = time.monotonic() + self._policy.limits.start_seconds
         folder = f".rlm-secure-{secrets.token_hex(4)}"
         path = self._persistent(lambda: self._provider.put(f"{folder}/guest.zip", bundle().data), deadline)
@@ -102,6 +109,8 @@ class CloudLease(Lease):
                 refusals=lambda refused: log_refusals(self._name, refused),
             )
             self.client.health(seconds=max(deadline - time.monotonic(), 1.0))
+            if self._provider.renew_every is not None:
+                self._loop.spawn(self._renew(self._provider.renew_every))
         except (Cut, Lost, TimeoutError, ProtocolViolation) as error:
             said = self._supervisor.last_words() if self._supervisor is not None else ""
             raise EnvironmentUnavailable(
@@ -170,7 +179,8 @@ class CloudLease(Lease):
             lines = _lines(stream, deadline)
             machine = str(next(line["machine"] for line in lines if "machine" in line))
             listen = f"{self._directory}/broker" if self._transport == "exec" else (self._provider.bind, 0)
-            configuration = start_configuration(key, self._policy, listen=listen, arch=machine)
+            patience: dict[str, Any] = {"idle_seconds": UNRENEWED_SECONDS} if self._provider.pinned else {}
+            configuration = start_configuration(key, self._policy, listen=listen, arch=machine, **patience)
             stream.write(configuration, deadline)
             where = next(line["listening"] for line in lines if "listening" in line)
         except (StopIteration, Cut, TimeoutError) as error:
@@ -212,6 +222,8 @@ class CloudLease(Lease):
             await asyncio.sleep(every)
             try:
                 await asyncio.wait_for(self._provider.renew(), _CALL_SECONDS)
+                if self._provider.pinned:
+                    await asyncio.to_thread(self.client.health, seconds=_CALL_SECONDS)
             except Exception as error:  # noqa: BLE001 - as above; who needs the sandbox notices by itself
                 _log.info("the %s could not be renewed: %s", self._name, self._provider.explain(error)[0])
 
@@ -363,7 +375,8 @@ def _slots(name: str) -> _Slots:
 
 
 @atexit.register
-def _close_all() -> None:
+def close_all() -> None:
+    """Close every lease of this process: at its exit, and before the exit of what a lease stands on."""
     for lease in list(_leases):
         lease.close()
 

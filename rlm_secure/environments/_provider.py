@@ -63,9 +63,11 @@ class Provider(ABC):
     #: Also the name of our extra.
     name: ClassVar[str]
     #: What was asked of the provider about the network, as the report says it.
-    network: ClassVar[str]
+    network: str
     #: Seconds between renewals; None where the provider needs none.
     renew_every: ClassVar[float | None] = None
+    #: Whether a sandbox is never idle while a command runs in it: the supervisor must end when nobody renews it.
+    pinned: ClassVar[bool] = False
     #: Where a broker listens that is reached through the provider's ingress.
     bind: ClassVar[str] = "127.0.0.1"
 
@@ -127,11 +129,11 @@ def need(package: str, extra: str) -> None:
         raise MissingExtra(f"the {extra} environment", extra)
 
 
-def credential(value: str | None, variable: str, what: str) -> str:
+def credential(value: str | None, variable: str, what: str, option: str = "api_key") -> str:
     """The credential, or the variable's value. Raises EnvironmentUnavailable, which names the variable."""
     found = value or os.environ.get(variable)
     if not found:
-        raise EnvironmentUnavailable(f"{what} needs an API key: set {variable}, or pass api_key")
+        raise EnvironmentUnavailable(f"{what} needs an API key: set {variable}, or pass {option}")
     return found
 
 

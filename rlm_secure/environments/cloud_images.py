@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
+import io
 import re
+import tarfile
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from rlm_secure.environments._provider import need
 from rlm_secure.environments._stream import Loop
 from rlm_secure.environments.daytona import DEFAULT_SNAPSHOT, DaytonaEnvironment, DaytonaProvider
 from rlm_secure.environments.e2b import DEFAULT_TEMPLATE, E2BEnvironment, E2BProvider
+from rlm_secure.environments.prime import DEFAULT_IMAGE, PrimeEnvironment, PrimeProvider
 from rlm_secure.errors import EnvironmentUnavailable
 from rlm_secure.resources import sandboxes_dir
 
-RECIPES: Final[Mapping[str, str]] = {"e2b": "e2b/e2b.Dockerfile", "daytona": "daytona/Dockerfile"}
+RECIPES: Final[Mapping[str, str]] = {
+    "e2b": "e2b/e2b.Dockerfile",
+    "daytona": "daytona/Dockerfile",
+    "prime": "prime/Dockerfile",
+}
 
 _PINNED = re.compile(r"[a-z0-9][a-z0-9._/:-]*@sha256:[0-9a-f]{64}")
 _BUILD_SECONDS = 1800.0
+_POLL_SECONDS = 5.0
 
 
 def recipe(provider: str, base: str) -> str:
@@ -42,19 +50,23 @@ def build(
     progress: Callable[[str], None] = lambda _: None,
     **connection: Any,
 ) -> str:
-    """Build the template or snapshot that sandboxes of `provider` are made from, and return its name.
+    """Build the template, snapshot or image that sandboxes of `provider` are made from, and return its name.
 
-    `base` is `name@sha256:...`. `connection` are the environment's own options (`api_key`, ...). Raises
-    EnvironmentUnavailable, with the provider's words, when it cannot be built.
+    `base` is `name@sha256:...`. The size is E2B's and Daytona's; at Prime each sandbox asks for its own. `connection`
+    are the environment's own options (`api_key`, ...). Raises EnvironmentUnavailable, with the provider's words, when
+    it cannot be built.
     """
     text = recipe(provider, base)
-    need(provider, provider)
     size = (cpus, memory_mib, disk_gib)
-    client: E2BProvider | DaytonaProvider
+    client: E2BProvider | DaytonaProvider | PrimeProvider
     if provider == "e2b":
         name = name or DEFAULT_TEMPLATE
         client = E2BEnvironment(**connection).provider(None)
         work = _e2b(client, text, name, size, progress)
+    elif provider == "prime":
+        name = name or DEFAULT_IMAGE
+        client = PrimeEnvironment(**connection).provider(None)
+        work = _prime(client, text, name, progress)
     else:
         name = name or DEFAULT_SNAPSHOT
         client = DaytonaEnvironment(**connection).provider(None)
@@ -99,3 +111,38 @@ async def _daytona(
         await client.client.snapshot.create(sdk.CreateSnapshotParams(name=name, image=image, resources=resources))
     finally:
         await client.close()
+
+
+async def _prime(client: PrimeProvider, text: str, name: str, progress: Callable[[str], None]) -> None:
+    import httpx
+
+    sdk: Any = importlib.import_module("prime_sandboxes")
+    image, _, tag = name.partition(":")
+    images = client.images
+    try:
+        request = sdk.BuildImageRequest(
+            image_name=image, image_tag=tag or "latest", team_id=client.team, visibility=sdk.ImageVisibility.PRIVATE
+        )
+        made = await images.initiate_build(request)
+        async with httpx.AsyncClient(timeout=60.0) as http:  # its address is signed: no key goes there
+            sent = await http.put(made.upload_url, content=_context(request.dockerfile_path, text))
+        if sent.status_code != 200:  # without the address, which lets anybody write there
+            raise RuntimeError(f"the Dockerfile was refused with HTTP {sent.status_code}")
+        await images.start_build(made.build_id)
+        progress(f"building {name} on Prime")
+        while (build := await images.get_build_status(made.build_id))["status"] in ("PENDING", "UPLOADING", "BUILDING"):
+            await asyncio.sleep(_POLL_SECONDS)
+        if build["status"] != "COMPLETED":
+            raise RuntimeError(f"the build is {build['status']}: {build.get('errorMessage')}")
+    finally:
+        await client.close()
+
+
+def _context(name: str, text: str) -> bytes:
+    """A build's context that holds nothing but its Dockerfile."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        member = tarfile.TarInfo(name)
+        member.size = len(text.encode())
+        archive.addfile(member, io.BytesIO(text.encode()))
+    return packed.getvalue()

@@ -242,6 +242,16 @@ class Dial:
             del self._waiting[name]
             if tell:
                 self._put(self._ledger.stamp(self._ledger.line({"c": name, "end": True}, 0)))
+                self._running = self._running and (bool(self._connections) or self._listened())
+
+    def _listened(self) -> bool:
+        """Whether there is still somebody to dial: input may have no end that says so."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            try:
+                probe.connect(self._path)
+            except OSError:
+                return False
+        return True
 
     def _put(self, line: dict[str, Any]) -> None:
         self._outbound += json.dumps(line, separators=(",", ":")).encode("ascii") + b"\n"

@@ -60,10 +60,32 @@ IMAGE: Rows = {
     "memory": (1, "GiB: what the policy grants a worker, and 256 MiB"),
     "disk": (3, "GiB"),
 }
+PRIME: Rows = {
+    "name": (lambda value: re.fullmatch("rlm-secure-[0-9a-f]{16}", value), "a name of its own"),
+    "docker_image": ("user-1/rlm-secure-sandbox:1", "an image of the account's own, with its owner, or one by its digest"),
+    "cpu_cores": (1, "processors"),
+    "memory_gb": (1, "what the policy grants a worker, and 256 MiB"),
+    "disk_size_gb": (5, "GB"),
+    "gpu_count": (0, "none"),
+    "vm": (True, "a virtual machine, never a container"),
+    "network_allowlist": ([], "no network, names included; what is applied is asked for as well"),
+    "timeout_minutes": (60, "ends after `ttl_seconds`, in any state"),
+    "idle_timeout_minutes": (5, "ends after 5 minutes in which no command runs"),
+    "environment_vars": ({}, "no secret, no variable"),
+    "secrets": ({}, "no secret"),
+    "volumes": ([], "no volume"),
+    "labels": (
+        lambda value: [each.partition("=")[0] for each in value] == list(LABELS)
+        and all(label(each.partition("=")[2]) for each in value),
+        "ours, whose, and which attempt to make one: the three of the others, as `name=value`",
+    ),
+    "idempotency_key": (label, "the attempt: a request that is sent again makes no second sandbox"),
+}
 CALLS: dict[str, tuple[str, dict[str, Any], Rows]] = {
     "E2B, from a template": ("e2b", {}, E2B),
     "Daytona, from a snapshot": ("daytona", {}, DAYTONA | SNAPSHOT),
     "Daytona, from an image": ("daytona", {"image": BASE}, DAYTONA | IMAGE),
+    "Prime, from an image": ("prime", {}, PRIME),
 }
 
 

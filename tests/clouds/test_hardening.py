@@ -7,13 +7,15 @@ import re
 
 import pytest
 
+from rlm_secure.environments import prime
+from rlm_secure.environments.place import place
 from rlm_secure.errors import EnvironmentUnavailable
 from tests.clouds import hardening
 from tests.clouds.conftest import Cloud, limits
 
 pytestmark = pytest.mark.filterwarnings("ignore:Polling-only mode:DeprecationWarning")
 
-PACKAGES = {"e2b": "e2b", "daytona": "daytona"}
+PACKAGES = {"e2b": "e2b", "daytona": "daytona", "modal": "modal", "prime": "prime-sandboxes"}
 
 #: Every request of a session that runs one cell, in order of first use; ids are cut out.
 WIRE = {
@@ -35,6 +37,29 @@ WIRE = {
         "GET /toolbox/*/process/session/*/command/*/logs",
         "POST /toolbox/*/process/session/*/command/*/input",
         "DELETE /api/sandbox/*",
+    ],
+    "modal": [
+        "POST /modal.client.ModalClient/AppGetOrCreate",
+        "POST /modal.client.ModalClient/ImageGetByTag",
+        "POST /modal.client.ModalClient/AuthTokenGet",
+        "POST /modal.client.ModalClient/SandboxCreateV2",
+        "POST /modal.task_command_router.TaskCommandRouter/TaskExecStart",
+        "POST /modal.task_command_router.TaskCommandRouter/TaskExecStdinWrite",
+        "POST /modal.task_command_router.TaskCommandRouter/TaskExecStdioRead/stdout",
+        "POST /modal.task_command_router.TaskCommandRouter/TaskExecWait",
+        "POST /modal.task_command_router.TaskCommandRouter/TaskExecStdioRead/stderr",
+        "POST /modal.client.ModalClient/SandboxTerminateV2",
+    ],
+    "prime": [
+        "GET /api/v1/images",
+        "POST /api/v1/sandbox",
+        "POST /api/v1/sandbox/status:batchGet",
+        "POST /api/v1/sandbox/*/auth",
+        "POST /gateway/ns/*/command_session.CommandSession/Start",
+        "GET /api/v1/sandbox/*/egress-policy",
+        "POST /gateway/ns/*/upload",
+        "POST /gateway/ns/*/command_session.CommandSession/SendInput",
+        "DELETE /api/v1/sandbox/*",
     ],
 }
 
@@ -99,6 +124,30 @@ def test_a_creation_of_e2b_carries_its_idempotency_key() -> None:
         cloud.emulator.close()
 
 
+@pytest.mark.parametrize("egress", [{"allowlist": ["*.example.org"]}, {"denylist": []}])
+def test_a_network_that_prime_applies_all_the_same_gets_no_session(egress: dict) -> None:
+    cloud = Cloud("prime")
+    try:
+        cloud.emulator.egress = egress
+        with pytest.raises(EnvironmentUnavailable, match="has a network, although none was asked for"):
+            cloud.session(limits())
+        assert len(cloud.emulator.made) == 1 and cloud.emulator.live == []
+    finally:
+        cloud.emulator.close()
+
+
+def test_the_rules_of_primes_network_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prime, "_POLL_SECONDS", 0.01)
+    cloud = Cloud("prime")
+    try:
+        cloud.emulator.pending = 3
+        with cloud.session():
+            asked = [each.path.rpartition("/")[2] for each in cloud.emulator.requests]
+            assert asked.count("egress-policy") == 4 and "upload" not in asked[: asked.index("egress-policy") + 4]
+    finally:
+        cloud.emulator.close()
+
+
 @pytest.mark.parametrize("override", [{"public": True}, {"networkBlockAll": False}])
 def test_an_organisation_that_overrides_daytonas_settings_gets_no_session(override: dict) -> None:
     cloud = Cloud("daytona")
@@ -115,3 +164,22 @@ def test_an_image_is_named_by_its_digest() -> None:
     with pytest.raises(ValueError, match="named by its digest"):
         Cloud.environment(cloud := Cloud("daytona"), image="python:3.12")
     cloud.emulator.close()
+
+
+@pytest.mark.parametrize("image", ["somebody/python:3.12", "python@sha256:123", "", "a b"])
+def test_an_image_of_prime_is_the_accounts_own_or_named_by_its_digest(image: str) -> None:
+    with pytest.raises(ValueError, match="one of your own, as in .*, or named by its digest"):
+        place("prime", image=image)
+
+
+def test_primes_own_image_is_named_with_its_owner_and_another_by_its_digest() -> None:
+    cloud = Cloud("prime")
+    try:
+        # It is one of Docker Hub's, too: whose it is decides.
+        cloud.emulator.image = ("python", "latest")
+        for image, sent in (("python", "user-1/python:latest"), (hardening.BASE, hardening.BASE)):
+            with cloud.environment(image=image).session(limits()):
+                made = cloud.emulator.recorded(cloud.wire.create)[-1]
+            assert made.json["docker_image"] == sent
+    finally:
+        cloud.emulator.close()

@@ -8,19 +8,25 @@ from typing import Any
 
 import pytest
 
-from rlm_secure.environments import daytona
+from rlm_secure.environments import daytona, modal
+from rlm_secure.environments.place import place
 from rlm_secure.errors import CellCrashed, Refused
 from rlm_secure.policy import Policy
-from tests.clouds.conftest import Cloud, limits
+from tests.clouds.conftest import WIRES, Cloud, limits
 
 pytestmark = pytest.mark.filterwarnings("ignore:Polling-only mode:DeprecationWarning")
+
+
+#: Prime publishes a port to everybody, or to nobody.
+with_ingress = pytest.mark.parametrize("cloud", sorted(set(WIRES) - {"prime"}), indirect=True)
 
 
 @pytest.fixture(autouse=True)
 def loopback(monkeypatch: pytest.MonkeyPatch) -> None:
     """A sandbox of an emulator is this machine: nothing listens for its network."""
-    assert daytona.DaytonaProvider.bind == "0.0.0.0"
-    monkeypatch.setattr(daytona.DaytonaProvider, "bind", "127.0.0.1")
+    for provider in (daytona.DaytonaProvider, modal.ModalProvider):
+        assert provider.bind == "0.0.0.0"
+        monkeypatch.setattr(provider, "bind", "127.0.0.1")
 
 
 def allowed(**changed: Any) -> Policy:
@@ -32,12 +38,19 @@ def no_calls(call: object) -> None:
     return None
 
 
+def test_a_provider_without_one_says_so() -> None:
+    with pytest.raises(ValueError, match="prime has no authenticated ingress: a port there is open to everybody"):
+        place("prime", transport="ingress")
+
+
+@with_ingress
 def test_a_policy_must_allow_it(cloud: Cloud) -> None:
     with pytest.raises(Refused, match="network.ingress = true"):
         cloud.environment(transport="ingress").open(limits())
     assert cloud.emulator.requests == []
 
 
+@with_ingress
 def test_a_session_over_the_ingress_does_the_same(cloud: Cloud) -> None:
     calls: list[object] = []
     with cloud.environment(transport="ingress").session(allowed(cell_seconds=1), tools={"tick": ""}) as session:
@@ -48,7 +61,7 @@ def test_a_session_over_the_ingress_does_the_same(cloud: Cloud) -> None:
         assert session.execute("while True: pass", no_calls).error is not None
         assert session.execute("print(context[0])", no_calls).stdout == "\u00e9\n"
     streams = cloud.emulator.recorded(cloud.wire.run)
-    assert len(streams) == 1, "the supervisor's own stream, and none that is dialled"
+    assert len(streams) == 1 + cloud.wire.before, "the supervisor's own stream, and none that is dialled"
 
 
 def _through(cloud: Cloud, **headers: str) -> int:
@@ -62,12 +75,13 @@ def _through(cloud: Cloud, **headers: str) -> int:
             return error.code
 
 
+@with_ingress
 def test_neither_the_providers_token_nor_our_key_is_enough_alone(cloud: Cloud) -> None:
     with cloud.environment(transport="ingress").session(allowed()) as session:
         sent = next(each for each in cloud.emulator.requests if each.path == "/health" and "rlm-mac" in each.headers)
-        door = {name: value for name, value in sent.headers.items() if name.startswith(("e2b-", "x-daytona-"))}
+        door = {name: value for name, value in sent.headers.items() if name.startswith(("e2b-", "x-daytona-", "authorization"))}
         key = {name: value for name, value in sent.headers.items() if name.startswith("rlm-")}
-        tokens = {"e2b-traffic-access-token", "x-daytona-preview-token"}
+        tokens = {"e2b-traffic-access-token", "x-daytona-preview-token", "authorization"}
         shut = {name: value for name, value in door.items() if name not in tokens}
         assert _through(cloud, **shut, **key) in (401, 403)
         assert _through(cloud, **door) == 401
@@ -75,6 +89,7 @@ def test_neither_the_providers_token_nor_our_key_is_enough_alone(cloud: Cloud) -
         assert session.execute("print(1)", no_calls).stdout == "1\n"
 
 
+@with_ingress
 def test_a_sandbox_that_vanishes_is_noticed(cloud: Cloud) -> None:
     with cloud.environment(transport="ingress").session(allowed()) as session:
         cloud.emulator.vanish(cloud.emulator.live[0].name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import os
@@ -15,16 +16,22 @@ from pathlib import Path
 import pytest
 
 from rlm_secure.broker.transports import Cut
-from rlm_secure.environments import _provider, e2b
+from rlm_secure.environments import _lease, _provider, e2b
 from rlm_secure.environments._owner import is_orphan, owner
 from rlm_secure.environments._stream import Loop
 from rlm_secure.environments.place import place
 from rlm_secure.errors import EnvironmentUnavailable, MissingExtra
 from tests.clouds.conftest import Cloud, limits
-from tests.emulators.base import until
+from tests.emulators.base import Request, until
+from tests.emulators.prime import pb
 
 pytestmark = pytest.mark.filterwarnings("ignore:Polling-only mode:DeprecationWarning")
-VARIABLES = {"e2b": "E2B_API_KEY", "daytona": "DAYTONA_API_KEY"}
+VARIABLES = {
+    "e2b": "E2B_API_KEY",
+    "daytona": "DAYTONA_API_KEY",
+    "modal": "MODAL_TOKEN_ID",
+    "prime": "PRIME_API_KEY",
+}
 
 
 @contextlib.contextmanager
@@ -83,13 +90,33 @@ def test_a_session_is_renewed_while_it_lives(cloud: Cloud, monkeypatch: pytest.M
     environment = cloud.environment()
     provider = environment.provider(limits())
     monkeypatch.setattr(type(provider), "renew_every", 0.1)
-    renewal = {"e2b": "POST /sandboxes/.*/timeout", "daytona": "POST .*/last-activity"}[cloud.name]
+    renewal = {
+        "e2b": "POST /sandboxes/.*/timeout",
+        "daytona": "POST .*/last-activity",
+        "modal": cloud.wire.write,
+        "prime": cloud.wire.write,  # the supervisor is spoken to: while it runs, its sandbox is in use
+    }[cloud.name]
     with environment.session(limits()):
-        assert until(lambda: len(cloud.emulator.recorded(renewal)) >= 3)
+        begun = len(cloud.emulator.recorded(renewal))
+        assert until(lambda: len(cloud.emulator.recorded(renewal)) >= begun + 3)
     time.sleep(0.1)  # what was under way when it ended has arrived
     count = len(cloud.emulator.recorded(renewal))
     time.sleep(0.4)
     assert len(cloud.emulator.recorded(renewal)) == count
+
+
+def test_a_supervisor_that_nobody_renews_ends_where_only_that_makes_its_sandbox_idle(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_lease, "UNRENEWED_SECONDS", 1)
+    cloud = Cloud("prime")
+    try:
+        with cloud.session():
+            (box,) = cloud.emulator.live
+            assert box.left() and until(lambda: not box.left(), 20.0), "no command runs in it"
+            assert cloud.emulator.live == [box], "so that its provider ends it"
+    finally:
+        cloud.emulator.close()
 
 
 def test_no_renewal_outlives_the_time_to_live(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,13 +137,13 @@ def test_no_renewal_outlives_the_time_to_live(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_missing_key_names_the_variable(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(VARIABLES[cloud.name], raising=False)
-    with pytest.raises(EnvironmentUnavailable, match=f"set {VARIABLES[cloud.name]}, or pass api_key"):
+    with pytest.raises(EnvironmentUnavailable, match=f"set {VARIABLES[cloud.name]}, or pass {cloud.wire.key}"):
         place(cloud.name).open(limits())
 
 
 def test_the_key_may_come_from_the_variable(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLES[cloud.name], cloud.emulator.key)
-    options = {name: value for name, value in cloud.options.items() if name != "api_key"}
+    options = {name: value for name, value in cloud.options.items() if name != cloud.wire.key}
     with place(cloud.name, **options).open(limits()) as session:
         assert session.alive
 
@@ -133,6 +160,7 @@ def test_a_hostile_directory_cannot_redirect_the_sdk(
     for name in (".env", ".env.local"):
         (tmp_path / name).write_text(
             "DAYTONA_API_KEY=evil\nDAYTONA_TARGET=evil\nDAYTONA_OTEL_ENABLED=true\nE2B_API_KEY=evil\nE2B_DEBUG=true\n"
+            "PRIME_API_KEY=evil\nPRIME_API_BASE_URL=http://evil.invalid\n"
         )
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv(VARIABLES[cloud.name], raising=False)
@@ -186,7 +214,7 @@ def test_the_session_key_is_on_no_command_line_and_in_no_file(cloud: Cloud) -> N
         (given,) = {
             text
             for each in cloud.emulator.recorded(cloud.wire.write)
-            for text in [_input(cloud, each.json)]
+            for text in [_input(cloud, each)]
             if '"key"' in text
         }
         key = json.loads(given)["key"].encode()
@@ -198,10 +226,58 @@ def test_the_session_key_is_on_no_command_line_and_in_no_file(cloud: Cloud) -> N
         assert key not in lines + files + logged
 
 
-def _input(cloud: Cloud, body: dict) -> str:
-    import base64
+def _input(cloud: Cloud, request: Request) -> str:
+    if cloud.name == "prime":
+        return pb.SendInputRequest.FromString(request.body).input.stdin.decode()
+    if cloud.name == "modal":
+        return request.message.data.decode("utf-8", "replace")
+    return base64.b64decode(request.json["input"]["stdin"]).decode() if cloud.name == "e2b" else request.json["data"]
 
-    return base64.b64decode(body["input"]["stdin"]).decode() if cloud.name == "e2b" else body["data"]
+
+def test_prime_writes_no_token_and_reads_no_file_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    folder = tmp_path / ".prime"
+    folder.mkdir()
+    told = {"api_key": "evil", "base_url": "http://evil.invalid", "team_id": "evil"}
+    (folder / "config.json").write_text(json.dumps(told))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("PRIME_API_KEY", raising=False)
+    with pytest.raises(EnvironmentUnavailable, match="set PRIME_API_KEY, or pass api_key"):
+        place("prime").open(limits())
+    cloud = Cloud("prime")
+    try:
+        with cloud.session():
+            # Its commands were refused and asked for again with a new token, which is kept nowhere either.
+            cloud.emulator.fail(cloud.wire.write, status=401)
+            assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["config.json"]
+            everything = "".join(f"{each.headers} {each.query} {each.body!r}" for each in cloud.emulator.requests)
+            assert "evil" not in everything
+    finally:
+        cloud.emulator.close()
+
+
+def test_the_key_of_prime_follows_no_redirect() -> None:
+    cloud, other = Cloud("prime"), Cloud("prime")
+    try:
+        headers = {"Location": f"{other.emulator.api}/images"}
+        cloud.emulator.fail("GET /api/v1/images$", status=307, headers=headers, times=9)
+        with pytest.raises(EnvironmentUnavailable, match="HTTP 307"):
+            cloud.session()
+        assert other.emulator.requests == []
+    finally:
+        cloud.emulator.close()
+        other.emulator.close()
+
+
+def test_a_token_of_prime_that_expired_is_replaced() -> None:
+    cloud = Cloud("prime")
+    try:
+        with cloud.session() as session:
+            session.execute("x = 1", lambda call: None)
+            cloud.emulator.live[0].token = "another"
+            assert session.execute("print(x)", lambda call: None).stdout == "1\n"
+            assert len(cloud.emulator.recorded("POST .*/auth$")) == 2
+    finally:
+        cloud.emulator.close()
 
 
 def test_a_long_log_begins_a_new_stream(monkeypatch: pytest.MonkeyPatch) -> None:

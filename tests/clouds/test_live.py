@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks import live
 from tests.clouds.conftest import Cloud
+from tests.clouds.test_lifecycle import VARIABLES
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Polling-only mode:DeprecationWarning"),
@@ -23,8 +24,8 @@ def test_a_live_run_reports_every_step(cloud: Cloud, monkeypatch: pytest.MonkeyP
 
 
 def test_a_run_without_an_account_says_what_is_missing(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
-    options = {name: value for name, value in cloud.options.items() if name != "api_key"}
-    monkeypatch.delenv({"e2b": "E2B_API_KEY", "daytona": "DAYTONA_API_KEY"}[cloud.name], raising=False)
+    options = {name: value for name, value in cloud.options.items() if name != cloud.wire.key}
+    monkeypatch.delenv(VARIABLES[cloud.name], raising=False)
     report = live.run(cloud.name, options)
     (step,) = report["steps"].values()
     assert not step["ok"] and "needs an API key" in step["said"]

@@ -39,6 +39,8 @@ class Request:
     query: dict[str, str]
     headers: dict[str, str]
     body: bytes
+    #: The query, with the fields that are repeated.
+    fields: list[tuple[str, str]] = field(default_factory=list)
 
     @property
     def json(self) -> Any:
@@ -379,7 +381,8 @@ def _handler(emulator: Emulator) -> type[BaseHTTPRequestHandler]:
         def _serve(self) -> None:
             parts = urlsplit(self.path)
             headers = {name.lower(): value for name, value in self.headers.items()}
-            request = Request(self.command, parts.path, dict(parse_qsl(parts.query)), headers, self._body(headers))
+            fields = parse_qsl(parts.query)
+            request = Request(self.command, parts.path, dict(fields), headers, self._body(headers), fields)
             try:
                 self._reply(emulator.handle(request))
             except (ConnectionError, Hung):
