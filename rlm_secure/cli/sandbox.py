@@ -1,0 +1,94 @@
+"""`rlm-secure sandbox`: build what sandboxes are made from, and end those that dead processes left."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from rlm_secure.cli import options
+from rlm_secure.cli.terminal import COULD_NOT_RUN, OK, inert, say
+
+DETAILS = """\
+examples:
+  rlm-secure sandbox build docker --base python@sha256:...
+  rlm-secure sandbox build e2b --base python@sha256:...
+  rlm-secure sandbox sweep docker
+
+Credentials come from the provider's own environment variables (E2B_API_KEY, ...), never from an argument.
+
+exit codes:
+  0  done: the name of what was built, or how many were ended, is on stdout
+  2  could not run: bad usage, no engine, no credentials, or the provider refused
+  130  interrupted"""
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Register the command and its two verbs."""
+    command = options.parser(
+        commands,
+        "sandbox",
+        usage="VERB [options]",
+        summary="build sandbox images, and end sandboxes that nobody uses",
+        details=DETAILS,
+    )
+    command.set_defaults(command=lambda _: _help(command))
+    verbs = command.add_subparsers(title="verbs", metavar="VERB")
+    build = verbs.add_parser(
+        "build",
+        usage="rlm-secure sandbox build ENVIRONMENT --base IMAGE [options]",
+        help="build the image, template or snapshot of an environment",
+        description="Build the image, template or snapshot that an environment's sandboxes are made from.",
+        formatter_class=options.Help,
+        allow_abbrev=False,
+    )
+    build.add_argument("environment", metavar="ENVIRONMENT", choices=_buildable(), help=", ".join(_buildable()))
+    build.add_argument(
+        "--base", metavar="IMAGE", required=True, help="an image with Python 3.11 or newer, by digest: NAME@sha256:..."
+    )
+    build.add_argument("--name", metavar="NAME", help="what to call it (default: what the environment looks for)")
+    build.set_defaults(command=_build)
+    sweep = verbs.add_parser(
+        "sweep",
+        usage="rlm-secure sandbox sweep ENVIRONMENT",
+        help="end sandboxes that dead processes of this machine left",
+        description="End the sandboxes that dead processes of this machine left behind. Those in use stay.",
+        formatter_class=options.Help,
+        allow_abbrev=False,
+    )
+    sweep.add_argument("environment", metavar="ENVIRONMENT", choices=_buildable(), help=", ".join(_buildable()))
+    sweep.set_defaults(command=_sweep)
+
+
+def _buildable() -> list[str]:
+    from rlm_secure.environments.place import PLACES
+
+    return sorted(PLACES.keys() - {"local"})
+
+
+def _help(command: argparse.ArgumentParser) -> int:
+    command.print_help(sys.stderr)
+    return COULD_NOT_RUN
+
+
+def _build(arguments: argparse.Namespace) -> int:
+    def progress(line: str) -> None:
+        say(inert(line, terminal=sys.stderr.isatty()))
+
+    if arguments.environment == "docker":
+        from rlm_secure.environments.docker.image import DEFAULT_IMAGE, build
+
+        name = arguments.name or DEFAULT_IMAGE
+        build(arguments.base, name, progress=progress)
+    else:
+        from rlm_secure.environments import cloud_images
+
+        name = cloud_images.build(arguments.environment, arguments.base, arguments.name, progress=progress)
+    print(name)
+    return OK
+
+
+def _sweep(arguments: argparse.Namespace) -> int:
+    from rlm_secure.environments.place import place
+
+    print(place(arguments.environment).sweep())
+    return OK
