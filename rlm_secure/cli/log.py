@@ -24,7 +24,11 @@ exit codes:
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Register the command and its two verbs."""
     command = options.parser(
-        commands, "log", usage="VERB FILE [options]", summary="read trajectories, and verify audit logs", details=DETAILS
+        commands,
+        "log",
+        usage="VERB FILE [options]",
+        summary="read trajectories, and verify audit logs",
+        details=DETAILS,
     )
     command.set_defaults(command=lambda _: _help(command))
     verbs = command.add_subparsers(title="verbs", metavar="VERB")

@@ -111,3 +111,7 @@ class Environment(ABC):
         EnforcementError when a required wall cannot be built and EnvironmentUnavailable when there is no place
         to build them.
         """
+
+    def sweep(self) -> int:
+        """End what dead processes of this machine left behind. Returns how many; local sessions leave nothing."""
+        return 0
