@@ -15,7 +15,7 @@ help:
 	@echo "make test    lint, types and every test"
 	@echo "make lint    lint and types only"
 	@echo "make bench   the benchmarks, as ratios"
-	@echo "make live    a session with a real cloud provider, with your account: PROVIDER=e2b, daytona or prime"
+	@echo "make live    a session with a real cloud provider, with your account: PROVIDER=e2b, daytona, modal or prime"
 	@echo "make clean   remove .venv and caches"
 
 $(READY): pyproject.toml .ci/setup
@@ -36,7 +36,7 @@ bench: $(READY)
 
 # Starts sandboxes that cost money. No test runs it; sandboxes/CLOUDS.md says what it looks at.
 live: $(READY)
-	@test -n "$(PROVIDER)" || { echo "make live PROVIDER=e2b (or daytona, prime)" >&2; exit 2; }
+	@test -n "$(PROVIDER)" || { echo "make live PROVIDER=e2b (or daytona, modal, prime)" >&2; exit 2; }
 	@$(BIN)/python -m benchmarks.live $(PROVIDER) $(if $(OPTIONS),--options '$(OPTIONS)')
 
 clean:

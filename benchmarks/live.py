@@ -23,7 +23,7 @@ from rlm_secure.testing import corpus, probe
 from rlm_secure.testing.bare import Unscreened
 from rlm_secure.testing.target import Target
 
-PROVIDERS = ("e2b", "daytona", "prime")
+PROVIDERS = ("e2b", "daytona", "modal", "prime")
 _CONTEXT_BYTES = 20_000_000
 #: Attacks of each layer. Each takes a few sandboxes of its own.
 _ATTACKS = 8

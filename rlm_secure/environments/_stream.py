@@ -8,7 +8,7 @@ import contextlib
 import threading
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterable, Awaitable, Callable, Coroutine
 from typing import Any, Final, Protocol, TypeVar
 
 from rlm_secure.broker.transports import Cut, left
@@ -206,6 +206,26 @@ class Stream:
             self._room.clear()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._room.wait(), 0.5)
+
+    async def follow(self, output: AsyncIterable[bytes], errors: AsyncIterable[bytes]) -> None:
+        """Take what comes on standard output and standard error, until both end or break."""
+
+        async def complaints() -> None:
+            async for data in errors:
+                self.complain(data)
+
+        beside = asyncio.ensure_future(complaints())
+        try:
+            async for data in output:
+                await self.feed(data)
+            await beside
+        except Exception as error:  # noqa: BLE001 - the SDKs raise trees of their own
+            self.finish(self._explain(error)[0])
+        else:
+            self.finish()
+        finally:
+            beside.cancel()
+            await asyncio.gather(beside, return_exceptions=True)
 
     def complain(self, data: bytes) -> None:
         """Something came on standard error."""

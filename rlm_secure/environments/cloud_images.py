@@ -13,13 +13,17 @@ from typing import Any, Final
 from rlm_secure.environments._stream import Loop
 from rlm_secure.environments.daytona import DEFAULT_SNAPSHOT, DaytonaEnvironment, DaytonaProvider
 from rlm_secure.environments.e2b import DEFAULT_TEMPLATE, E2BEnvironment, E2BProvider
-from rlm_secure.environments.prime import DEFAULT_IMAGE, PrimeEnvironment, PrimeProvider
+from rlm_secure.environments.modal import DEFAULT_IMAGE as MODAL_IMAGE
+from rlm_secure.environments.modal import ModalEnvironment, ModalProvider
+from rlm_secure.environments.prime import DEFAULT_IMAGE as PRIME_IMAGE
+from rlm_secure.environments.prime import PrimeEnvironment, PrimeProvider
 from rlm_secure.errors import EnvironmentUnavailable
 from rlm_secure.resources import sandboxes_dir
 
 RECIPES: Final[Mapping[str, str]] = {
     "e2b": "e2b/e2b.Dockerfile",
     "daytona": "daytona/Dockerfile",
+    "modal": "modal/Dockerfile",
     "prime": "prime/Dockerfile",
 }
 
@@ -52,19 +56,23 @@ def build(
 ) -> str:
     """Build the template, snapshot or image that sandboxes of `provider` are made from, and return its name.
 
-    `base` is `name@sha256:...`. The size is E2B's and Daytona's; at Prime each sandbox asks for its own. `connection`
-    are the environment's own options (`api_key`, ...). Raises EnvironmentUnavailable, with the provider's words, when
-    it cannot be built.
+    `base` is `name@sha256:...`. The size is E2B's and Daytona's; at Modal and Prime each sandbox asks for its own.
+    `connection` are the environment's own options (`api_key`, ...). Raises EnvironmentUnavailable, with the provider's
+    words, when it cannot be built.
     """
     text = recipe(provider, base)
     size = (cpus, memory_mib, disk_gib)
-    client: E2BProvider | DaytonaProvider | PrimeProvider
+    client: E2BProvider | DaytonaProvider | ModalProvider | PrimeProvider
     if provider == "e2b":
         name = name or DEFAULT_TEMPLATE
         client = E2BEnvironment(**connection).provider(None)
         work = _e2b(client, text, name, size, progress)
+    elif provider == "modal":
+        name = name or MODAL_IMAGE
+        client = ModalEnvironment(**connection).provider(None)
+        work = _modal(client, text, name, progress)
     elif provider == "prime":
-        name = name or DEFAULT_IMAGE
+        name = name or PRIME_IMAGE
         client = PrimeEnvironment(**connection).provider(None)
         work = _prime(client, text, name, progress)
     else:
@@ -109,6 +117,20 @@ async def _daytona(
     progress(f"building {name} on Daytona")
     try:
         await client.client.snapshot.create(sdk.CreateSnapshotParams(name=name, image=image, resources=resources))
+    finally:
+        await client.close()
+
+
+async def _modal(client: ModalProvider, text: str, name: str, progress: Callable[[str], None]) -> None:
+    sdk: Any = importlib.import_module("modal")
+    first, _, rest = text.partition("\n")
+    image = sdk.Image.from_registry(first.removeprefix("FROM ")).dockerfile_commands(rest.strip().splitlines())
+    progress(f"building {name} on Modal")
+    try:
+        await image.build.aio(await client.app())
+        await image.publish.aio(name, environment_name=client.environment, client=await client.client())
+    except sdk.exception.ImageBuildError as error:  # the reason is on a line of its own
+        raise RuntimeError(" ".join(str(error).split())) from None
     finally:
         await client.close()
 

@@ -15,6 +15,7 @@ PLACES: Mapping[str, tuple[str, str]] = {
     "docker": ("rlm_secure.environments.docker", "DockerEnvironment"),
     "daytona": ("rlm_secure.environments.daytona", "DaytonaEnvironment"),
     "e2b": ("rlm_secure.environments.e2b", "E2BEnvironment"),
+    "modal": ("rlm_secure.environments.modal", "ModalEnvironment"),
     "prime": ("rlm_secure.environments.prime", "PrimeEnvironment"),
 }
 

@@ -16,6 +16,7 @@ from rlm_secure.sandbox import Sandbox
 from tests.emulators.base import Emulator, until
 from tests.emulators.daytona import DaytonaEmulator
 from tests.emulators.e2b import E2BEmulator
+from tests.emulators.modal import ModalEmulator
 from tests.emulators.prime import PrimeEmulator
 
 
@@ -33,6 +34,8 @@ class Wire:
     info: str
     #: Streams of a session before the one that carries its messages, without the supervisor's own.
     before: int = 0
+    #: The option that its key is given by.
+    key: str = "api_key"
 
 
 WIRES = {
@@ -55,6 +58,18 @@ WIRES = {
         write=r"POST .*/input$",
         destroy=r"DELETE /api/sandbox/",
         info=r"GET /api/sandbox/",
+    ),
+    "modal": Wire(
+        ModalEmulator,
+        create=r"POST .*/SandboxCreateV2$",
+        upload=r"POST .*/TaskExecStdinWrite$",
+        run=r"POST .*/TaskExecStart$",
+        stream=r"POST .*/TaskExecStdioRead/stdout$",
+        write=r"POST .*/TaskExecStdinWrite$",
+        destroy=r"POST .*/SandboxTerminateV2$",
+        info=r"POST .*/SandboxWaitV2$",
+        before=1,  # the one that takes the guest
+        key="token_id",
     ),
     "prime": Wire(
         PrimeEmulator,
@@ -83,6 +98,8 @@ class Cloud:
         emulator = self.emulator
         if self.name == "e2b":
             return {"api_key": emulator.key, "api_url": emulator.url, "sandbox_url": emulator.url}
+        if self.name == "modal":
+            return {"token_id": emulator.key, "token_secret": emulator.secret, "server_url": emulator.api}
         return {"api_key": emulator.key, "api_url": emulator.api}
 
     def environment(self, **options: Any) -> Any:

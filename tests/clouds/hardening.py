@@ -81,10 +81,34 @@ PRIME: Rows = {
     ),
     "idempotency_key": (label, "the attempt: a request that is sent again makes no second sandbox"),
 }
+MODAL: Rows = {
+    "app_id": (lambda value: value.startswith("ap-"), "the app `rlm-secure`, which sandboxes are swept in"),
+    "definition.name": (
+        lambda value: re.fullmatch("rlm-secure-[0-9a-f]{16}", value),
+        "a name that only one can have: a request that is sent again makes no second sandbox",
+    ),
+    "definition.image_id": ("im-own", "an image of the account's own, or one by its digest"),
+    "definition.entrypoint_args": (["sleep", "3600"], "nothing runs by itself, and it ends after `ttl_seconds`"),
+    "definition.timeout_secs": (3600, "ends after `ttl_seconds`, in any state"),
+    "definition.idle_timeout_secs": (300, "ends after 5 minutes in which no command runs"),
+    "definition.resources.milli_cpu": (1000, "processors"),
+    "definition.resources.milli_cpu_max": (1000, "and no more"),
+    "definition.resources.memory_mb": (1024, "what the policy grants a worker, and 256 MiB, in whole GiB"),
+    "definition.resources.memory_mb_max": (1024, "and no more"),
+    "definition.resources.gpu_config": ({}, "none"),
+    "definition.network_access.network_access_type": ("BLOCKED", "no network, in neither direction"),
+    "definition.open_ports": ({}, "no tunnel"),
+    "tags": (
+        lambda value: [each["tag_name"] for each in value] == list(LABELS)
+        and all(label(each["tag_value"]) for each in value),
+        "ours, whose, and which attempt to make one: the three of the others",
+    ),
+}
 CALLS: dict[str, tuple[str, dict[str, Any], Rows]] = {
     "E2B, from a template": ("e2b", {}, E2B),
     "Daytona, from a snapshot": ("daytona", {}, DAYTONA | SNAPSHOT),
     "Daytona, from an image": ("daytona", {"image": BASE}, DAYTONA | IMAGE),
+    "Modal, from an image": ("modal", {}, MODAL),
     "Prime, from an image": ("prime", {}, PRIME),
 }
 

@@ -44,6 +44,12 @@ def _built(cloud: Cloud) -> tuple[str, dict[str, Any]]:
         (given,) = cloud.emulator.recorded("POST /v2/templates/tpl/builds/bld$")
         steps = [f"{step['type']} {' '.join(step['args'])}" for step in given.json["steps"]]
         return "\n".join([f"FROM {given.json['fromImage']}", *steps]), asked.json
+    if cloud.name == "modal":
+        base, own = (each.json["image"] for each in cloud.emulator.recorded("POST .*/ImageGetOrCreate$"))
+        (named,) = cloud.emulator.recorded("POST .*/ImagePublish$")
+        assert own["dockerfile_commands"][0] == "FROM base" and own["base_images"] == [{"docker_tag": "base", "image_id": "im-built"}]
+        assert named.json == {"image_id": "im-built", "tag": "rlm-secure-sandbox:1"}, "named, and not public"
+        return "\n".join([*base["dockerfile_commands"], *own["dockerfile_commands"][1:]]), {}
     if cloud.name == "prime":
         (asked,) = cloud.emulator.recorded("POST /api/v1/images/build$")
         (context,) = cloud.emulator.contexts
@@ -60,7 +66,7 @@ def _built(cloud: Cloud) -> tuple[str, dict[str, Any]]:
 def test_an_image_is_built_with_a_size(cloud: Cloud) -> None:
     said: list[str] = []
     name = build(cloud.name, BASE, cpus=2, memory_mib=3072, progress=said.append, **cloud.options)
-    assert name == {"prime": "rlm-secure-sandbox:1"}.get(cloud.name, "rlm-secure-sandbox-1") and said
+    assert name == dict.fromkeys(("modal", "prime"), "rlm-secure-sandbox:1").get(cloud.name, "rlm-secure-sandbox-1") and said
     text, size = _built(cloud)
     assert text.startswith(f"FROM {BASE}") and "chmod a-s" in text
     if size:
@@ -68,7 +74,7 @@ def test_an_image_is_built_with_a_size(cloud: Cloud) -> None:
 
 
 def test_a_build_that_fails_says_what_the_provider_said(cloud: Cloud) -> None:
-    cloud.emulator.build_status = {"prime": "FAILED"}.get(cloud.name, "error")
+    cloud.emulator.build_status = {"modal": "FAILURE", "prime": "FAILED"}.get(cloud.name, "error")
     cloud.emulator.snapshot_state = "build_failed"
     with pytest.raises(EnvironmentUnavailable, match=f"{cloud.name} could not build .*as told"):
         build(cloud.name, BASE, **cloud.options)

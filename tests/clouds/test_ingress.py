@@ -64,6 +64,17 @@ def test_a_session_over_the_ingress_does_the_same(cloud: Cloud) -> None:
     assert len(streams) == 1 + cloud.wire.before, "the supervisor's own stream, and none that is dialled"
 
 
+def test_modals_network_stays_empty_where_its_proxy_may_come_in() -> None:
+    cloud = Cloud("modal")
+    try:
+        with cloud.environment(transport="ingress").session(allowed()):
+            (made,) = cloud.emulator.recorded(cloud.wire.create)
+        assert made.json["definition"]["network_access"] == {"network_access_type": "ALLOWLIST"}, "and nothing is listed"
+        assert made.json["definition"]["open_ports"] == {}, "a tunnel would be open to everybody"
+    finally:
+        cloud.emulator.close()
+
+
 def _through(cloud: Cloud, **headers: str) -> int:
     """The status that somebody gets who asks the ingress for the broker's health."""
     request = urllib.request.Request(f"{cloud.emulator.url}/health", headers=headers)

@@ -230,7 +230,7 @@ def _input(cloud: Cloud, request: Request) -> str:
     if cloud.name == "prime":
         return pb.SendInputRequest.FromString(request.body).input.stdin.decode()
     if cloud.name == "modal":
-        return request.message.data.decode("utf-8", "replace")
+        return request.message.data.decode("ascii", "ignore") if request.message.data[:1] == b"{" else ""  # or the guest
     return base64.b64decode(request.json["input"]["stdin"]).decode() if cloud.name == "e2b" else request.json["data"]
 
 
