@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import time
 import venv
 from collections.abc import Callable, Iterator, Sequence
@@ -110,7 +109,7 @@ def upstream_python() -> Path:
         subprocess.run(
             [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", UPSTREAM],
             check=True,
-            stdout=sys.stderr,
+            stdout=2,  # where sys.stderr is captured, it has no descriptor
         )
         (UPSTREAM_VENV / "complete").touch()
     return python

@@ -18,7 +18,6 @@ HERE = Path(__file__).parent
 IN_CI = os.environ.get("RLM_SECURE_CI") == "1"
 
 
-@pytest.hookimpl(trylast=True)  # after the markers of other conftests
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """For `pytest -n`: who shares fixtures shares a worker, and the longest start first."""
     if not config.pluginmanager.hasplugin("xdist"):

@@ -150,6 +150,7 @@ def attempt(
     """
     target.reset()
     if attack.wins is Win.REMAINS:
+        open_session().close()  # what starts with a first session, and stays, is not what the attack leaves
         target.count_processes()
     bounds = bounds_of(policy)
     facts = target.facts("".join(attack.cells), bounds)

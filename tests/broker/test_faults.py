@@ -225,16 +225,17 @@ def test_a_silent_host_is_not_waited_for() -> None:
 
 
 def test_nothing_is_left_after_a_session() -> None:
-    before = {path.name for path in Path("/run").glob("rlm-secure-*")}
     with session() as opened:
         pid = opened.lease.process.pid
+        directory = Path(opened.lease.unix.directory)
+        assert directory.exists()
         family = psutil.Process(pid).children(recursive=True)
     assert not alive(pid)
     deadline = time.monotonic() + 3
     while any(alive(each.pid) for each in family) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not any(alive(each.pid) for each in family)
-    assert {path.name for path in Path("/run").glob("rlm-secure-*")} == before
+    assert not directory.exists()
 
 
 class TlsLease(ListeningLease):
