@@ -94,6 +94,8 @@ class CloudLease(Lease):
     def _start(self, create_seconds: float) -> None:
         self._made = self._create(create_seconds)
         self._check_memory(self._made)
+        if self._provider.renew_every is not None:
+            self._loop.spawn(self._renew(self._provider.renew_every))
         deadline = time.monotonic() + self._policy.limits.start_seconds
         folder = f".rlm-secure-{secrets.token_hex(4)}"
         path = self._persistent(lambda: self._provider.put(f"{folder}/guest.zip", bundle().data), deadline)
@@ -109,8 +111,6 @@ class CloudLease(Lease):
                 refusals=lambda refused: log_refusals(self._name, refused),
             )
             self.client.health(seconds=max(deadline - time.monotonic(), 1.0))
-            if self._provider.renew_every is not None:
-                self._loop.spawn(self._renew(self._provider.renew_every))
         except (Cut, Lost, TimeoutError, ProtocolViolation) as error:
             said = self._supervisor.last_words() if self._supervisor is not None else ""
             raise EnvironmentUnavailable(
@@ -222,8 +222,9 @@ class CloudLease(Lease):
             await asyncio.sleep(every)
             try:
                 await asyncio.wait_for(self._provider.renew(), _CALL_SECONDS)
-                if self._provider.pinned:
-                    await asyncio.to_thread(self.client.health, seconds=_CALL_SECONDS)
+                client = getattr(self, "client", None)
+                if self._provider.pinned and client is not None:
+                    await asyncio.to_thread(client.health, seconds=_CALL_SECONDS)
             except Exception as error:  # noqa: BLE001 - as above; who needs the sandbox notices by itself
                 _log.info("the %s could not be renewed: %s", self._name, self._provider.explain(error)[0])
 

@@ -3,8 +3,9 @@
 Traps of the SDK that are shut here: it keeps the tokens of its sandboxes in `~/.prime/sandbox_auth_cache.json`,
 which everybody may read (so they are kept in memory only), it takes the address, the team and the key that it was
 not given from `~/.prime/config.json` (so that file does not count), it follows redirects with the key (so it does
-not), it sleeps for up to 80 s over a rate limit (so the lease hears of one at once, and has the clock), and an
-image without its owner may be anybody's on Docker Hub (so a name is looked up among the account's own images).
+not), it sleeps for up to 80 s over a rate limit (so the lease hears of one at once, and has the clock), it keeps
+all output that nobody took yet (so too much of it breaks the stream), and an image without its owner may be
+anybody's on Docker Hub (so a name is looked up among the account's own images).
 A program's input has no end: the supervisor ends when its host is silent, and with its sandbox. A port can only be
 published to everybody, so there is no ingress.
 """
@@ -19,7 +20,7 @@ import math
 import os
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -45,6 +46,8 @@ _GIB = 1024 * MIB
 _REQUEST_SECONDS = 30
 _POLL_SECONDS = 0.5
 _FOR_EVER = 10**6  # polls: the lease has the clock
+_OUTPUT_BYTES = 32 * MIB
+_QUIET = logging.NullHandler()  # without a handler of somebody's, the SDK's warnings go to standard error
 _PINNED = re.compile(r"[a-z0-9][a-z0-9._/:-]*@sha256:[0-9a-f]{64}")
 _OWN = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]*(:[a-zA-Z0-9_][a-zA-Z0-9._-]*)?")
 #: Where the SDK keeps an HTTP status, or a code of Connect: in its text.
@@ -232,7 +235,7 @@ class PrimeProvider(Provider):
         """The SDK's client, made when it is first used: on the loop."""
         if self._client is None:
             sdk = _sdk()
-            logging.getLogger("prime_sandboxes").addHandler(logging.NullHandler())  # it would print to stderr
+            logging.getLogger("prime_sandboxes").addHandler(_QUIET)
             client = sdk.AsyncSandboxClient(api_key=self._key)
             client.client.config.config = {}
             client.client.base_url = self._url
@@ -258,7 +261,8 @@ class PrimeProvider(Provider):
         return self._team
 
     async def _do(self, command: str) -> Any:
-        return await self.client.execute_command(self._id, command, user=self._user, timeout=_REQUEST_SECONDS)
+        with _cancellable():
+            return await self.client.execute_command(self._id, command, user=self._user, timeout=_REQUEST_SECONDS)
 
     async def _reference(self) -> str:
         """The image as a sandbox is made from it: with its owner, or its digest."""
@@ -270,7 +274,7 @@ class PrimeProvider(Provider):
             reference = each.display_ref or each.full_image_path
             if reference and (each.image_name, each.image_tag, each.status.value) == ready:
                 return str(reference)
-        raise LookupError(f"image {self._image!r} not found among your own; sandboxes/CLOUDS.md says how it is built")
+        raise LookupError(f"image {self._image!r} not found among your own; build it: rlm-secure sandbox build prime")
 
     async def _check_network(self) -> None:
         """What is applied is what counts, not what was asked for."""
@@ -287,6 +291,8 @@ class _Command:
         self._handle = handle
         self._provider = provider
         self._broken = False
+        self._waiting = 0
+        handle.stdout.feed = self._bounded(handle.stdout.feed)
         # A stream that breaks is dialled again at once. The SDK would join its process again after up to 8 s, without
         # what was said meanwhile; and it would try to when the sandbox is gone.
         handle._reconnect = None
@@ -294,7 +300,8 @@ class _Command:
 
     async def write(self, data: bytes) -> None:
         """See Program.write."""
-        await self._handle.write_stdin(data)
+        with _cancellable():
+            await self._handle.write_stdin(data)
 
     async def close(self) -> None:
         """See Program.close."""
@@ -320,6 +327,7 @@ class _Command:
         try:
             async for data in self._handle.stdout:
                 await stream.feed(data)
+                self._waiting -= len(data)
             await complaints
         except Exception as error:  # noqa: BLE001 - the SDK raises several trees
             self._broken = True
@@ -329,9 +337,30 @@ class _Command:
         finally:
             complaints.cancel()
 
+    def _bounded(self, feed: Callable[[bytes], None]) -> Callable[[bytes], None]:
+        def take(data: bytes) -> None:
+            self._waiting += len(data)
+            if self._waiting > _OUTPUT_BYTES:
+                raise BufferError("more output than anybody takes")
+            feed(data)
+
+        return take
+
 
 class RateLimited(Exception):
     """Prime answered 429."""
+
+
+@contextlib.contextmanager
+def _cancellable() -> Iterator[None]:
+    """The SDK makes an error of its own of a cancellation: nobody would ask for that any more."""
+    try:
+        yield
+    except Exception:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise asyncio.CancelledError from None
+        raise
 
 
 async def _tell_a_rate_limit(response: Any) -> None:

@@ -95,6 +95,29 @@ def test_a_template_that_is_not_there_is_named(cloud: Cloud) -> None:
         cloud.environment(**{option: "no-such-thing"}).session(limits())
 
 
+def test_a_machine_of_prime_that_takes_its_time_is_waited_for() -> None:
+    cloud = Cloud("prime")
+    try:
+        cloud.emulator.creating_seconds = 0.3
+        with cloud.session() as session:
+            assert session.execute("print(1)", no_calls).stdout == "1\n"
+        assert len(cloud.emulator.recorded("status:batchGet$")) == 2
+    finally:
+        cloud.emulator.close()
+
+
+def test_a_machine_of_prime_that_does_not_start_is_told_and_ended() -> None:
+    cloud = Cloud("prime")
+    try:
+        cloud.emulator.state = "ERROR"
+        cloud.emulator.reason = {"error_type": "IMAGE_PULL_FAILED", "error_message": "no such image"}
+        with pytest.raises(EnvironmentUnavailable, match="prime gave no sandbox: SandboxImagePullError: .*no such image"):
+            cloud.session()
+        assert len(cloud.emulator.made) == 1 and cloud.emulator.live == []
+    finally:
+        cloud.emulator.close()
+
+
 # -- the start of the supervisor -------------------------------------------------------------------------
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import gc
 import json
 import os
 import signal
@@ -16,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from rlm_secure.broker.transports import Cut
-from rlm_secure.environments import _lease, _provider, e2b
+from rlm_secure.environments import _lease, _provider, e2b, prime
 from rlm_secure.environments._owner import is_orphan, owner
 from rlm_secure.environments._stream import Loop
 from rlm_secure.environments.place import place
@@ -245,9 +246,11 @@ def test_prime_writes_no_token_and_reads_no_file_of_its_own(monkeypatch: pytest.
         place("prime").open(limits())
     cloud = Cloud("prime")
     try:
-        with cloud.session():
-            # Its commands were refused and asked for again with a new token, which is kept nowhere either.
+        with cloud.session() as session:
+            # What is refused is asked for again with a new token, which is kept nowhere either.
             cloud.emulator.fail(cloud.wire.write, status=401)
+            assert session.execute("print(1)", lambda call: None).stdout == "1\n"
+            assert len(cloud.emulator.recorded("POST .*/auth$")) == 2
             assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["config.json"]
             everything = "".join(f"{each.headers} {each.query} {each.body!r}" for each in cloud.emulator.requests)
             assert "evil" not in everything
@@ -294,6 +297,40 @@ def test_a_long_log_begins_a_new_stream(monkeypatch: pytest.MonkeyPatch) -> None
             assert until(lambda: len(sessions) <= 2), "old sessions, and with them their logs, are deleted"
     finally:
         cloud.emulator.close()
+
+
+def test_output_that_nobody_takes_breaks_a_stream_of_prime(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prime, "_OUTPUT_BYTES", 1_000_000)
+    cloud = Cloud("prime")
+    try:
+        with cloud.session() as session:
+            stream = session._lease._stream("head -c 60000000 /dev/zero; exec sleep 60", time.monotonic() + 10)
+            (program,) = [each for each in cloud.emulator.live[0].programs.values() if "sleep" in each.process.args[-1]]
+            time.sleep(1)
+            taken = 0
+            with pytest.raises(Cut, match="more output than anybody takes"):
+                while True:
+                    taken += len(stream.read(time.monotonic() + 10))
+            assert 0 < taken < 20_000_000
+            stream.close()
+            assert until(program.exit.is_set), "it is ended, although its stream is broken"
+    finally:
+        cloud.emulator.close()
+
+
+def test_input_that_is_under_way_when_a_stream_closes_is_nobodys_error(
+    cloud: Cloud, caplog: pytest.LogCaptureFixture
+) -> None:
+    with cloud.session() as session:
+        stream = session._lease._stream("exec sleep 60", time.monotonic() + 10)
+        count = len(cloud.emulator.recorded(cloud.wire.write))
+        cloud.emulator.fail(cloud.wire.write, slow=1.0)
+        stream.write(b"{}\n", time.monotonic() + 1)
+        assert until(lambda: len(cloud.emulator.recorded(cloud.wire.write)) > count)
+        stream.close()
+    del stream, session
+    gc.collect()
+    assert "never retrieved" not in caplog.text
 
 
 def test_a_loop_that_is_closed_says_so() -> None:

@@ -30,6 +30,9 @@ class PrimeEmulator(Emulator):
     image = ("rlm-secure-sandbox", "1")
     memory = 64
     creating_seconds = 0.0
+    #: What becomes of a sandbox then, and why.
+    state = "RUNNING"
+    reason: dict[str, str] = {}
     build_status = "COMPLETED"
     #: What the platform makes of a sandbox's network; None is what was asked for.
     egress: dict[str, Any] | None = None
@@ -108,7 +111,7 @@ class PrimeEmulator(Emulator):
         return answer(self._describe(box))
 
     def _status(self, box: Sandbox) -> str:
-        return "RUNNING" if time.monotonic() >= box.started_at else "PROVISIONING"  # type: ignore[attr-defined]
+        return self.state if time.monotonic() >= box.started_at else "PROVISIONING"  # type: ignore[attr-defined]
 
     def _describe(self, box: Sandbox) -> dict[str, Any]:
         asked = box.request
@@ -138,12 +141,12 @@ class PrimeEmulator(Emulator):
         return answer({"sandboxes": shown, **told})
 
     def _statuses(self, request: Request) -> Response:
-        known = [self.sandboxes[name] for name in request.json["sandbox_ids"] if name in self.sandboxes]
-        gone = [name for name in request.json["sandbox_ids"] if name not in self.sandboxes]
+        names = request.json["sandbox_ids"]
+        known = [self.sandboxes[name] for name in names if name in self.sandboxes]
+        gone = [name for name in names if name not in self.sandboxes]
+        states = [{"sandbox_id": each.name, "status": self._status(each), **self.reason} for each in known]
         errors = [{"sandbox_id": name, "code": "NOT_FOUND", "message": "not found"} for name in gone]
-        return answer(
-            {"statuses": [{"sandbox_id": e.name, "status": self._status(e)} for e in known], "errors": errors}
-        )
+        return answer({"statuses": states, "errors": errors})
 
     def _auth(self, box: Sandbox) -> dict[str, Any]:
         told = {"gateway_url": f"{self.url}/gateway", "user_ns": "ns", "job_id": box.name, "token": box.token}
