@@ -18,6 +18,7 @@ HERE = Path(__file__).parent
 IN_CI = os.environ.get("RLM_SECURE_CI") == "1"
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """For `pytest -n`: who shares fixtures shares a worker, and the longest start first."""
     if not config.pluginmanager.hasplugin("xdist"):
