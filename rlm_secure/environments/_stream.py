@@ -31,7 +31,7 @@ class Loop:
 
     def __init__(self, name: str) -> None:
         self._loop = asyncio.new_event_loop()
-        self._loop.set_default_executor(_Threads())
+        self._loop.set_default_executor(Threads())
         self._thread = threading.Thread(target=self._run, name=f"rlm_secure-{name}", daemon=True)
         self._closed = False
         self._thread.start()
@@ -82,7 +82,7 @@ class Loop:
             self._loop.close()
 
 
-class _Threads(concurrent.futures.ThreadPoolExecutor):
+class Threads(concurrent.futures.ThreadPoolExecutor):
     """An executor that also works while the interpreter exits, when sandboxes are ended and names looked up."""
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> concurrent.futures.Future[T]:
@@ -279,5 +279,6 @@ class Stream:
     async def _close(self) -> None:
         if self._sender is not None:
             self._sender.cancel()
+            await asyncio.wait([self._sender])  # what it sends is over before the SDK is
         if self._program is not None:
             await (self._program.drop() if self._gone.is_set() else self._program.close())

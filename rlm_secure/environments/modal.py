@@ -34,7 +34,7 @@ from rlm_secure.environments._cloud import (
     no_proxy_for_loopback,
 )
 from rlm_secure.environments._lease import close_all
-from rlm_secure.environments._stream import Stream
+from rlm_secure.environments._stream import Stream, Threads
 from rlm_secure.errors import EnvironmentUnavailable
 from rlm_secure.policy.model import MIB, Policy
 
@@ -294,7 +294,10 @@ class _Command:
 @cache
 def _sdk() -> Any:
     sdk = importlib.import_module("modal")
-    atexit.register(close_all)  # what is registered last is done first: before the SDK ends its loop
+    # What is registered last is done first: before the SDK ends its loop, where names can be looked up until then.
+    atexit.register(close_all)
+    loop = importlib.import_module("modal._utils.async_utils").synchronizer._get_loop(start=True)
+    loop.call_soon_threadsafe(loop.set_default_executor, Threads())
     return sdk
 
 
@@ -309,6 +312,5 @@ def _check_settings(environment: str) -> None:
     for name in expected.keys() & known.keys():
         if known[name] != expected[name]:
             what = f"{name} = {known[name]!r} (MODAL_{name.upper()}, or {module.user_config_path})"
-            raise EnvironmentUnavailable(
-                f"a setting of the Modal SDK would change what sandboxes are: {what}; unset it"
-            )
+            hint = "name it by the option environment" if name == "environment" else "unset it"
+            raise EnvironmentUnavailable(f"a setting of the Modal SDK would change what sandboxes are: {what}; {hint}")

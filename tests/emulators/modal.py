@@ -77,13 +77,16 @@ class ModalEmulator(Emulator):
     secret = "emulated-secret"
     image = "rlm-secure-sandbox:1"
     build_status = "SUCCESS"
+    #: How long the token of a worker is good for.
+    token_seconds = 3600.0
 
     def __init__(self) -> None:
         super().__init__()
         self.doors: dict[str, tuple[str, int]] = {}
         self.executions: dict[str, Execution] = {}
         self.apps: dict[str, str] = {}
-        self.token = _jwt()
+        self.token = jwt(3600)
+        self._connections: set[Any] = set()
         self._pool = ThreadPoolExecutor(512, thread_name_prefix="emulator-call")
         self._started = threading.Event()
         self._loop = asyncio.new_event_loop()
@@ -103,6 +106,11 @@ class ModalEmulator(Emulator):
 
     def error(self, status: int, message: str) -> Response:
         return Response(status, ("rate limit exceeded: " if status == 429 else "").encode() + message.encode())
+
+    def hang_up(self) -> None:
+        """Close every connection, as a server does that was idle for long."""
+        for each in self._connections:
+            self._loop.call_soon_threadsafe(each.abort)
 
     # -- gRPC -------------------------------------------------------------------------------------
 
@@ -132,6 +140,7 @@ class ModalEmulator(Emulator):
 
     def _method(self, path: str) -> Any:
         async def call(stream: Any) -> None:
+            self._connections.add(stream._stream._transport)
             message = await stream.recv_message()
             request = Call("POST", path, {}, dict(stream.metadata), message.SerializeToString(), message=message)
             if hasattr(message, "file_descriptor"):
@@ -180,7 +189,7 @@ class ModalEmulator(Emulator):
                 metadata = api.EnvironmentMetadata(name="main", settings=settings)
                 return Reply(message=api.EnvironmentGetOrCreateResponse(environment_id="en-1", metadata=metadata))
             case "ImageGetByTag":
-                if told.tag != self.image:
+                if told.tag.rpartition("/")[2] != self.image:
                     return self.error(404, f"Image '{told.tag.removesuffix(':latest')}' not found")
                 return Reply(message=api.ImageGetByTagResponse(image_id="im-own"))
             case "ImageFromId":
@@ -223,7 +232,7 @@ class ModalEmulator(Emulator):
             asked = {"name": definition.name, "metadata": tags, "app": told.app_id, "at": time.time()}
             box = Sandbox({**asked, "network": definition.network_access.network_access_type})
             box.name = f"sb-{box.name}V2"
-            box.token = _jwt()
+            box.token = jwt(self.token_seconds)
             box.ends_at = time.monotonic() + definition.timeout_secs
             self.sandboxes[box.name] = box
             self.made.append(box)
@@ -307,8 +316,7 @@ class ModalEmulator(Emulator):
     def _start(self, box: Sandbox, told: Any) -> Response:
         with self.lock:
             if told.exec_id not in self.executions:  # sent again, it is the same one
-                env = {name: value for each in told.secret_sources for name, value in each.env.contents.items()}
-                program = box.start(list(told.command_args), stdin=True, env=env, cwd=told.workdir)
+                program = box.start(list(told.command_args), stdin=True, cwd=told.workdir)
                 program.keep = True
                 self.executions[told.exec_id] = Execution(program)
         return Reply(message=router.TaskExecStartResponse())
@@ -356,8 +364,8 @@ def _tags(box: Sandbox) -> list[Any]:
     return [api.SandboxTag(tag_name=name, tag_value=value) for name, value in box.request["metadata"].items()]
 
 
-def _jwt() -> str:
+def jwt(seconds: float) -> str:
     """As the SDK reads one: when it ends, and nothing else."""
-    parts = ({"alg": "none"}, {"exp": time.time() + 3600, "jti": secrets.token_hex(8)})
+    parts = ({"alg": "none"}, {"exp": time.time() + seconds, "jti": secrets.token_hex(8)})
     encoded = [base64.urlsafe_b64encode(json.dumps(each).encode()).decode().rstrip("=") for each in parts]
     return ".".join([*encoded, "emulated"])
