@@ -220,7 +220,7 @@ class ModalProvider(Provider):
         if self._sandbox is not None:
             await self._sandbox.detach.aio()
         if self._client is not None:
-            await self._client.close.aio()
+            await self._client.__aexit__(None, None, None)
 
     def passing(self, error: BaseException) -> bool:
         """See Provider.passing."""
