@@ -7,34 +7,20 @@ import json
 import os
 from collections.abc import Generator
 from dataclasses import asdict
-from pathlib import Path
 
 import pytest
 
 from rlm_secure.testing import battery, corpus
 from rlm_secure.testing.control import Control
 
-HERE = Path(__file__).parent
 IN_CI = os.environ.get("RLM_SECURE_CI") == "1"
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """For `pytest -n`: who shares fixtures shares a worker, and the longest start first."""
-    if not config.pluginmanager.hasplugin("xdist"):
-        return
-    groups = {item: _group(item.path) for item in items}
-    slow = {groups[item] for item in items if item.get_closest_marker("slow")}
-    for item, group in groups.items():
-        item.add_marker(pytest.mark.xdist_group(group))
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """For `pytest -n`, which gives each worker whole files: those with slow tests start first."""
     if os.environ.get("PYTEST_XDIST_WORKER"):
-        items.sort(key=lambda item: groups[item] not in slow)
-
-
-def _group(path: Path) -> str:
-    inside = path.relative_to(HERE)
-    # One engine: its tests count its containers, and restart it.
-    return "docker" if inside.parts[0] == "docker" else str(inside)
+        slow = {item.path for item in items if item.get_closest_marker("slow")}
+        items.sort(key=lambda item: item.path not in slow)
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,9 @@ suite="${SUITE:-bookworm}"
 cache=/var/cache/rlm-secure-tests
 tarball="$cache/base-$suite.tar"
 
+exec 9>/var/lock/rlm-secure-tests
+flock 9 # several tests may ask for it at a time
+
 if docker image inspect "$name" >/dev/null 2>&1; then
     exit 0
 fi

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from rlm_secure.environments._owner import owner
 from rlm_secure.environments.docker import DockerEnvironment, build
 from rlm_secure.environments.docker import container as containers
 from rlm_secure.environments.remote import RemoteSession
@@ -74,13 +75,20 @@ def shared(place: DockerEnvironment) -> Iterator[RemoteSession]:
 
 @pytest.fixture(autouse=True, scope="session")
 def nothing_left(engine: Any) -> Iterator[None]:
-    """When all is over, no container of ours is."""
+    """When all is over, no container of this process is."""
     yield
-    assert left_over(engine) == []
+    assert own(engine) == []
 
 
 def left_over(engine: Any) -> list[str]:
+    """The containers of all processes: other tests may be running."""
     return [each["Id"][:12] for each in engine.api.containers(all=True, filters={"label": containers.LABEL})]
+
+
+def own(engine: Any) -> list[str]:
+    """The containers of this process."""
+    label = f"{containers.OWNER}={owner()}"
+    return [each["Id"][:12] for each in engine.api.containers(all=True, filters={"label": label})]
 
 
 def inside(session: RemoteSession, *command: str, user: str | None = None, stdin: bytes = b"") -> tuple[int, str]:

@@ -12,7 +12,7 @@ import pytest
 from rlm_secure.environments.docker import DockerEnvironment, container
 from rlm_secure.guarantees import Guarantee, Level, Wall
 from rlm_secure.policy import load_policy
-from tests.docker.conftest import inside, left_over, policy, python
+from tests.docker.conftest import inside, left_over, own, policy, python
 
 
 def inspected(engine, session) -> dict:
@@ -100,7 +100,7 @@ def test_two_sessions_are_two_containers_with_two_users(place) -> None:
 
 
 def test_sessions_start_and_end_at_the_same_time(engine, place) -> None:
-    before = left_over(engine)
+    before = own(engine)
     said: list[str] = []
 
     def run(number: int) -> None:
@@ -113,7 +113,7 @@ def test_sessions_start_and_end_at_the_same_time(engine, place) -> None:
     for thread in threads:
         thread.join()
     assert sorted(said) == [f"{number}\n" for number in range(6)]
-    assert left_over(engine) == before
+    assert own(engine) == before
 
 
 def test_a_context_larger_than_the_container_s_memory_gets_room(engine, place) -> None:

@@ -20,7 +20,7 @@ import pytest
 from rlm_secure import CellCrashed, CellTimeout, EnvironmentUnavailable, SessionEnded
 from rlm_secure.broker.transports import uds
 from rlm_secure.environments.docker import DockerEnvironment, build, container
-from tests.docker.conftest import HERE, inside, left_over, policy, python, tightened, wait_for
+from tests.docker.conftest import HERE, inside, left_over, own, policy, python, tightened, wait_for
 
 REPOSITORY = HERE.parents[1]
 
@@ -261,13 +261,14 @@ def test_an_image_without_python_is_explained(engine, image) -> None:
         engine.images.remove("rlm-secure-test-empty", force=True)
 
 
-def test_nothing_is_left_of_a_session_that_did_not_start(engine) -> None:
-    before = (left_over(engine), sorted(Path("/run").glob("rlm-secure-*")), threading.active_count())
-    for image in ("no-such-image:1",):
+def test_nothing_is_left_of_a_session_that_did_not_start(engine, monkeypatch) -> None:
+    with tempfile.TemporaryDirectory(prefix="rlm") as directory:  # tmp_path is too long for a socket
+        monkeypatch.setattr(uds, "_runtime_directory", lambda: directory)
+        before = (own(engine), threading.active_count())
         with pytest.raises(EnvironmentUnavailable):
-            DockerEnvironment(image=image).session(policy())
-    after = (left_over(engine), sorted(Path("/run").glob("rlm-secure-*")), threading.active_count())
-    assert after == before
+            DockerEnvironment(image="no-such-image:1").session(policy())
+        assert (own(engine), threading.active_count()) == before
+        assert os.listdir(directory) == []
 
 
 def test_a_base_must_be_pinned_or_here() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import tests.test_loop_features as features
 import tests.test_loop_recursion as recursion
-from tests.docker.conftest import left_over
+from tests.docker.conftest import own
 from tests.loops import cell, scripted
 from tests.test_loop_features import *  # noqa: F403
 from tests.test_loop_recursion import *  # noqa: F403
@@ -46,7 +46,7 @@ def test_a_child_has_a_container_of_its_own_and_only_its_answer_comes_back(image
     seen: list[int] = []
 
     def leaf(prompt: str) -> str:
-        seen.append(len(left_over(engine)))
+        seen.append(len(own(engine)))
         return f"leaf of {prompt}"
 
     rlm = scripted(
