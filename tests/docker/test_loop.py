@@ -57,7 +57,7 @@ def test_a_child_has_a_container_of_its_own_and_only_its_answer_comes_back(image
         environment="docker",
         environment_kwargs={"image": image},
     )
-    before = len(left_over(engine))
+    before = len(own(engine))
     assert rlm.completion("x").response == "leaf of go down"
     assert seen == [before + 2]
-    assert len(left_over(engine)) == before
+    assert len(own(engine)) == before
