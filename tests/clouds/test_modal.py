@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,12 +18,15 @@ from rlm_secure.environments import _lease
 from rlm_secure.environments._provider import LABEL
 from rlm_secure.environments._stream import Loop
 from rlm_secure.environments.place import place
-from rlm_secure.errors import EnvironmentUnavailable
+from rlm_secure.errors import CellTimeout, EnforcementError, EnvironmentUnavailable
+from rlm_secure.guarantees import Level, Wall
+from rlm_secure.policy.model import BestEffort
 from tests.clouds.conftest import Cloud, limits
 from tests.clouds.hardening import BASE
 from tests.clouds.test_lifecycle import host
 from tests.emulators import modal as emulated
 from tests.emulators.base import until
+from tests.emulators.gvisor import GVisor
 
 
 @pytest.fixture
@@ -150,6 +154,25 @@ def test_sandboxes_are_found_over_pages(cloud: Cloud) -> None:
         assert all(labels[LABEL] == "1" and len(labels) == 3 for _, labels in found)
     loop.call(provider.close(), 10)
     loop.close()
+
+
+@pytest.mark.skipif(shutil.which("runsc") is None, reason="needs gVisor's runsc, which .ci/engine installs")
+def test_a_sandbox_of_gvisor_lacks_one_wall_that_strict_requires_and_does_the_rest(cloud: Cloud) -> None:
+    cloud.emulator.kind = GVisor
+    strict = limits(start_seconds=60.0)
+    with pytest.raises(EnforcementError, match="rlimits .*MSGQUEUE"):
+        cloud.session(strict)
+    accepted = (BestEffort(wall=Wall.RLIMITS, reason="the sandbox has a kernel of its own"),)
+    loaded = strict.model_copy(update={"isolation": strict.isolation.model_copy(update={"best_effort": accepted})})
+    with cloud.session(loaded) as session:
+        assert session.report.details["kernel"] == "4.4.0"
+        assert session.report[Wall.SECCOMP].level is Level.FULL
+        assert session.report[Wall.PROVIDER_NETWORK_BLOCK].level is Level.VENDOR, "nothing was reached from inside"
+        session.load_context("context", "deep " * 200_000)
+        calls = session.execute("print(len(context), llm_query('x'))", lambda call: "answered")
+        assert calls.stdout == "1000000 answered\n"
+        assert isinstance(session.execute("while True: pass", no_calls, seconds=1.0).error, CellTimeout)
+        assert session.execute("print(len(context))", no_calls).stdout == "1000000\n"
 
 
 # -- while it runs, and at the end -----------------------------------------------------------------------

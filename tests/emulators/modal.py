@@ -77,6 +77,8 @@ class ModalEmulator(Emulator):
     secret = "emulated-secret"
     image = "rlm-secure-sandbox:1"
     build_status = "SUCCESS"
+    #: What a sandbox is; the real ones are gVisor's.
+    kind: type[Sandbox] = Sandbox
     #: How long the token of a worker is good for.
     token_seconds = 3600.0
 
@@ -230,7 +232,7 @@ class ModalEmulator(Emulator):
                 return self.error(409, f"Sandbox {definition.name} already exists")
             tags = {each.tag_name: each.tag_value for each in told.tags}
             asked = {"name": definition.name, "metadata": tags, "app": told.app_id, "at": time.time()}
-            box = Sandbox({**asked, "network": definition.network_access.network_access_type})
+            box = self.kind({**asked, "network": definition.network_access.network_access_type})
             box.name = f"sb-{box.name}V2"
             box.token = jwt(self.token_seconds)
             box.ends_at = time.monotonic() + definition.timeout_secs
