@@ -57,7 +57,14 @@ _SETTINGS: Final[Mapping[str, Any]] = {
     "override_headers": None,
     "image_builder_version": None,
 }
-_PASSING = ("AlreadyExistsError", "ConnectionError", "InternalError", "ResourceExhaustedError", "ServiceError")
+_PASSING = (
+    "AlreadyExistsError",
+    "ConnectionError",
+    "InternalError",
+    "ResourceExhaustedError",
+    "ServiceError",
+    "TimeoutError",
+)
 
 
 class ModalEnvironment(CloudEnvironment):
@@ -213,7 +220,11 @@ class ModalProvider(Provider):
         """See Provider.find."""
         app = await self.app()
         listed = _sdk().Sandbox.list.aio(app_id=app.app_id, tags=dict(labels), client=await self.client())
-        return [(str(each.object_id), await each.get_tags.aio()) async for each in listed]
+        found: list[tuple[str, Mapping[str, str]]] = []
+        async for each in listed:
+            with contextlib.suppress(_sdk().exception.NotFoundError):  # it has ended since
+                found.append((str(each.object_id), await each.get_tags.aio()))
+        return found
 
     async def close(self) -> None:
         """See Provider.close."""

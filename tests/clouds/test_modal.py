@@ -152,6 +152,9 @@ def test_sandboxes_are_found_over_pages(cloud: Cloud) -> None:
         found = loop.call(provider.find({LABEL: "1"}), 30)
         assert sorted(name for name, _ in found) == sorted(each.name for each in cloud.emulator.live)
         assert all(labels[LABEL] == "1" and len(labels) == 3 for _, labels in found)
+        # One that ends while they are listed is none that was found.
+        cloud.emulator.fail("SandboxTagsGetV2$", status=404)
+        assert len(loop.call(provider.find({LABEL: "1"}), 30)) == 2 * emulated._PAGE
     loop.call(provider.close(), 10)
     loop.close()
 
