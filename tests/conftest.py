@@ -7,12 +7,14 @@ import json
 import os
 from collections.abc import Generator
 from dataclasses import asdict
+from typing import Any
 
 import pytest
 
 from rlm_secure.testing import battery, corpus
 from rlm_secure.testing.control import Control
 
+_BY_PROVIDER = "tests/clouds/test_attacks.py"
 IN_CI = os.environ.get("RLM_SECURE_CI") == "1"
 
 
@@ -21,6 +23,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if os.environ.get("PYTEST_XDIST_WORKER"):
         slow = {item.path for item in items if item.get_closest_marker("slow")}
         items.sort(key=lambda item: item.path not in slow)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """A worker gets a file at a time, of the corpus in the clouds one provider at a time."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Files(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file, _, name = nodeid.partition("::")
+            return f"{file} {name.partition('[')[2].rstrip(']').partition('-')[0]}" if file == _BY_PROVIDER else file
+
+    return Files(config, log)
 
 
 @pytest.fixture(scope="session")

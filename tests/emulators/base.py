@@ -272,9 +272,7 @@ class Sandbox:
 class Program:
     """One command in a sandbox. What it writes goes to who listens at that moment, or is lost."""
 
-    def __init__(
-        self, box: Sandbox, arguments: list[str], *, stdin: bool, env: dict[str, str], cwd: str = ""
-    ) -> None:
+    def __init__(self, box: Sandbox, arguments: list[str], *, stdin: bool, env: dict[str, str], cwd: str = "") -> None:
         environment = {"HOME": str(box.home), "PATH": f"{box.home}/.bin:/usr/local/bin:/usr/bin:/bin", **env}
         if "LD_LIBRARY_PATH" in os.environ:
             environment["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]
