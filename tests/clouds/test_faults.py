@@ -144,7 +144,7 @@ def test_a_sandbox_without_python_says_so(cloud: Cloud) -> None:
 
     cloud.emulator._create = create
     with pytest.raises(EnvironmentUnavailable, match="no python here"):
-        cloud.session(limits(start_seconds=5))
+        cloud.session(limits(start_seconds=20))
 
 
 # -- while it runs ---------------------------------------------------------------------------------------
