@@ -459,7 +459,7 @@ def _handler(emulator: Emulator) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-def until(condition: Callable[[], Any], seconds: float = 10.0) -> Any:
+def until(condition: Callable[[], Any], seconds: float = 30.0) -> Any:
     """The first true value of `condition`, or its last one when the time is over."""
     deadline = time.monotonic() + seconds
     while not (value := condition()) and time.monotonic() < deadline:

@@ -302,7 +302,8 @@ def test_ten_thousand_sessions_leave_no_growth():
     after, grown = measure(), psutil.Process().memory_info().rss - memory
     assert after["fds"] <= before["fds"] + 2
     assert after["processes"] <= before["processes"] + 1
-    assert {key: after[key] for key in ("threads", "mounts")} == {key: before[key] for key in ("threads", "mounts")}
+    # Threads and mounts of earlier tests may go meanwhile; none may come.
+    assert after["threads"] <= before["threads"] and after["mounts"] <= before["mounts"]
     assert after["files"] <= before["files"] + 2
     assert after["groups"] <= before["groups"] + 2
     assert grown < 20 << 20
