@@ -152,13 +152,22 @@ def warm_cell() -> Iterator[Sequence[Case]]:
 def large_context() -> Iterator[Sequence[Case]]:
     text = "lorem ipsum\n" * (MEGABYTES_100 // 12)
     shared = share(text, Gate(COLD))
-    session = open_session(COLD)
+    opened: list[LocalSession] = []
+
+    def fresh() -> None:  # a session keeps the pages of every context that it was ever given
+        close()
+        opened.append(open_session(COLD))
+
+    def close() -> None:
+        while opened:
+            opened.pop().close()
+
     yield [
         Case("encode and decode in this process", lambda: text.encode().decode()),
-        Case("from a Python str", lambda: session.load_context("context", text)),
-        Case("shared by a second session", lambda: session.load_context("context", shared)),
+        Case("from a Python str", lambda: opened[0].load_context("context", text), before=fresh),
+        Case("shared by a second session", lambda: opened[0].load_context("context", shared), before=fresh),
     ]
-    session.close()
+    close()
     shared.close()
 
 
