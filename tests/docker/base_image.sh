@@ -9,7 +9,8 @@ suite="${SUITE:-bookworm}"
 cache=/var/cache/rlm-secure-tests
 tarball="$cache/base-$suite.tar"
 
-exec 9>/var/lock/rlm-secure-tests
+mkdir -p "$cache"
+exec 9>"$cache/lock"
 flock 9 # several tests may ask for it at a time
 
 if docker image inspect "$name" >/dev/null 2>&1; then
@@ -25,7 +26,6 @@ if [ ! -s "$tarball" ]; then
         exit 1
     }
     rm -rf "$work/root/var/cache/apt/archives" "$work/root/var/lib/apt/lists" "$work/root/usr/share/doc" "$work/root/usr/share/man"
-    mkdir -p "$cache"
     tar -C "$work/root" --numeric-owner --exclude=./dev --exclude=./proc --exclude=./sys -cf "$tarball.part" .
     mv "$tarball.part" "$tarball"
 fi
