@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from pathlib import Path
+from functools import partial
 
 from rlm_secure.cli import options
 from rlm_secure.cli.terminal import COULD_NOT_RUN, FAILED, OK, say, write_json
@@ -32,25 +32,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     command.set_defaults(command=lambda _: _help(command))
     verbs = command.add_subparsers(title="verbs", metavar="VERB")
-    view = verbs.add_parser(
-        "view",
-        usage="rlm-secure log view FILE [-o PAGE]",
-        help="a trajectory as one HTML page that runs and loads nothing",
-        description="Write a trajectory as one HTML page that runs no script and loads nothing.",
-        formatter_class=options.Help,
-        allow_abbrev=False,
-    )
+    verb = partial(options.verb, verbs, "log")
+    view = verb("view", "FILE [-o PAGE]", "a trajectory as one HTML page that runs and loads nothing")
     view.add_argument("file", metavar="FILE", help="what RLMLogger wrote")
     view.add_argument("-o", "--output", metavar="PAGE", help="where to (default: stdout); never overwritten")
     view.set_defaults(command=_view)
-    verify = verbs.add_parser(
-        "verify",
-        usage="rlm-secure log verify FILE [options]",
-        help="whether anybody changed an audit log, and where",
-        description="Say whether anybody changed an audit log, and where.",
-        formatter_class=options.Help,
-        allow_abbrev=False,
-    )
+    verify = verb("verify", "FILE [options]", "whether anybody changed an audit log, and where")
     verify.add_argument("file", metavar="FILE", help="what AuditLog wrote")
     verify.add_argument("--head", metavar="HASH", help="the last hash, as you kept it: finds lines cut off the end")
     options.add_json(verify)
@@ -89,8 +76,6 @@ def _verify(arguments: argparse.Namespace) -> int:
     from rlm_secure.errors import AuditLogError
     from rlm_secure.logger.audit_log import verify
 
-    if not Path(arguments.file).is_file():
-        return _failed(f"{arguments.file} is no file; name one that AuditLog wrote")
     try:
         found = verify(arguments.file, head=arguments.head)
     except AuditLogError as error:
@@ -98,6 +83,8 @@ def _verify(arguments: argparse.Namespace) -> int:
             write_json({"whole": False, "reason": str(error)})
         say(str(error), style="red")
         return FAILED
+    except OSError as error:
+        return _failed(f"{arguments.file} cannot be read: {error.strerror}; name a file that AuditLog wrote")
     if arguments.json:
         write_json({"whole": True, "lines": found.lines, "head": found.head})
     else:

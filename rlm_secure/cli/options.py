@@ -37,6 +37,20 @@ def parser(
     )
 
 
+def verb(
+    verbs: argparse._SubParsersAction[argparse.ArgumentParser], command: str, name: str, usage: str, summary: str
+) -> argparse.ArgumentParser:
+    """A verb of a subcommand: `summary` is its line in the command's help, and its own description."""
+    return verbs.add_parser(
+        name,
+        usage=f"rlm-secure {command} {name} {usage}".strip(),
+        help=summary,
+        description=f"{summary[0].upper()}{summary[1:]}.",
+        formatter_class=Help,
+        allow_abbrev=False,
+    )
+
+
 def add_walls(command: argparse.ArgumentParser) -> None:
     """--environment and --policy."""
     command.add_argument("--environment", default="local", metavar="NAME", help="where cells run (default: local)")

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -44,36 +45,24 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     command.set_defaults(command=lambda _: _help(command))
     verbs = command.add_subparsers(title="verbs", metavar="VERB")
-    init = _verb(verbs, "init", "[FILE]", "write the commented template with every default")
+    verb = partial(options.verb, verbs, "policy")
+    init = verb("init", "[FILE]", "write the commented template with every default")
     init.add_argument("file", nargs="?", metavar="FILE", help="where to (default: stdout); never overwritten")
     init.set_defaults(command=_init)
-    check = _verb(verbs, "check", "POLICY...", "say everything that is wrong with policies")
+    check = verb("check", "POLICY...", "say everything that is wrong with policies")
     check.add_argument("policies", nargs="+", metavar="POLICY", help="a shipped name or a TOML file")
     check.set_defaults(command=_check)
-    show = _verb(verbs, "show", "[POLICY]", "print the effective values, each with where it comes from")
+    show = verb("show", "[POLICY]", "print the effective values, each with where it comes from")
     show.add_argument("policy", nargs="?", default="strict", metavar="POLICY", help="default: strict")
     options.add_json(show)
     show.set_defaults(command=_show)
-    diff = _verb(verbs, "diff", "BEFORE AFTER", "print what differs; what became weaker is marked with !")
+    diff = verb("diff", "BEFORE AFTER", "print what differs; what became weaker is marked with !")
     diff.add_argument("before", metavar="BEFORE", help="a shipped name or a TOML file")
     diff.add_argument("after", metavar="AFTER", help="a shipped name or a TOML file")
     options.add_json(diff)
     diff.set_defaults(command=_diff)
-    schema = _verb(verbs, "schema", "", "print the JSON Schema of policy files, for editors")
+    schema = verb("schema", "", "print the JSON Schema of policy files, for editors")
     schema.set_defaults(command=_schema)
-
-
-def _verb(
-    verbs: argparse._SubParsersAction[argparse.ArgumentParser], name: str, usage: str, summary: str
-) -> argparse.ArgumentParser:
-    return verbs.add_parser(
-        name,
-        usage=f"rlm-secure policy {name} {usage}".strip(),
-        help=summary,
-        description=f"{summary[0].upper()}{summary[1:]}.",
-        formatter_class=options.Help,
-        allow_abbrev=False,
-    )
 
 
 def _help(command: argparse.ArgumentParser) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 
 from rlm_secure.cli import options
 from rlm_secure.cli.terminal import COULD_NOT_RUN, OK, inert, say
@@ -33,28 +34,16 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     command.set_defaults(command=lambda _: _help(command))
     verbs = command.add_subparsers(title="verbs", metavar="VERB")
-    build = verbs.add_parser(
-        "build",
-        usage="rlm-secure sandbox build ENVIRONMENT --base IMAGE [options]",
-        help="build the image, template or snapshot of an environment",
-        description="Build the image, template or snapshot that an environment's sandboxes are made from.",
-        formatter_class=options.Help,
-        allow_abbrev=False,
-    )
+    verb = partial(options.verb, verbs, "sandbox")
+    usage = "ENVIRONMENT --base IMAGE [options]"
+    build = verb("build", usage, "build the image, template or snapshot of an environment")
     build.add_argument("environment", metavar="ENVIRONMENT", choices=_buildable(), help=", ".join(_buildable()))
     build.add_argument(
         "--base", metavar="IMAGE", required=True, help="an image with Python 3.11 or newer, by digest: NAME@sha256:..."
     )
     build.add_argument("--name", metavar="NAME", help="what to call it (default: what the environment looks for)")
     build.set_defaults(command=_build)
-    sweep = verbs.add_parser(
-        "sweep",
-        usage="rlm-secure sandbox sweep ENVIRONMENT",
-        help="end sandboxes that dead processes of this machine left",
-        description="End the sandboxes that dead processes of this machine left behind. Those in use stay.",
-        formatter_class=options.Help,
-        allow_abbrev=False,
-    )
+    sweep = verb("sweep", "ENVIRONMENT", "end sandboxes that dead processes of this machine left")
     sweep.add_argument("environment", metavar="ENVIRONMENT", choices=_buildable(), help=", ".join(_buildable()))
     sweep.set_defaults(command=_sweep)
 
