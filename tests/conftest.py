@@ -1,4 +1,4 @@
-"""Rules for the whole suite: in CI nothing may be skipped; side by side, a file's tests stay together."""
+"""Rules for the whole suite: in CI nothing may be skipped, and what every attack does without walls is tried once."""
 
 from __future__ import annotations
 
@@ -8,44 +8,21 @@ import json
 import os
 from collections.abc import Generator
 from dataclasses import asdict
-from typing import Any
+from pathlib import Path
 
 import pytest
 
 from rlm_secure.testing import battery, corpus
 from rlm_secure.testing.control import Control
 
-_BY_PROVIDER = "tests/clouds/test_attacks.py"
 IN_CI = os.environ.get("RLM_SECURE_CI") == "1"
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """For `pytest -n`, which gives each worker whole files: those with slow tests start first."""
-    if os.environ.get("PYTEST_XDIST_WORKER"):
-        slow = {item.path for item in items if item.get_closest_marker("slow")}
-        items.sort(key=lambda item: item.path not in slow)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """A worker gets a file at a time, of the corpus in the clouds one provider at a time."""
-    from xdist.scheduler import LoadFileScheduling
-
-    class Files(LoadFileScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            file, _, name = nodeid.partition("::")
-            return f"{file} {name.partition('[')[2].rstrip(']').partition('-')[0]}" if file == _BY_PROVIDER else file
-
-    return Files(config, log)
 
 
 @pytest.fixture(scope="session")
 def controls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Control]:
-    """Every attack in plain Python, by name: run once, by whichever worker asks first."""
-    directory = tmp_path_factory.getbasetemp()
-    if os.environ.get("PYTEST_XDIST_WORKER"):
-        directory = directory.parent  # the run's, not the worker's
-    with (directory / "controls.json").open("a+", encoding="utf-8") as file:
+    """Every attack in plain Python, by name: run once, by whichever part of the suite asks first."""
+    kept_in = os.environ.get("RLM_SECURE_CONTROLS") or tmp_path_factory.getbasetemp() / "controls.json"
+    with Path(kept_in).open("a+", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.seek(0)
         if kept := file.read():

@@ -44,12 +44,14 @@ def attempts(
     policy: Policy,
     checked: Mapping[str, Control],
     *,
+    afterwards: bool = True,
     heard: Listener[Outcome] | None = None,
 ) -> dict[str, Outcome]:
     """The outcome of every attack on sessions of `open_session`, by the attack's name.
 
     `checked` are the controls; an attack whose control did not win is run all the same, and reported NOT_CHECKED
-    unless it wins. Raises what `open_session` raises.
+    unless it wins. Without `afterwards` it is not tried after each whether other sessions still work: the session of
+    the next attack shows that as well, only under another name. Raises what `open_session` raises.
     """
     quick: list[Attack] = []
     lasting: list[Attack] = []
@@ -59,7 +61,7 @@ def attempts(
     def run(attack: Attack, target: Target) -> Outcome:
         known = checked.get(attack.name)
         won = known is not None and known.won
-        outcome = attempt(attack, open_session, target, policy, checked=won)
+        outcome = attempt(attack, open_session, target, policy, checked=won, afterwards=afterwards)
         if heard is not None:
             heard(outcome)
         return outcome

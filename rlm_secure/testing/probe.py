@@ -158,9 +158,8 @@ def attempt(
     report = session.report
     screened = report[Wall.LANGUAGE].enforced
     try:
-        session.run(prelude_cell(facts)).check()
-        if attack.layer is Layer.KERNEL and not screened:
-            session.run(_kernel_prelude()).check()
+        raw = attack.layer is Layer.KERNEL and not screened
+        session.run(prelude_cell(facts) + (_kernel_prelude() if raw else "")).check()
         with _watched_threads():
             seen = _watch(session, attack.cells, bounds.seconds + bounds.grace + _SLACK_SECONDS)
         stuck = _neighbours(open_session) if afterwards and attack.guarantee in _SHARED else ""

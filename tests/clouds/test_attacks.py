@@ -104,7 +104,9 @@ def outcomes(request: pytest.FixtureRequest, controls: dict[str, Control]) -> It
         for screen in (False, True):
             other = Layer.KERNEL if screen else Layer.LANGUAGE
             attacks = [attack for attack in ATTACKS if attack.layer is not other]
-            tried = battery.attempts(attacks, lambda: fleet.open(screen=screen), policy, controls)
+            tried = battery.attempts(
+                attacks, lambda: fleet.open(screen=screen), policy, controls, afterwards=False
+            )
             found |= {(name, screen): outcome for name, outcome in tried.items()}
         yield found
     finally:

@@ -99,7 +99,7 @@ def test_a_killed_zygote_ends_its_sessions_and_the_next_sandbox_starts_a_new_one
         inner = psutil.Process(source._process.pid).children()[0]
         inner.send_signal(signal.SIGKILL)
         source._process.wait(5)
-        result = box.run("while True: pass")
+        result = box.run("while True: pass", timeout=1)
         # The session lost its init with the zygote; a fresh zygote may have replayed it.
         assert result.error is not None
     with Sandbox() as box:

@@ -1,0 +1,124 @@
+"""The whole suite, in parts that run side by side: `python -m tests [-j N] [PART ...]`.
+
+Each part is a pytest process of its own, small enough to fork fast and alone with its own threads, environment and
+zygotes. A directory is a part; where its files are slow, each of them is one. `pytest` alone runs the same tests one
+after the other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+CACHE = ROOT / ".pytest_cache" / "parts"
+#: The corpus in each provider's sandbox is a part for each provider.
+PROVIDERS = ("modal", "daytona", "e2b", "prime")
+CORPUS = "tests/clouds/test_attacks.py"
+#: Directories whose files are parts of their own.
+DIVIDED = ("attacks", "clouds", "docker", "local", "audit")
+#: Parts that last longest start first, or the last of them runs alone at the end.
+FIRST = (CORPUS, "tests/attacks/", "tests/clouds/test_faults.py", "tests/clouds/", "tests/docker/", "tests/local/")
+#: Loading schemathesis takes a second, and one file wants it.
+WANTS_SCHEMATHESIS = "tests/broker"
+NO_TESTS = 5  # pytest's exit status
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one process runs."""
+
+    name: str
+    paths: tuple[str, ...]
+    chosen: str = ""
+
+    def run(self, output: Path, *options: str) -> bool:
+        """Run it, its output to a file; whether everything passed."""
+        command = [sys.executable, "-m", "pytest", "-q", "-o", f"cache_dir={CACHE / self.name.replace('/', '.')}"]
+        if not self.name.startswith(WANTS_SCHEMATHESIS):
+            command += ["-p", "no:schemathesis"]
+        if self.chosen:
+            command += ["-k", self.chosen]
+        with output.open("ab") as file:
+            done = subprocess.run([*command, *options, *self.paths], cwd=ROOT, stdout=file, stderr=file, check=False)
+        return done.returncode in (0, NO_TESTS)
+
+
+def parts() -> list[Part]:
+    """Every test file in exactly one part, or in one for each provider; the slow ones first."""
+    found = []
+    loose = []
+    for path in sorted((ROOT / "tests").iterdir()):
+        name = path.relative_to(ROOT).as_posix()
+        if path.is_file():
+            loose += [name] if path.match("test_*.py") else []
+        elif path.name in DIVIDED:
+            found += [each for file in sorted(path.rglob("test_*.py")) for each in _file(file)]
+        elif any(path.rglob("test_*.py")):
+            found.append(Part(name, (name,)))
+    found.append(Part("tests", tuple(loose)))
+    return sorted(found, key=_rank)
+
+
+def _file(path: Path) -> Iterator[Part]:
+    name = path.relative_to(ROOT).as_posix()
+    if name == CORPUS:
+        yield from (Part(f"{name}-{provider}", (name,), provider) for provider in PROVIDERS)
+    else:
+        yield Part(name, (name,))
+
+
+def _rank(part: Part) -> int:
+    return next((index for index, start in enumerate(FIRST) if part.name.startswith(start)), len(FIRST))
+
+
+def main() -> int:
+    """Run the parts and say how each went; 0 when all passed."""
+    parser = argparse.ArgumentParser(prog="python -m tests", description="Every test, in parts that run side by side.")
+    parser.add_argument("part", nargs="*", help="parts whose names start so (default: all)")
+    parser.add_argument("-j", "--jobs", type=int, default=4, help="how many run at a time (default: 4; most wait)")
+    parser.add_argument(
+        "--again", action="store_true", help="run what failed once more, alone: what fails twice is broken"
+    )
+    options = parser.parse_args()
+    chosen = [part for part in parts() if not options.part or part.name.startswith(tuple(options.part))]
+    if not chosen:
+        parser.error(f"no part starts with {' or '.join(options.part)}; there are {', '.join(p.name for p in parts())}")
+    with tempfile.TemporaryDirectory(prefix="rlm-secure-tests") as directory:
+        # Controls cost half a minute of processor time: the parts that need them share them.
+        os.environ.setdefault("RLM_SECURE_CONTROLS", f"{directory}/controls.json")
+        failed = _run(chosen, Path(directory), options.jobs)
+        if failed and options.again:
+            print(f"once more, alone: {', '.join(part.name for part in failed)}", flush=True)
+            failed = _run(failed, Path(directory), 1, "--last-failed", "--last-failed-no-failures", "all")
+    print(f"{len(chosen) - len(failed)} of {len(chosen)} parts passed", *(f"FAILED {part.name}" for part in failed), sep="\n")
+    return bool(failed)
+
+
+def _run(chosen: list[Part], directory: Path, jobs: int, *options: str) -> list[Part]:
+    """The parts that failed. What they said is shown in full; of the others, the last line."""
+
+    def one(part: Part) -> bool:
+        started = time.monotonic()
+        output = directory / part.name.replace("/", ".")
+        output.unlink(missing_ok=True)
+        passed = part.run(output, *options)
+        said = output.read_text(encoding="utf-8", errors="replace")
+        last = said.strip().rpartition("\n")[2]
+        print(f"{time.monotonic() - started:6.0f} s  {part.name:<42} {last}" if passed else f"\n{said}\n", flush=True)
+        return passed
+
+    with ThreadPoolExecutor(jobs) as pool:
+        return [part for part, passed in zip(chosen, pool.map(one, chosen), strict=True) if not passed]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
