@@ -99,7 +99,11 @@ def main() -> int:
         if failed and options.again:
             print(f"once more, alone: {', '.join(part.name for part in failed)}", flush=True)
             failed = _run(failed, Path(directory), 1, "--last-failed", "--last-failed-no-failures", "all")
-    print(f"{len(chosen) - len(failed)} of {len(chosen)} parts passed", *(f"FAILED {part.name}" for part in failed), sep="\n")
+    print(
+        f"{len(chosen) - len(failed)} of {len(chosen)} parts passed",
+        *(f"FAILED {part.name}" for part in failed),
+        sep="\n",
+    )
     return bool(failed)
 
 

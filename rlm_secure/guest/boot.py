@@ -6,18 +6,14 @@ import contextlib
 import os
 import resource
 
-from . import compiler, facades, guards, memory, seal, walls
+from . import facades, memory, seal, walls, worker
 
 
 def preload() -> None:
     """Import what any session may need, and warm it up: no file can be opened later."""
     facades.preload()
-    namespace = guards.build_globals(frozenset(facades.NAMES), print)
-    # A first cell pays for caches that every session would otherwise fill again after its fork.
-    warm = "import re, json\nx = [i * i for i in range(3)]\nclass A:\n    b = 1\ny = f'{x}'\nz = {k: 1 for k in 'ab'}\n"
-    for _ in range(2):
-        compiler.run(compiler.compile_cell(warm, source_bytes=4096, ast_nodes=4096), namespace)
-    memory.self_test()
+    memory.switch_on()
+    worker.rehearse("import re\nclass A:\n    b = 1\nx = [i * i for i in range(3)]\nprint({k: f'{x}' for k in 'ab'})\n")
 
 
 def raise_file_limit() -> None:

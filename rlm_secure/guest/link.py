@@ -55,10 +55,10 @@ class Zygote:
             self.walls = booted["walls"]
             self.details = booted["details"]
 
-    def fork(self, limits: dict[str, Any], profile: str, own_namespaces: bool) -> tuple[socket.socket, int | None, int]:
+    def fork(self, limits: dict[str, Any], profile: str) -> tuple[socket.socket, int | None, int]:
         """A new sealed worker, as `(connection, pidfd, pid)`; the pidfd is None where the kernel has none."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        request = {"op": "fork", "limits": limits, "profile": profile, "own_namespaces": own_namespaces}
+        request = {"op": "fork", "limits": limits, "profile": profile}
         with theirs:
             try:
                 answer, fds = self._ask(request, [theirs.fileno()])

@@ -12,13 +12,13 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import json
-import mmap
 import os
+import resource
 import struct
 import sys
 from typing import Any
 
-_PAGE = mmap.PAGESIZE
+_PAGE = resource.getpagesize()
 _SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
 _PROT_NONE, _PROT_READ, _PROT_WRITE = 0, 1, 2
 _MAP_PRIVATE, _MAP_FIXED, _MAP_ANONYMOUS, _MAP_NORESERVE = 2, 0x10, 0x20, 0x4000
@@ -67,7 +67,7 @@ class _Mapping:
 
     def __init__(self, fd: int, size: int) -> None:
         self._size = max(size, 1)
-        self._address = _map(None, self._size, _PROT_READ, _MAP_PRIVATE, fd)
+        self._address = map_pages(None, self._size, _PROT_READ, _MAP_PRIVATE, fd)
 
     def __enter__(self) -> int:
         return self._address
@@ -76,7 +76,8 @@ class _Mapping:
         _libc.munmap(self._address, self._size)
 
 
-def _map(address: int | None, size: int, protection: int, flags: int, fd: int) -> int:
+def map_pages(address: int | None, size: int, protection: int, flags: int, fd: int) -> int:
+    """mmap(2). Raises OSError."""
     result: int | None = _libc.mmap(address, size, protection, flags, fd, 0)
     if result is None or result == ctypes.c_void_p(-1).value:
         number = ctypes.get_errno()
@@ -90,12 +91,12 @@ def _adopt(fd: int, kind: str, length: int) -> str:
     header = sys.getsizeof(template) - 3 * width
     size = (length + 1) * width
     # Reserve both parts at once without access, so that RLIMIT_DATA counts the header page alone.
-    start = _map(None, _PAGE + size, _PROT_NONE, _MAP_PRIVATE | _MAP_ANONYMOUS | _MAP_NORESERVE, -1)
+    start = map_pages(None, _PAGE + size, _PROT_NONE, _MAP_PRIVATE | _MAP_ANONYMOUS | _MAP_NORESERVE, -1)
     if _libc.mprotect(start, _PAGE, _PROT_READ | _PROT_WRITE):
         number = ctypes.get_errno()
         raise OSError(number, f"mprotect: {os.strerror(number)}")
     data = start + _PAGE
-    _map(data, size, _PROT_READ, _MAP_PRIVATE | _MAP_FIXED, fd)
+    map_pages(data, size, _PROT_READ, _MAP_PRIVATE | _MAP_FIXED, fd)
     address = data - header
     ctypes.memmove(address, id(template), header)
     struct_at = (ctypes.c_char * header).from_address(address)
@@ -106,8 +107,17 @@ def _adopt(fd: int, kind: str, length: int) -> str:
     return adopted
 
 
+def switch_on() -> None:
+    """Use contexts in place where a child of this process finds that they work; what it maps ends with it."""
+    global _in_place
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if self_test() else 1)
+    _in_place = os.waitpid(pid, 0)[1] == 0
+
+
 def self_test() -> bool:
-    """Try in-place strings of every width with every kind of use; switch them on only if all agree."""
+    """Try in-place strings of every width with every kind of use, and use them from now on only if all agree."""
     global _in_place
     _in_place = True
     try:

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import errno
 import json
-import mmap
 import os
 import socket
-from typing import Any
 
-from . import walls, wire
+from . import memory, walls, wire
 
 
-def forbidden_call(fd: int, landlock: int | None, program: bytes, request: dict[str, Any]) -> None:
-    """A probe sealed like a session that calls socket(2). Returns only where the filter does not hold."""
+def _seal(fd: int, landlock: int | None, program: bytes | None, *, own_namespaces: bool) -> None:
     walls.keep_only(fd, landlock)
-    walls.build(landlock, program, request)
+    walls.confine(walls.enclose(landlock, own_namespaces=own_namespaces), program, {"NPROC": 0, "NOFILE": 128})
+
+
+def forbidden_call(fd: int, landlock: int | None, program: bytes, *, own_namespaces: bool) -> None:
+    """A probe sealed like a session that calls socket(2). Returns only where the filter does not hold."""
+    _seal(fd, landlock, program, own_namespaces=own_namespaces)
     socket.socket(socket.AF_INET, socket.SOCK_STREAM)
 
 
-def try_everything(fd: int, landlock: int | None, request: dict[str, Any]) -> None:
+def try_everything(fd: int, landlock: int | None, *, own_namespaces: bool) -> None:
     """A probe with every wall but seccomp: try what the others must stop, and write down what happened."""
-    walls.keep_only(fd, landlock)
-    walls.build(landlock, None, request)
+    _seal(fd, landlock, None, own_namespaces=own_namespaces)
     outcome = {}
     for what, attempt in ATTEMPTS.items():
         try:
@@ -65,7 +66,7 @@ def _signal_neighbour() -> str:
 
 
 def _map_executable() -> str:
-    mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC).close()
+    memory.map_pages(None, 4096, 1 | 2 | 4, 0x22, -1)  # read, write, execute; private and anonymous
     return "mapped"
 
 

@@ -263,8 +263,7 @@ class Supervisor:
 
     def _hatch(self, options: dict[str, Any]) -> None:
         self._zygote.boot()
-        own = self._zygote.walls.get("user-namespace", ["none"])[0] == "full"
-        connection, pidfd, pid = self._zygote.fork(options["limits"], options["profile"], own)
+        connection, pidfd, pid = self._zygote.fork(options["limits"], options["profile"])
         worker = self._worker = Worker(connection, pidfd, pid, options["frame_bytes"], self._zygote)
         self._event = self._epilogue = self._cpu_limit = self._stop = None
         self._expecting = True  # its `ready` frame

@@ -58,24 +58,28 @@ def keep_only(fd: int, landlock: int | None) -> None:
     os.closerange(wire.FD + (1 if landlock is None else 2), 1 << 16)
 
 
-def build(landlock: int | None, program: bytes | None, request: dict[str, Any]) -> Walls:
-    """The walls of one session, in order; seccomp is last. Returns what was achieved."""
-    walls = Walls()
-    walls.note("no-inherited-fds", "one socket; everything else closed")
-    if request["own_namespaces"]:
+def enclose(landlock: int | None, *, own_namespaces: bool) -> Walls:
+    """The walls of a session that no policy changes, in order. Returns what was achieved."""
+    found = Walls()
+    found.note("no-inherited-fds", "one socket; everything else closed")
+    if own_namespaces:
         own = seal.CLONE_NEWUSER | seal.CLONE_NEWNET | seal.CLONE_NEWIPC
-        held = walls.attempt("user-namespace", seal.unshare, own, evidence="own to this session")
+        held = found.attempt("user-namespace", seal.unshare, own, evidence="own to this session")
         for wall in ("network-namespace", "ipc-namespace"):
-            (walls.note if held else walls.miss)(wall, walls.found["user-namespace"][1])
-    walls.attempt("rlimits", _limits, request["limits"])
-    walls.attempt("not-dumpable", seal.set_dumpable, False, evidence="PR_SET_DUMPABLE 0")
-    walls.attempt("no-capabilities", seal.drop_capabilities, evidence="capset to empty sets succeeded")
+            (found.note if held else found.miss)(wall, found.found["user-namespace"][1])
+    found.attempt("not-dumpable", seal.set_dumpable, False, evidence="PR_SET_DUMPABLE 0")
+    found.attempt("no-capabilities", seal.drop_capabilities, evidence="capset to empty sets succeeded")
     if landlock is not None:
-        walls.attempt("landlock", seal.landlock_restrict, wire.FD + 1, evidence="landlock_restrict_self succeeded")
+        found.attempt("landlock", seal.landlock_restrict, wire.FD + 1, evidence="landlock_restrict_self succeeded")
         os.close(wire.FD + 1)
+    return found
+
+
+def confine(found: Walls, program: bytes | None, limits: dict[str, Any]) -> None:
+    """The rest: the policy's limits, then the filter, which is the last step."""
+    found.attempt("rlimits", _limits, limits)
     if program is not None:
-        walls.attempt("seccomp", seal.seccomp, program, evidence="filter installed")
-    return walls
+        found.attempt("seccomp", seal.seccomp, program, evidence="filter installed")
 
 
 #: Limits that no session needs to have otherwise: set once in the zygote and inherited.

@@ -35,8 +35,8 @@ FD = 3
 MAX_FRAME = 256 * 1024 * 1024
 
 _HEADER = struct.Struct(">I")
-_encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"), check_circular=False).encode
-_decode = json.JSONDecoder().decode
+encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"), check_circular=False).encode
+decode = json.JSONDecoder().decode
 
 
 class Closed(Exception):
@@ -59,7 +59,7 @@ class Channel:
 
         Raises Closed when the peer is gone, ValueError when `message` is not JSON.
         """
-        body = _encode(message).encode("ascii")
+        body = encode(message).encode("ascii")
         if len(body) > limit:
             return False
         view = memoryview(_HEADER.pack(len(body)) + body)
@@ -76,7 +76,7 @@ class Channel:
         (length,) = _HEADER.unpack(self._read(4))
         if length > MAX_FRAME:
             raise Closed(f"frame of {length} bytes")
-        message: dict[str, Any] = _decode(self._read(length).decode("ascii"))
+        message: dict[str, Any] = decode(self._read(length).decode("ascii"))
         return message
 
     def take_fd(self) -> int:

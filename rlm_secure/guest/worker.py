@@ -31,6 +31,7 @@ _current: Worker
 _prepared: dict[tuple[str, ...], dict[str, Any]] = {}
 _MODULE_SETS = 16
 _RESERVE = 8 << 20
+_REHEARSALS = 16
 
 
 def prepare(modules: Iterable[str]) -> None:
@@ -38,6 +39,35 @@ def prepare(modules: Iterable[str]) -> None:
     key = tuple(modules)
     if key not in _prepared and len(_prepared) < _MODULE_SETS:
         _prepared[key] = guards.build_globals(frozenset(key), _print)
+
+
+class _Rehearsal(wire.Channel):
+    """A channel without a peer: it gives out what it was made with, and takes the answers."""
+
+    def __init__(self, *requests: dict[str, Any]) -> None:
+        self._requests = iter([wire.encode(request) for request in requests])
+
+    def send_within(self, message: dict[str, Any], limit: int) -> bool:
+        return len(wire.encode(message)) <= limit
+
+    def receive(self) -> dict[str, Any]:
+        for request in self._requests:
+            message: dict[str, Any] = wire.decode(request)
+            return message
+        raise Closed
+
+
+def rehearse(cell: str) -> None:
+    """In the zygote: serve a session of our own, so that others are born with its code and caches warm.
+
+    What a session does for the first time it pays for with copies of pages that it shares with all others.
+    """
+    limits = dict.fromkeys(("source_bytes", "ast_nodes", "stdout_bytes", "value_bytes", "result_bytes"), 1 << 16)
+    begin = {"op": "begin", "modules": sorted(facades.NAMES), "tools": [], "screen": True, **limits}
+    session = Worker(_Rehearsal(begin, *[{"op": "exec", "code": cell}] * _REHEARSALS))
+    session._reserve = b" "  # freeing one of the real size would change how malloc gets its memory
+    session.serve({})
+    _prepared.clear()
 
 
 def listen() -> None:
@@ -73,9 +103,14 @@ class Worker:
         global _current
         _current = self
 
-    def serve(self, walls: dict[str, list[str]]) -> None:
-        """Report `walls`, then answer requests until the host is gone. Never raises for what a cell does."""
+    def serve(self, walls: dict[str, list[str]], begin: dict[str, Any] | None = None) -> None:
+        """Report `walls`, then answer requests until the host is gone. Never raises for what a cell does.
+
+        `begin` is the first request, where it is known beforehand: nobody is answered then.
+        """
         try:
+            if begin is not None:
+                self._begin(begin)
             self._channel.send_within({"op": "ready", "walls": walls, "details": {}}, wire.MAX_FRAME)
             while True:
                 request = self._channel.receive()

@@ -4,11 +4,11 @@ Boot order: import everything that a session may ever need (no file can be opene
 own user, PID, mount, network, IPC, UTS and cgroup namespaces -> fork (the child is pid 1) -> empty root ->
 no_new_privs, bounding set, MDWE -> try the walls in throw-away children -> freeze the heap -> serve.
 
-Session order: one socket and nothing else -> own user, network and IPC namespaces -> rlimits ->
-not dumpable -> no capabilities -> Landlock -> seccomp -> `ready`. A step that fails is reported, and the host
-sends no cell to a session that lacks a wall which its policy requires.
+Session order: one socket and nothing else -> own user, network and IPC namespaces -> not dumpable ->
+no capabilities -> Landlock -> [so far ahead of the request: ahead.py] -> rlimits -> seccomp -> `ready`. A step that
+fails is reported, and the host sends no cell to a session that lacks a wall which its policy requires.
 
-Messages on the control socket (SEQPACKET, JSON): {op: fork, limits, profile, own_namespaces} with the session's
+Messages on the control socket (SEQPACKET, JSON): {op: fork, limits, profile, modules?, begin?} with the session's
 socket -> {pid} with its pidfd; {op: status, pid} -> {status}; {op: signal, pid, number} for kernels without
 pidfds (gVisor), where {pid} comes alone; {op: allow, pids, soft} sets process limits;
 {op: adopt, pids, soft} with a socket -> {pid} and pidfd of who writes to its other end. Any may answer {error}.
@@ -17,7 +17,6 @@ Closing the socket, or the host's death, ends everything.
 
 from __future__ import annotations
 
-import _socket
 import contextlib
 import errno
 import gc
@@ -33,7 +32,7 @@ import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from . import boot, memory, probes, seal, walls, wire, worker
+from . import ahead, boot, memory, probes, seal, walls, worker
 
 _MESSAGE = 256 * 1024
 _STATUSES = 4096
@@ -44,7 +43,7 @@ def main(control_fd: int) -> None:
     """Boot from the configuration that the host sends first, then serve until it is gone."""
     control = socket.socket(fileno=control_fd)
     config = json.loads(control.recv(_MESSAGE))
-    host = _pidfd(config["host_pid"])
+    host = ahead.pidfd(config["host_pid"])
     if os.getppid() != config["host_pid"]:
         return  # the host died before we could watch it
     boot.preload()
@@ -56,6 +55,8 @@ def main(control_fd: int) -> None:
     if config["namespaces"]:
         boot.enter_namespaces(found)
     if found.held("pid-namespace"):
+        gc.collect()
+        gc.freeze()  # before the fork: a collection writes to every object, and the parent would keep a copy of it all
         child = os.fork()
         if child:
             control.close()
@@ -78,6 +79,7 @@ class _Zygote:
         self._statuses: dict[int, int] = {}
         self._landlock: int | None = None
         self._own_pid = self._own_user = False
+        self._next: ahead.Ahead | None = None
 
     def serve(self) -> NoReturn:
         found = self._found
@@ -105,6 +107,9 @@ class _Zygote:
         if self._host is not None:  # without it, the end of the control socket has to do
             poll.register(self._host, select.POLLIN)
         while True:
+            if self._next is None:
+                with contextlib.suppress(OSError):  # a machine out of processes is told so when it wants a session
+                    self._next = self._child()
             ready = dict(poll.poll(1000 if self._children else None))
             self._reap()
             if self._host in ready:
@@ -136,7 +141,7 @@ class _Zygote:
         try:
             match request["op"]:
                 case "fork":
-                    self._fork(request, fds)
+                    self._fork(data, request, fds[0])
                 case "status":
                     self._send({"status": self._status(request["pid"])})
                 case "signal":
@@ -162,12 +167,22 @@ class _Zygote:
         except (BrokenPipeError, ConnectionResetError):
             os._exit(0)
 
-    def _fork(self, request: dict[str, Any], fds: list[int]) -> None:
-        profile = self._profiles[request["profile"]]
-        worker.prepare(request.get("modules", ()))
-        pid = self._spawn(lambda: _session(fds[0], self._landlock, profile, request))
-        self._children.add(pid)
-        self._hand_over(pid)
+    def _fork(self, data: bytes, request: dict[str, Any], fd: int) -> None:
+        child = self._next or self._child()
+        self._next = None
+        try:
+            child.begin(data, fd)
+        except OSError:  # it was killed while it waited
+            child.close()
+            child = self._child()
+            child.begin(data, fd)
+        self._children.add(child.pid)
+        self._send({"pid": child.pid}, () if child.pidfd is None else (child.pidfd,))
+        child.close()
+        worker.prepare(request.get("modules", ()))  # for those that are forked from now on
+
+    def _child(self) -> ahead.Ahead:
+        return ahead.Ahead(self._spawn, self._profiles, self._landlock, own_namespaces=self._own_user)
 
     def _adopt(self, request: dict[str, Any], fd: int) -> None:
         """Hand over the process that writes first to the other end of `fd`: a worker's new copy."""
@@ -186,7 +201,7 @@ class _Zygote:
         self._hand_over(pid)
 
     def _hand_over(self, pid: int) -> None:
-        pidfd = _pidfd(pid)
+        pidfd = ahead.pidfd(pid)
         self._send({"pid": pid}, () if pidfd is None else (pidfd,))
         if pidfd is not None:
             os.close(pidfd)
@@ -238,9 +253,9 @@ class _Zygote:
 
     def _prove(self) -> None:
         """Try what the walls must stop, in children that are sealed like sessions, before reporting them."""
-        request = {"limits": {"NPROC": 0, "NOFILE": 128}, "own_namespaces": self._own_user}
+        own = self._own_user
         reader, writer = os.pipe()
-        probe = self._spawn(lambda: probes.try_everything(writer, self._landlock, request))
+        probe = self._spawn(lambda: probes.try_everything(writer, self._landlock, own_namespaces=own))
         os.close(writer)
         with os.fdopen(reader) as pipe:
             tried = json.loads(pipe.read(_MESSAGE) or "{}")
@@ -258,7 +273,7 @@ class _Zygote:
         if program is None:
             return
         reader, writer = os.pipe()
-        probe = self._spawn(lambda: probes.forbidden_call(writer, self._landlock, program, request))
+        probe = self._spawn(lambda: probes.forbidden_call(writer, self._landlock, program, own_namespaces=own))
         os.close(reader)
         os.close(writer)
         _, status = os.waitpid(probe, 0)
@@ -268,28 +283,9 @@ class _Zygote:
             self._found.miss("seccomp", f"a probe called socket(2) and lived (status {status})")
 
 
-def _pidfd(pid: int) -> int | None:
-    """A pidfd; None where the kernel has none. Raises OSError for a process that is not there."""
-    try:
-        return os.pidfd_open(pid)
-    except OSError as error:
-        if error.errno != errno.ENOSYS:
-            raise
-        return None
-
-
 def _allow(request: dict[str, Any]) -> None:
     """Set the soft process limit of sessions; the hard one, which they cannot reach, stays."""
     for pid in request["pids"]:
         with contextlib.suppress(ProcessLookupError):
             _, hard = resource.prlimit(pid, resource.RLIMIT_NPROC)
             resource.prlimit(pid, resource.RLIMIT_NPROC, (request["soft"], hard))
-
-
-def _session(fd: int, landlock: int | None, program: bytes | None, request: dict[str, Any]) -> None:
-    walls.keep_only(fd, landlock)
-    # Made before the filter is on, and from the C module: the wrapper asks the kernel for what we know.
-    connection = _socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, wire.FD)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # copies of the worker that end leave no zombie
-    session = worker.Worker(wire.Channel(connection))
-    session.serve(walls.build(landlock, program, request).found)

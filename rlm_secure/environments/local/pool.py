@@ -45,7 +45,6 @@ class Recipe:
     plan: Plan
     limits: Limits
     checkpoints: bool
-    modules: tuple[str, ...]
     screen: bool
     begin: str
     """The first request, as JSON: language, caps, tools."""
@@ -59,15 +58,13 @@ def fork_blank(recipe: Recipe, *, warm: bool = False) -> Blank:
     plan, limits = recipe.plan, recipe.limits
     profile = "worker-checkpoint" if recipe.checkpoints else "worker"
     rlimits = _rlimits(limits, recipe.checkpoints) if plan.rlimits else {}
-    forked = zygote(plan).fork(rlimits, profile, recipe.modules)
+    forked = zygote(plan).fork(rlimits, profile, json.loads(recipe.begin))
     worker = Worker(forked.connection, forked.pidfd, forked.pid, limits, forked)
     clock = Clock(limits.start_seconds)
     try:
-        worker.send(json.loads(recipe.begin))
         grouped = _group(recipe, forked) if plan.rlimits else ("none", "switched off for a test")
         walls, _ = protocol.ready(worker.receive(clock, limit=1 << 20))
         walls["cgroup"] = grouped
-        worker.event(clock)
         if warm:
             worker.send({"op": "exec", "code": "1 + 1"})
             worker.event(clock)

@@ -54,9 +54,7 @@ class LocalSession(LoggedSession):
         self, policy: Policy, plan: Plan, first: Mapping[str, Any], required: tuple[Wall, ...], *, screen: bool
     ) -> None:
         super().__init__(policy)
-        self._recipe = pool.Recipe(
-            plan, policy.limits, policy.isolation.checkpoints, policy.language.modules, screen, json.dumps(first)
-        )
+        self._recipe = pool.Recipe(plan, policy.limits, policy.isolation.checkpoints, screen, json.dumps(first))
         self._required = required
         self._spare: Worker | None = None
         self._forked: Forked | None = None

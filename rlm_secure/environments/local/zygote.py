@@ -19,7 +19,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+import zoneinfo
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,16 +76,16 @@ class Zygote:
         """Whether it still takes requests."""
         return not self._retired and self._control.fileno() >= 0 and self._process.poll() is None
 
-    def fork(self, limits: Mapping[str, Any], profile: str, modules: Sequence[str]) -> Forked:
-        """A new sealed session, born with the globals for `modules`. Raises EnvironmentUnavailable."""
+    def fork(self, limits: Mapping[str, Any], profile: str, begin: Mapping[str, Any]) -> Forked:
+        """A new sealed session that has begun: `begin` is its first request. Raises EnvironmentUnavailable."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             request = {
                 "op": "fork",
                 "limits": limits,
                 "profile": profile,
-                "own_namespaces": self.plan.namespaces,
-                "modules": modules,
+                "modules": begin["modules"],
+                "begin": begin,
             }
             answer, fds = self._ask(request, [theirs.fileno()])
         except BaseException:
@@ -234,7 +235,12 @@ class Zygote:
 def _environment() -> dict[str, str]:
     # Nothing of the host's but where a shared libpython is found. Huge pages for large mallocs make big strings,
     # and the checkpoints over them, several times cheaper.
-    environment = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "LC_ALL": "C.UTF-8"}
+    # Where zones lie is said, because zoneinfo reads half a megabyte of build settings to find out.
+    environment = {
+        "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
+        "LC_ALL": "C.UTF-8",
+        "PYTHONTZPATH": os.pathsep.join(zoneinfo.TZPATH),
+    }
     if library_path := os.environ.get("LD_LIBRARY_PATH"):
         environment["LD_LIBRARY_PATH"] = library_path
     return environment

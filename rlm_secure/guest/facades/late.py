@@ -44,8 +44,8 @@ class Builtins(ModuleType):
 
 # What the standard library imports inside its functions, or C code while it runs.
 _MODULES = (
-    "_strptime", "linecache", "traceback", "tracemalloc", "warnings", "stringprep", "weakref", "copy", "locale",
-    "_compat_pickle", "keyword", "numbers", "fractions", "decimal", "encodings.idna", "_pylong",
+    "_strptime", "linecache", "traceback", "warnings", "stringprep", "weakref", "copy", "locale",
+    "keyword", "numbers", "fractions", "decimal", "encodings.idna", "_pylong",
 )  # fmt: skip
 
 # Text encodings that data comes in. A codec's module is imported when it is first used.

@@ -8,7 +8,6 @@ import io
 import os
 import time
 import zoneinfo
-from importlib import resources
 from typing import NoReturn
 
 from .facade import facade
@@ -103,6 +102,8 @@ def _read_tree(root: str) -> None:
 
 def _read_package() -> None:
     """The tzdata package, where the system has no zones."""
+    from importlib import resources  # brings a third of a megabyte along, which every session would inherit
+
     try:
         index = resources.files("tzdata").joinpath("zones").read_text().split()
     except (ModuleNotFoundError, OSError):
