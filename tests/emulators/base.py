@@ -289,6 +289,7 @@ class Program:
         self.exit = threading.Event()
         self._listener: queue.Queue[tuple[str, bytes]] | None = None
         self._lock = threading.Lock()
+        self.news = threading.Condition(self._lock)  # of output, and of the end
         self.log: list[tuple[str, bytes]] = []  # what nobody has listened to yet; everything where it is kept
         self.keep = False
         pumps = [
@@ -338,6 +339,7 @@ class Program:
             with self._lock:
                 if self.keep or self._listener is None:
                     self.log.append((kind, data))
+                    self.news.notify_all()
                 if self._listener is not None:
                     self._listener.put((kind, data))
 
@@ -351,6 +353,7 @@ class Program:
                     pipe.close()
         with self._lock:
             self.exit.set()
+            self.news.notify_all()
             if self._listener is not None:
                 self._listener.put(("end", b""))
 

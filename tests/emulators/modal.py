@@ -33,7 +33,7 @@ _OUTPUTS = {
     router.TASK_EXEC_STDIO_FILE_DESCRIPTOR_STDOUT: "/stdout",
     router.TASK_EXEC_STDIO_FILE_DESCRIPTOR_STDERR: "/stderr",
 }
-_POLL_SECONDS = 0.005
+_POLL_SECONDS = 0.1  # how soon a reader that left is noticed
 _PAGE = 2
 _STATUS = {
     400: Status.INVALID_ARGUMENT,
@@ -347,19 +347,20 @@ class Execution:
     def read(self, kind: str, offset: int, over: tuple[threading.Event, ...]) -> Iterator[Any]:
         """Its output from a byte on, as it comes."""
         seen = position = 0
+        log, over_with = self.program.log, self.program.exit
         while not any(each.is_set() for each in over):
-            ended = self.program.exit.is_set()
-            for found, data in self.program.log[seen:]:
+            with self.program.news:
+                self.program.news.wait_for(lambda: len(log) > seen or over_with.is_set(), _POLL_SECONDS)
+                ended, fresh = over_with.is_set(), log[seen:]
+            for found, data in fresh:
                 seen += 1
                 if found == kind:
                     skip = max(offset - position, 0)
                     position += len(data)
                     if data[skip:]:
                         yield router.TaskExecStdioReadResponse(data=data[skip:])
-            if ended and seen == len(self.program.log):
+            if ended and seen == len(log):
                 return
-            if not ended:
-                self.program.exit.wait(_POLL_SECONDS)
 
 
 def _tags(box: Sandbox) -> list[Any]:
