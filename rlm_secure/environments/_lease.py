@@ -56,14 +56,17 @@ _METADATA = "169.254.169.254:80"  # some providers' own agents need it; nothing 
 
 
 class Unanswered(EnvironmentUnavailable):
-    """A sandbox was made, and ended before anything ran in it, because its supervisor does not answer."""
+    """Its provider did not say in time whether it made a sandbox, or the supervisor in it does not answer.
+
+    What there was is ended, nothing ran in it, and another may do better.
+    """
 
 
 class CloudLease(Lease):
     """One sandbox with a supervisor in it, which gives its slot back when it ends.
 
     `use` is what it is made for, where a later session may have it. Raises EnvironmentUnavailable when it cannot be
-    had, Unanswered where another attempt may do better.
+    had.
     """
 
     def __init__(
@@ -145,7 +148,8 @@ class CloudLease(Lease):
                 said, passing = self._provider.explain(error)
                 over = time.monotonic() + _PAUSES[attempt] >= deadline
                 if not passing or over or attempt == _ATTEMPTS - 1:
-                    raise EnvironmentUnavailable(f"{self.environment} gave no sandbox: {said}") from None
+                    kind = Unanswered if isinstance(error, TimeoutError) else EnvironmentUnavailable
+                    raise kind(f"{self.environment} gave no sandbox: {said}") from None
                 _log.info("%s gave no sandbox (%s); trying again", self.environment, said)
                 self._discard()
                 time.sleep(_PAUSES[attempt])

@@ -111,7 +111,9 @@ def test_a_machine_of_prime_that_does_not_start_is_told_and_ended() -> None:
     try:
         cloud.emulator.state = "ERROR"
         cloud.emulator.reason = {"error_type": "IMAGE_PULL_FAILED", "error_message": "no such image"}
-        with pytest.raises(EnvironmentUnavailable, match="prime gave no sandbox: SandboxImagePullError: .*no such image"):
+        with pytest.raises(
+            EnvironmentUnavailable, match="prime gave no sandbox: SandboxImagePullError: .*no such image"
+        ):
             cloud.session()
         assert len(cloud.emulator.made) == 1 and cloud.emulator.live == []
     finally:
@@ -191,6 +193,17 @@ def test_output_that_is_lost_is_asked_for_again(cloud: Cloud) -> None:
     calls: list[object] = []
     cloud.emulator.fail(cloud.wire.stream, cut=10**6, times=1 + cloud.wire.before)
     cloud.emulator.fail(cloud.wire.stream, lose=7, times=5)
+    with cloud.session(tools={"tick": ""}) as session:
+        for number in range(8):
+            result = session.execute(f"tick()\nprint({number})", lambda call: calls.append(call))
+            assert result.stdout == f"{number}\n", result.stderr
+    assert len(calls) == 8
+
+
+def test_a_log_that_is_replayed_is_heard_once(cloud: Cloud) -> None:
+    calls: list[object] = []
+    cloud.emulator.fail(cloud.wire.stream, cut=10**6, times=1 + cloud.wire.before)
+    cloud.emulator.fail(cloud.wire.stream, again=9, times=5)
     with cloud.session(tools={"tick": ""}) as session:
         for number in range(8):
             result = session.execute(f"tick()\nprint({number})", lambda call: calls.append(call))
