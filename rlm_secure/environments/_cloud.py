@@ -67,9 +67,12 @@ class CloudEnvironment(Environment):
     `ttl_seconds` is the longest life of one, `max_live` the most at a time in this process, `create_seconds` how
     long the provider may take to make one. `transport` is "exec", or "ingress" where the policy allows it
     (`network.ingress`): the provider's token opens its door then, and our key signs every message all the same.
+    `reuse=False` gives every run of a tree a sandbox of its own; else they use them one after another.
     """
 
-    def __init__(self, ttl_seconds: int, max_live: int, create_seconds: float, transport: str) -> None:
+    def __init__(
+        self, ttl_seconds: int, max_live: int, create_seconds: float, transport: str, reuse: bool = True
+    ) -> None:
         if ttl_seconds < 60 or max_live < 1:
             raise ValueError(f"ttl_seconds is at least 60 and max_live at least 1, not {ttl_seconds} and {max_live}")
         if transport not in ("exec", "ingress"):
@@ -78,6 +81,7 @@ class CloudEnvironment(Environment):
         self._max_live = max_live
         self._create_seconds = create_seconds
         self._transport = transport
+        self._reuse = reuse
         self._shared: tuple[Berth, Mapping[str, Any]] | None = None
 
     def share(self, berth: Berth, options: Mapping[str, Any]) -> None:
@@ -135,7 +139,9 @@ class CloudEnvironment(Environment):
         except BaseException:
             slots.give_back()
             raise
-        return CloudLease(provider, policy, self._ttl_seconds, self._create_seconds, self._transport, use)
+        return CloudLease(
+            provider, policy, self._ttl_seconds, self._create_seconds, self._transport, use if self._reuse else None
+        )
 
     def sweep(self) -> int:
         """End the sandboxes that dead processes of this machine left behind. Returns how many."""

@@ -7,6 +7,7 @@ What waits for its next session counts as alive, and makes room for whoever need
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -16,6 +17,8 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 from rlm_secure.errors import EnvironmentUnavailable
 from rlm_secure.policy.model import Policy
+
+_log = logging.getLogger("rlm_secure.cloud")
 
 #: Seconds between two looks at whether a tree that waits for a sandbox is to go on at all.
 _LOOK_SECONDS: Final = 0.2
@@ -105,12 +108,13 @@ class Slots(Generic[K]):
                     parting = self._idle.pop(0)
                 else:
                     parting = None
-                    if not patient and time.monotonic() >= deadline:
-                        raise EnvironmentUnavailable(
-                            f"{self._taken} {self._name} sandboxes live already (max_live = {most}); "
-                            "end some, or raise it"
-                        )
-                    self._change.wait(_LOOK_SECONDS if patient else min(deadline - time.monotonic(), _LOOK_SECONDS))
+                    if time.monotonic() >= deadline:
+                        said = f"{self._taken} {self._name} sandboxes live already (max_live = {most})"
+                        if not patient:
+                            raise EnvironmentUnavailable(f"{said}; end some, or raise it")
+                        _log.warning("%s: a run waits for one of them", said)
+                        deadline = float("inf")
+                    self._change.wait(_LOOK_SECONDS)
             if parting is not None:
                 parting.close()
             if use is not None:

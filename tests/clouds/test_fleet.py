@@ -107,6 +107,13 @@ def test_a_tree_does_not_wait_for_itself(cloud: Cloud) -> None:
 
 
 @any_provider
+def test_each_run_may_have_a_sandbox_of_its_own(cloud: Cloud) -> None:
+    rlm = over(cloud, lambda messages: ANSWER, lambda _: "r", options={"max_live": 1, "reuse": False})
+    assert [item.response for item in rlm.batch(["a", "b"], concurrency=2)] == ["ar", "br"]
+    assert len(cloud.emulator.made) == 2
+
+
+@any_provider
 def test_what_waits_makes_room_for_another_policy(cloud: Cloud) -> None:
     with together(cloud, max_live=1) as runs:
         runs.session().close()
