@@ -322,7 +322,7 @@ class CloudLease(Lease):
         In order is: the supervisor says that the worker is ended and its contexts are forgotten, it never refused
         a request (nobody but us should speak to it), and the sandbox is in the first half of its life.
         """
-        if self._may_be_kept():
+        if self.usable:
             try:
                 self.client.end(seconds=_END_SECONDS, fresh=True)
             except (Lost, Declined, ProtocolViolation) as error:
@@ -333,11 +333,13 @@ class CloudLease(Lease):
             else:
                 self._memory_left = self._memory
                 self.served += 1
-                if self._may_be_kept() and self._slots.keep(self):
+                if self.usable and self._slots.keep(self):
                     return
         self.close()
 
-    def _may_be_kept(self) -> bool:
+    @property
+    def usable(self) -> bool:
+        """Whether another session may have the sandbox, as far as is known here."""
         if self.use is None or self.use.fleet.closed or self._gone.is_set() or os.getpid() != self._pid:
             return False
         return not self.client.refused and time.monotonic() < self._kept_until

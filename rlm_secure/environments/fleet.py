@@ -69,6 +69,11 @@ class Kept(Protocol):
         """What it was made for; None where it is for one session only."""
         ...
 
+    @property
+    def usable(self) -> bool:
+        """Whether another session may have it, as far as is known here."""
+        ...
+
     def close(self) -> None:
         """End it, and give back its slot."""
         ...
@@ -99,13 +104,13 @@ class Slots(Generic[K]):
         while True:
             with self._change:
                 if self._taken - len(self._idle) < most - spared:
-                    found = None if new else self._matching(use)
-                    if found is not None:
-                        return found
-                    if self._taken < most:
+                    parting = None if new else self._matching(use)
+                    if parting is not None and parting.usable:
+                        return parting
+                    if parting is None and self._taken < most:
                         self._taken += 1
                         return None
-                    parting = self._idle.pop(0)
+                    parting = parting or self._idle.pop(0)
                 else:
                     parting = None
                     if time.monotonic() >= deadline:

@@ -206,6 +206,16 @@ def test_a_sandbox_in_which_something_was_out_of_order_ends(cloud: Cloud, how: C
 
 
 @any_provider
+def test_a_sandbox_that_grows_old_while_it_waits_ends(cloud: Cloud) -> None:
+    with together(cloud) as runs:
+        with runs.session() as session:
+            lease = session._lease
+        lease._kept_until = time.monotonic()
+        with runs.session() as session:
+            assert session.report.details["reused"] is False and len(cloud.emulator.live) == 1
+
+
+@any_provider
 def test_no_tree_gets_the_sandbox_of_another(cloud: Cloud) -> None:
     with together(cloud) as first, together(cloud) as second:
         first.session().close()
@@ -215,6 +225,17 @@ def test_no_tree_gets_the_sandbox_of_another(cloud: Cloud) -> None:
         kept = runs.session()
     kept.close()  # after its tree
     assert cloud.emulator.live == []
+
+
+@any_provider
+def test_what_waits_ends_with_the_process(cloud: Cloud) -> None:
+    with together(cloud) as runs:
+        runs.session().close()
+        assert len(cloud.emulator.live) == 1
+        _lease.close_all()
+        assert cloud.emulator.live == []
+        with runs.session() as session:
+            assert session.report.details["reused"] is False
 
 
 # -- what goes wrong -------------------------------------------------------------------------------------
