@@ -32,6 +32,15 @@ class RunStarted(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxTaken(Event):
+    """The run has a provider's sandbox, after `seconds`: a new one, or one that its tree used before (`reused`)."""
+
+    sandbox: str
+    reused: bool
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnStarted(Event):
     """Turn `number` of at most `limit`, counted from 1."""
 

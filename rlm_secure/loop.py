@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from types import TracebackType
@@ -15,9 +16,9 @@ from rlm_secure.answers import AnswerSchema
 from rlm_secure.budget import LIMITS, Allowance, Ledger
 from rlm_secure.clients import get_client, others_with_sampling, with_sampling
 from rlm_secure.clients.base import Client, adapt, in_thread
-from rlm_secure.environments import Audit, get_environment
-from rlm_secure.errors import CancellationError, RLMSecureError, SessionEnded
-from rlm_secure.events import Event, Listener, RunCompleted, RunStarted
+from rlm_secure.environments import REPL, Audit, get_environment
+from rlm_secure.errors import CancellationError, CellCrashed, RLMSecureError, SessionEnded
+from rlm_secure.events import Event, Listener, RunCompleted, RunStarted, SandboxTaken
 from rlm_secure.handler import LMHandler
 from rlm_secure.logger import RLMLogger, VerbosePrinter
 from rlm_secure.policy import Gate, Policy, load_policy
@@ -279,7 +280,7 @@ class RLM:
         """The run of one completion, with its log and its environment; `stack` ends both."""
         facts = QueryMetadata(prompt)
         log = log_of(self, stack)
-        environment = self._session(stack, handler, prompt)
+        environment = self._session(stack, tree, handler, prompt)
         try:
             run = Run(self, tree, handler, environment, prompt, facts, root_prompt, log)
         except BaseException:
@@ -338,23 +339,23 @@ class RLM:
             handler.recursion = lambda prompt, model: self._child(tree, client, prompt, model)
         return handler
 
-    def _session(self, stack: ExitStack, handler: LMHandler, prompt: Any) -> Any:
+    def _session(self, stack: ExitStack, tree: Tree, handler: LMHandler, prompt: Any) -> Any:
         """The environment of one completion: a new one, or the persistent one with a context more."""
         if not self.persistent:
-            return self._environment(handler, prompt)
+            return self._environment(tree, handler, prompt)
         stack.enter_context(self._persistent_lock)
         if self._persistent_env is None:
-            self._persistent_env = self._environment(handler, prompt)
+            self._persistent_env = self._environment(tree, handler, prompt)
             return self._persistent_env
         self._persistent_env.update_handler(handler)
         try:
             self._persistent_env.add_context(prompt)
         except SessionEnded as ended:
             _log.warning("the persistent session is replaced, its variables are gone: %s", ended)
-            return self._restarted(self._persistent_env, handler, prompt)
+            return self._restarted(tree, self._persistent_env, handler, prompt)
         return self._persistent_env
 
-    def _environment(self, handler: LMHandler, prompt: Any) -> Any:
+    def _environment(self, tree: Tree, handler: LMHandler, prompt: Any) -> Any:
         """A new environment. Tools that are code run in it first, behind its walls, as its set-up."""
         code = [tool.source for tool in self.custom_tools.values() if tool.is_code]
         setup = self.environment_kwargs.get("setup_code")
@@ -371,7 +372,25 @@ class RLM:
             "compaction": self.compaction,
             "max_concurrent_subcalls": self.max_concurrent_subcalls,
         }
-        return get_environment(self.environment_type, options)
+        if not self.persistent:  # a persistent session outlives its tree
+            options["berth"] = tree.fleet.berth(below=max(0, self.max_depth - 1 - self.depth))
+        return self._opened(tree, options)
+
+    def _opened(self, tree: Tree, options: dict[str, Any]) -> Any:
+        """The environment with these options; once more where its sandbox is lost before the first cell."""
+        began = time.monotonic()
+        try:
+            environment = get_environment(self.environment_type, options)
+        except (SessionEnded, CellCrashed) as lost:
+            if isinstance(lost, CellCrashed) and lost.wall != "container":
+                raise
+            _log.warning("a session is opened once more: %s", lost)
+            environment = get_environment(self.environment_type, options)
+        details = environment.report.details if isinstance(environment, REPL) else {}
+        if isinstance(sandbox := details.get("sandbox"), str):
+            seconds, reused = time.monotonic() - began, bool(details.get("reused"))
+            tree.emit(SandboxTaken(depth=self.depth, sandbox=sandbox, reused=reused, seconds=seconds))
+        return environment
 
     # -- children ------------------------------------------------------------------------------------
 
@@ -385,10 +404,10 @@ class RLM:
         child = child_of(self, RLM, model)
         return run_child(tree, child, prompt, lambda: child._complete(tree, prompt, None, client))
 
-    def _restarted(self, lost: Any, handler: LMHandler, prompt: Any) -> Any:
+    def _restarted(self, tree: Tree, lost: Any, handler: LMHandler, prompt: Any) -> Any:
         """A new environment in the place of one that is lost."""
         lost.cleanup()
-        environment = self._environment(handler, prompt)
+        environment = self._environment(tree, handler, prompt)
         if self.persistent:
             self._persistent_env = environment
         return environment

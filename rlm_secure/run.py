@@ -184,7 +184,7 @@ class Run:
             self._restarts += 1
             if isinstance(lost, ProtocolViolation):
                 self.tree.emit(Violation(depth=self.rlm.depth, rule="protocol", message=str(lost)))
-            self.environment = self.rlm._restarted(self.environment, self.handler, self.payload)
+            self.environment = self.rlm._restarted(self.tree, self.environment, self.handler, self.payload)
             told = f"{type(lost).__name__}: {lost} A new session was started; variables of earlier cells are gone."
             result = REPLResult("", f"\n{told}", {}, error=CellCrashed(told, session_ended=True))
         # An environment that is not ours leaves the calls with the handler.

@@ -16,6 +16,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from rlm_secure.budget import Ledger, Reservation
 from rlm_secure.clients.base import Client, InThread, in_thread
+from rlm_secure.environments.fleet import Fleet
 from rlm_secure.errors import CancellationError, TimeoutExceededError
 from rlm_secure.events import Event, Listener, tell
 from rlm_secure.subcalls import Places
@@ -39,12 +40,13 @@ class Tree:
     """What a root run creates and every descendant shares.
 
     `concurrency` bounds model calls in flight, `children` the child runs that run at the same time. Use as a
-    context manager: leaving it ends whatever still runs, and closes the connections of adopted clients.
+    context manager: leaving it ends whatever still runs, and closes sandboxes and the connections of adopted clients.
     """
 
     def __init__(self, ledger: Ledger, *, concurrency: int, children: int, listeners: Sequence[Listener] = ()) -> None:
         self.ledger = ledger
         self.places = Places(children)
+        self.fleet = Fleet(self.check)
         self._listeners = tuple(listeners)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._serve, name="rlm-secure-tree", daemon=True)
@@ -65,6 +67,12 @@ class Tree:
         if self.places.busy or self._calls or self._sessions:
             self.stop("Execution cancelled: its run has ended")
         self.places.join(_JOIN)
+        try:
+            self.fleet.close()
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
         closing = asyncio.run_coroutine_threadsafe(self._close(), self._loop)
         concurrent.futures.wait([closing], timeout=2 * _JOIN)
         self._loop.call_soon_threadsafe(self._loop.stop)

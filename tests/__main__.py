@@ -85,6 +85,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests", description="Every test, in parts that run side by side.")
     parser.add_argument("part", nargs="*", help="parts whose names start so (default: all)")
     parser.add_argument("-j", "--jobs", type=int, default=4, help="how many run at a time (default: 4; most wait)")
+    parser.add_argument("-m", "--marks", default="", help="only tests whose marks match, as pytest's -m")
     parser.add_argument(
         "--again", action="store_true", help="run what failed once more, alone: what fails twice is broken"
     )
@@ -95,10 +96,11 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="rlm-secure-tests") as directory:
         # Controls cost half a minute of processor time: the parts that need them share them.
         os.environ.setdefault("RLM_SECURE_CONTROLS", f"{directory}/controls.json")
-        failed = _run(chosen, Path(directory), options.jobs)
+        marks = ("-m", options.marks) if options.marks else ()
+        failed = _run(chosen, Path(directory), options.jobs, *marks)
         if failed and options.again:
             print(f"once more, alone: {', '.join(part.name for part in failed)}", flush=True)
-            failed = _run(failed, Path(directory), 1, "--last-failed", "--last-failed-no-failures", "all")
+            failed = _run(failed, Path(directory), 1, *marks, "--last-failed", "--last-failed-no-failures", "all")
     print(
         f"{len(chosen) - len(failed)} of {len(chosen)} parts passed",
         *(f"FAILED {part.name}" for part in failed),

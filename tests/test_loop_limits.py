@@ -196,9 +196,10 @@ def test_ctrl_c_ends_the_whole_tree_with_the_partial_answer(rlm) -> None:
     assert str(caught.value) == "Execution cancelled by user (Ctrl+C)"
     assert (caught.value.partial_answer or "").startswith("partial")
     deadline = time.monotonic() + 3
-    while len(descendants() - before) > 2 and time.monotonic() < deadline:
+    while len(descendants() - before) > 3 and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert len(descendants() - before) <= 2  # the pool's two sealed sessions may have been replaced
+    # The pool's two sealed sessions may have been replaced, and the child that the zygote keeps.
+    assert len(descendants() - before) <= 3
 
 
 def test_a_keyboard_interrupt_of_a_client_is_a_cancelled_run() -> None:

@@ -124,6 +124,11 @@ class Client:
         """What carries the messages."""
         return self._transport
 
+    @property
+    def refused(self) -> int:
+        """How many requests the broker has refused, as far as it said."""
+        return self._refused
+
     def close(self) -> None:
         """Let go of the transport. Idempotent."""
         self._transport.close()
@@ -139,9 +144,10 @@ class Client:
         body = {"limits": dict(limits), "profile": profile, "frame_bytes": self._frame_bytes}
         return self._request("POST", "/session", _encode(body), seconds=seconds, patience=seconds)
 
-    def end(self, *, seconds: float, exit_broker: bool = False) -> None:
-        """End the worker, and the supervisor with it on `exit_broker`."""
-        self._request("DELETE", "/session?exit=1" if exit_broker else "/session", seconds=seconds)
+    def end(self, *, seconds: float, fresh: bool = False, exit_broker: bool = False) -> None:
+        """End the worker; all that its session sent with it on `fresh`, and the supervisor on `exit_broker`."""
+        asked = [f"{name}=1" for name, wanted in (("fresh", fresh), ("exit", exit_broker)) if wanted]
+        self._request("DELETE", "?".join(["/session", *(["&".join(asked)] if asked else [])]), seconds=seconds)
 
     def execute(
         self,

@@ -15,12 +15,17 @@ from rlm_secure.environments.upstream import E2BREPL, DaytonaREPL, DockerREPL, L
 def get_environment(name: str, kwargs: Mapping[str, Any]) -> REPL:
     """A started REPL in the environment called `name` (upstream's entry point).
 
-    `kwargs` holds REPL's own options and those of the environment. Raises ValueError for an unknown name.
+    `kwargs` holds REPL's own options and those of the environment; `berth` is what the loop adds, so that the runs
+    of one tree may share sandboxes. Raises ValueError for an unknown name.
     """
     own = inspect.signature(REPL).parameters
     options = {key: value for key, value in kwargs.items() if key in own}
     rest = {key: value for key, value in kwargs.items() if key not in own}
-    return REPL(place(name, **rest), **options)
+    berth = rest.pop("berth", None)
+    environment = place(name, **rest)
+    if berth is not None:
+        environment.share(berth, rest)
+    return REPL(environment, **options)
 
 
 __all__ = [

@@ -10,10 +10,12 @@ provider ends it, because nobody renews it; and `sweep` finds what carries the l
 from __future__ import annotations
 
 import contextlib
+import logging
 from abc import abstractmethod
 from collections.abc import Mapping
+from typing import Any
 
-from rlm_secure.environments._lease import CloudLease, destroy
+from rlm_secure.environments._lease import CloudLease, Unanswered, destroy
 from rlm_secure.environments._owner import is_orphan
 from rlm_secure.environments._provider import (
     ATTEMPT,
@@ -29,9 +31,10 @@ from rlm_secure.environments._provider import (
     no_proxy_for_loopback,
 )
 from rlm_secure.environments._stream import Loop, Program, Stream
+from rlm_secure.environments.fleet import Berth, Use, slots_of
 from rlm_secure.environments.interface import Environment, Session
 from rlm_secure.environments.remote import RemoteSession
-from rlm_secure.errors import EnvironmentUnavailable
+from rlm_secure.errors import CellCrashed, EnforcementError, EnvironmentUnavailable, ProtocolViolation, RLMSecureError
 from rlm_secure.guarantees import Wall
 from rlm_secure.policy.gate import Decision
 from rlm_secure.policy.model import Policy
@@ -54,6 +57,7 @@ __all__ = [
     "no_proxy_for_loopback",
 ]
 
+_log = logging.getLogger("rlm_secure.cloud")
 _SWEEP_SECONDS = 300.0
 
 
@@ -63,9 +67,12 @@ class CloudEnvironment(Environment):
     `ttl_seconds` is the longest life of one, `max_live` the most at a time in this process, `create_seconds` how
     long the provider may take to make one. `transport` is "exec", or "ingress" where the policy allows it
     (`network.ingress`): the provider's token opens its door then, and our key signs every message all the same.
+    `reuse=False` gives every run of a tree a sandbox of its own; else they use them one after another.
     """
 
-    def __init__(self, ttl_seconds: int, max_live: int, create_seconds: float, transport: str) -> None:
+    def __init__(
+        self, ttl_seconds: int, max_live: int, create_seconds: float, transport: str, reuse: bool = True
+    ) -> None:
         if ttl_seconds < 60 or max_live < 1:
             raise ValueError(f"ttl_seconds is at least 60 and max_live at least 1, not {ttl_seconds} and {max_live}")
         if transport not in ("exec", "ingress"):
@@ -74,6 +81,12 @@ class CloudEnvironment(Environment):
         self._max_live = max_live
         self._create_seconds = create_seconds
         self._transport = transport
+        self._reuse = reuse
+        self._shared: tuple[Berth, Mapping[str, Any]] | None = None
+
+    def share(self, berth: Berth, options: Mapping[str, Any]) -> None:
+        """Have sessions use the sandboxes of one tree of runs. See Environment.share."""
+        self._shared = berth, options
 
     @abstractmethod
     def provider(self, policy: Policy | None) -> Provider:
@@ -101,9 +114,34 @@ class CloudEnvironment(Environment):
         if self._transport == "ingress" and not policy.network.ingress:
             reason = "the transport 'ingress' needs network.ingress = true in the policy"
             Decision(False, "network-ingress", reason).require()
-        options = (self._ttl_seconds, self._max_live, self._create_seconds, self._transport)
-        lease = CloudLease(self.provider(policy), policy, *options)
-        return RemoteSession(lease, policy, tools=tools, screen=screen, required=required)
+        lease: CloudLease | None = None
+        try:
+            lease = self._lease(policy)
+            return RemoteSession(lease, policy, tools=tools, screen=screen, required=required)
+        except (EnvironmentUnavailable, ProtocolViolation, CellCrashed) as error:
+            if not _another_may_do(error, lease):
+                raise
+            _log.info("a session did not start (%s); it is started in a new %s sandbox", error, self.name)
+        # Nothing of the session has happened yet, and what it was to happen in has ended.
+        return RemoteSession(self._lease(policy, new=True), policy, tools=tools, screen=screen, required=required)
+
+    def _lease(self, policy: Policy, *, new: bool = False) -> CloudLease:
+        """A sandbox: one that the same tree of runs has used before, or a new one."""
+        slots, use, below = slots_of(self.name), None, 0
+        if self._shared is not None:
+            berth, options = self._shared
+            use, below = Use(berth.fleet, options, policy), berth.below
+        kept: CloudLease | None = slots.take(self._max_live, policy.limits.start_seconds, use, below=below, new=new)
+        if kept is not None:
+            return kept
+        try:
+            provider = self.provider(policy)
+        except BaseException:
+            slots.give_back()
+            raise
+        return CloudLease(
+            provider, policy, self._ttl_seconds, self._create_seconds, self._transport, use if self._reuse else None
+        )
 
     def sweep(self) -> int:
         """End the sandboxes that dead processes of this machine left behind. Returns how many."""
@@ -118,6 +156,15 @@ class CloudEnvironment(Environment):
             with contextlib.suppress(Exception):
                 loop.call(provider.close(), _SWEEP_SECONDS)
             loop.close()
+
+
+def _another_may_do(error: RLMSecureError, lease: CloudLease | None) -> bool:
+    """Whether a new sandbox may start what this one did not."""
+    if lease is None:
+        return isinstance(error, Unanswered)
+    # One that was used before has no second chance, whatever it says. A new one that lacks a wall, or breaks the
+    # protocol, is not asked again.
+    return lease.served > 0 or not isinstance(error, EnforcementError | ProtocolViolation)
 
 
 async def _sweep(provider: Provider) -> int:

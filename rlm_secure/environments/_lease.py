@@ -16,7 +16,7 @@ import weakref
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from rlm_secure.broker.client import Client, Lost
+from rlm_secure.broker.client import Client, Declined, Lost
 from rlm_secure.broker.session import SessionKey
 from rlm_secure.broker.transports import Cut
 from rlm_secure.broker.transports.https import HttpsTransport
@@ -34,6 +34,7 @@ from rlm_secure.environments._provider import (
 )
 from rlm_secure.environments._stream import Loop, Program, Stream
 from rlm_secure.environments.bundle import bundle
+from rlm_secure.environments.fleet import Use, slots_of
 from rlm_secure.environments.remote import Lease, log_refusals, start_configuration
 from rlm_secure.errors import EnvironmentUnavailable, ProtocolViolation
 from rlm_secure.guarantees import Level, Wall, WallStatus
@@ -49,26 +50,42 @@ _CALL_SECONDS = 30.0
 _DESTROY_SECONDS = 20.0
 _PAUSES = (0.5, 2.0, 5.0)
 _MAX_LINE = 64 * 1024
+#: How long the end of a session may take in a sandbox that is kept for another.
+_END_SECONDS = 10.0
 _METADATA = "169.254.169.254:80"  # some providers' own agents need it; nothing in ours can reach it
 
 
+class Unanswered(EnvironmentUnavailable):
+    """Its provider did not say in time whether it made a sandbox, or the supervisor in it does not answer.
+
+    What there was is ended, nothing ran in it, and another may do better.
+    """
+
+
 class CloudLease(Lease):
-    """One sandbox with a supervisor in it. Raises EnvironmentUnavailable when it cannot be had."""
+    """One sandbox with a supervisor in it, which gives its slot back when it ends.
+
+    `use` is what it is made for, where a later session may have it. Raises EnvironmentUnavailable when it cannot be
+    had.
+    """
 
     def __init__(
         self,
         provider: Provider,
         policy: Policy,
         ttl_seconds: int,
-        max_live: int,
         create_seconds: float,
         transport: str = "exec",
+        use: Use | None = None,
     ) -> None:
         self.environment = provider.name
         self._provider = provider
         self._policy = policy
         self._ttl_seconds = ttl_seconds
         self._transport = transport
+        self.use = use
+        #: Sessions that it served before the one that has it.
+        self.served = 0
         self._pid = os.getpid()
         self._made: Made | None = None
         self._attempts: list[str] = []
@@ -77,11 +94,13 @@ class CloudLease(Lease):
         self._closed = False
         self._directory = ""
         self._supervisor: Stream | None = None
+        self._memory: int | None = None
         self._memory_left: int | None = None
         self._refusals = 0
-        self._slots = _slots(provider.name)
-        self._slots.take(max_live, policy.limits.start_seconds)
+        self._slots = slots_of(provider.name)
         self._loop = Loop(provider.name)
+        # A session has at least half of the longest life before it.
+        self._kept_until = time.monotonic() + ttl_seconds / 2
         try:
             self._start(create_seconds)
         except BaseException:
@@ -113,7 +132,7 @@ class CloudLease(Lease):
             self.client.health(seconds=max(deadline - time.monotonic(), 1.0))
         except (Cut, Lost, TimeoutError, ProtocolViolation) as error:
             said = self._supervisor.last_words() if self._supervisor is not None else ""
-            raise EnvironmentUnavailable(
+            raise Unanswered(
                 f"the {self._name} did not answer: {error}; {self.epitaph()}" + (f"; it said: {said}" if said else "")
             ) from None
 
@@ -129,7 +148,8 @@ class CloudLease(Lease):
                 said, passing = self._provider.explain(error)
                 over = time.monotonic() + _PAUSES[attempt] >= deadline
                 if not passing or over or attempt == _ATTEMPTS - 1:
-                    raise EnvironmentUnavailable(f"{self.environment} gave no sandbox: {said}") from None
+                    kind = Unanswered if isinstance(error, TimeoutError) else EnvironmentUnavailable
+                    raise kind(f"{self.environment} gave no sandbox: {said}") from None
                 _log.info("%s gave no sandbox (%s); trying again", self.environment, said)
                 self._discard()
                 time.sleep(_PAUSES[attempt])
@@ -147,8 +167,8 @@ class CloudLease(Lease):
     def _check_memory(self, made: Made) -> None:
         if made.memory_bytes is None:
             return
-        self._memory_left = made.memory_bytes - self._policy.limits.memory_bytes - OVERHEAD_BYTES
-        if self._memory_left < 0:
+        self._memory = self._memory_left = made.memory_bytes - self._policy.limits.memory_bytes - OVERHEAD_BYTES
+        if self._memory < 0:
             raise EnvironmentUnavailable(
                 f"a sandbox of {made.memory_bytes // MIB} MiB is too small for limits.memory_bytes = "
                 f"{self._policy.limits.memory_bytes} and {OVERHEAD_BYTES // MIB} MiB beside it; use a larger one"
@@ -247,9 +267,10 @@ class CloudLease(Lease):
 
     @property
     def details(self) -> Mapping[str, Any]:
-        """The sandbox's id, the transport, its longest life, and what the provider says about it."""
+        """The sandbox's id, whether it was used before, the transport, its longest life, and the provider's facts."""
         made = self._made
-        own = {"sandbox": made.id if made else None, "transport": self._transport, "ttl_seconds": self._ttl_seconds}
+        own: dict[str, Any] = {"sandbox": made.id if made else None, "reused": self.served > 0}
+        own |= {"transport": self._transport, "ttl_seconds": self._ttl_seconds}
         return {**own, **(made.facts if made is not None else {})}
 
     def make_room(self, size: int) -> None:
@@ -294,6 +315,34 @@ class CloudLease(Lease):
             if self._made is not None:
                 self._destroy(self._made.id)
             self._discard()
+
+    def release(self) -> None:
+        """Keep the sandbox for another session of its use, where everything is in order; else end it.
+
+        In order is: the supervisor says that the worker is ended and its contexts are forgotten, it never refused
+        a request (nobody but us should speak to it), and the sandbox is in the first half of its life.
+        """
+        if self.usable:
+            try:
+                self.client.end(seconds=_END_SECONDS, fresh=True)
+            except (Lost, Declined, ProtocolViolation) as error:
+                _log.info("the %s is not used again: %s", self._name, error)
+            except BaseException:
+                self.close()
+                raise
+            else:
+                self._memory_left = self._memory
+                self.served += 1
+                if self.usable and self._slots.keep(self):
+                    return
+        self.close()
+
+    @property
+    def usable(self) -> bool:
+        """Whether another session may have the sandbox, as far as is known here."""
+        if self.use is None or self.use.fleet.closed or self._gone.is_set() or os.getpid() != self._pid:
+            return False
+        return not self.client.refused and time.monotonic() < self._kept_until
 
     def close(self) -> None:
         """End the sandbox, its streams, and the loop."""
@@ -343,36 +392,7 @@ class CloudLease(Lease):
         return f"{self.environment} sandbox {self._made.id if self._made is not None else ''}".rstrip()
 
 
-class _Slots:
-    """How many sandboxes of one provider this process has."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._change = threading.Condition()
-        self._taken = 0
-
-    def take(self, most: int, seconds: float) -> None:
-        """Wait until fewer than `most` live. Raises EnvironmentUnavailable: a parent may wait for its own child."""
-        with self._change:
-            if not self._change.wait_for(lambda: self._taken < most, seconds):
-                raise EnvironmentUnavailable(
-                    f"{self._taken} {self._name} sandboxes live already (max_live = {most}); end some, or raise it"
-                )
-            self._taken += 1
-
-    def give_back(self) -> None:
-        """One has ended."""
-        with self._change:
-            self._taken -= 1
-            self._change.notify()
-
-
-_all_slots: dict[str, _Slots] = {}
 _leases: weakref.WeakSet[CloudLease] = weakref.WeakSet()
-
-
-def _slots(name: str) -> _Slots:
-    return _all_slots.setdefault(name, _Slots(name))
 
 
 @atexit.register

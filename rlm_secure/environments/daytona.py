@@ -69,8 +69,9 @@ class DaytonaEnvironment(CloudEnvironment):
         max_live: int = 20,
         create_seconds: float = 120.0,
         transport: str = "exec",
+        reuse: bool = True,
     ) -> None:
-        super().__init__(ttl_seconds, max_live, create_seconds, transport)
+        super().__init__(ttl_seconds, max_live, create_seconds, transport, reuse)
         if image is not None and not _PINNED.fullmatch(image):
             raise ValueError(f"an image is named by its digest, as in python@sha256:..., not {image!r}")
         self._source = {"snapshot": snapshot} if image is None else {"image": image}

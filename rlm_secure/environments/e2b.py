@@ -60,8 +60,9 @@ class E2BEnvironment(CloudEnvironment):
         max_live: int = 20,
         create_seconds: float = 120.0,
         transport: str = "exec",
+        reuse: bool = True,
     ) -> None:
-        super().__init__(ttl_seconds, max_live, create_seconds, transport)
+        super().__init__(ttl_seconds, max_live, create_seconds, transport, reuse)
         self._template = template
         self._user = user
         self._options = {"api_key": api_key, "domain": domain, "api_url": api_url, "sandbox_url": sandbox_url}

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from rlm_secure.broker.protocol import Call, CellResult
+from rlm_secure.environments.fleet import Berth
 from rlm_secure.guarantees import EnforcementReport
 from rlm_secure.policy.model import Policy
 
@@ -111,6 +112,9 @@ class Environment(ABC):
         EnforcementError when a required wall cannot be built and EnvironmentUnavailable when there is no place
         to build them.
         """
+
+    def share(self, berth: Berth, options: Mapping[str, Any]) -> None:  # noqa: B027 - most places keep nothing
+        """Have sessions use what others left, which the runs of `berth`'s tree opened with equal `options`."""
 
     def sweep(self) -> int:
         """End what dead processes of this machine left behind. Returns how many; local sessions leave nothing."""

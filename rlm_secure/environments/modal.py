@@ -91,8 +91,9 @@ class ModalEnvironment(CloudEnvironment):
         max_live: int = 20,
         create_seconds: float = 120.0,
         transport: str = "exec",
+        reuse: bool = True,
     ) -> None:
-        super().__init__(ttl_seconds, max_live, create_seconds, transport)
+        super().__init__(ttl_seconds, max_live, create_seconds, transport, reuse)
         if not _IMAGE.fullmatch(image):
             raise ValueError(
                 f"an image is one of your own, as in {DEFAULT_IMAGE} or im-..., or named by its digest, not {image!r}"

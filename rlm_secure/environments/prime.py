@@ -81,8 +81,9 @@ class PrimeEnvironment(CloudEnvironment):
         max_live: int = 20,
         create_seconds: float = 120.0,
         transport: str = "exec",
+        reuse: bool = True,
     ) -> None:
-        super().__init__(ttl_seconds, max_live, create_seconds, transport)
+        super().__init__(ttl_seconds, max_live, create_seconds, transport, reuse)
         if transport == "ingress":
             raise ValueError("prime has no authenticated ingress: a port there is open to everybody; use 'exec'")
         if not (_OWN.fullmatch(image) or _PINNED.fullmatch(image)):

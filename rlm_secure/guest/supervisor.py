@@ -274,6 +274,10 @@ class Supervisor:
     def _end(self, _peer: Peer, request: Request, _repeated: bool) -> Answer:
         self._bury()
         self._event = self._epilogue = None
+        if request.query.get("fresh") == "1":  # the next session is another one: it finds nothing of this
+            self._uploads.clear()
+            for number in list(self._asked):
+                self._tell(number, 409, {"error": "The session has ended", "rule": "session"})
         self._running = request.query.get("exit") != "1"
         return 200, {"status": "ok"}
 

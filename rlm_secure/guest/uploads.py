@@ -79,6 +79,11 @@ class Uploads:
         if upload is not None:
             os.close(upload.fd)
 
+    def clear(self) -> None:
+        """Forget all contexts, complete or not."""
+        for number in list(self._uploads):
+            self.drop(number)
+
     def _finish(self, number: str, upload: _Upload, digest: str) -> None:
         if upload.digest is None:
             if not _DIGEST.fullmatch(digest):

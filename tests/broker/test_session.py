@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from rlm_secure.broker.client import Declined
 from rlm_secure.broker.protocol import Call
 from rlm_secure.environments import CallFailed
 from rlm_secure.errors import (
@@ -19,7 +20,7 @@ from rlm_secure.errors import (
     WallViolation,
 )
 from rlm_secure.guarantees import Level, Wall
-from tests.broker.support import policy, session
+from tests.broker.support import ListeningLease, Raw, policy, session
 
 
 def echo(call: Call) -> object:
@@ -249,3 +250,26 @@ def test_a_cell_that_was_stopped_is_never_run_again() -> None:
         assert not result.resumed
         assert time.monotonic() - started < 5
         assert not opened.alive
+
+
+def test_the_next_session_of_a_broker_finds_no_context_and_no_question_of_the_last() -> None:
+    with session(kind=ListeningLease) as opened:
+        client = opened._client
+        opened.load_context("context", "a secret")
+        asked: list[tuple[int, dict[str, object]]] = []
+        raw = Raw(opened.lease)
+        stranger = threading.Thread(
+            target=lambda: asked.append(raw.ask("POST", "/enqueue", b'{"type":"single","prompt":"a secret"}'))
+        )
+        stranger.start()
+        time.sleep(0.5)  # its id is taken: a later one that came first would make it stale
+        assert client.pending(wait=0).asked
+        client.end(seconds=5)
+        assert client.pending(wait=0).asked, "a session that is resumed goes on where it was"
+        client.end(seconds=5, fresh=True)
+        stranger.join(10)
+        assert asked[0][0] == 409 and client.pending(wait=0).empty
+        client.start({}, "worker", seconds=20)
+        client.pending(wait=20)  # its ready frame
+        with pytest.raises(Declined, match="context 0 is not here"):
+            client.execute({"op": "context", "name": "context", "kind": "str", "length": 8}, wait=5, upload=0)

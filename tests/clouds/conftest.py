@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
+from rlm_secure.environments import daytona, modal
 from rlm_secure.environments.place import place
 from rlm_secure.environments.remote import RemoteSession
 from rlm_secure.policy import Policy, load_policy
@@ -85,32 +87,44 @@ WIRES = {
 }
 
 
+#: Prime publishes a port to everybody, or to nobody.
+WITH_INGRESS = sorted(set(WIRES) - {"prime"})
+
+
 class Cloud:
     """One provider's emulator, and sandboxes in it."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, transport: str = "exec") -> None:
         self.name = name
+        self.transport = transport
         self.wire = WIRES[name]
         self.emulator: Any = self.wire.emulator()
 
     @property
     def options(self) -> dict[str, Any]:
         emulator = self.emulator
+        chosen = {} if self.transport == "exec" else {"transport": self.transport}
         if self.name == "e2b":
-            return {"api_key": emulator.key, "api_url": emulator.url, "sandbox_url": emulator.url}
+            return {"api_key": emulator.key, "api_url": emulator.url, "sandbox_url": emulator.url, **chosen}
         if self.name == "modal":
-            return {"token_id": emulator.key, "token_secret": emulator.secret, "server_url": emulator.api}
-        return {"api_key": emulator.key, "api_url": emulator.api}
+            return {"token_id": emulator.key, "token_secret": emulator.secret, "server_url": emulator.api, **chosen}
+        return {"api_key": emulator.key, "api_url": emulator.api, **chosen}
+
+    def policy(self, **changed: Any) -> Policy:
+        """Strict, with other limits, as the transport needs it."""
+        policy = limits(**changed)
+        ingress = policy.network.model_copy(update={"ingress": self.transport == "ingress"})
+        return policy.model_copy(update={"network": ingress})
 
     def environment(self, **options: Any) -> Any:
         return place(self.name, **{**self.options, **options})
 
     def sandbox(self, **options: Any) -> Sandbox:
         kwargs = {**self.options, **options.pop("environment_kwargs", {})}
-        return Sandbox(environment=self.name, environment_kwargs=kwargs, **options)
+        return Sandbox(**{"policy": self.policy(), **options}, environment=self.name, environment_kwargs=kwargs)
 
     def session(self, policy: Policy | None = None, **options: Any) -> RemoteSession:
-        return self.environment().session(policy or limits(), **options)
+        return self.environment().session(policy or self.policy(), **options)
 
     def processes(self) -> list[int]:
         return [pid for box in self.emulator.made for pid in box.left()]
@@ -125,11 +139,11 @@ def ours(before: set[threading.Thread]) -> list[str]:
     return [each.name for each in set(threading.enumerate()) - before if each.name.startswith("rlm_secure")]
 
 
-@pytest.fixture(params=sorted(WIRES))
-def cloud(request: pytest.FixtureRequest) -> Iterator[Cloud]:
+@contextmanager
+def provided(name: str, transport: str = "exec") -> Iterator[Cloud]:
     """The provider; afterwards nothing of any sandbox is left: not there, not here."""
     before = set(threading.enumerate())  # of local sessions, which other tests had
-    made = Cloud(request.param)
+    made = Cloud(name, transport)
     try:
         yield made
         assert made.emulator.live == []
@@ -137,3 +151,27 @@ def cloud(request: pytest.FixtureRequest) -> Iterator[Cloud]:
         assert until(lambda: not ours(before)), ours(before)
     finally:
         made.emulator.close()
+
+
+@pytest.fixture(params=sorted(WIRES))
+def cloud(request: pytest.FixtureRequest) -> Iterator[Cloud]:
+    """The provider, over its exec stream."""
+    with provided(request.param) as made:
+        yield made
+
+
+@pytest.fixture
+def loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sandbox of an emulator is this machine: nothing listens for its network."""
+    for provider in (daytona.DaytonaProvider, modal.ModalProvider):
+        assert provider.bind == "0.0.0.0"
+        monkeypatch.setattr(provider, "bind", "127.0.0.1")
+
+
+@pytest.fixture(
+    params=[*((name, "exec") for name in sorted(WIRES)), *((name, "ingress") for name in WITH_INGRESS)], ids="-".join
+)
+def way(request: pytest.FixtureRequest, loopback: None) -> Iterator[Cloud]:
+    """The provider, over its exec stream and over its ingress, where it has one."""
+    with provided(*request.param) as made:
+        yield made

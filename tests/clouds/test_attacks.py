@@ -5,17 +5,15 @@ Every attack gets a worker of its own; a sandbox serves many, and a damaged one 
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
 from rlm_secure.broker.client import Declined, Lost
-from rlm_secure.environments._cloud import CloudLease
-from rlm_secure.environments.remote import Lease, RemoteSession
+from rlm_secure.environments import _cloud
+from rlm_secure.environments._lease import CloudLease
+from rlm_secure.environments.fleet import Fleet
 from rlm_secure.environments.remote.worker import KILL_SECONDS
-from rlm_secure.policy import Policy
 from rlm_secure.testing import battery, corpus, probe
 from rlm_secure.testing.bare import Unscreened
 from rlm_secure.testing.control import Control
@@ -31,63 +29,20 @@ pytestmark = [
 ATTACKS = corpus.load()
 
 
-class Kept(Lease):
-    """A lease that outlives its sessions: closing it ends the worker, and gives the sandbox to the next session."""
-
-    def __init__(self, fleet: Fleet, lease: CloudLease) -> None:
-        self._fleet = fleet
-        self.lease = lease
-        self.environment = lease.environment
-        self.client = lease.client
-        self._open = True
-
-    def walls(self, around: Mapping[str, Any]) -> Any:
-        return self.lease.walls(around)
-
-    @property
-    def details(self) -> Mapping[str, Any]:
-        return self.lease.details
-
-    def kill(self) -> None:
-        self.lease.kill()
-
-    def epitaph(self) -> str:
-        return self.lease.epitaph()
+class Enduring(CloudLease):
+    """A sandbox that the next session gets whatever happened in it."""
 
     def close(self) -> None:
-        if not self._open:
+        """End the worker; the sandbox with its fleet, or where it does not answer."""
+        if self.use is None or self.use.fleet.closed or not hasattr(self, "client"):
+            super().close()
             return
-        self._open = False
         try:
-            self.client.end(seconds=10)
+            self.client.end(seconds=10, fresh=True)
         except (Lost, Declined):
-            self.lease.close()
+            super().close()
         else:
-            self._fleet.free.append(self.lease)
-
-
-class Fleet:
-    """Sandboxes of one provider, each used by one session at a time."""
-
-    def __init__(self, cloud: Cloud, policy: Policy) -> None:
-        self._cloud = cloud
-        self._policy = policy
-        self._lock = threading.Lock()
-        self.free: list[CloudLease] = []
-        self.made: list[CloudLease] = []
-
-    def open(self, *, screen: bool) -> Unscreened:
-        with self._lock:
-            lease = self.free.pop() if self.free else None
-        if lease is None:
-            provider = self._cloud.environment().provider(self._policy)
-            lease = CloudLease(provider, self._policy, 3600, 50, 120.0)
-            self.made.append(lease)
-        return Unscreened(RemoteSession(Kept(self, lease), self._policy, screen=screen))
-
-    def close(self) -> None:
-        for lease in self.made:
-            lease.close()
+            self._slots.keep(self)
 
 
 @pytest.fixture(scope="module", params=sorted(WIRES))
@@ -98,15 +53,20 @@ def outcomes(request: pytest.FixtureRequest, controls: dict[str, Control]) -> It
     # A remote session ends within the supervisor's time to kill, not within the local one's slack.
     patience.setattr(probe, "_SLACK_SECONDS", probe._SLACK_SECONDS + KILL_SECONDS)
     cloud = Cloud(request.param)
-    fleet = Fleet(cloud, policy)
+    patience.setattr(_cloud, "CloudLease", Enduring)
+    fleet = Fleet(lambda: None)
+    environment = cloud.environment(max_live=50)
+    environment.share(fleet.berth(below=0), {})
+
+    def session(screen: bool) -> Unscreened:
+        return Unscreened(environment.session(policy, screen=screen))
+
     found: dict[tuple[str, bool], Outcome] = {}
     try:
         for screen in (False, True):
             other = Layer.KERNEL if screen else Layer.LANGUAGE
             attacks = [attack for attack in ATTACKS if attack.layer is not other]
-            tried = battery.attempts(
-                attacks, lambda: fleet.open(screen=screen), policy, controls, afterwards=False
-            )
+            tried = battery.attempts(attacks, lambda: session(screen), policy, controls, afterwards=False)
             found |= {(name, screen): outcome for name, outcome in tried.items()}
         yield found
     finally:

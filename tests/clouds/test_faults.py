@@ -58,10 +58,12 @@ def test_a_fault_after_creation_leaves_no_second_sandbox(cloud: Cloud) -> None:
 
 def test_a_creation_that_is_never_answered_ends_in_time_and_leaves_nothing(cloud: Cloud) -> None:
     cloud.emulator.fail(cloud.wire.create, hang=True, times=9)
+    environment = cloud.environment(create_seconds=1.0)
+    environment.provider(limits())  # imports its SDK
     began = time.monotonic()
     with pytest.raises(EnvironmentUnavailable, match="gave no sandbox: TimeoutError"):
-        cloud.environment(create_seconds=1.0).session(limits())
-    assert time.monotonic() - began < 6
+        environment.session(limits())
+    assert time.monotonic() - began < 10, "it is asked twice"
     assert len(cloud.emulator.made) >= 1 and cloud.emulator.live == []
 
 
@@ -111,7 +113,9 @@ def test_a_machine_of_prime_that_does_not_start_is_told_and_ended() -> None:
     try:
         cloud.emulator.state = "ERROR"
         cloud.emulator.reason = {"error_type": "IMAGE_PULL_FAILED", "error_message": "no such image"}
-        with pytest.raises(EnvironmentUnavailable, match="prime gave no sandbox: SandboxImagePullError: .*no such image"):
+        with pytest.raises(
+            EnvironmentUnavailable, match="prime gave no sandbox: SandboxImagePullError: .*no such image"
+        ):
             cloud.session()
         assert len(cloud.emulator.made) == 1 and cloud.emulator.live == []
     finally:
@@ -123,13 +127,10 @@ def test_a_machine_of_prime_that_does_not_start_is_told_and_ended() -> None:
 
 @pytest.mark.parametrize("which", ["upload", "run"])
 @pytest.mark.parametrize("status", [429, 500, 502])
-def test_a_passing_fault_of_the_start_is_survived_or_told(cloud: Cloud, which: str, status: int) -> None:
+def test_a_passing_fault_of_the_start_is_survived(cloud: Cloud, which: str, status: int) -> None:
     cloud.emulator.fail(getattr(cloud.wire, which), status=status)
-    try:
-        with cloud.session() as session:
-            assert session.execute("print(1)", no_calls).stdout == "1\n"
-    except EnvironmentUnavailable as error:
-        assert which == "run" and cloud.name in str(error)
+    with cloud.session() as session:
+        assert session.execute("print(1)", no_calls).stdout == "1\n"
 
 
 def test_a_sandbox_without_python_says_so(cloud: Cloud) -> None:
@@ -191,6 +192,17 @@ def test_output_that_is_lost_is_asked_for_again(cloud: Cloud) -> None:
     calls: list[object] = []
     cloud.emulator.fail(cloud.wire.stream, cut=10**6, times=1 + cloud.wire.before)
     cloud.emulator.fail(cloud.wire.stream, lose=7, times=5)
+    with cloud.session(tools={"tick": ""}) as session:
+        for number in range(8):
+            result = session.execute(f"tick()\nprint({number})", lambda call: calls.append(call))
+            assert result.stdout == f"{number}\n", result.stderr
+    assert len(calls) == 8
+
+
+def test_a_log_that_is_replayed_is_heard_once(cloud: Cloud) -> None:
+    calls: list[object] = []
+    cloud.emulator.fail(cloud.wire.stream, cut=10**6, times=1 + cloud.wire.before)
+    cloud.emulator.fail(cloud.wire.stream, again=9, times=5)
     with cloud.session(tools={"tick": ""}) as session:
         for number in range(8):
             result = session.execute(f"tick()\nprint({number})", lambda call: calls.append(call))

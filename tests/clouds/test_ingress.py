@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
+import time
 import urllib.error
 import urllib.request
 from typing import Any
 
 import pytest
 
-from rlm_secure.environments import daytona, modal
 from rlm_secure.environments.place import place
-from rlm_secure.errors import CellCrashed, Refused
+from rlm_secure.errors import CellCrashed, ProtocolViolation, Refused
 from rlm_secure.policy import Policy
-from tests.clouds.conftest import WIRES, Cloud, limits
+from tests.clouds.conftest import WITH_INGRESS, Cloud, limits
 
-pytestmark = pytest.mark.filterwarnings("ignore:Polling-only mode:DeprecationWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Polling-only mode:DeprecationWarning"),
+    pytest.mark.usefixtures("loopback"),
+]
 
 
-#: Prime publishes a port to everybody, or to nobody.
-with_ingress = pytest.mark.parametrize("cloud", sorted(set(WIRES) - {"prime"}), indirect=True)
-
-
-@pytest.fixture(autouse=True)
-def loopback(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sandbox of an emulator is this machine: nothing listens for its network."""
-    for provider in (daytona.DaytonaProvider, modal.ModalProvider):
-        assert provider.bind == "0.0.0.0"
-        monkeypatch.setattr(provider, "bind", "127.0.0.1")
+with_ingress = pytest.mark.parametrize("cloud", WITH_INGRESS, indirect=True)
 
 
 def allowed(**changed: Any) -> Policy:
@@ -69,7 +63,9 @@ def test_modals_network_stays_empty_where_its_proxy_may_come_in() -> None:
     try:
         with cloud.environment(transport="ingress").session(allowed()):
             (made,) = cloud.emulator.recorded(cloud.wire.create)
-        assert made.json["definition"]["network_access"] == {"network_access_type": "ALLOWLIST"}, "and nothing is listed"
+        assert made.json["definition"]["network_access"] == {"network_access_type": "ALLOWLIST"}, (
+            "and nothing is listed"
+        )
         assert made.json["definition"]["open_ports"] == {}, "a tunnel would be open to everybody"
     finally:
         cloud.emulator.close()
@@ -90,7 +86,11 @@ def _through(cloud: Cloud, **headers: str) -> int:
 def test_neither_the_providers_token_nor_our_key_is_enough_alone(cloud: Cloud) -> None:
     with cloud.environment(transport="ingress").session(allowed()) as session:
         sent = next(each for each in cloud.emulator.requests if each.path == "/health" and "rlm-mac" in each.headers)
-        door = {name: value for name, value in sent.headers.items() if name.startswith(("e2b-", "x-daytona-", "authorization"))}
+        door = {
+            name: value
+            for name, value in sent.headers.items()
+            if name.startswith(("e2b-", "x-daytona-", "authorization"))
+        }
         key = {name: value for name, value in sent.headers.items() if name.startswith("rlm-")}
         tokens = {"e2b-traffic-access-token", "x-daytona-preview-token", "authorization"}
         shut = {name: value for name, value in door.items() if name not in tokens}
@@ -106,3 +106,28 @@ def test_a_sandbox_that_vanishes_is_noticed(cloud: Cloud) -> None:
         cloud.emulator.vanish(cloud.emulator.live[0].name)
         result = session.execute("print(1)", no_calls)
         assert isinstance(result.error, CellCrashed) and not session.alive
+
+
+@with_ingress
+def test_what_goes_wrong_on_the_way_happens_once_or_not_at_all(cloud: Cloud) -> None:
+    calls: list[object] = []
+    faults = ({"status": 429}, {"status": 500}, {"status": 502, "after": True}, {"slow": 0.6}, {"reset": True})
+    with cloud.environment(transport="ingress").session(allowed(), tools={"tick": ""}) as session:
+        session.execute("x = 0", no_calls)
+        for number, fault in enumerate(faults, 1):
+            for request in ("execute", "respond"):
+                cloud.emulator.fail(f"POST .*/{request}$", **fault)
+            result = session.execute("x += 1\ntick()\nprint(x)", lambda call: calls.append(call))
+            assert result.stdout == f"{number}\n", (fault, result)
+            assert all(each.seen for each in cloud.emulator.faults), "it did go wrong"
+    assert len(calls) == len(faults)
+
+
+@with_ingress
+def test_a_token_that_expired_ends_the_session_with_a_reason(cloud: Cloud) -> None:
+    with cloud.environment(transport="ingress").session(allowed()) as session:
+        cloud.emulator.fail("(GET|POST|DELETE) .*/(execute|pending|session|interrupt|health)$", status=401, times=10**6)
+        began = time.monotonic()
+        with pytest.raises(ProtocolViolation, match="status 401"):
+            session.execute("print(1)", no_calls)
+        assert time.monotonic() - began < 10 and not session.alive

@@ -1,11 +1,15 @@
-"""Everything a session promises, in each provider's sandbox: through the real SDK, over the exec stream."""
+"""Everything a session promises, in each provider's sandbox: through the real SDK, over the exec stream and the ingress."""
 
 from __future__ import annotations
 
+import asyncio
+import json
 import time
+from pathlib import Path
 
 import pytest
 
+from rlm_secure.cli import demo
 from rlm_secure.errors import CellTimeout, EnforcementError, EnvironmentUnavailable
 from rlm_secure.guarantees import Level, Wall
 from rlm_secure.logger import RLMLogger
@@ -16,40 +20,51 @@ from tests.loops import cell, scripted
 pytestmark = pytest.mark.filterwarnings("ignore:Polling-only mode:DeprecationWarning")
 
 
-def test_a_sandbox_has_tools_a_context_and_a_memory(cloud: Cloud) -> None:
-    with cloud.sandbox(context={"k": ["v" * 10]}, tools={"double": lambda x: 2 * x}) as sandbox:
+def test_the_demo_task_has_the_right_answer(way: Cloud) -> None:
+    sources = demo.read_sources(Path(asyncio.__file__).parent)
+    turns = [turn.replace("ASK", json.dumps(demo.ASK)) for turn in demo.TURNS]
+    rlm = scripted(turns, demo.reader, policy=way.policy(), environment=way.name, environment_kwargs=way.options)
+    assert rlm.completion(sources, demo.QUESTION).response == demo.plain_answer(sources.values())
+
+
+def test_a_sandbox_has_tools_a_context_and_a_memory(way: Cloud) -> None:
+    with way.sandbox(context={"k": ["v" * 10]}, tools={"double": lambda x: 2 * x}) as sandbox:
         assert sandbox.run("print(double(21), context['k'], len(context_0))").check().stdout == "42 ['vvvvvvvvvv'] 1\n"
         assert sandbox.run("kept = [1]").error is None
         assert sandbox.run("kept.append(2); print(kept)").stdout == "[1, 2]\n"
         assert "open" in sandbox.run("open('/etc/passwd')").stderr
 
 
-def test_a_run_queries_recurses_and_answers(cloud: Cloud) -> None:
+def test_a_run_queries_recurses_and_answers(way: Cloud) -> None:
     rlm = scripted(
         [cell("parts = rlm_query_batched(['a', 'b'])\nfinal_answer([context, llm_query('q'), parts])")],
         "reply",
-        child_turns=[cell("final_answer(context * 2)")],
+        child_turns=[cell("final_answer(double(context))")],
         max_depth=2,
-        environment=cloud.name,
-        environment_kwargs=cloud.options,
+        custom_tools={"double": lambda text: 2 * text},
+        policy=way.policy(),
+        environment=way.name,
+        environment_kwargs=way.options,
         logger=RLMLogger(),
     )
     completion = rlm.completion("the context", "the question")
     assert completion.response == str(["the context", "reply", ["aa", "bb"]])
-    assert len(cloud.emulator.made) == 3
+    assert len(way.emulator.made) in (2, 3), "the second child may come after the first"
 
 
-def test_variables_last_between_completions(cloud: Cloud) -> None:
+def test_variables_last_between_completions(way: Cloud) -> None:
     programs = iter([cell("kept = 'k'\nfinal_answer(1)"), cell("final_answer([kept, context_0, context_1])")])
     turns = lambda messages: next(programs)  # noqa: E731
-    with scripted(turns, persistent=True, environment=cloud.name, environment_kwargs=cloud.options) as rlm:
+    with scripted(
+        turns, persistent=True, policy=way.policy(), environment=way.name, environment_kwargs=way.options
+    ) as rlm:
         rlm.completion("one")
         assert rlm.completion("two").response == str(["k", "one", "two"])
-    assert len(cloud.emulator.made) == 1
+    assert len(way.emulator.made) == 1
 
 
-def test_a_cell_that_does_not_end_is_stopped_and_the_session_goes_on(cloud: Cloud) -> None:
-    with cloud.sandbox() as sandbox:
+def test_a_cell_that_does_not_end_is_stopped_and_the_session_goes_on(way: Cloud) -> None:
+    with way.sandbox() as sandbox:
         sandbox.run("x = 1")
         began = time.monotonic()
         result = sandbox.run("while True: pass", timeout=0.5)
@@ -66,8 +81,8 @@ def test_a_cell_that_always_has_something_to_say_is_stopped_as_well(cloud: Cloud
         assert session.execute("print(x)", lambda call: None).stdout == "1\n"
 
 
-def test_a_worker_that_is_killed_is_replaced_with_what_it_knew(cloud: Cloud) -> None:
-    with cloud.session(limits(memory_bytes=96 << 20, cell_seconds=2)) as session:
+def test_a_worker_that_is_killed_is_replaced_with_what_it_knew(way: Cloud) -> None:
+    with way.session(way.policy(memory_bytes=96 << 20, cell_seconds=2)) as session:
         session.load_context("context", "c" * 1000)
         session.execute("x = len(context)", lambda call: None)
         # A sum in C hears no interrupt: the supervisor kills its worker.
@@ -84,10 +99,10 @@ def test_memory_is_bounded(cloud: Cloud) -> None:
 
 
 @pytest.mark.slow
-def test_a_hundred_megabytes_of_context_arrive_as_they_were(cloud: Cloud) -> None:
+def test_a_hundred_megabytes_of_context_arrive_as_they_were(way: Cloud) -> None:
     unit = "0123456789abcdef\u00e9\n"
     text = unit * (100_000_000 // len(unit))
-    with cloud.sandbox(context=text) as sandbox:
+    with way.sandbox(context=text) as sandbox:
         cell = f"print(len(context), context == {unit!r} * {len(text) // len(unit)})"
         assert sandbox.run(cell).stdout == f"{len(text)} True\n"
 
@@ -132,26 +147,6 @@ def test_a_policy_may_demand_more_than_the_provider_gives(cloud: Cloud) -> None:
     with pytest.raises(EnforcementError, match="provider-vm") as raised:
         cloud.session(loaded.model_copy(update={"isolation": isolation}))
     assert raised.value.missing == ("provider-vm",)
-
-
-def test_a_batch_spreads_over_sandboxes_under_one_cap(cloud: Cloud) -> None:
-    live: list[int] = []
-    done: list[tuple[int, int]] = []
-
-    def reply(_: str) -> str:
-        live.append(len(cloud.emulator.live))
-        return "r"
-
-    rlm = scripted(
-        lambda messages: cell("final_answer(context + llm_query('q'))"),
-        reply,
-        environment=cloud.name,
-        environment_kwargs={**cloud.options, "max_live": 2},
-    )
-    items = rlm.batch(["a", "b", "c", "d"], concurrency=4, on_progress=lambda *counts: done.append(counts))
-    assert [item.response for item in items] == ["ar", "br", "cr", "dr"]
-    assert max(live) <= 2
-    assert done[-1] == (4, 4)
 
 
 def test_a_full_house_is_said(cloud: Cloud) -> None:

@@ -82,7 +82,7 @@ class Fault:
 
     `status` is answered instead of doing it, or after doing it (`after`). `slow` waits first. `hang` does it, and
     never answers. `reset` closes the connection without a word. `cut` ends a stream after so many pieces; `lose`
-    drops every so-manyth piece of it.
+    drops every so-manyth piece of it, `again` sends all of it once more after so many.
     """
 
     match: str
@@ -95,6 +95,7 @@ class Fault:
     reset: bool = False
     cut: int = 0
     lose: int = 0
+    again: int = 0
     times: int = 1
     seen: int = 0
 
@@ -155,7 +156,7 @@ class Emulator:
         if fault.hang:
             self.closing.wait(300)
             raise Hung
-        if response.stream is not None and (fault.cut or fault.lose):
+        if response.stream is not None and (fault.cut or fault.lose or fault.again):
             response.stream = _damaged(response.stream, fault)
         return failed or response
 
@@ -213,7 +214,12 @@ def forward(request: Request, port: int) -> Response:
 
 
 def _damaged(pieces: Iterator[bytes], fault: Fault) -> Iterator[bytes]:
+    sent: list[bytes] = []
     for number, piece in enumerate(pieces, 1):
+        if fault.again:
+            sent.append(piece)
+            if number % fault.again == 0:
+                yield from sent[:-1]
         if fault.cut and number > fault.cut:
             raise ConnectionResetError
         if fault.lose and number > 3 and number % fault.lose == 0:

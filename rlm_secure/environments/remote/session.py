@@ -8,6 +8,7 @@ that dies is replaced by a fresh one, on which the log of the session is run aga
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,6 +26,7 @@ from rlm_secure.errors import (
     EnforcementError,
     EnvironmentUnavailable,
     SessionEnded,
+    WallViolation,
 )
 from rlm_secure.guarantees import Wall
 from rlm_secure.policy.gate import Gate
@@ -37,7 +39,8 @@ class RemoteSession(LoggedSession):
     """A sealed worker in a leased sandbox. `screen=False` switches the language layer off: tests and audits only.
 
     Raises EnforcementError when a wall of `required` does not hold, EnvironmentUnavailable when the sandbox
-    does not answer. Ends the lease on every way out.
+    does not answer. Ends the lease on every way out: releases it where the session was closed at rest, after
+    nothing in it was out of order, and closes it everywhere else.
     """
 
     failures = (Died, Overdue, Lost, Declined)
@@ -57,6 +60,9 @@ class RemoteSession(LoggedSession):
         self._client = lease.client
         self._screen = screen
         self._uploads = 0
+        self._sound = True  # no worker died, was killed or ran into a wall
+        self._underway = False
+        self._telling = threading.Lock()  # an interrupt never reaches the worker of the next session
         self._worker = RemoteWorker(lease.client, policy.limits)
         walls = policy.isolation.required(lease.environment) if required is None else required
         self._required = walls if screen else tuple(wall for wall in walls if wall is not Wall.LANGUAGE)
@@ -95,19 +101,26 @@ class RemoteSession(LoggedSession):
     def interrupt(self) -> None:
         """Stop the running cell, from another thread."""
         self._worker.interrupted.set()
-        self._worker.interrupt()
+        if not self._telling.acquire(blocking=False):
+            return  # it is being told already, or has ended
+        try:
+            if not self._ended:
+                self._worker.interrupt()
+        finally:
+            self._telling.release()
 
     def close(self) -> None:
         """End the worker and its sandbox, and wait until they are gone. Idempotent."""
         self._closing = True
         lease = self._lease
-        if not self._lock.acquire(blocking=False):
+        at_rest = self._lock.acquire(blocking=False)
+        if not at_rest:
             # A cell runs in another thread: it sees its sandbox die, and lets go of the lock.
             if lease is not None and os.getpid() == self._owner:
                 lease.kill()
             self._lock.acquire()
         try:
-            self._end("it was closed")
+            self._end("it was closed", release=at_rest and self._sound and not self._underway)
         finally:
             self._lock.release()
 
@@ -120,14 +133,17 @@ class RemoteSession(LoggedSession):
         self._worker.send(entry.request, entry.attachment)
 
     def _attempt(self, entry: Entry, calls: HostCalls, clock: Clock, stopped: list[BaseException]) -> CellResult:
+        self._underway = True
         try:
             result = self._converse(entry, calls, clock, stopped)
+            self._underway = False
         except Died as died:
             return self._recover(verdict(died.ended, self._policy.limits))
         except Overdue as overdue:
             return self._recover(overdue.error)
         except (Lost, Declined) as lost:
             return self._lost(clock, lost)
+        self._sound = self._sound and not isinstance(result.error, WallViolation | CellCrashed)
         self._note(entry, result)
         return result
 
@@ -164,6 +180,7 @@ class RemoteSession(LoggedSession):
     def _bring_back(self) -> bool:
         if self._lease is None or not self._policy.isolation.checkpoints:
             return False
+        self._sound = False
         self._client.end(seconds=KILL_SECONDS)
         self._worker = RemoteWorker(self._client, self._policy.limits)
         self._start(self._lease)
@@ -188,12 +205,17 @@ class RemoteSession(LoggedSession):
         self._end(said)
         return said
 
-    def _end(self, reason: str) -> None:
+    def _end(self, reason: str, *, release: bool = False) -> None:
         self._ended = self._ended or reason
         lease, self._lease = self._lease, None
         self._log = None
-        if lease is not None and os.getpid() == self._owner:
+        if lease is None or os.getpid() != self._owner:
+            return
+        if not release:
             lease.close()
+            return
+        with self._telling:
+            lease.release()
 
     def __del__(self) -> None:
         if getattr(self, "_lease", None) is not None:
