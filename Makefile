@@ -1,14 +1,13 @@
 # `make demo` and `make test` set up everything they need in .venv.
-# PYTHON names an interpreter (3.11 or newer); VENV another place for the environment; JOBS how many tests run at a time
-# (most of them wait).
+# PYTHON names an interpreter (3.11 or newer); VENV another place for the environment; JOBS how many parts of the tests
+# run at a time (most of them wait); TESTS more options for them (`.venv/bin/python -m tests --help`).
 
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 JOBS ?= 4
-PYTEST := $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: help demo test lint bench live clean
+.PHONY: help demo test parts lint bench live clean
 
 help:
 	@echo "make demo    a real long-context task behind the walls, then attacks on them (offline)"
@@ -24,8 +23,11 @@ $(READY): pyproject.toml .ci/setup
 demo: $(READY)
 	@$(BIN)/rlm-secure demo
 
-test: lint
-	$(PYTEST)
+test: $(READY)
+	@$(MAKE) --no-print-directory -j2 parts lint
+
+parts: $(READY)
+	@$(BIN)/python -m tests --jobs $(JOBS) $(TESTS)
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -83,14 +83,17 @@ def _rank(part: Part) -> int:
 def main() -> int:
     """Run the parts and say how each went; 0 when all passed."""
     parser = argparse.ArgumentParser(prog="python -m tests", description="Every test, in parts that run side by side.")
-    parser.add_argument("part", nargs="*", help="parts whose names start so (default: all)")
+    parser.add_argument("part", nargs="*", help="parts whose names start so, or files (default: all)")
     parser.add_argument("-j", "--jobs", type=int, default=4, help="how many run at a time (default: 4; most wait)")
     parser.add_argument("-m", "--marks", default="", help="only tests whose marks match, as pytest's -m")
     parser.add_argument(
         "--again", action="store_true", help="run what failed once more, alone: what fails twice is broken"
     )
     options = parser.parse_args()
-    chosen = [part for part in parts() if not options.part or part.name.startswith(tuple(options.part))]
+    every = parts()
+    chosen = [part for part in every if not options.part or part.name.startswith(tuple(options.part))]
+    known = {path for part in every for path in part.paths}
+    chosen += [Part(path, (path,)) for path in options.part if path in known and path not in {p.name for p in every}]
     if not chosen:
         parser.error(f"no part starts with {' or '.join(options.part)}; there are {', '.join(p.name for p in parts())}")
     with tempfile.TemporaryDirectory(prefix="rlm-secure-tests") as directory:
