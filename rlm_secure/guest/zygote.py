@@ -8,11 +8,14 @@ Session order: one socket and nothing else -> own user, network and IPC namespac
 no capabilities -> Landlock -> [so far ahead of the request: ahead.py] -> rlimits -> seccomp -> `ready`. A step that
 fails is reported, and the host sends no cell to a session that lacks a wall which its policy requires.
 
-Messages on the control socket (SEQPACKET, JSON): {op: fork, limits, profile, modules?, begin?} with the session's
-socket -> {pid} with its pidfd; {op: status, pid} -> {status}; {op: signal, pid, number} for kernels without
-pidfds (gVisor), where {pid} comes alone; {op: allow, pids, soft} sets process limits;
-{op: adopt, pids, soft} with a socket -> {pid} and pidfd of who writes to its other end. Any may answer {error}.
-Closing the socket, or the host's death, ends everything.
+Messages on the control socket (SEQPACKET, JSON):
+    {op: fork, limits, profile, modules?, begin?} with the session's socket -> {pid} with its pidfd
+    {op: ahead} -> {pid} with the pidfd of the child that waits to become the next session; nothing where none waits
+    {op: status, pid} -> {status}
+    {op: signal, pid, number} for kernels without pidfds (gVisor), where {pid} comes alone
+    {op: allow, pids, soft} sets process limits
+    {op: adopt, pids, soft} with a socket -> {pid} and pidfd of who writes to its other end
+Any may answer {error}. Closing the socket, or the host's death, ends everything.
 """
 
 from __future__ import annotations
@@ -142,6 +145,9 @@ class _Zygote:
             match request["op"]:
                 case "fork":
                     self._fork(data, request, fds[0])
+                case "ahead":
+                    child = self._next
+                    self._send({"pid": child.pid if child else 0}, (child.pidfd,) if child and child.pidfd else ())
                 case "status":
                     self._send({"status": self._status(request["pid"])})
                 case "signal":

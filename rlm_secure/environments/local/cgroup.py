@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-_OVERHEAD = 48 << 20  # the interpreter and its preloaded modules, twice
+OVERHEAD = 48 << 20  # the interpreter and its preloaded modules, twice
 _PERIOD_MICROSECONDS = 100_000
 _NAME = re.compile(r"rlm_secure-(\d+)-\d+")
 _serial = itertools.count()
@@ -43,7 +43,9 @@ def parents(_pid: int) -> Parents | str:
             continue
         try:
             _sweep(found)
-            Group(found, memory=1 << 30, processes=8, cpus=1.0).remove()
+            group = Group(found)
+            group.limit(memory=1 << 30, processes=8, cpus=1.0)
+            group.remove()
         except OSError as error:
             reasons.append(f"version {found.version}: {error}")
             continue
@@ -94,15 +96,26 @@ def _sweep(found: Parents) -> None:
 
 
 class Group:
-    """One session's group. Raises OSError when the kernel refuses a step."""
+    """One session's group, without limits at first. Every method raises OSError when the kernel refuses a step."""
 
-    def __init__(self, found: Parents, *, memory: int, processes: int, cpus: float) -> None:
+    def __init__(self, found: Parents) -> None:
         name = f"rlm_secure-{os.getpid()}-{next(_serial)}"
-        self.evidence = f"{found.evidence}: {memory:,} bytes, {processes} processes, {cpus:g} CPUs"
+        self.evidence = found.evidence
         self._version = found.version
         self._paths = tuple(directory / name for directory in found.directories)
+        _live.add(self)
+        try:
+            for path in self._paths:
+                path.mkdir()
+        except OSError:
+            self.remove()
+            raise
+
+    def limit(self, *, memory: int, processes: int, cpus: float) -> None:
+        """Bound the group: bytes of memory, processes, and CPUs' worth of time. Once."""
+        self.evidence += f": {memory:,} bytes, {processes} processes, {cpus:g} CPUs"
         quota = int(cpus * _PERIOD_MICROSECONDS)
-        if found.version == 2:
+        if self._version == 2:
             settings = [
                 {
                     "memory.max": memory,
@@ -118,17 +131,11 @@ class Group:
                 {"pids.max": processes},
                 {"cpu.cfs_quota_us": quota, "cpu.cfs_period_us": _PERIOD_MICROSECONDS},
             ]
-        _live.add(self)
-        try:
-            for path, values in zip(self._paths, settings, strict=True):
-                path.mkdir()
-                for key, value in values.items():
-                    # The CPU and swap controllers may be absent where memory and pids are not.
-                    if (path / key).exists() or key in ("memory.max", "pids.max", "memory.limit_in_bytes"):
-                        (path / key).write_text(str(value))
-        except OSError:
-            self.remove()
-            raise
+        for path, values in zip(self._paths, settings, strict=True):
+            for key, value in values.items():
+                # The CPU and swap controllers may be absent where memory and pids are not.
+                if (path / key).exists() or key in ("memory.max", "pids.max", "memory.limit_in_bytes"):
+                    (path / key).write_text(str(value))
 
     def add(self, pid: int) -> None:
         """Put a process, and so all that it forks later, into the group."""
@@ -164,12 +171,19 @@ def _remove_all() -> None:
         _live.pop().remove()
 
 
-def create(*, memory: int, processes: int, cpus: float) -> Group | str:
-    """A group for a session that needs `memory` bytes of its own; or the reason why there is none."""
+def join(pidfd: int) -> Group | str:
+    """A new group with the process behind `pidfd` in it, still without limits; or the reason why there is none."""
     found = parents(os.getpid())
     if isinstance(found, str):
         return found
     try:
-        return Group(found, memory=memory + _OVERHEAD, processes=processes, cpus=cpus)
+        group = Group(found)
     except OSError as error:
         return str(error)
+    try:
+        with open(f"/proc/self/fdinfo/{pidfd}", encoding="ascii") as lines:  # noqa: PTH123
+            group.add(next(int(line.split()[1]) for line in lines if line.startswith("Pid:")))
+    except (OSError, StopIteration) as error:
+        group.remove()
+        return str(error)
+    return group

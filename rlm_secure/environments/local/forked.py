@@ -25,12 +25,6 @@ class Forked:
     zygote: Zygote
     group: Group | None = None
 
-    def join(self, group: Group) -> None:
-        """Put the session into `group`, which it then owns. Raises OSError."""
-        with open(f"/proc/self/fdinfo/{self.pidfd}", encoding="ascii") as lines:  # noqa: PTH123
-            group.add(next(int(line.split()[1]) for line in lines if line.startswith("Pid:")))
-        self.group = group
-
     def kill(self) -> None:
         """SIGKILL to the session's init: the kernel ends everything in its PID namespace with it."""
         if self.group is not None:

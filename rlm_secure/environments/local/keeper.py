@@ -1,4 +1,4 @@
-"""One daemon thread that takes the checkpoints of idle sessions, so that no cell waits for them."""
+"""One daemon thread that does what can be done ahead, so that nobody waits for it: checkpoints, the next session."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _IDLE_SECONDS = 0.02
 
 
 class Keepable(Protocol):
-    """What the keeper needs of a session."""
+    """What the keeper needs of a session or a zygote."""
 
-    def checkpoint_if_idle(self) -> None:
-        """Take a checkpoint, unless a cell runs."""
+    def while_idle(self) -> None:
+        """Do what is due, unless somebody works."""
         ...
 
 
@@ -26,9 +26,9 @@ class _Keeper:
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def watch(self, session: Keepable) -> None:
+    def watch(self, kept: Keepable) -> None:
         with self._lock:
-            self._due[session] = time.monotonic() + _IDLE_SECONDS
+            self._due[kept] = time.monotonic() + _IDLE_SECONDS
             if self._thread is None:
                 self._thread = threading.Thread(target=self._keep, name="rlm_secure-keeper", daemon=True)
                 self._thread.start()
@@ -41,22 +41,21 @@ class _Keeper:
             time.sleep(_IDLE_SECONDS)
             now = time.monotonic()
             with self._lock:
-                idle = [session for session, due in self._due.items() if due <= now]
-                for session in idle:
-                    del self._due[session]
+                idle = [kept for kept, due in self._due.items() if due <= now]
+                for kept in idle:
+                    del self._due[kept]
                 if not self._due:
                     self._wake.clear()
-            for session in idle:
-                session.checkpoint_if_idle()
-            del idle
+            while idle:  # and hold none of them any longer
+                idle.pop().while_idle()
 
 
 _keeper = _Keeper()
 
 
-def watch(session: Keepable) -> None:
-    """Take a checkpoint of `session` once it has been idle for a moment."""
-    _keeper.watch(session)
+def watch(kept: Keepable) -> None:
+    """Call `kept.while_idle()` once nobody has asked for that again for a moment."""
+    _keeper.watch(kept)
 
 
 def _forget() -> None:

@@ -81,20 +81,20 @@ def fork_blank(recipe: Recipe, *, warm: bool = False) -> Blank:
 
 
 def _group(recipe: Recipe, forked: Forked) -> tuple[str, str]:
-    """Make and join a cgroup, while the session seals itself; returns what came of it."""
+    """Bound the session's cgroup, or join one first, while the session seals itself; returns what came of it."""
     limits = recipe.limits
     copies = CHECKPOINT_PROCESSES if recipe.checkpoints else 1
     # A worker and its spare share what neither has written; apart, they may hold twice the memory.
     memory = limits.memory_bytes * (2 if recipe.checkpoints else 1)
-    group = cgroup.create(memory=memory, processes=limits.processes + copies, cpus=1.0 + limits.processes)
-    if isinstance(group, str):
-        return "partial", f"rlimits bound each process alone ({group})"
+    joined = forked.group or cgroup.join(forked.pidfd)
+    if isinstance(joined, str):
+        return "partial", f"rlimits bound each process alone ({joined})"
+    forked.group = joined
     try:
-        forked.join(group)
-    except (OSError, StopIteration) as error:
-        group.remove()
+        joined.limit(memory=memory + cgroup.OVERHEAD, processes=limits.processes + copies, cpus=1.0 + limits.processes)
+    except OSError as error:
         return "partial", f"rlimits bound each process alone ({error})"
-    return "full", group.evidence
+    return "full", joined.evidence
 
 
 def take(recipe: Recipe, size: int) -> Blank:

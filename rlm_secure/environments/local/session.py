@@ -163,7 +163,7 @@ class LocalSession(LoggedSession):
             self._log, self._log_seconds = [], 0.0
             return True
 
-    def checkpoint_if_idle(self) -> None:
+    def while_idle(self) -> None:
         """Take a checkpoint, unless a cell runs: a busy session is looked at again after its cell."""
         if self._lock.acquire(blocking=False):
             try:

@@ -10,6 +10,7 @@ Guards the boundary: keep it under 300 lines, and change it only with a test bes
 from __future__ import annotations
 
 import atexit
+import contextlib
 import json
 import os
 import secrets
@@ -26,6 +27,8 @@ from typing import Any
 
 from rlm_secure.broker.protocol import decode
 from rlm_secure.environments.bundle import bundle
+from rlm_secure.environments.local import keeper
+from rlm_secure.environments.local.ahead import Ahead
 from rlm_secure.environments.local.forked import Forked
 from rlm_secure.environments.local.seccomp import compile_profile
 from rlm_secure.errors import EnvironmentUnavailable, ProtocolViolation
@@ -62,6 +65,8 @@ class Zygote:
         self._live = 0
         self._retired = False
         self._lock = threading.Lock()
+        self._ahead = Ahead()
+        self._joining = threading.Lock()  # a process becomes a session, or joins its group, not both at a time
         self._started = time.monotonic()
         self._control, self._process = self._launch()
         self._boot()
@@ -78,6 +83,10 @@ class Zygote:
 
     def fork(self, limits: Mapping[str, Any], profile: str, begin: Mapping[str, Any]) -> Forked:
         """A new sealed session that has begun: `begin` is its first request. Raises EnvironmentUnavailable."""
+        with self._joining:
+            return self._fork(limits, profile, begin)
+
+    def _fork(self, limits: Mapping[str, Any], profile: str, begin: Mapping[str, Any]) -> Forked:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             request = {
@@ -101,7 +110,17 @@ class Zygote:
         with self._lock:
             self.sessions += 1
             self._live += 1
-        return Forked(ours, fds[0], int(answer["pid"]), self)
+        keeper.watch(self)
+        return Forked(ours, fds[0], int(answer["pid"]), self, self._ahead.take(answer["pid"]))
+
+    def while_idle(self) -> None:
+        """Put the process of the next session into its group."""
+        with self._joining, contextlib.suppress(EnvironmentUnavailable):
+            if self.running and self._ahead.wanted:
+                answer, fds = self._ask({"op": "ahead"})
+                for fd in fds:
+                    self._ahead.join(answer["pid"], fd)
+                    os.close(fd)
 
     def status(self, pid: int) -> int | None:
         """The wait status of an ended session, or None when it is not known any more."""
@@ -152,6 +171,7 @@ class Zygote:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._ahead.take(0)
 
     def forget(self) -> None:
         """In a forked child of the host: drop our copy of the descriptors, and leave the process alone."""
@@ -233,9 +253,8 @@ class Zygote:
 
 
 def _environment() -> dict[str, str]:
-    # Nothing of the host's but where a shared libpython is found. Huge pages for large mallocs make big strings,
-    # and the checkpoints over them, several times cheaper.
-    # Where zones lie is said, because zoneinfo reads half a megabyte of build settings to find out.
+    # Nothing of the host's but where a shared libpython and time zones (else zoneinfo reads half a megabyte of build
+    # settings) lie. Huge pages for large mallocs make big strings, and checkpoints over them, several times cheaper.
     environment = {
         "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
         "LC_ALL": "C.UTF-8",
