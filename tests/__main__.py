@@ -85,6 +85,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests", description="Every test, in parts that run side by side.")
     parser.add_argument("part", nargs="*", help="parts whose names start so, or files (default: all)")
     parser.add_argument("-j", "--jobs", type=int, default=4, help="how many run at a time (default: 4; most wait)")
+    parser.add_argument("--all", action="store_true", help="also what is marked exhaustive: half an hour more")
     parser.add_argument("-m", "--marks", default="", help="only tests whose marks match, as pytest's -m")
     parser.add_argument(
         "--again", action="store_true", help="run what failed once more, alone: what fails twice is broken"
@@ -99,7 +100,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="rlm-secure-tests") as directory:
         # Controls cost half a minute of processor time: the parts that need them share them.
         os.environ.setdefault("RLM_SECURE_CONTROLS", f"{directory}/controls.json")
-        marks = ("-m", options.marks) if options.marks else ()
+        wanted = [f"({options.marks})"] if options.marks else []
+        wanted += [] if options.all else ["not exhaustive"]
+        marks = ("-m", " and ".join(wanted)) if wanted else ()
         failed = _run(chosen, Path(directory), options.jobs, *marks)
         if failed and options.again:
             print(f"once more, alone: {', '.join(part.name for part in failed)}", flush=True)

@@ -34,16 +34,19 @@ def test_the_document_lists_every_attack_that_does_not_depend_on_the_machine():
     assert {name for name in missing if candidates[name].needs is not corpus.Needs.MACHINE} == set()
 
 
+@pytest.mark.exhaustive
 def test_with_all_walls_nothing_gets_through(without):
     assert [row.attack.name for row in without if "nothing" in row.without] == []
 
 
+@pytest.mark.exhaustive
 def test_what_only_one_wall_catches_is_what_the_document_says(without):
     documented = matrix.documented()
     found = {row.attack.name: sorted(row.without) for row in without}
     assert found == {name: sorted(documented[name][0]) for name in found}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.root
 def test_what_each_wall_catches_alone_is_what_the_document_says(alone):
     documented = matrix.documented()

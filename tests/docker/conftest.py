@@ -34,10 +34,13 @@ def _engine_answers() -> bool:
         return False
 
 
+@pytest.hookimpl(tryfirst=True)  # before marks are selected by
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     ours = [item for item in items if HERE in item.path.parents]
     for item in ours:
         item.add_marker(pytest.mark.docker)
+        if item.name.partition("[")[0] not in getattr(item.module, "ALWAYS", {item.name.partition("[")[0]}):
+            item.add_marker(pytest.mark.exhaustive)
     if ours and os.environ.get("RLM_SECURE_CI") != "1" and not _engine_answers():
         config.hook.pytest_deselected(items=ours)
         items[:] = [item for item in items if item not in ours]

@@ -97,13 +97,17 @@ def yard(place: DockerEnvironment, image: str) -> Iterator[Yard]:
 
 @pytest.fixture(scope="module")
 def without_language(yard: Yard, controls: dict[str, Control]) -> dict[str, Outcome]:
-    return battery.attempts(ATTACKS, lambda: yard.session(screen=False), probe.policy("strict"), controls)
+    return battery.attempts(
+        ATTACKS, lambda: yard.session(screen=False), probe.policy("strict"), controls, afterwards=False
+    )
 
 
 @pytest.fixture(scope="module")
 def with_language(yard: Yard, controls: dict[str, Control]) -> dict[str, Outcome]:
     attacks = corpus.for_layer(ATTACKS, screened=True)
-    return battery.attempts(attacks, lambda: yard.session(screen=True), probe.policy("strict"), controls)
+    return battery.attempts(
+        attacks, lambda: yard.session(screen=True), probe.policy("strict"), controls, afterwards=False
+    )
 
 
 @each(ATTACKS)

@@ -29,6 +29,26 @@ LEFT_OUT = {
 for name in LEFT_OUT:
     del globals()[name]
 
+#: Tests in which the place where cells run has the largest part; the others, which are more about the loop, are
+#: exhaustive here (conftest.py).
+ALWAYS = {
+    "test_a_child_has_a_container_of_its_own_and_only_its_answer_comes_back",
+    "test_a_child_runs_cells_of_its_own_over_its_prompt",
+    "test_a_batch_answers_in_order_with_errors_in_their_place",
+    "test_a_failing_child_is_an_error_string_of_upstreams",
+    "test_a_persistent_session_that_was_lost_is_replaced",
+    "test_calls_beyond_the_limit_are_error_strings_and_then_the_exception",
+    "test_children_of_a_batch_answer_in_order",
+    "test_closing_ends_the_persistent_session_and_the_next_completion_starts_anew",
+    "test_leaving_a_stream_early_ends_its_run",
+    "test_output_of_parallel_children_stays_apart",
+    "test_sub_tools_are_the_parents_unless_others_are_given",
+    "test_the_history_holds_the_final_turn_and_is_a_copy",
+    "test_threads_of_a_persistent_rlm_take_turns",
+    "test_variables_contexts_and_histories_last_between_completions",
+    "test_what_children_spend_ends_the_parents_run",
+}
+
 
 @pytest.fixture(autouse=True)
 def _in_docker(image: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
