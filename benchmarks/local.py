@@ -109,8 +109,37 @@ def cold_session() -> Iterator[Sequence[Case]]:
     if shutil.which("bwrap"):
         cases.append(Case("bubblewrap + python", bubblewrap))
     cases.append(Case("session", closing(sessions)))
+    # The zygote has one process forked ahead, which the session before took.
+    cases.append(Case("session, at once after another", sessions.start, before=closing(sessions)))
     yield cases
     sessions.close()
+
+
+@benchmark(
+    "throughput", "sessions opened, used for one cell and closed: how many in a second, where the table says seconds"
+)
+def throughput() -> Iterator[Sequence[Case]]:
+    sessions = Sessions(COLD)
+
+    def spent() -> float:
+        """CPU seconds of this process and of everything below it, the dead included."""
+        own = psutil.Process()
+        return sum(sum(each.cpu_times()[:4]) for each in (own, *own.children(recursive=True)))
+
+    def rate(clock: Callable[[], float]) -> Callable[[], float]:
+        def measure() -> float:
+            began = clock()
+            for _ in range(50):
+                sessions.start()
+                sessions.close()
+            return 50 / (clock() - began)
+
+        return measure
+
+    yield [
+        Case("one after another", lambda: None, value=rate(time.perf_counter)),
+        Case("for a second of processor time", lambda: None, value=rate(spent)),
+    ]
 
 
 @benchmark("pooled-session", "from the pool to the first result")

@@ -1,8 +1,8 @@
 """The whole suite, in parts that run side by side: `python -m tests [-j N] [PART ...]`.
 
 Each part is a pytest process of its own, small enough to fork fast and alone with its own threads, environment and
-zygotes. A directory is a part; where its files are slow, each of them is one. `pytest` alone runs the same tests one
-after the other.
+zygotes. A directory is a part, without the slow files that are parts of their own. `pytest` alone runs the same tests
+one after the other.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,10 +22,21 @@ CACHE = ROOT / ".pytest_cache" / "parts"
 #: The corpus in each provider's sandbox is a part for each provider.
 PROVIDERS = ("modal", "daytona", "e2b", "prime")
 CORPUS = "tests/clouds/test_attacks.py"
-#: Directories whose files are parts of their own.
-DIVIDED = ("attacks", "clouds", "docker", "local", "audit")
-#: Parts that last longest start first, or the last of them runs alone at the end.
-FIRST = (CORPUS, "tests/attacks/", "tests/clouds/test_faults.py", "tests/clouds/", "tests/docker/", "tests/local/")
+#: Files that are parts of their own. What lasts longest comes first, and starts first.
+ALONE = (
+    "tests/clouds/test_faults.py",
+    "tests/attacks/test_kernel.py",
+    "tests/clouds/test_sessions.py",
+    "tests/clouds/test_lifecycle.py",
+    CORPUS,
+    "tests/docker/test_corpus.py",
+    "tests/docker/test_faults.py",
+    "tests/clouds/test_fleet.py",
+    "tests/local/test_faults.py",
+    "tests/docker/test_loop.py",
+    "tests/local/test_seccomp_profile.py",
+    "tests/audit/test_environments.py",
+)
 #: Loading schemathesis takes a second, and one file wants it.
 WANTS_SCHEMATHESIS = "tests/broker"
 NO_TESTS = 5  # pytest's exit status
@@ -43,6 +53,7 @@ class Part:
     def run(self, output: Path, *options: str) -> bool:
         """Run it, its output to a file; whether everything passed."""
         command = [sys.executable, "-m", "pytest", "-q", "-o", f"cache_dir={CACHE / self.name.replace('/', '.')}"]
+        command += ["-p", "no:anyio"]
         if not self.name.startswith(WANTS_SCHEMATHESIS):
             command += ["-p", "no:schemathesis"]
         if self.chosen:
@@ -55,29 +66,17 @@ class Part:
 def parts() -> list[Part]:
     """Every test file in exactly one part, or in one for each provider; the slow ones first."""
     found = []
-    loose = []
-    for path in sorted((ROOT / "tests").iterdir()):
+    for name in ALONE:
+        assert (ROOT / name).is_file(), f"{name} is not there: mend ALONE"
+        whole = Part(name, (name,))
+        found += [Part(f"{name}-{each}", (name,), each) for each in PROVIDERS] if name == CORPUS else [whole]
+    rest: dict[str, list[str]] = {}
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
         name = path.relative_to(ROOT).as_posix()
-        if path.is_file():
-            loose += [name] if path.match("test_*.py") else []
-        elif path.name in DIVIDED:
-            found += [each for file in sorted(path.rglob("test_*.py")) for each in _file(file)]
-        elif any(path.rglob("test_*.py")):
-            found.append(Part(name, (name,)))
-    found.append(Part("tests", tuple(loose)))
-    return sorted(found, key=_rank)
-
-
-def _file(path: Path) -> Iterator[Part]:
-    name = path.relative_to(ROOT).as_posix()
-    if name == CORPUS:
-        yield from (Part(f"{name}-{provider}", (name,), provider) for provider in PROVIDERS)
-    else:
-        yield Part(name, (name,))
-
-
-def _rank(part: Part) -> int:
-    return next((index for index, start in enumerate(FIRST) if part.name.startswith(start)), len(FIRST))
+        if name not in ALONE:
+            rest.setdefault("/".join(name.split("/")[:-1][:2]), []).append(name)
+    order = sorted(rest, key=lambda directory: (directory != "tests/clouds", directory != "tests/broker", directory))
+    return [*found, *(Part(directory, tuple(rest[directory])) for directory in order)]
 
 
 def main() -> int:
@@ -94,11 +93,12 @@ def main() -> int:
     every = parts()
     chosen = [part for part in every if not options.part or part.name.startswith(tuple(options.part))]
     known = {path for part in every for path in part.paths}
-    chosen += [Part(path, (path,)) for path in options.part if path in known and path not in {p.name for p in every}]
+    chosen += [Part(path, (path,)) for path in options.part if path in known and path not in {p.name for p in chosen}]
     if not chosen:
         parser.error(f"no part starts with {' or '.join(options.part)}; there are {', '.join(p.name for p in parts())}")
     with tempfile.TemporaryDirectory(prefix="rlm-secure-tests") as directory:
         # Controls cost half a minute of processor time: the parts that need them share them.
+        os.environ["RLM_SECURE_EXHAUSTIVE"] = str(int(options.all))  # tests/effort.py
         os.environ.setdefault("RLM_SECURE_CONTROLS", f"{directory}/controls.json")
         wanted = [f"({options.marks})"] if options.marks else []
         wanted += [] if options.all else ["not exhaustive"]

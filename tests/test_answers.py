@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, TypeAdapter
 
 from rlm_secure.answers import KEYWORDS, AnswerSchema
+from tests.effort import examples
 
 VALUES = st.recursive(
     st.none()
@@ -57,7 +58,7 @@ SCHEMAS = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=examples(1500), deadline=None)
 @given(SCHEMAS.filter(lambda schema: isinstance(schema, dict)), VALUES)
 def test_it_agrees_with_the_jsonschema_package(schema: dict, value: object) -> None:
     expected = jsonschema.Draft202012Validator(schema).is_valid(value)
@@ -155,7 +156,7 @@ def test_types_models_and_adapters_are_schemas() -> None:
     assert json.loads(AnswerSchema(Row).prompt)["required"] == ["name"]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.text(max_size=40), SCHEMAS.filter(lambda schema: isinstance(schema, dict)))
 def test_no_text_raises(text: str, schema: dict) -> None:
     read, problem = AnswerSchema(schema).read(text)

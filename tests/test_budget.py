@@ -19,6 +19,7 @@ from rlm_secure.errors import (
 )
 from rlm_secure.policy import Policy
 from rlm_secure.types import ModelUsageSummary
+from tests.effort import examples
 
 PLENTY = Allowance(calls=1_000_000, tokens=10**12, cost_usd=10.0**9, seconds=10_000)
 
@@ -204,7 +205,7 @@ def test_a_call_limit_is_caught_where_a_budget_is() -> None:
         raise CallLimitExceededError(1, 1, 0.0, 1.0)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from(["settle", "lose", "refuse", "keep"]), st.integers(0, 10**6), st.floats(0, 10)),

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tests.effort  # noqa: F401 - fewer examples
 from rlm_secure import compaction
 from rlm_secure.compaction import (
     DEFAULT_CONTEXT_LIMIT,

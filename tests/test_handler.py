@@ -32,6 +32,7 @@ from rlm_secure.handler import LMHandler
 from rlm_secure.policy import Gate
 from rlm_secure.policy.model import LM, Policy
 from rlm_secure.types import ModelUsageSummary, RLMChatCompletion, UsageSummary
+from tests.effort import examples
 
 
 def handler(**kwargs) -> LMHandler:
@@ -225,7 +226,7 @@ def test_a_closed_connection_is_an_empty_frame() -> None:
     assert socket_recv(right) == {}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.binary(max_size=64))
 def test_no_bytes_raise_anything_but_a_violation(raw: bytes) -> None:
     left, right = pair()

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tests.effort  # noqa: F401 - fewer examples
 from rlm_secure.errors import MissingExtra
 from rlm_secure.policy import load_policy
 from rlm_secure.prompts import (

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tests.effort  # noqa: F401 - fewer examples
 from rlm_secure.errors import CellTimeout
 from rlm_secure.types import (
     MAX_BITS,

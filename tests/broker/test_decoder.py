@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import tests.effort  # noqa: F401 - fewer examples
 from rlm_secure.broker import protocol
 from rlm_secure.broker.protocol import Answer, Call, CellResult, Variable
 from rlm_secure.errors import (

@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tests.effort  # noqa: F401 - fewer examples
 from rlm_secure.broker.client import Lost
 from rlm_secure.broker.protocol import Call
 from rlm_secure.broker.transports import Cut

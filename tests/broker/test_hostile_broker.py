@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tests.effort  # noqa: F401 - fewer examples
 from rlm_secure.broker import client as client_module
 from rlm_secure.broker.client import Client, Declined, Lost
 from rlm_secure.broker.session import SessionKey

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tests.effort  # noqa: F401 - fewer examples
 from rlm_secure.broker.session import SessionKey
 from rlm_secure.guest import http, supervisor
 

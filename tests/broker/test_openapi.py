@@ -24,6 +24,7 @@ import rlm_secure.broker
 from rlm_secure.broker import client
 from rlm_secure.guest import http, server, supervisor, uploads
 from tests.broker.support import ListeningLease, Raw, session
+from tests.effort import examples
 
 FOLDER = Path(rlm_secure.broker.__file__).parent
 DOCUMENT = json.loads((FOLDER / "openapi.json").read_text(encoding="utf-8"))
@@ -151,7 +152,7 @@ CHECKS = (
 
 
 @api.include(path_regex="^/(health|session|context|execute|pending|respond|interrupt)").parametrize()
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=list(HealthCheck))
 def test_the_supervisor_keeps_what_the_file_promises(case, raw) -> None:
     if case.operation.path == "/execute":  # there is a worker to speak to, however the last one ended
         raw.ask("POST", "/session", json.dumps({"limits": {}, "profile": "worker", "frame_bytes": 4096}).encode())

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -15,18 +16,15 @@ from rlm_secure.environments.place import place
 from rlm_secure.environments.remote import RemoteSession
 from rlm_secure.policy import Policy, load_policy
 from rlm_secure.sandbox import Sandbox
-from tests.emulators.base import Emulator, until
-from tests.emulators.daytona import DaytonaEmulator
-from tests.emulators.e2b import E2BEmulator
-from tests.emulators.modal import ModalEmulator
-from tests.emulators.prime import PrimeEmulator
+from tests.emulators.base import until
 
 
 @dataclass(frozen=True)
 class Wire:
     """How a provider's requests are recognised, as `METHOD path`."""
 
-    emulator: type[Emulator]
+    #: Its module and class: imported when it is used, so that one provider can be tried without the others' SDKs.
+    emulator: tuple[str, str]
     create: str
     upload: str
     run: str
@@ -42,7 +40,7 @@ class Wire:
 
 WIRES = {
     "e2b": Wire(
-        E2BEmulator,
+        ("tests.emulators.e2b", "E2BEmulator"),
         create=r"POST /v2/sandboxes$",
         upload=r"POST /files$",
         run=r"POST /process.Process/Start$",
@@ -52,7 +50,7 @@ WIRES = {
         info=r"GET /health$",
     ),
     "daytona": Wire(
-        DaytonaEmulator,
+        ("tests.emulators.daytona", "DaytonaEmulator"),
         create=r"POST /api/sandbox$",
         upload=r"POST .*/files/bulk-upload$",
         run=r"POST .*/exec$",
@@ -62,7 +60,7 @@ WIRES = {
         info=r"GET /api/sandbox/",
     ),
     "modal": Wire(
-        ModalEmulator,
+        ("tests.emulators.modal", "ModalEmulator"),
         create=r"POST .*/SandboxCreateV2$",
         upload=r"POST .*/TaskExecStdinWrite$",
         run=r"POST .*/TaskExecStart$",
@@ -74,7 +72,7 @@ WIRES = {
         key="token_id",
     ),
     "prime": Wire(
-        PrimeEmulator,
+        ("tests.emulators.prime", "PrimeEmulator"),
         create=r"POST /api/v1/sandbox$",
         upload=r"POST /gateway/.*/upload$",
         run=r"POST .*CommandSession/Start$",
@@ -98,7 +96,8 @@ class Cloud:
         self.name = name
         self.transport = transport
         self.wire = WIRES[name]
-        self.emulator: Any = self.wire.emulator()
+        module, kind = self.wire.emulator
+        self.emulator: Any = getattr(import_module(module), kind)()
 
     @property
     def options(self) -> dict[str, Any]:

@@ -14,12 +14,13 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from rlm_secure.guest import compiler, names
+from tests.effort import examples
 
 from .attacks import ATTACKS
 from .cells import LIMITS, Session, is_loot
 from .honest import HONEST
 
-QUICK = settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUICK = settings(max_examples=examples(400), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def compiles_or_refuses(source: str) -> types.CodeType | compiler.Refusal:
@@ -110,7 +111,7 @@ class _Swap(ast.NodeTransformer):
         return node
 
 
-@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(600), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(0, 2**32))
 def test_no_mutated_cell_gets_hold_of_anything(seed: int) -> None:
     """Honest cells and attacks, mutated and run: every variable that they leave is harmless."""

@@ -27,6 +27,7 @@ from hypothesis import strategies as st
 from rlm_secure.environments.local.seccomp import Profile, Rule, assemble, compile_profile, read_profile
 from rlm_secure.errors import EnvironmentUnavailable
 from rlm_secure.resources import seccomp_names, seccomp_profile
+from tests.effort import examples
 from tests.local import bpf
 
 MACHINE = platform.machine()
@@ -338,7 +339,7 @@ INTERESTING = st.one_of(
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 @pytest.mark.parametrize("name", WORKERS)
 @given(data=st.data())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 def test_the_program_says_what_the_file_says(name: str, machine: str, data: st.DataObject) -> None:
     profile, program = PROFILES[name], compile_profile(name, arch=machine)
     call = data.draw(st.sampled_from(sorted(profile.names)))
@@ -351,7 +352,7 @@ def test_the_program_says_what_the_file_says(name: str, machine: str, data: st.D
 @pytest.mark.parametrize("name", WORKERS)
 @given(each=st.integers(0, 2**32 - 1), args=st.tuples(*[INTERESTING] * 6))
 @example(each=0x40000000, args=(3,) * 6)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_a_number_off_the_list_kills_on_every_architecture(
     name: str, machine: str, each: int, args: tuple[int, ...]
 ) -> None:
@@ -361,7 +362,7 @@ def test_a_number_off_the_list_kills_on_every_architecture(
 
 
 @given(args=st.tuples(*[INTERESTING] * 6))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_the_kernel_agrees_with_the_interpreter(args: tuple[int, ...]) -> None:
     program = compile_profile("worker")
     for name in ("read", "write", "futex", "madvise", "mprotect"):
@@ -555,7 +556,7 @@ def test_python_works_under_the_container_profile() -> None:
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 @given(data=st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_the_container_program_says_what_the_file_says(machine: str, data: st.DataObject) -> None:
     call = data.draw(st.sampled_from(sorted(DOCKER.names)))
     args = tuple(data.draw(st.tuples(*[INTERESTING] * 6)))

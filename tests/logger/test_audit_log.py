@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tests.effort  # noqa: F401 - fewer examples
 from rlm_secure.errors import AuditLogError
 from rlm_secure.guarantees import EnforcementReport, Level, Wall, WallStatus
 from rlm_secure.logger import AuditLog, Redactor, Verified, verify

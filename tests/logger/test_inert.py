@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tests.effort  # noqa: F401 - fewer examples
 from rlm_secure.logger.inert import excerpt, inert, inert_for_model
 
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tests.effort  # noqa: F401 - fewer examples
 from rlm_secure.logger import RLMLogger
 from rlm_secure.logger.view import page, render
 from rlm_secure.types import (

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 
 from rlm_secure.policy import load_policy
 from rlm_secure.policy.compare import Change, Effect, diff
+from tests.effort import examples
 from tests.policy.strategies import FLAT, nested
 
 
@@ -51,7 +52,7 @@ def test_an_ignore_is_a_neutral_change() -> None:
 
 
 @given(a=FLAT, b=FLAT)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_the_difference_is_empty_only_for_equals_and_turns_around(a: dict[str, Any], b: dict[str, Any]) -> None:
     one, other = load_policy(nested(a)), load_policy(nested(b))
     there, back = diff(one, other), diff(other, one)

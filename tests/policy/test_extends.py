@@ -17,6 +17,7 @@ from rlm_secure.policy.compare import Effect, effect
 from rlm_secure.policy.keys import Order, keys, value
 from rlm_secure.policy.model import BestEffort, Limits
 from rlm_secure.policy.page import render
+from tests.effort import examples
 from tests.policy.strategies import FLAT, nested, values
 
 OWN = {"name", "description", "extends", "audit.ignore"}
@@ -37,7 +38,7 @@ def saved(folder: Path, flat: dict[str, Any]) -> Path:
 
 
 @given(base=FLAT, child=FLAT)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_what_loads_is_nowhere_looser_than_what_it_extends(
     folder: Path, base: dict[str, Any], child: dict[str, Any]
 ) -> None:
@@ -61,7 +62,7 @@ def _typed(child: dict[str, Any], key: str) -> Any:
 
 
 @given(flats=st.lists(FLAT, min_size=3, max_size=3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_tightening_is_transitive(flats: list[dict[str, Any]]) -> None:
     first, second, third = (load_policy(nested(flat)) for flat in flats)
     for key in keys():
@@ -73,7 +74,7 @@ def test_tightening_is_transitive(flats: list[dict[str, Any]]) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_the_way_back_from_a_tighter_value_is_a_looser_one(data: st.DataObject) -> None:
     key = data.draw(st.sampled_from([key for key in keys().values() if key.order is not Order.FREE]))
     a, b = (_typed({key.dotted: data.draw(values(key))}, key.dotted) for _ in range(2))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rlm_secure.errors import Refused
 from rlm_secure.policy import Decision, Gate, load_policy
 from rlm_secure.policy.gate import shown
+from tests.effort import examples
 
 POLICY = load_policy(
     {
@@ -120,7 +121,7 @@ UNTRUSTED = st.text(max_size=300) | st.text("\x00\x07\x1b\x7f\x9b\u202e\u2028\ud
 
 
 @given(UNTRUSTED)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_whatever_is_asked_the_answer_is_inert_and_short(text: str) -> None:
     for decision in (GATE.model(text), GATE.tool(text), GATE.prompts([text]), GATE.reply(text), GATE.cell_source(text)):
         assert decision.reason.isascii()
@@ -142,7 +143,7 @@ def test_shown_text_is_cut_at_eighty() -> None:
 
 
 @given(text=st.text(st.characters(), max_size=20), limit=st.integers(1, 40))
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_sizes_are_utf8_bytes_exactly(text: str, limit: int) -> None:
     gate = Gate(load_policy({"lm": {"prompt_bytes": limit}}))
     assert gate.prompts([text]).allowed is (len(text.encode("utf-8", "surrogatepass")) <= limit)

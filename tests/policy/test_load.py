@@ -16,6 +16,7 @@ from rlm_secure.guarantees import Wall
 from rlm_secure.policy import Policy, load_policy, problems, trace
 from rlm_secure.policy.model import KNOWN_MODULES
 from rlm_secure.resources import policy_names
+from tests.effort import examples
 from tests.policy.strategies import FLAT, nested
 
 
@@ -400,7 +401,7 @@ def test_a_long_value_is_cut_short(tmp_path: Path) -> None:
 
 
 @given(flat=FLAT)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_any_valid_values_load_and_load_again(flat: dict[str, Any]) -> None:
     policy = load_policy(nested(flat))
     assert load_policy(policy.model_dump(mode="json")) == policy
@@ -416,7 +417,7 @@ TABLES = ["language", "limits", "isolation", "network", "lm", "data", "audit", "
 
 
 @given(st.dictionaries(st.sampled_from(TABLES) | st.text(max_size=6), JSON_LIKE, max_size=3))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_any_mapping_loads_or_is_a_policy_error(data: dict[str, Any]) -> None:
     try:
         load_policy(data)
@@ -426,7 +427,7 @@ def test_any_mapping_loads_or_is_a_policy_error(data: dict[str, Any]) -> None:
 
 
 @given(st.binary(max_size=60) | st.text("[]{}=.\"'#\n \tabcn1_-", max_size=40).map(str.encode))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_any_file_loads_or_is_a_policy_error(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     path = tmp_path_factory.getbasetemp() / "any.toml"
     path.write_bytes(data)

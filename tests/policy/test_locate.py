@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rlm_secure.policy import load_policy
 from rlm_secure.policy.locate import KeyPath, dotted, find, locate
 from rlm_secure.policy.page import render, template
+from tests.effort import examples
 from tests.policy.strategies import FLAT, nested
 
 TEXT = '''\
@@ -113,7 +114,7 @@ def paths(value: Any, path: KeyPath = ()) -> dict[KeyPath, Any]:
 
 
 @given(FLAT)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_every_path_of_a_document_has_its_place(flat: dict[str, Any]) -> None:
     text = render(load_policy(nested(flat)))
     places, lines = locate(text), text.split("\n")
@@ -142,7 +143,7 @@ def test_the_template_is_located_too() -> None:
 
 
 @given(st.text("[]{}=.,\"'#\\\n\t ab1", max_size=60))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_any_text_is_survived_and_valid_ones_are_complete(text: str) -> None:
     places = locate(text)
     try:

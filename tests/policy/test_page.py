@@ -14,6 +14,7 @@ from rlm_secure.policy import Policy, load_policy, trace
 from rlm_secure.policy.keys import keys
 from rlm_secure.policy.page import main, render, schema, show, template, toml
 from rlm_secure.resources import policies_dir
+from tests.effort import examples
 from tests.policy.strategies import FLAT, nested
 
 REWRITE = "it is stale; run: python -m rlm_secure.policy.page policies"
@@ -60,7 +61,7 @@ def test_every_key_is_explained_in_the_template() -> None:
 
 
 @given(FLAT)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_what_is_rendered_loads_as_the_same_policy(
     tmp_path_factory: pytest.TempPathFactory, flat: dict[str, Any]
 ) -> None:

@@ -20,7 +20,7 @@ from rlm_secure.errors import EnvironmentUnavailable, RLMSecureError
 from rlm_secure.guarantees import EnforcementReport
 from rlm_secure.policy.model import Limits
 
-_REFILL_DELAY_SECONDS = 0.005
+_REFILL_DELAY_SECONDS = 0.02
 _RETRY_SECONDS = (0.0, 0.25)
 
 
