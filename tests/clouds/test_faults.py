@@ -34,7 +34,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 # -- creation --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("status", [429, 500, 503])
+@pytest.mark.parametrize("status", [429, 500, pytest.param(503, marks=pytest.mark.exhaustive)])
 def test_a_passing_fault_of_creation_is_tried_again(cloud: Cloud, status: int) -> None:
     cloud.emulator.fail(cloud.wire.create, status=status)
     with cloud.session() as session:
@@ -126,7 +126,7 @@ def test_a_machine_of_prime_that_does_not_start_is_told_and_ended() -> None:
 
 
 @pytest.mark.parametrize("which", ["upload", "run"])
-@pytest.mark.parametrize("status", [429, 500, 502])
+@pytest.mark.parametrize("status", [429, 500, pytest.param(502, marks=pytest.mark.exhaustive)])
 def test_a_passing_fault_of_the_start_is_survived(cloud: Cloud, which: str, status: int) -> None:
     cloud.emulator.fail(getattr(cloud.wire, which), status=status)
     with cloud.session() as session:
@@ -157,7 +157,7 @@ def test_slow_requests_are_waited_for(cloud: Cloud) -> None:
         assert session.execute("print(1)", no_calls).stdout == "1\n"
 
 
-@pytest.mark.parametrize("status", [429, 500, 503])
+@pytest.mark.parametrize("status", [429, 500, pytest.param(503, marks=pytest.mark.exhaustive)])
 def test_input_that_is_refused_for_a_moment_is_sent_again(cloud: Cloud, status: int) -> None:
     with cloud.session() as session:
         cloud.emulator.fail(cloud.wire.write, status=status, times=2)
