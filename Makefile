@@ -11,7 +11,7 @@ JOBS ?= 4
 
 help:
 	@echo "make demo    a real long-context task behind the walls, then attacks on them (offline)"
-	@echo "make test    lint, types and every test"
+	@echo "make test    lint, types and the tests; with TESTS=--all the exhaustive ones, too"
 	@echo "make lint    lint and types only"
 	@echo "make bench   the benchmarks, as ratios"
 	@echo "make live    a session with a real cloud provider, with your account: PROVIDER=e2b, daytona, modal or prime"

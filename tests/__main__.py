@@ -76,7 +76,11 @@ def parts() -> list[Part]:
         if name not in ALONE:
             rest.setdefault("/".join(name.split("/")[:-1][:2]), []).append(name)
     order = sorted(rest, key=lambda directory: (directory != "tests/clouds", directory != "tests/broker", directory))
-    return [*found, *(Part(directory, tuple(rest[directory])) for directory in order)]
+    for directory in order:
+        # What a directory leaves out by itself, it leaves out where it is named, and its files are not.
+        whole = directory != "tests" and not any(name.startswith(f"{directory}/") for name in ALONE)
+        found.append(Part(directory, (directory,) if whole else tuple(rest[directory])))
+    return found
 
 
 def main() -> int:
@@ -91,11 +95,14 @@ def main() -> int:
     )
     options = parser.parse_args()
     every = parts()
-    chosen = [part for part in every if not options.part or part.name.startswith(tuple(options.part))]
-    known = {path for part in every for path in part.paths}
-    chosen += [Part(path, (path,)) for path in options.part if path in known and path not in {p.name for p in chosen}]
-    if not chosen:
-        parser.error(f"no part starts with {' or '.join(options.part)}; there are {', '.join(p.name for p in parts())}")
+    chosen = [] if options.part else every
+    for name in options.part:
+        found = [part for part in every if part.name.startswith(name)]
+        if not found and not (ROOT / name).is_file():
+            parser.error(
+                f"{name} is no file, and no part starts so; there are {', '.join(part.name for part in every)}"
+            )
+        chosen += [part for part in found or [Part(name, (name,))] if part not in chosen]
     with tempfile.TemporaryDirectory(prefix="rlm-secure-tests") as directory:
         # Controls cost half a minute of processor time: the parts that need them share them.
         os.environ["RLM_SECURE_EXHAUSTIVE"] = str(int(options.all))  # tests/effort.py

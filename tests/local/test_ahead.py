@@ -1,0 +1,90 @@
+"""The next session's process is there before the request: half sealed, nobody's, and replaceable."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from rlm_secure import Sandbox
+from rlm_secure.environments.local import cgroup, zygote
+from rlm_secure.environments.local.session import open_session
+from rlm_secure.policy import load_policy
+
+COLD = load_policy("strict")
+COLD = COLD.model_copy(update={"isolation": COLD.isolation.model_copy(update={"pool": 0})})
+
+
+def waiting() -> tuple[int, int]:
+    """Pid and host's pid of the process that waits to become the next session."""
+    source = zygote.zygote(zygote.Plan())
+    answer, (fd,) = source._ask({"op": "ahead"})
+    try:
+        lines = Path(f"/proc/self/fdinfo/{fd}").read_text().splitlines()
+    finally:
+        os.close(fd)
+    return answer["pid"], next(int(line.split()[1]) for line in lines if line.startswith("Pid:"))
+
+
+def no_calls(_call: object) -> None:
+    return None
+
+
+def test_a_session_is_the_process_that_waited_and_the_next_is_another():
+    open_session(COLD).close()
+    pid, _ = waiting()
+    with open_session(COLD) as session:
+        assert session._worker.pid == pid
+        assert waiting()[0] != pid
+
+
+def test_one_that_was_killed_while_it_waited_is_replaced():
+    open_session(COLD).close()
+    pid, outside = waiting()
+    psutil.Process(outside).send_signal(signal.SIGKILL)
+    for _ in range(3):
+        with open_session(COLD) as session:
+            assert session._worker.pid != pid
+            assert session.execute("print(1)", no_calls).stdout == "1\n"
+
+
+@pytest.mark.root
+def test_it_is_sealed_as_far_as_no_policy_is_needed():
+    open_session(COLD).close()
+    _, outside = waiting()
+    status = dict(line.split(":\t") for line in Path(f"/proc/{outside}/status").read_text().splitlines())
+    assert int(status["CapEff"], 16) == int(status["CapPrm"], 16) == int(status["CapBnd"], 16) == 0
+    assert status["NoNewPrivs"] == "1"
+    inner = psutil.Process(zygote.zygote(zygote.Plan())._process.pid).children()[0].pid
+    for kind in ("user", "net", "ipc", "pid"):
+        assert os.readlink(f"/proc/{outside}/ns/{kind}") != os.readlink(f"/proc/{inner}/ns/{kind}"), kind
+    links = {os.readlink(path) for path in Path(f"/proc/{outside}/fd").iterdir()}
+    assert len(links) == 1 and links.pop().startswith("socket:")
+
+
+@pytest.mark.root
+def test_it_joins_its_group_while_nobody_waits():
+    if isinstance(reason := cgroup.parents(os.getpid()), str):
+        pytest.skip(reason)
+    open_session(COLD).close()
+    source = zygote.zygote(zygote.Plan())
+    deadline = time.monotonic() + 5
+    while source._ahead.wanted and time.monotonic() < deadline:
+        time.sleep(0.02)
+    joined = source._ahead._group
+    assert joined is not None
+    with open_session(COLD) as session:
+        forked = session._forked
+        assert forked is not None and forked.group is joined
+        assert f"{COLD.limits.memory_bytes * 2 + cgroup.OVERHEAD:,} bytes" in joined.evidence
+    assert not any(path.exists() for path in joined._paths)
+
+
+def test_a_rehearsal_leaves_no_names():
+    with Sandbox() as box:
+        assert box.run("print(SHOW_VARS())").stdout.startswith("No variables")
+        assert "NameError" in box.run("A").stderr
