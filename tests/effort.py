@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 EXHAUSTIVE = os.environ.get("RLM_SECURE_EXHAUSTIVE") == "1"
 
@@ -14,5 +14,8 @@ def examples(count: int) -> int:
     return count if EXHAUSTIVE else max(count // 5, 10)
 
 
-settings.register_profile("rlm_secure", max_examples=examples(100))
+# Time says nothing here: the parts of the suite share the machine.
+settings.register_profile(
+    "rlm_secure", max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("rlm_secure")
