@@ -37,8 +37,9 @@ ALONE = (
     "tests/local/test_seccomp_profile.py",
     "tests/audit/test_environments.py",
 )
-#: Loading schemathesis takes a second, and one file wants it.
-WANTS_SCHEMATHESIS = "tests/broker"
+#: Plugins of pytest that cost a second or more, and what a file that wants them names. Hypothesis, loaded late in a
+#: process that has used none of it, also runs into a bug of Python 3.11's parser.
+PLUGINS = {"schemathesis": "schemathesis", "hypothesispytest": "hypothesis"}
 NO_TESTS = 5  # pytest's exit status
 
 
@@ -50,12 +51,17 @@ class Part:
     paths: tuple[str, ...]
     chosen: str = ""
 
+    def _names(self, word: str) -> bool:
+        paths = [ROOT / path for path in self.paths]
+        files = [file for path in paths for file in (path.rglob("*.py") if path.is_dir() else [path])]
+        return any(word in file.read_text(encoding="utf-8") for file in files)
+
     def run(self, output: Path, *options: str) -> bool:
         """Run it, its output to a file; whether everything passed."""
         command = [sys.executable, "-m", "pytest", "-q", "-o", f"cache_dir={CACHE / self.name.replace('/', '.')}"]
         command += ["-p", "no:anyio"]
-        if not self.name.startswith(WANTS_SCHEMATHESIS):
-            command += ["-p", "no:schemathesis"]
+        for plugin, wanted in PLUGINS.items():
+            command += [] if self._names(wanted) else ["-p", f"no:{plugin}"]
         if self.chosen:
             command += ["-k", self.chosen]
         with output.open("ab") as file:

@@ -57,7 +57,7 @@ def test_it_is_sealed_as_far_as_no_policy_is_needed():
     open_session(COLD).close()
     _, outside = waiting()
     status = dict(line.split(":\t") for line in Path(f"/proc/{outside}/status").read_text().splitlines())
-    assert int(status["CapEff"], 16) == int(status["CapPrm"], 16) == int(status["CapBnd"], 16) == 0
+    assert int(status["CapEff"], 16) == int(status["CapPrm"], 16) == int(status["CapInh"], 16) == 0
     assert status["NoNewPrivs"] == "1"
     inner = psutil.Process(zygote.zygote(zygote.Plan())._process.pid).children()[0].pid
     for kind in ("user", "net", "ipc", "pid"):
