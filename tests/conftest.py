@@ -28,11 +28,7 @@ def controls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Control]:
         if kept := file.read():
             rows = [Control(**{**row, "needs": corpus.Needs(row["needs"])}) for row in json.loads(kept)]
             return {row.name: row for row in rows}
-        attacks = corpus.load()
-        found = battery.controls(attacks)
-        # On a machine that is busy with other tests one may run out of time: it is tried again.
-        again = [attack for attack in attacks if not found[attack.name].won and not found[attack.name].excused]
-        found |= battery.controls(again)
+        found = battery.patient_controls(corpus.load())
         json.dump([asdict(control) for control in found.values()], file)
         return found
 

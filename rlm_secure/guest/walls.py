@@ -83,12 +83,21 @@ def confine(found: Walls, program: bytes | None, limits: dict[str, Any]) -> None
 
 
 #: Limits that no session needs to have otherwise: set once in the zygote and inherited.
-_SHARED = {"CORE": 0, "FSIZE": 0, "MEMLOCK": 0, "MSGQUEUE": 0, "NICE": 0, "RTPRIO": 0, "STACK": 8 << 20}
+_SHARED = {"CORE": 0, "FSIZE": 0, "MEMLOCK": 0, "NICE": 0, "RTPRIO": 0, "STACK": 8 << 20}
 
 
-def shared_limits() -> str:
-    """In the zygote: the limits that are the same for every session. Raises OSError."""
-    return _limits(_SHARED)
+def shared_limits(*, filtered: bool) -> str:
+    """In the zygote: the limits that are the same for every session. Raises OSError.
+
+    gVisor takes no limit of message queues. Where the filter kills whoever opens one, that bounds them as well.
+    """
+    said = _limits(_SHARED)
+    try:
+        return f"{said}, {_limits({'MSGQUEUE': 0})}"
+    except OSError as error:
+        if not filtered:
+            raise
+        return f"{said}; message queues by the filter alone ({error.strerror})"
 
 
 def _limits(limits: dict[str, Any]) -> str:

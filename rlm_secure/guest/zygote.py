@@ -100,7 +100,7 @@ class _Zygote:
         self._own_pid = found.held("pid-namespace")
         self._own_user = found.held("user-namespace")
         worker.listen()
-        found.attempt("rlimits", walls.shared_limits)
+        found.attempt("rlimits", lambda: walls.shared_limits(filtered=all(self._profiles.values())))
         gc.collect()
         gc.freeze()
         self._prove()

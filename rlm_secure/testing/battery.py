@@ -38,6 +38,14 @@ def controls(
         return done
 
 
+def patient_controls(attacks: Iterable[Attack], bounds: Bounds = BOUNDS) -> dict[str, Control]:
+    """As `controls`; on a machine that is busy with other things one may run out of time, and is tried again."""
+    attacks = list(attacks)
+    found = controls(attacks, bounds)
+    lost = [attack for attack in attacks if not found[attack.name].won and not found[attack.name].excused]
+    return found | controls(lost, bounds)
+
+
 def attempts(
     attacks: Iterable[Attack],
     open_session: Callable[[], Session],

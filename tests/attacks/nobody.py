@@ -20,7 +20,7 @@ from tests.attacks.conftest import stands  # noqa: E402
 
 def main() -> int:
     attacks = tuple(attack for attack in corpus.load() if attack.layer is Layer.KERNEL)
-    controls = battery.controls(attacks)
+    controls = battery.patient_controls(attacks)
     policy = probe.policy("strict")
     outcomes = battery.attempts(attacks, lambda: unscreened(policy=policy), policy, controls, afterwards=False)
     counted = Counter(outcome.result.value for outcome in outcomes.values())

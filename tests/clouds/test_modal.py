@@ -18,9 +18,8 @@ from rlm_secure.environments import _lease
 from rlm_secure.environments._provider import LABEL
 from rlm_secure.environments._stream import Loop
 from rlm_secure.environments.place import place
-from rlm_secure.errors import CellTimeout, EnforcementError, EnvironmentUnavailable
+from rlm_secure.errors import CellTimeout, EnvironmentUnavailable
 from rlm_secure.guarantees import Level, Wall
-from rlm_secure.policy.model import BestEffort
 from tests.clouds.conftest import Cloud, limits
 from tests.clouds.hardening import BASE
 from tests.clouds.test_lifecycle import host
@@ -160,16 +159,11 @@ def test_sandboxes_are_found_over_pages(cloud: Cloud) -> None:
 
 
 @pytest.mark.skipif(shutil.which("runsc") is None, reason="needs gVisor's runsc, which .ci/engine installs")
-def test_a_sandbox_of_gvisor_lacks_one_wall_that_strict_requires_and_does_the_rest(cloud: Cloud) -> None:
+def test_strict_holds_in_a_sandbox_of_gvisor(cloud: Cloud) -> None:
     cloud.emulator.kind = GVisor
-    strict = limits(start_seconds=60.0)
-    with pytest.raises(EnforcementError, match="rlimits .*MSGQUEUE"):
-        cloud.session(strict)
-    accepted = (BestEffort(wall=Wall.RLIMITS, reason="the sandbox has a kernel of its own"),)
-    loaded = strict.model_copy(update={"isolation": strict.isolation.model_copy(update={"best_effort": accepted})})
-    with cloud.session(loaded) as session:
+    with cloud.session(limits(start_seconds=60.0)) as session:
         assert session.report.details["kernel"] == "4.4.0"
-        assert session.report[Wall.SECCOMP].level is Level.FULL
+        assert session.report[Wall.SECCOMP].level is session.report[Wall.RLIMITS].level is Level.FULL
         assert session.report[Wall.PROVIDER_NETWORK_BLOCK].level is Level.VENDOR, "nothing was reached from inside"
         session.load_context("context", "deep " * 200_000)
         calls = session.execute("print(len(context), llm_query('x'))", lambda call: "answered")

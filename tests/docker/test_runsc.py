@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-from rlm_secure import CellTimeout, EnforcementError
+from rlm_secure import CellTimeout
 from rlm_secure.guarantees import Level, Wall
-from rlm_secure.policy.model import BestEffort
 from tests.docker.conftest import tightened
-
-#: What gVisor's kernel (release-20221219) lacks, tried and reported; its own boundary stands in their place.
-ABSENT = (Wall.RLIMITS,)
 
 
 def test_a_session_runs_under_gvisor_and_says_what_its_kernel_lacks(place) -> None:
-    strict = tightened("runsc", start_seconds=120.0)
-    accepted = tuple(BestEffort(wall=wall, reason="the sandbox has a kernel of its own") for wall in ABSENT)
-    loaded = strict.model_copy(update={"isolation": strict.isolation.model_copy(update={"best_effort": accepted})})
-    with place.session(loaded) as session:
+    with place.session(tightened("runsc", start_seconds=120.0)) as session:
         assert session.report.details["transport"] == "exec"
         assert session.report.details["kernel"] == "4.4.0"
         assert session.report[Wall.CONTAINER].level is Level.FULL
         assert session.report[Wall.SECCOMP].level is Level.FULL
         assert session.report[Wall.LANDLOCK].level is Level.NONE
+        assert session.report[Wall.RLIMITS].level is Level.FULL
         session.load_context("context_0", "deep " * 200_000)
         code = "print(len(context_0), llm_query('x'))"
         assert session.execute(code, lambda call: "answered").stdout == "1000000 answered\n"
         result = session.execute("while True: pass", None, seconds=1.0)
         assert isinstance(result.error, CellTimeout)
         assert session.execute("print(len(context_0))", None).stdout == "1000000\n"
-
-
-def test_strict_refuses_a_wall_that_gvisor_does_not_have(place) -> None:
-    import pytest
-
-    with pytest.raises(EnforcementError, match="rlimits"):
-        place.session(tightened("runsc", start_seconds=120.0))

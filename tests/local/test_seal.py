@@ -50,6 +50,17 @@ def test_profiles_are_built_for_both_architectures(machine, profile):
     assert len(compile_profile(profile, arch=machine)) > 8 * 40
 
 
+def test_message_queues_may_be_bounded_by_the_filter_where_the_kernel_has_no_limit_of_them(monkeypatch):
+    def limit(name, soft, hard=None):
+        if name == "MSGQUEUE":
+            raise OSError(1, "RLIMIT_MSGQUEUE: no")
+
+    monkeypatch.setattr(seal, "limit", limit)
+    assert walls.shared_limits(filtered=True).endswith("; message queues by the filter alone (RLIMIT_MSGQUEUE: no)")
+    with pytest.raises(OSError, match="RLIMIT_MSGQUEUE: no"):
+        walls.shared_limits(filtered=False)
+
+
 def test_landlock_denies_every_file():
     def body():
         seal.no_new_privs()
