@@ -88,17 +88,6 @@ def refuse(call: object) -> Any:
     raise AssertionError(f"no cell here calls anything: {call}")
 
 
-def closing(sessions: Sessions) -> Callable[[], None]:
-    """Start one, and end those before it outside the common case: every twentieth call pays for twenty ends."""
-
-    def action() -> None:
-        sessions.start()
-        if len(sessions.open) > 20:
-            sessions.close()
-
-    return action
-
-
 @benchmark("cold-session", "from nothing to the first result; the machine's zygote is running")
 def cold_session() -> Iterator[Sequence[Case]]:
     sessions = Sessions(COLD)
@@ -108,9 +97,18 @@ def cold_session() -> Iterator[Sequence[Case]]:
     ]
     if shutil.which("bwrap"):
         cases.append(Case("bubblewrap + python", bubblewrap))
-    cases.append(Case("session", closing(sessions)))
-    # The zygote has one process forked ahead, which the session before took.
-    cases.append(Case("session, at once after another", sessions.start, before=closing(sessions)))
+
+    def tidy() -> None:
+        if len(sessions.open) > 20:
+            sessions.close()
+            time.sleep(0.1)
+
+    def one_before() -> None:  # which takes the process that the zygote has forked ahead
+        tidy()
+        sessions.start()
+
+    cases.append(Case("session", sessions.start, before=tidy))
+    cases.append(Case("session, at once after another", sessions.start, before=one_before))
     yield cases
     sessions.close()
 
