@@ -86,18 +86,27 @@ def confine(found: Walls, program: bytes | None, limits: dict[str, Any]) -> None
 _SHARED = {"CORE": 0, "FSIZE": 0, "MEMLOCK": 0, "NICE": 0, "RTPRIO": 0, "STACK": 8 << 20}
 
 
-def shared_limits(*, filtered: bool) -> str:
-    """In the zygote: the limits that are the same for every session. Raises OSError.
+def shared_limits() -> str:
+    """In the zygote: the limits that are the same for every session. Raises OSError."""
+    return _limits(_SHARED)
 
-    gVisor takes no limit of message queues. Where the filter kills whoever opens one, that bounds them as well.
+
+def bound_message_queues(found: Walls) -> None:
+    """In the zygote, after its proofs: the limit that gVisor does not take.
+
+    There the filter bounds message queues alone, as it kills whoever opens one; without a filter that was proved, the
+    wall is missing.
     """
-    said = _limits(_SHARED)
+    if not found.held("rlimits"):
+        return
+    evidence = found.found["rlimits"][1]
     try:
-        return f"{said}, {_limits({'MSGQUEUE': 0})}"
+        seal.limit("MSGQUEUE", 0)
     except OSError as error:
-        if not filtered:
-            raise
-        return f"{said}; message queues by the filter alone ({error.strerror})"
+        if found.held("seccomp"):
+            found.note("rlimits", f"{evidence}; message queues by the filter alone ({error.strerror})")
+        else:
+            found.miss("rlimits", str(error.strerror))
 
 
 def _limits(limits: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ no capabilities -> Landlock -> [so far ahead of the request: ahead.py] -> rlimit
 fails is reported, and the host sends no cell to a session that lacks a wall which its policy requires.
 
 Messages on the control socket (SEQPACKET, JSON):
-    {op: fork, limits, profile, modules?, begin?} with the session's socket -> {pid} with its pidfd
+    {op: fork, limits, profile, begin?} with the session's socket -> {pid} with its pidfd
     {op: ahead} -> {pid} with the pidfd of the child that waits to become the next session; nothing where none waits
     {op: status, pid} -> {status}
     {op: signal, pid, number} for kernels without pidfds (gVisor), where {pid} comes alone
@@ -100,10 +100,11 @@ class _Zygote:
         self._own_pid = found.held("pid-namespace")
         self._own_user = found.held("user-namespace")
         worker.listen()
-        found.attempt("rlimits", lambda: walls.shared_limits(filtered=all(self._profiles.values())))
+        found.attempt("rlimits", walls.shared_limits)
         gc.collect()
         gc.freeze()
         self._prove()
+        walls.bound_message_queues(found)
         self._send({"op": "booted", "walls": found.found, "details": self._details()})
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
@@ -147,7 +148,7 @@ class _Zygote:
                     self._fork(data, request, fds[0])
                 case "ahead":
                     child = self._next
-                    self._send({"pid": child.pid if child else 0}, (child.pidfd,) if child and child.pidfd else ())
+                    self._send({"pid": child.pid if child else 0}, (child.pidfd,) if child and child.pidfd is not None else ())
                 case "status":
                     self._send({"status": self._status(request["pid"])})
                 case "signal":
@@ -185,7 +186,8 @@ class _Zygote:
         self._children.add(child.pid)
         self._send({"pid": child.pid}, () if child.pidfd is None else (child.pidfd,))
         child.close()
-        worker.prepare(request.get("modules", ()))  # for those that are forked from now on
+        if "begin" in request:
+            worker.prepare(request["begin"]["modules"])  # for those that are forked from now on
 
     def _child(self) -> ahead.Ahead:
         return ahead.Ahead(self._spawn, self._profiles, self._landlock, own_namespaces=self._own_user)

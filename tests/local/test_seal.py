@@ -50,15 +50,18 @@ def test_profiles_are_built_for_both_architectures(machine, profile):
     assert len(compile_profile(profile, arch=machine)) > 8 * 40
 
 
-def test_message_queues_may_be_bounded_by_the_filter_where_the_kernel_has_no_limit_of_them(monkeypatch):
-    def limit(name, soft, hard=None):
-        if name == "MSGQUEUE":
-            raise OSError(1, "RLIMIT_MSGQUEUE: no")
+@pytest.mark.parametrize("proved", [True, False])
+def test_message_queues_are_bounded_by_a_proved_filter_where_the_kernel_has_no_limit_of_them(monkeypatch, proved):
+    def refuse(name, soft, hard=None):
+        raise OSError(1, f"RLIMIT_{name}: no")
 
-    monkeypatch.setattr(seal, "limit", limit)
-    assert walls.shared_limits(filtered=True).endswith("; message queues by the filter alone (RLIMIT_MSGQUEUE: no)")
-    with pytest.raises(OSError, match="RLIMIT_MSGQUEUE: no"):
-        walls.shared_limits(filtered=False)
+    monkeypatch.setattr(seal, "limit", refuse)
+    found = walls.Walls()
+    found.note("rlimits", "CORE 0")
+    (found.note if proved else found.miss)("seccomp", "as told")
+    walls.bound_message_queues(found)
+    assert found.held("rlimits") is proved
+    assert "RLIMIT_MSGQUEUE: no" in found.found["rlimits"][1]
 
 
 def test_landlock_denies_every_file():

@@ -93,7 +93,6 @@ class Zygote:
                 "op": "fork",
                 "limits": limits,
                 "profile": profile,
-                "modules": begin["modules"],
                 "begin": begin,
             }
             answer, fds = self._ask(request, [theirs.fileno()])
