@@ -283,7 +283,7 @@ class RLM:
         environment = self._session(stack, tree, handler, prompt)
         try:
             run = Run(self, tree, handler, environment, prompt, facts, root_prompt, log)
-        except BaseException:
+        except BaseException:  # Ctrl-C as well: the session must not outlive it
             if not self.persistent:
                 environment.cleanup()
             raise

@@ -136,7 +136,7 @@ class CloudEnvironment(Environment):
             return kept
         try:
             provider = self.provider(policy)
-        except BaseException:
+        except BaseException:  # Ctrl-C as well: the slot would be lost
             slots.give_back()
             raise
         return CloudLease(

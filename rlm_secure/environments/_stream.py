@@ -46,7 +46,7 @@ class Loop:
             return future.result(max(seconds, 0.0))
         except concurrent.futures.CancelledError:
             raise Cut("the sandbox was closed") from None
-        except BaseException:
+        except BaseException:  # Ctrl-C as well: nobody waits for it any more
             future.cancel()
             raise
 

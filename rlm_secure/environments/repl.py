@@ -71,7 +71,7 @@ class REPL:
             audit.session_start(self._name, policy=self.policy.name, report=self._session.report)
         try:
             self._setup(context_payload, setup_code)
-        except BaseException:
+        except BaseException:  # Ctrl-C as well: the session must not outlive it
             self._session.close()
             raise
 

@@ -147,8 +147,7 @@ class _Zygote:
                 case "fork":
                     self._fork(data, request, fds[0])
                 case "ahead":
-                    child = self._next
-                    self._send({"pid": child.pid if child else 0}, (child.pidfd,) if child and child.pidfd is not None else ())
+                    self._hand_over(*((self._next.pid, self._next.pidfd) if self._next else (0, None)))
                 case "status":
                     self._send({"status": self._status(request["pid"])})
                 case "signal":
@@ -184,7 +183,7 @@ class _Zygote:
             child = self._child()
             child.begin(data, fd)
         self._children.add(child.pid)
-        self._send({"pid": child.pid}, () if child.pidfd is None else (child.pidfd,))
+        self._hand_over(child.pid, child.pidfd)
         child.close()
         if "begin" in request:
             worker.prepare(request["begin"]["modules"])  # for those that are forked from now on
@@ -206,13 +205,13 @@ class _Zygote:
             request["pids"].append(pid)
         finally:
             _allow(request)
-        self._hand_over(pid)
+        handle = ahead.pidfd(pid)
+        self._hand_over(pid, handle)
+        if handle is not None:
+            os.close(handle)
 
-    def _hand_over(self, pid: int) -> None:
-        pidfd = ahead.pidfd(pid)
+    def _hand_over(self, pid: int, pidfd: int | None) -> None:
         self._send({"pid": pid}, () if pidfd is None else (pidfd,))
-        if pidfd is not None:
-            os.close(pidfd)
 
     def _spawn(self, body: Callable[[], None]) -> int:
         """Fork a child, pid 1 of its own PID namespace where that works, that runs `body` and never returns."""

@@ -64,7 +64,7 @@ class Target:
         self._open = contextlib.ExitStack()
         try:
             self._plant()
-        except BaseException:
+        except BaseException:  # Ctrl-C as well: what is planted goes
             self._open.close()
             raise
 

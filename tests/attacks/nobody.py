@@ -22,7 +22,7 @@ def main() -> int:
     attacks = tuple(attack for attack in corpus.load() if attack.layer is Layer.KERNEL)
     controls = battery.patient_controls(attacks)
     policy = probe.policy("strict")
-    outcomes = battery.attempts(attacks, lambda: unscreened(policy=policy), policy, controls, afterwards=False)
+    outcomes = battery.attempts(attacks, lambda: unscreened(policy=policy), policy, controls)
     counted = Counter(outcome.result.value for outcome in outcomes.values())
     print(f"uid {os.getuid()}, {dict(counted)}")
     bad = [f"{attack.name}: {outcomes[attack.name]}" for attack in attacks if not stands(attack, outcomes[attack.name])]

@@ -97,17 +97,13 @@ def yard(place: DockerEnvironment, image: str) -> Iterator[Yard]:
 
 @pytest.fixture(scope="module")
 def without_language(yard: Yard, controls: dict[str, Control]) -> dict[str, Outcome]:
-    return battery.attempts(
-        ATTACKS, lambda: yard.session(screen=False), probe.policy("strict"), controls, afterwards=False
-    )
+    return battery.attempts(ATTACKS, lambda: yard.session(screen=False), probe.policy("strict"), controls)
 
 
 @pytest.fixture(scope="module")
 def with_language(yard: Yard, controls: dict[str, Control]) -> dict[str, Outcome]:
     attacks = corpus.for_layer(ATTACKS, screened=True)
-    return battery.attempts(
-        attacks, lambda: yard.session(screen=True), probe.policy("strict"), controls, afterwards=False
-    )
+    return battery.attempts(attacks, lambda: yard.session(screen=True), probe.policy("strict"), controls)
 
 
 @each(ATTACKS)

@@ -110,7 +110,7 @@ class DockerLease(Lease):
         self._unix = UnixTransport({container.BUNDLE: bundle().data})
         try:
             self._start(image, transport)
-        except BaseException:
+        except BaseException:  # Ctrl-C as well: the container must not outlive it
             self.close()
             raise
         _leases.add(self)

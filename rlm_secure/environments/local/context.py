@@ -82,7 +82,7 @@ def share(payload: Any, gate: Gate) -> SharedContext:
         _write(fd, flat.view)
         os.write(fd, bytes(flat.width))  # the NUL that ends a str in memory
         fcntl.fcntl(fd, fcntl.F_ADD_SEALS, _SEALS)
-    except BaseException:
+    except BaseException:  # Ctrl-C as well: the descriptor would stay
         os.close(fd)
         raise
     return SharedContext(fd, flat.kind, flat.length, flat.view.nbytes)

@@ -72,7 +72,7 @@ def fork_blank(recipe: Recipe, *, warm: bool = False) -> Blank:
         forked.end()
         worker.drop()
         raise EnvironmentUnavailable(f"a session died while it was sealed: {error!r}") from None
-    except BaseException:
+    except BaseException:  # Ctrl-C as well: the process must not outlive it
         forked.end()
         worker.drop()
         raise

@@ -135,7 +135,7 @@ class LocalSession(LoggedSession):
         self.report = blank.report
         try:
             report.require(self._policy, self.report, self._required)
-        except BaseException:
+        except BaseException:  # Ctrl-C as well: nothing of it may stay
             self._end("it lacks a required wall")
             raise
 
@@ -189,7 +189,7 @@ class LocalSession(LoggedSession):
             ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
             fresh = Worker(ours, pidfd, pid, self._policy.limits)
             fresh.event(Clock(self._policy.limits.start_seconds))
-        except BaseException:
+        except BaseException:  # Ctrl-C as well: nothing of it may stay
             ours.close()
             raise
         finally:

@@ -96,7 +96,7 @@ class Zygote:
                 "begin": begin,
             }
             answer, fds = self._ask(request, [theirs.fileno()])
-        except BaseException:
+        except BaseException:  # Ctrl-C as well: the descriptor would stay
             ours.close()
             raise
         finally:

@@ -72,7 +72,7 @@ class RemoteSession(LoggedSession):
         except (Lost, Declined) as error:
             self._end("it did not start")
             raise EnvironmentUnavailable(f"the {lease.environment} sandbox did not start: {error}") from None
-        except BaseException:
+        except BaseException:  # Ctrl-C as well: the sandbox must not outlive it
             self._end("it did not start")
             raise
 
