@@ -321,6 +321,8 @@ def test_output_that_nobody_takes_breaks_a_stream_of_prime(monkeypatch: pytest.M
 def test_input_that_is_under_way_when_a_stream_closes_is_nobodys_error(
     cloud: Cloud, caplog: pytest.LogCaptureFixture
 ) -> None:
+    gc.collect()  # what earlier tests left is theirs
+    caplog.clear()
     with cloud.session() as session:
         stream = session._lease._stream("exec sleep 60", time.monotonic() + 10)
         count = len(cloud.emulator.recorded(cloud.wire.write))

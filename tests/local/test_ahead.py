@@ -30,6 +30,10 @@ def waiting() -> tuple[int, int]:
     return answer["pid"], next(int(line.split()[1]) for line in lines if line.startswith("Pid:"))
 
 
+def read_status(pid: int) -> dict[str, str]:
+    return dict(line.split(":\t") for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+
+
 def no_calls(_call: object) -> None:
     return None
 
@@ -56,7 +60,9 @@ def test_one_that_was_killed_while_it_waited_is_replaced():
 def test_it_is_sealed_as_far_as_no_policy_is_needed():
     open_session(COLD).close()
     _, outside = waiting()
-    status = dict(line.split(":\t") for line in Path(f"/proc/{outside}/status").read_text().splitlines())
+    deadline = time.monotonic() + 10
+    while (status := read_status(outside))["CapEff"].strip("0") and time.monotonic() < deadline:
+        time.sleep(0.02)  # it was forked a moment ago
     assert int(status["CapEff"], 16) == int(status["CapPrm"], 16) == int(status["CapInh"], 16) == 0
     assert status["NoNewPrivs"] == "1"
     inner = psutil.Process(zygote.zygote(zygote.Plan())._process.pid).children()[0].pid

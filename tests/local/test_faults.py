@@ -288,7 +288,9 @@ def measure() -> dict[str, int]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_ten_thousand_sessions_leave_no_growth():
+def test_ten_thousand_sessions_leave_no_growth(monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # other tests run beside, and have files of their own
+
     def some(count):
         for _ in range(count):
             with Sandbox() as box:
