@@ -19,12 +19,17 @@ made = bundle()
 open(sys.argv[1], 'wb').write(made.data)
 print(made.sha256)
 """
-LOAD = "import sys; sys.path[0:0] = [sys.argv[1]]; import guest.values as m; print(m.__file__, m.plain.__code__.co_filename)"
+LOAD = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import guest.values as module
+print(module.__file__, module.plain.__code__.co_filename)
+"""
 
 
 def build(target: Path, *, cache: Path | None, **variables: str) -> str:
     """Build it in a process of its own, its bytecode under `cache` or nowhere; the sha256 it gives."""
-    keep = {"PYTHONDONTWRITEBYTECODE": "1"} if cache is None else {"PYTHONPYCACHEPREFIX": str(cache)}
+    keep = {"PYTHONPYCACHEPREFIX": str(cache or target.parent)} | ({} if cache else {"PYTHONDONTWRITEBYTECODE": "1"})
     kept_out = ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")
     environment = {name: value for name, value in os.environ.items() if name not in kept_out} | keep | variables
     done = subprocess.run(

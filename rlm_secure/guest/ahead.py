@@ -1,7 +1,8 @@
-"""The process of the next session: forked ahead, and sealed as far as that needs no policy, while nobody waits.
+"""A session's process: sealed, and at one end of a socket whose other end goes to the host.
 
-It holds nothing of anybody's. What it is told when a session is wanted, once, in one message from the zygote, is
-the session's limits and profile, and its socket.
+One is forked ahead, while nobody waits, as the last session was wanted; it holds nothing of anybody's. Whoever wants a
+session of that kind gets it, after the zygote gave it the policy's limits from outside. For any other one is forked
+when it is wanted, and limits itself.
 
 Guards the boundary: keep it under 300 lines, and change it only with a test beside it.
 """
@@ -10,47 +11,114 @@ from __future__ import annotations
 
 import _socket
 import errno
-import json
 import os
+import select
 import signal
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 from . import walls, wire, worker
 
-_MESSAGE = 256 * 1024
+
+@dataclass(frozen=True)
+class Kind:
+    """What a session is like from the start: the name of its filter, and its first request, where that is known."""
+
+    profile: str
+    begin: dict[str, Any] | None
 
 
-class Ahead:
-    """The zygote's handle. `spawn(body)` forks a child that runs `body`, and returns its pid."""
+class Child:
+    """The zygote's handle. `spawn(body)` forks a child that runs `body`, and returns its pid.
+
+    Without `limits` it is one that waits for `limit`, warm.
+    """
 
     def __init__(
         self,
         spawn: Callable[[Callable[[], None]], int],
-        profiles: Mapping[str, bytes | None],
+        kind: Kind,
+        program: bytes | None,
         landlock: int | None,
+        limits: dict[str, Any] | None,
         *,
         own_namespaces: bool,
     ) -> None:
-        self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.connection, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+
+        def body() -> None:
+            walls.keep_only(theirs.fileno(), landlock)
+            _serve(kind.begin, program, landlock, limits, own_namespaces=own_namespaces)
+
         try:
-            self.pid = spawn(lambda: _wait(theirs.fileno(), profiles, landlock, own_namespaces=own_namespaces))
+            self.pid = spawn(body)
             self.pidfd = pidfd(self.pid)
         except BaseException:
-            self._channel.close()
+            self.connection.close()
             raise
         finally:
             theirs.close()
 
-    def begin(self, request: bytes, connection: int) -> None:
-        """Make it the session that `request` asks for, at the other end of `connection`. Raises OSError."""
-        socket.send_fds(self._channel, [request], [connection])
+    def waits(self) -> bool:
+        """Whether it has not ended. Only where the kernel has pidfds is one forked ahead."""
+        poll = select.poll()
+        if self.pidfd is None:
+            return False
+        poll.register(self.pidfd, select.POLLIN)
+        return not poll.poll(0)
+
+    def limit(self, limits: dict[str, Any]) -> list[str]:
+        """Bound one that waits, before anybody can speak to it; what came of it, as level and evidence."""
+        found = walls.Walls()
+        found.attempt("rlimits", walls.limit, limits, self.pid)
+        return found.found["rlimits"]
 
     def close(self) -> None:
-        """Let go of it; one that was told nothing ends."""
-        self._channel.close()
+        """Let go of it; one that nobody else holds ends."""
+        self.connection.close()
         if self.pidfd is not None:
             os.close(self.pidfd)
+
+
+class Ahead:
+    """At most one child that waits to be the next session. `make(kind)` forks one."""
+
+    def __init__(self, make: Callable[[Kind], Child]) -> None:
+        self._make = make
+        self._expected: Kind | None = None
+        self._last: Kind | None = None
+        self._waiting: Child | None = None
+
+    @property
+    def due(self) -> bool:
+        """Whether there is none, and it is known what one would be for."""
+        return self._waiting is None and self._expected is not None
+
+    def fork(self) -> Child | None:
+        """The one that waits; made now where it is due. Raises OSError when the machine is out of processes."""
+        if self._waiting is None and self._expected is not None:
+            self._waiting = self._make(self._expected)
+        return self._waiting
+
+    def take(self, kind: Kind) -> Child | None:
+        """The one that waits, where it is of that kind and lives. The next one is made for what is wanted now."""
+        child = None
+        if self._waiting is not None and (self._expected == kind or not self._waiting.waits()):
+            child, self._waiting = self._waiting, None
+            if not child.waits():
+                child.close()
+                child = None
+        # Wanted twice in a row: two kinds in turn would each discard what was made for the other.
+        if kind.begin is not None and kind != self._expected and (self._expected is None or kind == self._last):
+            worker.prepare(kind.begin["modules"])
+            self._expected = kind
+            if self._waiting is not None:
+                self._waiting.close()
+                self._waiting = None
+        self._last = kind
+        return child
 
 
 def pidfd(pid: int) -> int | None:
@@ -63,20 +131,21 @@ def pidfd(pid: int) -> int | None:
         return None
 
 
-def _wait(channel: int, profiles: Mapping[str, bytes | None], landlock: int | None, *, own_namespaces: bool) -> None:
-    """The child: seal what can be sealed, wait for the request, seal the rest, and serve the session."""
-    walls.keep_only(channel, landlock)
+def _serve(
+    begin: dict[str, Any] | None,
+    program: bytes | None,
+    landlock: int | None,
+    limits: dict[str, Any] | None,
+    *,
+    own_namespaces: bool,
+) -> None:
+    """The child: seal, and serve the session."""
     found = walls.enclose(landlock, own_namespaces=own_namespaces)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # copies of the worker that end leave no zombie
-    with socket.socket(fileno=wire.FD) as waiting:
-        data, fds, _flags, _address = socket.recv_fds(waiting, _MESSAGE, 1)
-        if not fds:
-            return
-        os.dup2(fds[0], wire.FD)
-        os.close(fds[0])
-        waiting.detach()
-    request = json.loads(data)
     # Made before the filter is on, and from the C module: the wrapper asks the kernel for what we know.
-    session = worker.Worker(wire.Channel(_socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, wire.FD)))
-    walls.confine(found, profiles[request["profile"]], request["limits"])
-    session.serve(found.found, request.get("begin"))
+    channel = wire.Channel(_socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, wire.FD))
+    session = worker.Worker()
+    if begin is not None and limits is None:
+        session.warm(begin)
+    walls.confine(found, program, limits)
+    session.serve(channel, found.found, begin)

@@ -6,14 +6,14 @@ import contextlib
 import os
 import resource
 
-from . import facades, memory, seal, walls, worker
+from . import facades, memory, rehearsal, seal, walls
 
 
 def preload() -> None:
     """Import what any session may need, and warm it up: no file can be opened later."""
     facades.preload()
     memory.switch_on()
-    worker.rehearse("import re\nclass A:\n    b = 1\nx = [i * i for i in range(3)]\nprint({k: f'{x}' for k in 'ab'})\n")
+    rehearsal.rehearse()
 
 
 def raise_file_limit() -> None:

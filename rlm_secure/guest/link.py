@@ -57,17 +57,10 @@ class Zygote:
 
     def fork(self, limits: dict[str, Any], profile: str) -> tuple[socket.socket, int | None, int]:
         """A new sealed worker, as `(connection, pidfd, pid)`; the pidfd is None where the kernel has none."""
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        request = {"op": "fork", "limits": limits, "profile": profile}
-        with theirs:
-            try:
-                answer, fds = self._ask(request, [theirs.fileno()])
-                if "pid" not in answer:
-                    raise Failed(str(answer.get("error", "the zygote gave no process")))
-            except BaseException:
-                ours.close()
-                raise
-        return ours, fds[0] if fds else None, answer["pid"]
+        answer, fds = self._ask({"op": "fork", "limits": limits, "profile": profile})
+        if "pid" not in answer:
+            raise Failed(str(answer.get("error", "the zygote gave no process")))
+        return socket.socket(fileno=fds[0]), fds[1] if fds[1:] else None, answer["pid"]
 
     def signal(self, pid: int, number: int) -> None:
         """Signal a worker by its number: for kernels without pidfds."""

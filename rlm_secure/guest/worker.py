@@ -28,46 +28,18 @@ from .wire import Closed
 
 #: The worker of this process, for the print and the signal handler that the zygote made before the fork.
 _current: Worker
-_prepared: dict[tuple[str, ...], dict[str, Any]] = {}
+#: The globals of sessions to come, by the modules that they may import.
+prepared: dict[tuple[str, ...], dict[str, Any]] = {}
 _MODULE_SETS = 16
+_BORN_WITH = {"__name__", "__builtins__"}
 _RESERVE = 8 << 20
-_REHEARSALS = 16
 
 
 def prepare(modules: Iterable[str]) -> None:
     """In the zygote: build the globals for `modules` once, so that sessions are born with them."""
     key = tuple(modules)
-    if key not in _prepared and len(_prepared) < _MODULE_SETS:
-        _prepared[key] = guards.build_globals(frozenset(key), _print)
-
-
-class _Rehearsal(wire.Channel):
-    """A channel without a peer: it gives out what it was made with, and takes the answers."""
-
-    def __init__(self, *requests: dict[str, Any]) -> None:
-        self._requests = iter([wire.encode(request) for request in requests])
-
-    def send_within(self, message: dict[str, Any], limit: int) -> bool:
-        return len(wire.encode(message)) <= limit
-
-    def receive(self) -> dict[str, Any]:
-        for request in self._requests:
-            message: dict[str, Any] = wire.decode(request)
-            return message
-        raise Closed
-
-
-def rehearse(cell: str) -> None:
-    """In the zygote: serve a session of our own, so that others are born with its code and caches warm.
-
-    What a session does for the first time it pays for with copies of pages that it shares with all others.
-    """
-    limits = dict.fromkeys(("source_bytes", "ast_nodes", "stdout_bytes", "value_bytes", "result_bytes"), 1 << 16)
-    begin = {"op": "begin", "modules": sorted(facades.NAMES), "tools": [], "screen": True, **limits}
-    session = Worker(_Rehearsal(begin, *[{"op": "exec", "code": cell}] * _REHEARSALS))
-    session._reserve = b" "  # freeing one of the real size would change how malloc gets its memory
-    session.serve({})
-    _prepared.clear()
+    if key not in prepared and len(prepared) < _MODULE_SETS:
+        prepared[key] = guards.build_globals(frozenset(key), _print)
 
 
 def listen() -> None:
@@ -92,24 +64,33 @@ class HostError(Exception):
 class Worker:
     """Serves one channel until it closes."""
 
-    def __init__(self, channel: wire.Channel) -> None:
-        self._channel = channel
+    def __init__(self) -> None:
+        self._channel: wire.Channel = cast(wire.Channel, None)  # set by serve()
         self._repl: Repl = cast(Repl, None)  # set by the first request, begin
         self._interruptible = False
         self._interrupted = False
         self._options: dict[str, Any] = {}
-        self._reserve = b""
+        self.reserve = b""
         self.output = self._errors = Output(0)
         global _current
         _current = self
 
-    def serve(self, walls: dict[str, list[str]], begin: dict[str, Any] | None = None) -> None:
+    def warm(self, begin: dict[str, Any]) -> None:
+        """Begin as the session before did, and run a cell that does nothing.
+
+        A first cell pays for copies of a thousand pages. Here nobody waits for them.
+        """
+        self._begin(begin)
+        self._exec({"code": "1 + 1"})
+
+    def serve(self, channel: wire.Channel, walls: dict[str, list[str]], begin: dict[str, Any] | None = None) -> None:
         """Report `walls`, then answer requests until the host is gone. Never raises for what a cell does.
 
         `begin` is the first request, where it is known beforehand: nobody is answered then.
         """
+        self._channel = channel
         try:
-            if begin is not None:
+            if begin is not None and begin != self._options:
                 self._begin(begin)
             self._channel.send_within({"op": "ready", "walls": walls, "details": {}}, wire.MAX_FRAME)
             while True:
@@ -134,7 +115,9 @@ class Worker:
         sys.stdout, sys.stderr = self.output, self._errors
         if request["screen"]:
             prepare(request["modules"])
-            namespace = _prepared[tuple(request["modules"])]
+            namespace = prepared[tuple(request["modules"])]
+            for name in namespace.keys() - _BORN_WITH:  # it was warmed with other tools
+                del namespace[name]
         else:
             namespace = {"__name__": "__main__", "__builtins__": __builtins__}
         self._repl = Repl(
@@ -228,7 +211,7 @@ class Worker:
             pass
         except BaseException as raised:  # SystemExit and a cell's own BaseExceptions end the cell, not the worker
             self._interruptible = False
-            self._reserve = b""  # the cell may have left nothing to build a result with
+            self.reserve = b""  # the cell may have left nothing to build a result with
             kind, message, rule, text = fault(raised, source)
             error = {"kind": kind, "message": message[:4000]}
             if rule:
@@ -239,11 +222,11 @@ class Worker:
 
     def _take_reserve(self) -> None:
         """Set memory aside, untouched and so at no cost, for what must work after a cell used up the rest."""
-        if not self._reserve:
+        if not self.reserve:
             try:
-                self._reserve = bytes(_RESERVE)
+                self.reserve = bytes(_RESERVE)
             except MemoryError:
-                self._reserve = b""
+                self.reserve = b""
 
     def _done(
         self, *, cpu: float = 0.0, error: dict[str, Any] | None = None, answer: dict[str, Any] | None = None

@@ -5,12 +5,13 @@ own user, PID, mount, network, IPC, UTS and cgroup namespaces -> fork (the child
 no_new_privs, bounding set, MDWE -> try the walls in throw-away children -> freeze the heap -> serve.
 
 Session order: one socket and nothing else -> own user, network and IPC namespaces -> not dumpable ->
-no capabilities -> Landlock -> [so far ahead of the request: ahead.py] -> rlimits -> seccomp -> `ready`. A step that
-fails is reported, and the host sends no cell to a session that lacks a wall which its policy requires.
+no capabilities -> Landlock -> rlimits -> seccomp -> `ready`. One that was forked ahead (ahead.py) gets its rlimits
+from here, before the host gets its socket. A step that fails is reported, and the host sends no cell to a session
+that lacks a wall which its policy requires.
 
 Messages on the control socket (SEQPACKET, JSON):
-    {op: fork, limits, profile, begin?} with the session's socket -> {pid} with its pidfd
-    {op: ahead} -> {pid} with the pidfd of the child that waits to become the next session; nothing where none waits
+    {op: fork, limits, profile, begin?} -> {pid, rlimits?} with the session's socket and its pidfd
+    {op: ahead} -> {pid} with the pidfd of the child that waits to become the next session; nothing where none does
     {op: status, pid} -> {status}
     {op: signal, pid, number} for kernels without pidfds (gVisor), where {pid} comes alone
     {op: allow, pids, soft} sets process limits
@@ -40,6 +41,7 @@ from . import ahead, boot, memory, probes, seal, walls, worker
 _MESSAGE = 256 * 1024
 _STATUSES = 4096
 _STATUS_TRIES = 50
+_PAUSE = 10  # milliseconds
 
 
 def main(control_fd: int) -> None:
@@ -78,11 +80,11 @@ class _Zygote:
         self._found = found
         self._config = config
         self._profiles = {name: program and bytes.fromhex(program) for name, program in config["profiles"].items()}
+        self._landlock: int | None = None
         self._children: set[int] = set()
         self._statuses: dict[int, int] = {}
-        self._landlock: int | None = None
         self._own_pid = self._own_user = False
-        self._next: ahead.Ahead | None = None
+        self._ahead = ahead.Ahead(self._child)
 
     def serve(self) -> NoReturn:
         found = self._found
@@ -97,8 +99,7 @@ class _Zygote:
             seal.empty_bounding_set()
         if self._config["landlock"]:
             found.attempt("landlock", self._prepare_landlock)
-        self._own_pid = found.held("pid-namespace")
-        self._own_user = found.held("user-namespace")
+        self._own_pid, self._own_user = found.held("pid-namespace"), found.held("user-namespace")
         worker.listen()
         found.attempt("rlimits", walls.shared_limits)
         gc.collect()
@@ -107,14 +108,14 @@ class _Zygote:
         walls.bound_message_queues(found)
         self._send({"op": "booted", "walls": found.found, "details": self._details()})
         poll = select.poll()
-        poll.register(self._control, select.POLLIN)
-        if self._host is not None:  # without it, the end of the control socket has to do
-            poll.register(self._host, select.POLLIN)
+        for watched in (self._control, self._host):
+            if watched is not None:  # without a host's pidfd, the end of the control socket has to do
+                poll.register(watched, select.POLLIN)
         while True:
-            if self._next is None:
-                with contextlib.suppress(OSError):  # a machine out of processes is told so when it wants a session
-                    self._next = self._child()
-            ready = dict(poll.poll(1000 if self._children else None))
+            ready = dict(poll.poll(_PAUSE if self._ahead.due else 1000 if self._children else None))
+            if not ready:  # who took the last one is at work by now
+                with contextlib.suppress(OSError):  # a machine out of processes hears of it when it wants a session
+                    self._ahead.fork()
             self._reap()
             if self._host in ready:
                 os._exit(0)
@@ -145,9 +146,10 @@ class _Zygote:
         try:
             match request["op"]:
                 case "fork":
-                    self._fork(data, request, fds[0])
+                    self._fork(request)
                 case "ahead":
-                    self._hand_over(*((self._next.pid, self._next.pidfd) if self._next else (0, None)))
+                    waiting = self._ahead.fork()
+                    self._hand_over(*((waiting.pid, waiting.pidfd) if waiting else (0, None)))
                 case "status":
                     self._send({"status": self._status(request["pid"])})
                 case "signal":
@@ -173,23 +175,20 @@ class _Zygote:
         except (BrokenPipeError, ConnectionResetError):
             os._exit(0)
 
-    def _fork(self, data: bytes, request: dict[str, Any], fd: int) -> None:
-        child = self._next or self._child()
-        self._next = None
-        try:
-            child.begin(data, fd)
-        except OSError:  # it was killed while it waited
-            child.close()
-            child = self._child()
-            child.begin(data, fd)
+    def _fork(self, request: dict[str, Any]) -> None:
+        kind = ahead.Kind(request["profile"], request.get("begin"))
+        child, found = self._ahead.take(kind), {}
+        if child is None:
+            child = self._child(kind, request["limits"])
+        else:
+            found["rlimits"] = child.limit(request["limits"])
         self._children.add(child.pid)
-        self._hand_over(child.pid, child.pidfd)
+        self._hand_over(child.pid, child.pidfd, child.connection.fileno(), **found)
         child.close()
-        if "begin" in request:
-            worker.prepare(request["begin"]["modules"])  # for those that are forked from now on
 
-    def _child(self) -> ahead.Ahead:
-        return ahead.Ahead(self._spawn, self._profiles, self._landlock, own_namespaces=self._own_user)
+    def _child(self, kind: ahead.Kind, limits: dict[str, Any] | None = None) -> ahead.Child:
+        program = self._profiles[kind.profile]
+        return ahead.Child(self._spawn, kind, program, self._landlock, limits, own_namespaces=self._own_user)
 
     def _adopt(self, request: dict[str, Any], fd: int) -> None:
         """Hand over the process that writes first to the other end of `fd`: a worker's new copy."""
@@ -210,8 +209,8 @@ class _Zygote:
         if handle is not None:
             os.close(handle)
 
-    def _hand_over(self, pid: int, pidfd: int | None) -> None:
-        self._send({"pid": pid}, () if pidfd is None else (pidfd,))
+    def _hand_over(self, pid: int, pidfd: int | None, *fds: int, **found: list[str]) -> None:
+        self._send({"pid": pid, **found}, (*fds, *(() if pidfd is None else (pidfd,))))
 
     def _spawn(self, body: Callable[[], None]) -> int:
         """Fork a child, pid 1 of its own PID namespace where that works, that runs `body` and never returns."""
@@ -241,13 +240,10 @@ class _Zygote:
                 return
             if pid == 0:
                 return
-            self._note_end(pid, status)
-
-    def _note_end(self, pid: int, status: int) -> None:
-        self._children.discard(pid)
-        self._statuses[pid] = status
-        while len(self._statuses) > _STATUSES:
-            self._statuses.pop(next(iter(self._statuses)))
+            self._children.discard(pid)
+            self._statuses[pid] = status
+            while len(self._statuses) > _STATUSES:
+                self._statuses.pop(next(iter(self._statuses)))
 
     def _status(self, pid: int) -> int | None:
         # Asked after a death; but the zygote waits for no session, not even for one that should be dead.

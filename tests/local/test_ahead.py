@@ -1,4 +1,4 @@
-"""The next session's process is there before the request: half sealed, nobody's, and replaceable."""
+"""The next session's process is there before the request: sealed, nobody's, and replaceable."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ import pytest
 from rlm_secure import Sandbox
 from rlm_secure.environments.local import cgroup, zygote
 from rlm_secure.environments.local.session import open_session
+from rlm_secure.guarantees import Level, Wall
+from rlm_secure.guest import ahead
 from rlm_secure.policy import load_policy
 
 COLD = load_policy("strict")
@@ -21,13 +23,16 @@ COLD = COLD.model_copy(update={"isolation": COLD.isolation.model_copy(update={"p
 
 def waiting() -> tuple[int, int]:
     """Pid and host's pid of the process that waits to become the next session."""
-    source = zygote.zygote(zygote.Plan())
-    answer, (fd,) = source._ask({"op": "ahead"})
+    answer, (fd,) = zygote.zygote(zygote.Plan())._ask({"op": "ahead"})
     try:
-        lines = Path(f"/proc/self/fdinfo/{fd}").read_text().splitlines()
+        return answer["pid"], host_pid(fd)
     finally:
         os.close(fd)
-    return answer["pid"], next(int(line.split()[1]) for line in lines if line.startswith("Pid:"))
+
+
+def host_pid(pidfd: int) -> int:
+    lines = Path(f"/proc/self/fdinfo/{pidfd}").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("Pid:"))
 
 
 def read_status(pid: int) -> dict[str, str]:
@@ -57,12 +62,13 @@ def test_one_that_was_killed_while_it_waited_is_replaced():
 
 
 @pytest.mark.root
-def test_it_is_sealed_as_far_as_no_policy_is_needed():
+def test_it_is_sealed_before_anybody_wants_it():
     open_session(COLD).close()
     _, outside = waiting()
     deadline = time.monotonic() + 10
-    while (status := read_status(outside))["CapEff"].strip("0") and time.monotonic() < deadline:
+    while (status := read_status(outside))["Seccomp"] != "2" and time.monotonic() < deadline:
         time.sleep(0.02)  # it was forked a moment ago
+    assert status["Seccomp"] == "2"
     assert int(status["CapEff"], 16) == int(status["CapPrm"], 16) == int(status["CapInh"], 16) == 0
     assert status["NoNewPrivs"] == "1"
     inner = psutil.Process(zygote.zygote(zygote.Plan())._process.pid).children()[0].pid
@@ -79,7 +85,7 @@ def test_it_joins_its_group_while_nobody_waits():
     open_session(COLD).close()
     source = zygote.zygote(zygote.Plan())
     deadline = time.monotonic() + 5
-    while source._ahead.wanted and time.monotonic() < deadline:
+    while source._ahead._group is None and time.monotonic() < deadline:
         time.sleep(0.02)
     joined = source._ahead._group
     assert joined is not None
@@ -88,6 +94,50 @@ def test_it_joins_its_group_while_nobody_waits():
         assert forked is not None and forked.group is joined
         assert f"{COLD.limits.memory_bytes * 2 + cgroup.OVERHEAD:,} bytes" in joined.evidence
     assert not any(path.exists() for path in joined._paths)
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("waits", [True, False])
+def test_its_limits_are_the_policy_s_whether_it_waited_or_not(waits: bool):
+    open_session(COLD).close()
+    pid, _ = waiting()
+    tools = None if waits else {"a_tool": ""}
+    with open_session(COLD, tools=tools) as session:
+        assert (session._worker.pid == pid) is waits
+        lines = Path(f"/proc/{host_pid(session._forked.pidfd)}/limits").read_text().splitlines()
+        limits = {line[:26].strip(): line[26:].split()[:2] for line in lines}
+        assert limits["Max data size"] == [str(COLD.limits.memory_bytes)] * 2
+        assert limits["Max open files"] == [str(COLD.limits.open_files)] * 2
+        assert limits["Max file size"] == limits["Max core file size"] == ["0", "0"]
+        cpu = int(COLD.limits.session_cpu_seconds)
+        assert limits["Max cpu time"] == [str(cpu), str(cpu + 1)]
+        level, evidence = session.report[Wall.RLIMITS].level, session.report[Wall.RLIMITS].evidence
+        assert level is Level.FULL and f"DATA {COLD.limits.memory_bytes}" in evidence
+
+
+def test_limits_that_cannot_be_set_from_outside_are_a_wall_that_is_missing():
+    class Gone(ahead.Child):
+        def __init__(self) -> None:
+            self.pid = 1 << 30
+
+    level, why = Gone().limit({"DATA": 1 << 30})
+    assert level == "none" and "process" in why
+
+
+def test_what_is_wanted_once_does_not_cost_what_is_wanted_often():
+    open_session(COLD).close()
+    pid, _ = waiting()
+    other = {"another_tool": ""}
+    with open_session(COLD, tools=other) as session:
+        assert session._worker.pid != pid
+        assert session.execute("print(another_tool)", no_calls).stdout
+    assert waiting()[0] == pid
+    open_session(COLD, tools=other).close()  # the second time in a row: the next one is made for it
+    pid, _ = waiting()
+    with open_session(COLD, tools=other) as session:
+        assert session._worker.pid == pid
+        assert session.execute("print(another_tool)", no_calls).stdout
+        assert "NameError" in session.execute("print(a_tool)", no_calls).stderr
 
 
 def test_a_rehearsal_leaves_no_names():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from rlm_secure.environments.local import cgroup
-from rlm_secure.environments.local.cgroup import Group
+from rlm_secure.environments.local.cgroup import Bounds, Group
 
 
 class Ahead:
@@ -14,22 +14,38 @@ class Ahead:
     def __init__(self) -> None:
         self._pid = 0
         self._group: Group | None = None
+        self._bounds: Bounds | None = None
 
     @property
-    def wanted(self) -> bool:
-        """Whether there is none yet, on a machine that has groups."""
-        return self._group is None and not isinstance(cgroup.parents(os.getpid()), str)
+    def possible(self) -> bool:
+        """Whether this machine has groups."""
+        return not isinstance(cgroup.parents(os.getpid()), str)
 
     def join(self, pid: int, pidfd: int) -> None:
-        """Put the process into a group of its own; without one, its session tries again, and says what is wrong."""
+        """Put the process that waits now into a group; without one, its session tries again, and says what is wrong."""
+        if pid == self._pid:
+            return
+        self.clear()  # that of one that died while it waited, or was discarded
         group = cgroup.join(pidfd)
-        if not isinstance(group, str):
-            self._pid, self._group = pid, group
+        if isinstance(group, str):
+            return
+        self._pid, self._group = pid, group
+        if self._bounds is not None:
+            try:
+                group.limit(self._bounds)
+            except OSError:
+                self.clear()
 
-    def take(self, pid: int) -> Group | None:
-        """The group, where it is that of `pid`; that of a process that died while it waited is removed."""
-        group, self._group = self._group, None
-        if group is not None and self._pid != pid:
-            group.remove()
+    def take(self, pid: int, bounds: Bounds | None) -> Group | None:
+        """The group, where it is that of `pid`. The next one is made for `bounds`."""
+        self._bounds = bounds
+        if self._pid != pid:
             return None
+        group, self._group, self._pid = self._group, None, 0
         return group
+
+    def clear(self) -> None:
+        """Remove the group of a process that is gone, or was told to go."""
+        group, self._group, self._pid = self._group, None, 0
+        if group is not None:
+            group.remove()

@@ -44,7 +44,7 @@ def parents(_pid: int) -> Parents | str:
         try:
             _sweep(found)
             group = Group(found)
-            group.limit(memory=1 << 30, processes=8, cpus=1.0)
+            group.limit(Bounds(memory=1 << 30, processes=8, cpus=1.0))
             group.remove()
         except OSError as error:
             reasons.append(f"version {found.version}: {error}")
@@ -95,12 +95,25 @@ def _sweep(found: Parents) -> None:
                     child.rmdir()
 
 
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a group may use: bytes of memory, processes, and CPUs' worth of time."""
+
+    memory: int
+    processes: int
+    cpus: float
+
+    def __str__(self) -> str:
+        return f"{self.memory:,} bytes, {self.processes} processes, {self.cpus:g} CPUs"
+
+
 class Group:
     """One session's group, without limits at first. Every method raises OSError when the kernel refuses a step."""
 
     def __init__(self, found: Parents) -> None:
         name = f"rlm_secure-{os.getpid()}-{next(_serial)}"
-        self.evidence = found.evidence
+        self._kind = found.evidence
+        self._bounds: Bounds | None = None
         self._version = found.version
         self._paths = tuple(directory / name for directory in found.directories)
         _live.add(self)
@@ -111,24 +124,30 @@ class Group:
             self.remove()
             raise
 
-    def limit(self, *, memory: int, processes: int, cpus: float) -> None:
-        """Bound the group: bytes of memory, processes, and CPUs' worth of time. Once."""
-        self.evidence += f": {memory:,} bytes, {processes} processes, {cpus:g} CPUs"
-        quota = int(cpus * _PERIOD_MICROSECONDS)
+    @property
+    def evidence(self) -> str:
+        """What kind of group it is, and its bounds."""
+        return f"{self._kind}: {self._bounds}"
+
+    def limit(self, bounds: Bounds) -> None:
+        """Bound the group. Where it is bounded so already, nothing is done."""
+        if bounds == self._bounds:
+            return
+        quota = int(bounds.cpus * _PERIOD_MICROSECONDS)
         if self._version == 2:
             settings = [
                 {
-                    "memory.max": memory,
+                    "memory.max": bounds.memory,
                     "memory.swap.max": 0,
                     "memory.oom.group": 1,
-                    "pids.max": processes,
+                    "pids.max": bounds.processes,
                     "cpu.max": f"{quota} {_PERIOD_MICROSECONDS}",
                 }
             ]
         else:
             settings = [
-                {"memory.limit_in_bytes": memory},
-                {"pids.max": processes},
+                {"memory.limit_in_bytes": bounds.memory},
+                {"pids.max": bounds.processes},
                 {"cpu.cfs_quota_us": quota, "cpu.cfs_period_us": _PERIOD_MICROSECONDS},
             ]
         for path, values in zip(self._paths, settings, strict=True):
@@ -136,6 +155,7 @@ class Group:
                 # The CPU and swap controllers may be absent where memory and pids are not.
                 if (path / key).exists() or key in ("memory.max", "pids.max", "memory.limit_in_bytes"):
                     (path / key).write_text(str(value))
+        self._bounds = bounds
 
     def add(self, pid: int) -> None:
         """Put a process, and so all that it forks later, into the group."""

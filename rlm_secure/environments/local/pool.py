@@ -13,6 +13,7 @@ from typing import Any
 from rlm_secure.broker import protocol
 from rlm_secure.environments.clock import Clock
 from rlm_secure.environments.local import cgroup, report
+from rlm_secure.environments.local.cgroup import Bounds
 from rlm_secure.environments.local.forked import Forked
 from rlm_secure.environments.local.worker import Died, Overdue, Worker
 from rlm_secure.environments.local.zygote import Plan, zygote
@@ -58,13 +59,14 @@ def fork_blank(recipe: Recipe, *, warm: bool = False) -> Blank:
     plan, limits = recipe.plan, recipe.limits
     profile = "worker-checkpoint" if recipe.checkpoints else "worker"
     rlimits = _rlimits(limits, recipe.checkpoints) if plan.rlimits else {}
-    forked = zygote(plan).fork(rlimits, profile, json.loads(recipe.begin))
+    bounds = _bounds(recipe) if plan.rlimits else None
+    forked = zygote(plan).fork(rlimits, profile, json.loads(recipe.begin), bounds)
     worker = Worker(forked.connection, forked.pidfd, forked.pid, limits, forked)
     clock = Clock(limits.start_seconds)
     try:
-        grouped = _group(recipe, forked) if plan.rlimits else ("none", "switched off for a test")
+        grouped = _group(bounds, forked) if bounds else ("none", "switched off for a test")
         walls, _ = protocol.ready(worker.receive(clock, limit=1 << 20))
-        walls["cgroup"] = grouped
+        walls.update(forked.walls, cgroup=grouped)
         if warm:
             worker.send({"op": "exec", "code": "1 + 1"})
             worker.event(clock)
@@ -80,18 +82,22 @@ def fork_blank(recipe: Recipe, *, warm: bool = False) -> Blank:
     return Blank(forked, worker, report.build(source.walls, walls, source.details, screen=recipe.screen))
 
 
-def _group(recipe: Recipe, forked: Forked) -> tuple[str, str]:
-    """Bound the session's cgroup, or join one first, while the session seals itself; returns what came of it."""
+def _bounds(recipe: Recipe) -> Bounds:
     limits = recipe.limits
-    copies = CHECKPOINT_PROCESSES if recipe.checkpoints else 1
     # A worker and its spare share what neither has written; apart, they may hold twice the memory.
     memory = limits.memory_bytes * (2 if recipe.checkpoints else 1)
+    copies = CHECKPOINT_PROCESSES if recipe.checkpoints else 1
+    return Bounds(memory + cgroup.OVERHEAD, limits.processes + copies, 1.0 + limits.processes)
+
+
+def _group(bounds: Bounds, forked: Forked) -> tuple[str, str]:
+    """Bound the session's cgroup, or join one first, while the session seals itself; returns what came of it."""
     joined = forked.group or cgroup.join(forked.pidfd)
     if isinstance(joined, str):
         return "partial", f"rlimits bound each process alone ({joined})"
     forked.group = joined
     try:
-        joined.limit(memory=memory + cgroup.OVERHEAD, processes=limits.processes + copies, cpus=1.0 + limits.processes)
+        joined.limit(bounds)
     except OSError as error:
         return "partial", f"rlimits bound each process alone ({error})"
     return "full", joined.evidence

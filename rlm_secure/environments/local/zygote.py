@@ -29,6 +29,7 @@ from rlm_secure.broker.protocol import decode
 from rlm_secure.environments.bundle import bundle
 from rlm_secure.environments.local import keeper
 from rlm_secure.environments.local.ahead import Ahead
+from rlm_secure.environments.local.cgroup import Bounds
 from rlm_secure.environments.local.forked import Forked
 from rlm_secure.environments.local.seccomp import compile_profile
 from rlm_secure.errors import EnvironmentUnavailable, ProtocolViolation
@@ -81,28 +82,19 @@ class Zygote:
         """Whether it still takes requests."""
         return not self._retired and self._control.fileno() >= 0 and self._process.poll() is None
 
-    def fork(self, limits: Mapping[str, Any], profile: str, begin: Mapping[str, Any]) -> Forked:
-        """A new sealed session that has begun: `begin` is its first request. Raises EnvironmentUnavailable."""
-        with self._joining:
-            return self._fork(limits, profile, begin)
+    def fork(
+        self, limits: Mapping[str, Any], profile: str, begin: Mapping[str, Any], bounds: Bounds | None = None
+    ) -> Forked:
+        """A new sealed session that has begun: `begin` is its first request. Raises EnvironmentUnavailable.
 
-    def _fork(self, limits: Mapping[str, Any], profile: str, begin: Mapping[str, Any]) -> Forked:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            request = {
-                "op": "fork",
-                "limits": limits,
-                "profile": profile,
-                "begin": begin,
-            }
-            answer, fds = self._ask(request, [theirs.fileno()])
-        except BaseException:  # Ctrl-C as well: the descriptor would stay
-            ours.close()
-            raise
-        finally:
-            theirs.close()
-        if "pid" not in answer or len(fds) != 1:
-            ours.close()
+        `bounds` are those of the group that it will join: the next session's process is put into one with the same.
+        """
+        with self._joining:
+            return self._fork({"limits": limits, "profile": profile, "begin": begin}, bounds)
+
+    def _fork(self, request: Mapping[str, Any], bounds: Bounds | None) -> Forked:
+        answer, fds = self._ask({"op": "fork", **request})
+        if "pid" not in answer or len(fds) != 2:
             for fd in fds:
                 os.close(fd)
             raise EnvironmentUnavailable(f"the zygote could not start a session: {answer.get('error', 'no pidfd')}")
@@ -110,12 +102,14 @@ class Zygote:
             self.sessions += 1
             self._live += 1
         keeper.watch(self)
-        return Forked(ours, fds[0], int(answer["pid"]), self, self._ahead.take(answer["pid"]))
+        group = self._ahead.take(answer["pid"], bounds)
+        walls = {"rlimits": tuple(answer["rlimits"])} if "rlimits" in answer else {}
+        return Forked(socket.socket(fileno=fds[0]), fds[1], int(answer["pid"]), self, group, walls)
 
     def while_idle(self) -> None:
         """Put the process of the next session into its group."""
         with self._joining, contextlib.suppress(EnvironmentUnavailable):
-            if self.running and self._ahead.wanted:
+            if self.running and self._ahead.possible:
                 answer, fds = self._ask({"op": "ahead"})
                 for fd in fds:
                     self._ahead.join(answer["pid"], fd)
@@ -170,7 +164,7 @@ class Zygote:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        self._ahead.take(0)
+        self._ahead.clear()
 
     def forget(self) -> None:
         """In a forked child of the host: drop our copy of the descriptors, and leave the process alone."""
