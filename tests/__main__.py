@@ -37,6 +37,8 @@ ALONE = (
     "tests/local/test_seccomp_profile.py",
     "tests/audit/test_environments.py",
 )
+#: Directories that last long as well.
+LONG = ("tests/broker", "tests/clouds")
 #: Plugins of pytest that cost a second or more, and what a file that wants them names. Hypothesis, loaded late in a
 #: process that has used none of it, also runs into a bug of Python 3.11's parser.
 PLUGINS = {"schemathesis": "schemathesis", "hypothesispytest": "hypothesis"}
@@ -71,22 +73,21 @@ class Part:
 
 def parts() -> list[Part]:
     """Every test file in exactly one part, or in one for each provider; the slow ones first."""
-    found = []
+    alone, found = [], []
     for name in ALONE:
         assert (ROOT / name).is_file(), f"{name} is not there: mend ALONE"
         whole = Part(name, (name,))
-        found += [Part(f"{name}-{each}", (name,), each) for each in PROVIDERS] if name == CORPUS else [whole]
+        alone += [Part(f"{name}-{each}", (name,), each) for each in PROVIDERS] if name == CORPUS else [whole]
     rest: dict[str, list[str]] = {}
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         name = path.relative_to(ROOT).as_posix()
         if name not in ALONE:
             rest.setdefault("/".join(name.split("/")[:-1][:2]), []).append(name)
-    order = sorted(rest, key=lambda directory: (directory != "tests/clouds", directory != "tests/broker", directory))
-    for directory in order:
+    for directory in sorted(rest, key=lambda directory: (directory not in LONG, directory)):
         # What a directory leaves out by itself, it leaves out where it is named, and its files are not.
         whole = directory != "tests" and not any(name.startswith(f"{directory}/") for name in ALONE)
         found.append(Part(directory, (directory,) if whole else tuple(rest[directory])))
-    return found
+    return found[: len(LONG)] + alone + found[len(LONG) :]
 
 
 def main() -> int:
