@@ -58,8 +58,8 @@ class Part:
         files = [file for path in paths for file in (path.rglob("*.py") if path.is_dir() else [path])]
         return any(word in file.read_text(encoding="utf-8") for file in files)
 
-    def run(self, output: Path, *options: str) -> bool:
-        """Run it, its output to a file; whether everything passed."""
+    def run(self, output: Path, *options: str) -> tuple[bool, float]:
+        """Run it, its output to a file; whether everything passed, and the processor seconds that it took."""
         command = [sys.executable, "-m", "pytest", "-q", "-o", f"cache_dir={CACHE / self.name.replace('/', '.')}"]
         command += ["-p", "no:anyio"]
         for plugin, wanted in PLUGINS.items():
@@ -67,8 +67,10 @@ class Part:
         if self.chosen:
             command += ["-k", self.chosen]
         with output.open("ab") as file:
-            done = subprocess.run([*command, *options, *self.paths], cwd=ROOT, stdout=file, stderr=file, check=False)
-        return done.returncode in (0, NO_TESTS)
+            process = subprocess.Popen([*command, *options, *self.paths], cwd=ROOT, stdout=file, stderr=file)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        return process.returncode in (0, NO_TESTS), used.ru_utime + used.ru_stime
 
 
 def parts() -> list[Part]:
@@ -136,10 +138,11 @@ def _run(chosen: list[Part], directory: Path, jobs: int, *options: str) -> list[
         started = time.monotonic()
         output = directory / part.name.replace("/", ".")
         output.unlink(missing_ok=True)
-        passed = part.run(output, *options)
+        passed, used = part.run(output, *options)
         said = output.read_text(encoding="utf-8", errors="replace")
         last = said.strip().rpartition("\n")[2]
-        print(f"{time.monotonic() - started:6.0f} s  {part.name:<42} {last}" if passed else f"\n{said}\n", flush=True)
+        took = f"{time.monotonic() - started:6.0f} s  {used:4.0f} s cpu  {part.name:<42} {last}"
+        print(took if passed else f"\n{said}\n", flush=True)
         return passed
 
     with ThreadPoolExecutor(jobs) as pool:

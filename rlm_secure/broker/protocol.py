@@ -100,7 +100,7 @@ def decode(data: bytes | bytearray | memoryview, *, limit: int) -> dict[str, Any
         if bare.count(b"[") + bare.count(b"{") + bare.count(b",") > MAX_NODES:
             raise _broken(f"a frame has more than {MAX_NODES} values")
     try:
-        value = json.loads(raw.decode("ascii"), parse_constant=_constant, parse_float=_float, object_pairs_hook=_pairs)
+        value = _DECODER.decode(raw.decode("ascii"))
     except ProtocolViolation:
         raise
     except (ValueError, RecursionError, MemoryError) as error:
@@ -108,7 +108,8 @@ def decode(data: bytes | bytearray | memoryview, *, limit: int) -> dict[str, Any
         raise ProtocolViolation(f"a frame is not JSON: {type(error).__name__}") from None
     if not isinstance(value, dict):
         raise _broken("a frame is not an object")
-    _check_depth(value)
+    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH:  # each level opens with one
+        _check_depth(value)
     return value
 
 
@@ -258,6 +259,9 @@ def _float(digits: str) -> float:
     if math.isinf(value):
         raise _broken("a frame contains a number beyond all floats")
     return value
+
+
+_DECODER = json.JSONDecoder(parse_constant=_constant, parse_float=_float, object_pairs_hook=_pairs)
 
 
 def _dict(message: Mapping[str, Any], key: str) -> dict[str, Any]:
