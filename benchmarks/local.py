@@ -236,15 +236,18 @@ def memory() -> Iterator[Sequence[Case]]:
     for session in sessions:
         session.execute(CELL, refuse)
 
-    def share(process: psutil.Process) -> int:
+    def size(process: psutil.Process, kind: str) -> int:
         try:
-            return int(process.memory_full_info().pss)
+            return int(getattr(process.memory_full_info(), kind))
         except psutil.AccessDenied:  # a session is not dumpable: only root may look into it
             return int(process.memory_info().rss)
 
-    def each() -> float:
-        return sum(share(child) for child in psutil.Process().children(recursive=True)) / count
+    def each(kind: str) -> Callable[[], float]:
+        return lambda: sum(size(child, kind) for child in psutil.Process().children(recursive=True)) / count
 
-    yield [Case("one session (proportional set size; resident without root)", lambda: None, value=each)]
+    yield [
+        Case("one session, its own pages (unique set size; resident without root)", lambda: None, value=each("uss")),
+        Case("with its share of the zygote (proportional set size)", lambda: None, value=each("pss")),
+    ]
     for session in sessions:
         session.close()

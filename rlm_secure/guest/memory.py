@@ -35,9 +35,12 @@ _copy.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_ssize_t]
 #: kind on the wire -> (bytes a character, a character whose str has this width)
 _KINDS = {"ascii": (1, "a"), "latin-1": (1, "\xe9"), "ucs-2": (2, "\u0100"), "ucs-4": (4, "\U00010000")}
 _LENGTH_OFFSET, _HASH_OFFSET = 16, 24
-_REFERENCES = 1 << 30  # never freed before the session ends; the pages are not malloc's to free
+_STATE_OFFSET, _INTERNED = 32, 3
+_REFERENCES = 1 << 30  # more than anybody can drop: the pages are not malloc's to free, but ours, in `release`
 
 _in_place = False
+#: Where the strings in place lie: address of the object -> start and size of its pages.
+_adopted: dict[int, tuple[int, int]] = {}
 
 
 def load(fd: int, kind: str, length: int) -> Any:
@@ -104,7 +107,19 @@ def _adopt(fd: int, kind: str, length: int) -> str:
     struct.pack_into("q", struct_at, _LENGTH_OFFSET, length)
     struct.pack_into("q", struct_at, _HASH_OFFSET, -1)
     adopted: str = ctypes.cast(address, ctypes.py_object).value
+    _adopted[address] = start, _PAGE + size
     return adopted
+
+
+def release() -> None:
+    """Between cells: unmap the strings in place that nobody refers to any more."""
+    for address, (start, size) in list(_adopted.items()):
+        references = ctypes.c_ssize_t.from_address(address).value
+        # The table of interned strings refers to what it holds without counting.
+        interned = ctypes.c_uint8.from_address(address + _STATE_OFFSET).value & _INTERNED
+        if references == _REFERENCES and not interned:
+            _libc.munmap(start, size)
+            del _adopted[address]
 
 
 def switch_on() -> None:

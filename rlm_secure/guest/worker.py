@@ -169,6 +169,7 @@ class Worker:
     def _context(self, request: dict[str, Any]) -> dict[str, Any]:
         value = memory.load(self._channel.take_fd(), request["kind"], request["length"])
         self._repl.assign(request["name"], value)
+        memory.release()  # what the name stood for, where nothing else does
         return self._done()
 
     def _checkpoint(self, _request: dict[str, Any]) -> dict[str, Any] | None:

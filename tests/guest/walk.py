@@ -20,14 +20,14 @@ _LEAVES = (str, bytes, int, float, complex, type(None), type(Ellipsis), type(Not
 _REMOVED = (
     "open", "eval", "exec", "compile", "__import__", "input", "breakpoint", "globals", "locals", "memoryview",
 )  # fmt: skip
+#: By identity; the objects are held, so that nothing else comes to lie where one was.
 FORBIDDEN_OBJECTS = {
-    id(value): name
+    id(value): (name, value)
     for name, value in {
         **{name: getattr(builtins, name) for name in _REMOVED},
         "io.open_code": io.open_code,
         "io.FileIO": io.FileIO,
         "type": type,
-        "object.__subclasses__": object.__subclasses__,
         "FunctionType": types.FunctionType,
         "CodeType": types.CodeType,
         "CellType": types.CellType,
@@ -64,7 +64,9 @@ def shared_containers() -> dict[int, str]:
 def complaint(value: object, shared: Mapping[int, str]) -> str | None:
     """What is wrong with a cell holding `value`, if anything is."""
     if id(value) in FORBIDDEN_OBJECTS:
-        return f"is {FORBIDDEN_OBJECTS[id(value)]}"
+        return f"is {FORBIDDEN_OBJECTS[id(value)][0]}"
+    if isinstance(value, types.BuiltinMethodType) and value.__name__ in ("__subclasses__", "mro"):  # new each time
+        return f"is {value.__qualname__}"
     if isinstance(value, FORBIDDEN_TYPES):
         return f"is a {type(value).__name__}"
     if type(value) is dict and "__builtins__" in value:

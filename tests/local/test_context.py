@@ -103,6 +103,42 @@ def test_a_context_over_the_limit_is_refused():
         Sandbox(policy=policy, context="x" * 101)
 
 
+def test_a_context_that_nobody_refers_to_any_more_gives_its_pages_back():
+    text = "lorem ipsum\n" * 8_000_000
+    shared = share(text, Gate(load_policy("strict")))
+    with Sandbox() as box:
+        session = box._repl.session
+        for _ in range(400):  # a session has addresses for about half of them at a time
+            session.load_context("context", shared)
+        assert box.run("print(len(context), context[-6:-1])").stdout == f"{len(text)} ipsum\n"
+
+
+@pytest.mark.parametrize(
+    ("hold", "look"),
+    [
+        ("kept = context", "kept"),
+        ("kept = [context]", "kept[0]"),
+        ("kept = {context: 1}", "next(iter(kept))"),
+        ("def kept(x=context): return x", "kept()"),
+        ("import re\nkept = re.match('a', context)", "kept.string"),
+        ("kept = iter(context)", "''.join(kept)"),
+        ("class A: pass\nkept = A()\nsetattr(kept, context, 'abc' * 100_000)", "getattr(kept, 'abc' * 100_000)"),
+    ],
+)
+def test_a_context_that_something_refers_to_stays(hold, look):
+    with Sandbox(context="abc" * 100_000) as box:
+        box.run(hold).check()
+        for _ in range(3):
+            box._repl.add_context("d" * 300_000, 0)
+        assert box.run("print(context == 'd' * 300_000)").stdout == "True\n"
+        assert box.run(f"print({look} == 'abc' * 100_000)").stdout == "True\n"
+        box.run("del kept").check()
+        box._repl.add_context("e" * 300_000, 0)
+        # A name that was interned while it was a context is still found, and is no dangling pointer.
+        again = "class B: pass\nb = B()\nsetattr(b, 'abc' * 100_000, 1)\nprint(getattr(b, 'abc' * 100_000), context[:2])"
+        assert box.run(again).stdout == "1 ee\n"
+
+
 def test_sessions_share_a_sealed_context():
     shared = share("shared " * 1_000_000, Gate(load_policy("strict")))
     with Sandbox() as first, Sandbox() as second:
