@@ -28,6 +28,8 @@ _START_SECONDS = 0.3
 _NAIVE_SECONDS = 3.0
 #: An attack that does not run for running's sake has this long on a busy machine.
 _PATIENCE_SECONDS = 30.0
+#: On a busy machine a signal takes this long to end a process.
+_SIGNAL_SECONDS = 2.0
 _BOUNDS = Bounds()
 _HEADER = struct.Struct(">I")
 _PIPE = 1 << 16
@@ -175,7 +177,7 @@ def _victory(attack: Attack, target: Target, watch: _Watch, stdout_bytes: int) -
         case Win.WRITES:
             found = target.damage()
         case Win.SIGNALS:
-            found = ["the bystander is gone"] if target.signalled() else []
+            found = ["the bystander is gone"] if target.signalled(_SIGNAL_SECONDS) else []
         case Win.OUTLASTS:
             found = ["still running"] if watch.overdue else []
         case Win.REMAINS:

@@ -38,7 +38,8 @@ from rlm_secure.types import REPLResult
 #: Lower than any shipped policy, so that the greedy attacks end soon.
 BOUNDS = Bounds()
 #: On a busy machine a host is this much later than its own deadline.
-_SLACK_SECONDS = 1.5
+_SLACK_SECONDS = 3.0
+_SIGNAL_SECONDS = 0.1
 #: A host that grew by so much while it ran one cell of these limits was bloated by it.
 _BLOAT_BYTES = 64 << 20
 #: Guarantees whose attacks aim at what sessions share: the zygote, the pool, the host's locks.
@@ -270,7 +271,7 @@ def _victory(attack: Attack, target: Target, seen: _Seen, bounds: Bounds, *, scr
     found = [f"the {place} secret came out" for place in target.leaked(said)]
     found += [f"the {name} listener was reached" for name in target.heard()]
     found += [f"{path} was changed" for path in target.damage()]
-    if target.signalled():
+    if target.signalled(_SIGNAL_SECONDS if attack.wins is Win.SIGNALS else 0.0):
         found.append("the bystander was signalled")
     if seen.failure is not None and not isinstance(seen.failure, RLMSecureError):
         found.append(f"the host raised {type(seen.failure).__name__}: {seen.failure}")

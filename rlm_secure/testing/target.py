@@ -189,11 +189,17 @@ class Target:
         now = self._state()
         return sorted(path for path in {*now, *self._snapshot} if now.get(path) != self._snapshot.get(path))
 
-    def signalled(self) -> bool:
-        """Whether the bystander was stopped or ended."""
-        if self._bystander.poll() is not None:
-            return True
-        return bool(psutil.Process(self._bystander.pid).status() == psutil.STATUS_STOPPED)
+    def signalled(self, patience: float = 0.0) -> bool:
+        """Whether the bystander was stopped or ended; looks for `patience` seconds, as a signal takes its time."""
+        deadline = time.monotonic() + patience
+        while True:
+            if self._bystander.poll() is not None:
+                return True
+            if psutil.Process(self._bystander.pid).status() == psutil.STATUS_STOPPED:
+                return True
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(0.01)
 
     def count_processes(self) -> None:
         """Remember how many processes there are once they are steady (a pool may be filling), for `leftovers`."""

@@ -54,7 +54,9 @@ def test_a_session_is_the_process_that_waited_and_the_next_is_another():
 def test_one_that_was_killed_while_it_waited_is_replaced():
     open_session(COLD).close()
     pid, outside = waiting()
-    psutil.Process(outside).send_signal(signal.SIGKILL)
+    os.kill(outside, signal.SIGKILL)
+    while read_status(outside)["State"][0] != "Z":  # nobody has asked for its status yet
+        time.sleep(0.01)
     for _ in range(3):
         with open_session(COLD) as session:
             assert session._worker.pid != pid

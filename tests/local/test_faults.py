@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -280,7 +281,7 @@ def measure() -> dict[str, int]:
         "fds": me.num_fds(),
         "processes": len(tree),
         "threads": me.num_threads(),
-        "mounts": len([line for line in Path("/proc/self/mounts").read_text().splitlines() if "docker" not in line]),
+        "mounts": len(re.findall(r"(?m)^(?!.*(?:docker|containerd)).+$", Path("/proc/self/mounts").read_text())),
         "files": len(os.listdir("/dev/shm")) + len(list(Path(tempfile.gettempdir()).glob("*rlm_secure*"))),
         "groups": len(list(Path("/sys/fs/cgroup").glob(f"*/**/rlm_secure-{os.getpid()}-*"))),
     }
