@@ -33,6 +33,12 @@ def controls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Control]:
         return found
 
 
+def pytest_collection_finish() -> None:
+    """What is there before the first test stays until the last: no collection need look at it again."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item,
