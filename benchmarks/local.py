@@ -1,7 +1,8 @@
 """The local environment beside plain `exec`, a plain subprocess and bubblewrap, in one run.
 
-The plain subprocess does what a session does: it imports RestrictedPython, compiles one cell, runs it and answers.
-bubblewrap adds namespaces to that, without seccomp or Landlock. Where it is not installed its row is missing.
+The plain subprocess does what a session does: it imports RestrictedPython, compiles one cell, runs it and answers; once
+without, and once with the modules that a cell of the policy may import. bubblewrap adds namespaces to the first,
+without seccomp or Landlock. Where it is not installed its row is missing.
 """
 
 from __future__ import annotations
@@ -54,9 +55,11 @@ def in_process() -> None:
     exec(compile(CELL, "<cell>", "exec"), {})
 
 
-def subprocess_of_python() -> None:
+def subprocess_of_python(modules: Sequence[str] = ()) -> None:
     """A process of its own with the same compiler, and no walls."""
-    subprocess.run([sys.executable, "-I", "-S", "-c", _WORKER], input=CELL, text=True, check=True, capture_output=True)
+    imports = "".join(f"import {name}; " for name in modules)
+    command = [sys.executable, "-I", "-S", "-c", imports + _WORKER]
+    subprocess.run(command, input=CELL, text=True, check=True, capture_output=True)
 
 
 def bubblewrap() -> None:
@@ -94,6 +97,7 @@ def cold_session() -> Iterator[Sequence[Case]]:
     cases = [
         Case("exec in this process", in_process),
         Case("python -I -S subprocess", subprocess_of_python),
+        Case("the same with the policy's modules", lambda: subprocess_of_python(COLD.language.modules)),
     ]
     if shutil.which("bwrap"):
         cases.append(Case("bubblewrap + python", bubblewrap))

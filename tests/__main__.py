@@ -38,7 +38,7 @@ ALONE = (
     "tests/audit/test_environments.py",
 )
 #: Directories that last long as well.
-LONG = ("tests/broker", "tests/clouds")
+LONG = ("tests", "tests/broker", "tests/clouds")
 #: Plugins of pytest that cost a second or more, and what a file that wants them names. Hypothesis, loaded late in a
 #: process that has used none of it, also runs into a bug of Python 3.11's parser.
 PLUGINS = {"schemathesis": "schemathesis", "hypothesispytest": "hypothesis"}
