@@ -1,8 +1,7 @@
 """A session's process: sealed, and at one end of a socket whose other end goes to the host.
 
-One is forked ahead, while nobody waits, as the last session was wanted; it holds nothing of anybody's. Whoever wants a
-session of that kind gets it, after the zygote gave it the policy's limits from outside. For any other one is forked
-when it is wanted, and limits itself.
+One is forked ahead, while nobody waits, for a session like the last: whoever wants such a one gets it. It holds nothing
+of anybody's. For any other one is forked when it is wanted.
 
 Guards the boundary: keep it under 300 lines, and change it only with a test beside it.
 """
@@ -24,17 +23,16 @@ from . import walls, wire, worker
 
 @dataclass(frozen=True)
 class Kind:
-    """What a session is like from the start: the name of its filter, and its first request, where that is known."""
+    """What a session is like from the start: its filter's name, its limits, and its first request where it is known."""
 
     profile: str
+    limits: dict[str, Any]
     begin: dict[str, Any] | None
 
 
 class Child:
-    """The zygote's handle. `spawn(body)` forks a child that runs `body`, and returns its pid.
-
-    Without `limits` it is one that waits for `limit`, warm.
-    """
+    """The zygote's handle. `spawn(body)` forks a child that runs `body`, and returns its pid. `warm` is for one that is
+    forked ahead: it costs a millisecond that nobody waits for."""
 
     def __init__(
         self,
@@ -42,15 +40,15 @@ class Child:
         kind: Kind,
         program: bytes | None,
         landlock: int | None,
-        limits: dict[str, Any] | None,
         *,
         own_namespaces: bool,
+        warm: bool,
     ) -> None:
         self.connection, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
 
         def body() -> None:
             walls.keep_only(theirs.fileno(), landlock)
-            _serve(kind.begin, program, landlock, limits, own_namespaces=own_namespaces)
+            _serve(kind, program, landlock, own_namespaces=own_namespaces, warm=warm)
 
         try:
             self.pid = spawn(body)
@@ -68,12 +66,6 @@ class Child:
             return False
         poll.register(self.pidfd, select.POLLIN)
         return not poll.poll(0)
-
-    def limit(self, limits: dict[str, Any]) -> list[str]:
-        """Bound one that waits, before anybody can speak to it; what came of it, as level and evidence."""
-        found = walls.Walls()
-        found.attempt("rlimits", walls.limit, limits, self.pid)
-        return found.found["rlimits"]
 
     def close(self) -> None:
         """Let go of it; one that nobody else holds ends."""
@@ -131,21 +123,14 @@ def pidfd(pid: int) -> int | None:
         return None
 
 
-def _serve(
-    begin: dict[str, Any] | None,
-    program: bytes | None,
-    landlock: int | None,
-    limits: dict[str, Any] | None,
-    *,
-    own_namespaces: bool,
-) -> None:
+def _serve(kind: Kind, program: bytes | None, landlock: int | None, *, own_namespaces: bool, warm: bool) -> None:
     """The child: seal, and serve the session."""
     found = walls.enclose(landlock, own_namespaces=own_namespaces)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # copies of the worker that end leave no zombie
     # Made before the filter is on, and from the C module: the wrapper asks the kernel for what we know.
     channel = wire.Channel(_socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, wire.FD))
     session = worker.Worker()
-    if begin is not None and limits is None:
-        session.warm(begin)
-    walls.confine(found, program, limits)
-    session.serve(channel, found.found, begin)
+    if warm and kind.begin is not None:
+        session.warm(kind.begin)
+    walls.confine(found, program, kind.limits)
+    session.serve(channel, found.found, kind.begin)

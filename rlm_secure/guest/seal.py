@@ -202,19 +202,19 @@ def seccomp(program: bytes) -> None:
     _syscall("seccomp", _SECCOMP_SET_MODE_FILTER, 0, ctypes.byref(block))
 
 
-def limit(name: str, soft: int, hard: int | None = None, *, pid: int = 0) -> None:
-    """prlimit RLIMIT_<name>, our own without `pid`; never raises a hard limit, and checks that the kernel took it."""
+def limit(name: str, soft: int, hard: int | None = None) -> None:
+    """setrlimit RLIMIT_<name>; never raises a hard limit, and checks that the kernel took it."""
     kind = getattr(resource, f"RLIMIT_{name}")
-    _, ceiling = resource.prlimit(pid, kind)
+    _, ceiling = resource.getrlimit(kind)
     hard = soft if hard is None else hard
     if ceiling != resource.RLIM_INFINITY:
         hard = min(hard, ceiling)
     wanted = (min(soft, hard), hard)
-    if resource.prlimit(pid, kind) == wanted:
+    if resource.getrlimit(kind) == wanted:
         return
     try:
-        resource.prlimit(pid, kind, wanted)
+        resource.setrlimit(kind, wanted)
     except ValueError as error:  # how Python reports EPERM and EINVAL here
         raise OSError(1, f"RLIMIT_{name}: {error}") from None
-    if resource.prlimit(pid, kind)[1] != hard:
+    if resource.getrlimit(kind)[1] != hard:
         raise OSError(1, f"RLIMIT_{name} did not stay set")

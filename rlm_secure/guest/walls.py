@@ -75,10 +75,9 @@ def enclose(landlock: int | None, *, own_namespaces: bool) -> Walls:
     return found
 
 
-def confine(found: Walls, program: bytes | None, limits: dict[str, Any] | None) -> None:
-    """The rest: the policy's limits, unless they come from outside; then the filter, which is the last step."""
-    if limits is not None:
-        found.attempt("rlimits", limit, limits)
+def confine(found: Walls, program: bytes | None, limits: dict[str, Any]) -> None:
+    """The rest: the policy's limits, then the filter, which is the last step."""
+    found.attempt("rlimits", _limits, limits)
     if program is not None:
         found.attempt("seccomp", seal.seccomp, program, evidence="filter installed")
 
@@ -89,7 +88,7 @@ _SHARED = {"CORE": 0, "FSIZE": 0, "MEMLOCK": 0, "NICE": 0, "RTPRIO": 0, "STACK":
 
 def shared_limits() -> str:
     """In the zygote: the limits that are the same for every session. Raises OSError."""
-    return limit(_SHARED)
+    return _limits(_SHARED)
 
 
 def bound_message_queues(found: Walls) -> None:
@@ -110,13 +109,12 @@ def bound_message_queues(found: Walls) -> None:
             found.miss("rlimits", str(error.strerror))
 
 
-def limit(limits: dict[str, Any], pid: int = 0) -> str:
-    """Limits by name, of this process or another; what was set. Raises OSError when one was refused."""
+def _limits(limits: dict[str, Any]) -> str:
     failed = []
     for name, value in limits.items():
         soft, hard = value if isinstance(value, list) else (value, value)
         try:
-            seal.limit(name, soft, hard, pid=pid)
+            seal.limit(name, soft, hard)
         except OSError as error:  # the others are worth having all the same
             failed.append(str(error.strerror))
     if failed:

@@ -5,12 +5,12 @@ own user, PID, mount, network, IPC, UTS and cgroup namespaces -> fork (the child
 no_new_privs, bounding set, MDWE -> try the walls in throw-away children -> freeze the heap -> serve.
 
 Session order: one socket and nothing else -> own user, network and IPC namespaces -> not dumpable ->
-no capabilities -> Landlock -> rlimits -> seccomp -> `ready`. One that was forked ahead (ahead.py) gets its rlimits
-from here, before the host gets its socket. A step that fails is reported, and the host sends no cell to a session
-that lacks a wall which its policy requires.
+no capabilities -> Landlock -> rlimits -> seccomp -> `ready`; of the next session ahead of its request, where that is as
+the last one was (ahead.py). A step that fails is reported, and the host sends no cell to a session that lacks a wall
+which its policy requires.
 
 Messages on the control socket (SEQPACKET, JSON):
-    {op: fork, limits, profile, begin?} -> {pid, rlimits?} with the session's socket and its pidfd
+    {op: fork, limits, profile, begin?} -> {pid} with the session's socket and its pidfd
     {op: ahead} -> {pid} with the pidfd of the child that waits to become the next session; nothing where none does
     {op: status, pid} -> {status}
     {op: signal, pid, number} for kernels without pidfds (gVisor), where {pid} comes alone
@@ -176,19 +176,15 @@ class _Zygote:
             os._exit(0)
 
     def _fork(self, request: dict[str, Any]) -> None:
-        kind = ahead.Kind(request["profile"], request.get("begin"))
-        child, found = self._ahead.take(kind), {}
-        if child is None:
-            child = self._child(kind, request["limits"])
-        else:
-            found["rlimits"] = child.limit(request["limits"])
+        kind = ahead.Kind(request["profile"], request["limits"], request.get("begin"))
+        child = self._ahead.take(kind) or self._child(kind, warm=False)
         self._children.add(child.pid)
-        self._hand_over(child.pid, child.pidfd, child.connection.fileno(), **found)
+        self._hand_over(child.pid, child.pidfd, child.connection.fileno())
         child.close()
 
-    def _child(self, kind: ahead.Kind, limits: dict[str, Any] | None = None) -> ahead.Child:
-        program = self._profiles[kind.profile]
-        return ahead.Child(self._spawn, kind, program, self._landlock, limits, own_namespaces=self._own_user)
+    def _child(self, kind: ahead.Kind, *, warm: bool = True) -> ahead.Child:
+        program, own = self._profiles[kind.profile], self._own_user
+        return ahead.Child(self._spawn, kind, program, self._landlock, own_namespaces=own, warm=warm)
 
     def _adopt(self, request: dict[str, Any], fd: int) -> None:
         """Hand over the process that writes first to the other end of `fd`: a worker's new copy."""
@@ -209,8 +205,8 @@ class _Zygote:
         if handle is not None:
             os.close(handle)
 
-    def _hand_over(self, pid: int, pidfd: int | None, *fds: int, **found: list[str]) -> None:
-        self._send({"pid": pid, **found}, (*fds, *(() if pidfd is None else (pidfd,))))
+    def _hand_over(self, pid: int, pidfd: int | None, *fds: int) -> None:
+        self._send({"pid": pid}, (*fds, *(() if pidfd is None else (pidfd,))))
 
     def _spawn(self, body: Callable[[], None]) -> int:
         """Fork a child, pid 1 of its own PID namespace where that works, that runs `body` and never returns."""

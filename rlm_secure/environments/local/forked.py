@@ -6,8 +6,7 @@ import os
 import select
 import signal
 import socket
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rlm_secure.environments.local.cgroup import Group
@@ -25,8 +24,6 @@ class Forked:
     pid: int
     zygote: Zygote
     group: Group | None = None
-    #: What the zygote built around it from outside: wall -> (level, evidence).
-    walls: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     def kill(self) -> None:
         """SIGKILL to the session's init: the kernel ends everything in its PID namespace with it."""

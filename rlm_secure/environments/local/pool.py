@@ -66,7 +66,7 @@ def fork_blank(recipe: Recipe, *, warm: bool = False) -> Blank:
     try:
         grouped = _group(bounds, forked) if bounds else ("none", "switched off for a test")
         walls, _ = protocol.ready(worker.receive(clock, limit=1 << 20))
-        walls.update(forked.walls, cgroup=grouped)
+        walls["cgroup"] = grouped
         if warm:
             worker.send({"op": "exec", "code": "1 + 1"})
             worker.event(clock)

@@ -103,8 +103,7 @@ class Zygote:
             self._live += 1
         keeper.watch(self)
         group = self._ahead.take(answer["pid"], bounds)
-        walls = {"rlimits": tuple(answer["rlimits"])} if "rlimits" in answer else {}
-        return Forked(socket.socket(fileno=fds[0]), fds[1], int(answer["pid"]), self, group, walls)
+        return Forked(socket.socket(fileno=fds[0]), fds[1], int(answer["pid"]), self, group)
 
     def while_idle(self) -> None:
         """Put the process of the next session into its group."""
