@@ -72,8 +72,8 @@ def test_bytecode_lies_beside_every_source_and_names_no_place_of_the_host(made: 
         names = set(archive.namelist())
         assert {name for name in names if name.endswith(".py")} == {name[:-1] for name in names if name.endswith("c")}
         everything = b"".join(archive.read(name) for name in names)
-    for place in (str(ROOT), str(Path.home()), sys.prefix, "/tmp/"):
-        assert place.encode() not in everything.replace(b"/tmp/escaped", b"")
+    for place in (str(ROOT), str(Path.home()), sys.prefix):
+        assert place.encode() not in everything
 
 
 def test_a_sandbox_runs_the_bytecode(made: tuple[Path, str]) -> None:

@@ -48,9 +48,10 @@ def bundle() -> Bundle:
     sources = _archive(files)
     sha256 = hashlib.sha256(sources).hexdigest()
     kept = Path(importlib.util.cache_from_source(str(Path(__file__).with_name("guest.py")))).with_suffix(".zip")
-    with contextlib.suppress(OSError, zipfile.BadZipFile), zipfile.ZipFile(kept) as archive:
-        if archive.comment == sha256.encode():
-            return Bundle(kept.read_bytes(), sha256)
+    with contextlib.suppress(OSError):
+        data = kept.read_bytes()
+        if data.endswith(sha256.encode()):  # the archive's comment, which is the last that is written
+            return Bundle(data, sha256)
     if sys.dont_write_bytecode or not os.access(kept.parent, os.W_OK):
         return Bundle(sources, sha256)
     data = _archive(files | _bytecode(files), comment=sha256)

@@ -130,7 +130,9 @@ def _serve(kind: Kind, program: bytes | None, landlock: int | None, *, own_names
     # Made before the filter is on, and from the C module: the wrapper asks the kernel for what we know.
     channel = wire.Channel(_socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, wire.FD))
     session = worker.Worker()
-    if warm and kind.begin is not None:
-        session.warm(kind.begin)
+    begin = kind.begin
+    if warm and begin is not None:
+        session.warm(begin)
+        begin = None
     walls.confine(found, program, kind.limits)
-    session.serve(channel, found.found, kind.begin)
+    session.serve(channel, found.found, begin)

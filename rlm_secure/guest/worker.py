@@ -31,7 +31,6 @@ _current: Worker
 #: The globals of sessions to come, by the modules that they may import.
 prepared: dict[tuple[str, ...], dict[str, Any]] = {}
 _MODULE_SETS = 16
-_BORN_WITH = {"__name__", "__builtins__"}
 _RESERVE = 8 << 20
 
 
@@ -76,10 +75,7 @@ class Worker:
         _current = self
 
     def warm(self, begin: dict[str, Any]) -> None:
-        """Begin as the session before did, and run a cell that does nothing.
-
-        A first cell pays for copies of a thousand pages. Here nobody waits for them.
-        """
+        """Begin, and run a cell that does nothing: what a first cell copies of shared pages, nobody waits for here."""
         self._begin(begin)
         self._exec({"code": "1 + 1"})
 
@@ -90,7 +86,7 @@ class Worker:
         """
         self._channel = channel
         try:
-            if begin is not None and begin != self._options:
+            if begin is not None:
                 self._begin(begin)
             self._channel.send_within({"op": "ready", "walls": walls, "details": {}}, wire.MAX_FRAME)
             while True:
@@ -116,8 +112,6 @@ class Worker:
         if request["screen"]:
             prepare(request["modules"])
             namespace = prepared[tuple(request["modules"])]
-            for name in namespace.keys() - _BORN_WITH:  # it was warmed with other tools
-                del namespace[name]
         else:
             namespace = {"__name__": "__main__", "__builtins__": __builtins__}
         self._repl = Repl(

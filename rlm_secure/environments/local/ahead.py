@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 from rlm_secure.environments.local import cgroup
@@ -22,7 +23,7 @@ class Ahead:
         return not isinstance(cgroup.parents(os.getpid()), str)
 
     def join(self, pid: int, pidfd: int) -> None:
-        """Put the process that waits now into a group; without one, its session tries again, and says what is wrong."""
+        """Put the process that waits now into a group with the bounds of the last one."""
         if pid == self._pid:
             return
         self.clear()  # that of one that died while it waited, or was discarded
@@ -31,10 +32,8 @@ class Ahead:
             return
         self._pid, self._group = pid, group
         if self._bounds is not None:
-            try:
+            with contextlib.suppress(OSError):  # its session tries again, and says what is wrong
                 group.limit(self._bounds)
-            except OSError:
-                self.clear()
 
     def take(self, pid: int, bounds: Bounds | None) -> Group | None:
         """The group, where it is that of `pid`. The next one is made for `bounds`."""

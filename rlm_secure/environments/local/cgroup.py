@@ -177,18 +177,19 @@ class Group:
                 (self._paths[0] / "cgroup.kill").write_text("1")
 
     def remove(self) -> None:
-        """Remove the group. Its processes must be gone; what is still busy is swept by a later host."""
-        _live.discard(self)
+        """Remove the group. Its processes must be gone; one that is still busy is tried again when the host ends."""
         for path in self._paths:
             with contextlib.suppress(OSError):
                 path.rmdir()
+        if not any(path.exists() for path in self._paths):
+            _live.discard(self)
 
 
 @atexit.register
 def _remove_all() -> None:
     # Registered before the zygote's own, and so run after it: the processes are gone by now.
-    while _live:
-        _live.pop().remove()
+    for group in list(_live):
+        group.remove()
 
 
 def join(pidfd: int) -> Group | str:
