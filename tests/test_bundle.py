@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import json
 import os
 import subprocess
@@ -10,6 +12,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
+from rlm_secure.environments import bundle as bundles
 
 ROOT = Path(__file__).parents[1]
 BUILD = """
@@ -110,6 +114,23 @@ def test_what_is_kept_and_wrong_is_made_anew(made: tuple[Path, str], cache: Path
     with zipfile.ZipFile(path) as archive:
         assert archive.comment.decode() == made[1]
         assert archive.testzip() is None
+
+
+@pytest.mark.parametrize("step", ["_bytecode", "_keep"])
+def test_a_full_disk_costs_the_bytecode_and_nothing_else(
+    made: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    (tmp_path / "__pycache__").mkdir()
+    kept = str(tmp_path / "__pycache__" / "guest.pyc")
+    monkeypatch.setattr(bundles.importlib.util, "cache_from_source", lambda _path: kept)
+    monkeypatch.setattr(bundles.sys, "dont_write_bytecode", False)
+    monkeypatch.setattr(bundles, step, full)
+    found = bundles.bundle.__wrapped__()
+    assert found.sha256 == made[1] == hashlib.sha256(found.data).hexdigest()
+    assert list((tmp_path / "__pycache__").iterdir()) == []
 
 
 def test_a_directory_that_is_not_ours_to_write_gets_nothing(tmp_path: Path) -> None:

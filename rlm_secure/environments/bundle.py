@@ -52,12 +52,12 @@ def bundle() -> Bundle:
         data = kept.read_bytes()
         if data.endswith(sha256.encode()):  # the archive's comment, which is the last that is written
             return Bundle(data, sha256)
-    if sys.dont_write_bytecode or not os.access(kept.parent, os.W_OK):
-        return Bundle(sources, sha256)
-    data = _archive(files | _bytecode(files), comment=sha256)
-    with contextlib.suppress(OSError):
-        _keep(data, kept)
-    return Bundle(data, sha256)
+    if not sys.dont_write_bytecode and os.access(kept.parent, os.W_OK):
+        with contextlib.suppress(OSError):  # a full disk, no descriptor left: the sources do as well
+            data = _archive(files | _bytecode(files), comment=sha256)
+            _keep(data, kept)
+            return Bundle(data, sha256)
+    return Bundle(sources, sha256)
 
 
 def _sources(root: Path, package: str) -> dict[str, bytes]:
