@@ -32,7 +32,7 @@ from rlm_secure.environments._provider import (
     Plan,
     Provider,
 )
-from rlm_secure.environments._stream import Loop, Program, Stream
+from rlm_secure.environments._stream import Loop, Program, Stream, cancelled
 from rlm_secure.environments.bundle import bundle
 from rlm_secure.environments.fleet import Use, slots_of
 from rlm_secure.environments.remote import Lease, log_refusals, start_configuration
@@ -241,11 +241,14 @@ class CloudLease(Lease):
         while not self._gone.is_set():
             await asyncio.sleep(every)
             try:
-                await asyncio.wait_for(self._provider.renew(), _CALL_SECONDS)
+                async with asyncio.timeout(_CALL_SECONDS):
+                    await self._provider.renew()
                 client = getattr(self, "client", None)
                 if self._provider.pinned and client is not None:
                     await asyncio.to_thread(client.health, seconds=_CALL_SECONDS)
-            except Exception as error:  # noqa: BLE001 - as above; who needs the sandbox notices by itself
+            except Exception as error:  # as above; who needs the sandbox notices by itself
+                if cancelled():
+                    raise
                 _log.info("the %s could not be renewed: %s", self._name, self._provider.explain(error)[0])
 
     # -- what a session asks ----------------------------------------------------------------------

@@ -99,6 +99,12 @@ class Threads(concurrent.futures.ThreadPoolExecutor):
         return future
 
 
+def cancelled() -> bool:
+    """Whether somebody asked the task that runs to end."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
 class Program(Protocol):
     """A program that runs in a sandbox, on the loop."""
 
@@ -267,14 +273,17 @@ class Stream:
 
     async def _deliver(self, batch: bytes) -> None:
         assert self._program is not None
-        for pause in _RETRY_SECONDS:
+        for pause in (*_RETRY_SECONDS, None):
             try:
-                return await asyncio.wait_for(self._program.write(batch), _SEND_SECONDS)
+                # Not wait_for: an error that the SDK makes of a cancellation would be nobody's, and be logged as that.
+                async with asyncio.timeout(_SEND_SECONDS):
+                    await self._program.write(batch)
+                return
             except Exception as error:
-                if not self._explain(error)[1] or self._gone.is_set():
+                passes = self._explain(error)[1] and not self._gone.is_set() and not cancelled()
+                if pause is None or not passes:
                     raise
-            await asyncio.sleep(pause)
-        return await asyncio.wait_for(self._program.write(batch), _SEND_SECONDS)
+                await asyncio.sleep(pause)
 
     async def _close(self) -> None:
         if self._sender is not None:

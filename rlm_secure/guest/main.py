@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 
@@ -9,6 +10,7 @@ def main() -> None:
     """Do what the first argument names."""
     match sys.argv[1:]:
         case ["zygote", fd]:
+            gc.disable()  # what it imports is no garbage; on again before the first session, in zygote.serve
             from . import zygote
 
             zygote.main(int(fd))

@@ -104,6 +104,7 @@ class _Zygote:
         found.attempt("rlimits", walls.shared_limits)
         gc.collect()
         gc.freeze()
+        gc.enable()
         self._prove()
         walls.bound_message_queues(found)
         self._send({"op": "booted", "walls": found.found, "details": self._details()})

@@ -15,6 +15,7 @@ from rlm_secure.environments.local import cgroup, zygote
 from rlm_secure.environments.local.session import open_session
 from rlm_secure.guarantees import Level, Wall
 from rlm_secure.policy import load_policy
+from rlm_secure.testing import unscreened
 
 COLD = load_policy("strict")
 COLD = COLD.model_copy(update={"isolation": COLD.isolation.model_copy(update={"pool": 0})})
@@ -132,6 +133,12 @@ def test_what_is_wanted_once_does_not_cost_what_is_wanted_often():
         assert session._worker.pid == pid
         assert session.execute("print(another_tool)", no_calls).stdout
         assert "NameError" in session.execute("print(a_tool)", no_calls).stderr
+
+
+def test_garbage_is_collected_in_sessions_although_not_in_the_boot():
+    with unscreened() as session:
+        code = "import gc, weakref\nclass A: pass\na = A(); a.a = a; w = weakref.ref(a); del a\nx = [[] for _ in range(9999)]"
+        assert session.run(f"{code}\nprint(gc.isenabled(), w())").stdout == "True None\n"
 
 
 def test_a_rehearsal_leaves_no_names():
