@@ -25,11 +25,13 @@ def controls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Control]:
     with Path(kept_in).open("a+", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.seek(0)
-        if kept := file.read():
-            rows = [Control(**{**row, "needs": corpus.Needs(row["needs"])}) for row in json.loads(kept)]
-            return {row.name: row for row in rows}
-        found = battery.patient_controls(corpus.load())
-        json.dump([asdict(control) for control in found.values()], file)
+        kept = [json.loads(line) for line in file]
+        found = {row["name"]: Control(**{**row, "needs": corpus.Needs(row["needs"])}) for row in kept}
+        missing = [attack for attack in corpus.load() if attack.name not in found]
+        for control in battery.patient_controls(missing).values() if missing else ():
+            found[control.name] = control
+            if control.won or control.excused:  # one that was lost is tried again by whoever asks next
+                file.write(json.dumps(asdict(control)) + "\n")
         return found
 
 

@@ -129,7 +129,8 @@ class _Watch:
             for fd in sinks:
                 selector.register(fd, selectors.EVENT_READ)
             while selector.get_map():
-                ready = selector.select(min(max(deadline - time.monotonic(), 0), 0.05))
+                gone = self._process.poll() is not None  # asked first: what it said before it went is there by now
+                ready = selector.select(0 if gone else min(max(deadline - time.monotonic(), 0), 0.05))
                 for key, _ in ready:
                     chunk = _read(key.fd)
                     if len(sinks[key.fd]) <= self._limit:
@@ -137,7 +138,7 @@ class _Watch:
                     if not chunk:
                         selector.unregister(key.fd)
                 self.flooded = not self._patient and max(map(len, sinks.values())) > self._limit
-                ended = not ready and self._process.poll() is not None
+                ended = gone and not ready
                 self.overdue = time.monotonic() >= deadline and not ended
                 if self.flooded or self.overdue or ended:
                     return
