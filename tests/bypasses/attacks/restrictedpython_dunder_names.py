@@ -49,8 +49,8 @@ LOOT = print.__self__
 LOOT = len.__self__.open
 """,
     "module_spec": """
-import math
-LOOT = math.__spec__.loader.__init__.__globals__
+import json
+LOOT = json.__spec__.loader.__init__.__globals__
 """,
     "reduce_ex": """
 LOOT = (1).__reduce_ex__(4)[0].__globals__

@@ -21,9 +21,9 @@ LOOT = re._compiler
 import itertools
 LOOT = itertools.chain.from_iterable.__self__, itertools.__loader__, itertools.count.__init__.__objclass__.__subclasses__()
 """,
-    "math_loader": """
-import math
-LOOT = math.__loader__.__init__.__globals__
+    "module_loader": """
+import json
+LOOT = json.__loader__.__init__.__globals__
 """,
     "traverse_by_reduce": """
 from functools import reduce
