@@ -103,7 +103,7 @@ class CloudLease(Lease):
         self._kept_until = time.monotonic() + ttl_seconds / 2
         try:
             self._start(create_seconds)
-        except BaseException:
+        except BaseException:  # Ctrl-C as well: the sandbox would stay, and cost money
             self.close()
             raise
         _leases.add(self)
@@ -225,7 +225,7 @@ class CloudLease(Lease):
         stream = Stream(self._loop, self._provider.explain, self._gone)
         try:
             stream.open(lambda opened: self._run(command, opened), deadline - time.monotonic())
-        except BaseException:
+        except BaseException:  # Ctrl-C as well: its program would stay
             stream.close()
             raise
         return stream
@@ -330,7 +330,7 @@ class CloudLease(Lease):
                 self.client.end(seconds=_END_SECONDS, fresh=True)
             except (Lost, Declined, ProtocolViolation) as error:
                 _log.info("the %s is not used again: %s", self._name, error)
-            except BaseException:
+            except BaseException:  # Ctrl-C as well: nobody knows what state it is in
                 self.close()
                 raise
             else:

@@ -154,7 +154,7 @@ class DaytonaProvider(Provider):
             # In a shell of its own: `exec` would replace the session's.
             request = _sdk().SessionExecuteRequest(command=f"({command})", run_async=True, suppress_input_echo=True)
             answer = await process.execute_session_command(session, request, timeout=_REQUEST_SECONDS)
-        except BaseException:
+        except BaseException:  # a cancellation as well: the session would stay
             with contextlib.suppress(Exception):
                 await process.delete_session(session)
             raise

@@ -180,7 +180,7 @@ class LoggedSession(Session):
         except ProtocolViolation as violation:
             self._end(str(violation))
             raise
-        except BaseException:
+        except BaseException:  # Ctrl-C as well
             # The caller was interrupted in the middle of a request: nothing later could be told from it.
             self._end("its host was interrupted in the middle of a cell")
             raise

@@ -53,7 +53,7 @@ class Child:
         try:
             self.pid = spawn(body)
             self.pidfd = pidfd(self.pid)
-        except BaseException:
+        except BaseException:  # whatever it was: the descriptor would stay
             self.connection.close()
             raise
         finally:
@@ -96,21 +96,23 @@ class Ahead:
 
     def take(self, kind: Kind) -> Child | None:
         """The one that waits, where it is of that kind and lives. The next one is made for what is wanted now."""
+        if self._waiting is not None and not self._waiting.waits():
+            self._discard()
         child = None
-        if self._waiting is not None and (self._expected == kind or not self._waiting.waits()):
+        if kind == self._expected:
             child, self._waiting = self._waiting, None
-            if not child.waits():
-                child.close()
-                child = None
-        # Wanted twice in a row: two kinds in turn would each discard what was made for the other.
-        if kind.begin is not None and kind != self._expected and (self._expected is None or kind == self._last):
+        elif kind.begin is not None and (self._expected is None or kind == self._last):
+            # Wanted twice in a row: two kinds in turn would each discard what was made for the other.
             worker.prepare(kind.begin["modules"])
             self._expected = kind
-            if self._waiting is not None:
-                self._waiting.close()
-                self._waiting = None
+            self._discard()
         self._last = kind
         return child
+
+    def _discard(self) -> None:
+        if self._waiting is not None:
+            self._waiting.close()
+            self._waiting = None
 
 
 def pidfd(pid: int) -> int | None:

@@ -23,7 +23,7 @@ def fault(error: BaseException, source: str) -> tuple[str, str, str | None, str]
     name = type(error).__name__
     try:
         said = str(error)
-    except BaseException:
+    except BaseException:  # __str__ is the cell's own code, and raises what it likes
         said = "<its message could not be built>"
     said = said if len(said) <= 2000 else said[:2000] + f"... [{len(said)} characters]"
     text = _frames(error, source)

@@ -23,7 +23,7 @@ _REFUSED_MODULES: Mapping[str, str] = {
         "it starts or signals processes": "subprocess multiprocessing signal pty",
         "it reaches the network": "socket ssl http requests httpx urllib.request ftplib smtplib asyncio",
         "it reaches the interpreter itself": "sys ctypes gc inspect importlib builtins code ast dis",
-        "it runs code that it reads": "pickle marshal shelve dill copyreg",
+        "it runs code that it reads": "pickle marshal shelve dill copyreg",  # names, for the sentence that refuses them
         "it starts threads": "threading concurrent _thread",
     }.items()
     for name in names.split()

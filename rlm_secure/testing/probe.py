@@ -38,7 +38,7 @@ from rlm_secure.types import REPLResult
 #: Lower than any shipped policy, so that the greedy attacks end soon.
 BOUNDS = Bounds()
 #: On a busy machine a host is this much later than its own deadline.
-_SLACK_SECONDS = 3.0
+_SLACK_SECONDS = 1.5
 _SIGNAL_SECONDS = 0.1
 #: A host that grew by so much while it ran one cell of these limits was bloated by it.
 _BLOAT_BYTES = 64 << 20

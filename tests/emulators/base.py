@@ -123,6 +123,7 @@ class Emulator:
         self._thread.start()
 
     def route(self, request: Request) -> Response:
+        """What the provider would answer: each emulator's own."""
         raise NotImplementedError
 
     def error(self, status: int, message: str) -> Response:

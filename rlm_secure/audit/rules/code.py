@@ -23,6 +23,7 @@ _PLACEHOLDER = re.compile(
 )
 _EXEC_TIME = ("exec", "eval", "compile", "builtins.exec", "builtins.eval")
 _LOADERS = ("load", "loads", "Unpickler", "open", "read_pickle")
+#: What is looked for in the programs of others; nothing here imports them.
 _UNSAFE_READERS = ("pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve", "_pickle", "cPickle")
 _SAFE_LOADERS = ("yaml.SafeLoader", "yaml.CSafeLoader", "yaml.BaseLoader")
 _SHELLS = ("os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput")

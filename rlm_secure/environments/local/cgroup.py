@@ -178,10 +178,15 @@ class Group:
 
     def remove(self) -> None:
         """Remove the group. Its processes must be gone; one that is still busy is tried again when the host ends."""
+        busy = False
         for path in self._paths:
-            with contextlib.suppress(OSError):
+            try:
                 path.rmdir()
-        if not any(path.exists() for path in self._paths):
+            except FileNotFoundError:
+                pass
+            except OSError:
+                busy = True
+        if not busy:
             _live.discard(self)
 
 
