@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import re
 import threading
 import time
 from collections import Counter
@@ -17,9 +16,8 @@ from rlm_secure.guarantees import EnforcementReport, Guarantee, Wall
 from rlm_secure.testing import battery
 from rlm_secure.testing.control import Control
 from rlm_secure.testing.corpus import Attack, Layer, Needs, Win, load
-from rlm_secure.testing.probe import Outcome, Result, Session, attempt, bounds_of
+from rlm_secure.testing.probe import Outcome, Result, Session, bounds_of
 from rlm_secure.testing.probe import policy as low_limits
-from rlm_secure.testing.target import Target
 
 if TYPE_CHECKING:
     from rlm_secure.policy import Policy
@@ -33,9 +31,6 @@ Progress = Callable[[int, int, str], None]
 _QUICK = 3
 _SLOW = (Win.OUTLASTS, Win.REMAINS)
 _TRIES = 8
-_REPEATS = 3
-#: What a host says, or does, when its machine is busy with something else.
-_MAY_BE_LOAD = re.compile("no fresh session|fresh sessions took|had no answer|does not compute")
 _PAUSE_SECONDS = 0.5
 
 
@@ -203,8 +198,6 @@ class _Run:
             reason = str(error)
         for each in attacks:
             outcome = outcomes.get(each.name)
-            if outcome and outcome.result is Result.WON and _MAY_BE_LOAD.search(outcome.evidence):
-                outcome = self._again(each, ground, outcome)
             self._add(each, ground, outcome, reason)
 
     def _checked(self, attacks: list[Attack], controls: bool) -> dict[str, Control]:
@@ -221,19 +214,6 @@ class _Run:
             except EnvironmentUnavailable:
                 time.sleep(_PAUSE_SECONDS)
         return ground.open(self._policy)
-
-    def _again(self, each: Attack, ground: Ground, outcome: Outcome) -> Outcome:
-        """What becomes of the attack when nothing else runs: a busy machine is late as well."""
-        for _ in range(_REPEATS):
-            time.sleep(_PAUSE_SECONDS)
-            try:
-                with Target() as target:
-                    outcome = attempt(each, lambda: self._open(ground), target, self._policy)
-            except RLMSecureError:
-                continue
-            if outcome.result is not Result.WON:
-                break
-        return outcome
 
     def _tell(self, name: str) -> None:
         with self._lock:

@@ -84,7 +84,7 @@ def rlm_attack(
 ) -> Callable[[], Outcome]:
     """Runs one attack of the corpus against --rlm-secure-env when called, and returns its Outcome."""
     from rlm_secure.sandbox import Sandbox
-    from rlm_secure.testing import probe, unscreened
+    from rlm_secure.testing import battery, probe, unscreened
     from rlm_secure.testing.corpus import Layer
     from rlm_secure.testing.target import Target
 
@@ -99,7 +99,7 @@ def rlm_attack(
 
     def run() -> Outcome:
         with Target() as target:
-            return probe.attempt(attack, session, target, tight)
+            return battery.patient_attempt(attack, session, target, tight)
 
     return run
 

@@ -18,6 +18,7 @@ from typing import Protocol
 
 import psutil
 
+from rlm_secure.environments.remote.worker import KILL_SECONDS
 from rlm_secure.errors import (
     CellCrashed,
     CellError,
@@ -37,7 +38,7 @@ from rlm_secure.types import REPLResult
 
 #: Lower than any shipped policy, so that the greedy attacks end soon.
 BOUNDS = Bounds()
-#: On a busy machine a host is this much later than its own deadline.
+#: A host is this much later than its own deadline; in a remote sandbox the supervisor's time to kill comes on top.
 _SLACK_SECONDS = 1.5
 _SIGNAL_SECONDS = 0.1
 #: A host that grew by so much while it ran one cell of these limits was bloated by it.
@@ -81,7 +82,10 @@ class Result(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One attempt. `wall` is what stopped it, as far as that shows; `evidence` is what was seen."""
+    """One attempt. `wall` is what stopped it, as far as that shows; `evidence` is what was seen.
+
+    `late` says that it won nothing but time, or the next session: that happens on a busy machine without it as well.
+    """
 
     name: str
     guarantee: Guarantee
@@ -89,6 +93,7 @@ class Outcome:
     wall: Wall | None
     evidence: str
     seconds: float
+    late: bool = False
 
 
 @dataclass(slots=True)
@@ -158,19 +163,25 @@ def attempt(
     session = open_session()
     report = session.report
     screened = report[Wall.LANGUAGE].enforced
+    slack = _SLACK_SECONDS + (0 if report.environment == "local" else KILL_SECONDS)
+    stuck = ""
     try:
         raw = attack.layer is Layer.KERNEL and not screened
         session.run(prelude_cell(facts) + (_kernel_prelude() if raw else "")).check()
         with _watched_threads():
-            seen = _watch(session, attack.cells, bounds.seconds + bounds.grace + _SLACK_SECONDS)
-        stuck = _neighbours(open_session) if afterwards and attack.guarantee in _SHARED else ""
+            seen = _watch(session, attack.cells, bounds.seconds + bounds.grace + slack)
+        if seen.overdue:
+            stuck = f"the host had no answer after {seen.seconds:.1f} s"
+        elif afterwards and attack.guarantee in _SHARED:
+            stuck = _neighbours(open_session, slack)
     finally:
         session.close()
-    won = _victory(attack, target, seen, bounds, screened=screened) or stuck
-    if not won and afterwards:
-        won = _neighbours(open_session, 1)
-    if won:
-        return Outcome(attack.name, attack.guarantee, Result.WON, None, won, seen.seconds)
+    won = _victory(attack, target, seen, bounds, screened=screened)
+    if afterwards and not won and not stuck:
+        stuck = _neighbours(open_session, slack, 1)
+    if won or stuck:
+        evidence = "; ".join(filter(None, (won, stuck)))[:300]
+        return Outcome(attack.name, attack.guarantee, Result.WON, None, evidence, seen.seconds, late=not won)
     wall, evidence = _defeat(attack, seen, report)
     result = Result.CONTAINED if wall is None or isinstance(seen.error, CellCrashed) else Result.STOPPED
     if not checked:
@@ -247,7 +258,7 @@ def _memory() -> tuple[int, int]:
     return int(psutil.Process().memory_info().rss), peak
 
 
-def _neighbours(open_session: Callable[[], Session], count: int = _NEIGHBOURS) -> str:
+def _neighbours(open_session: Callable[[], Session], slack: float, count: int = _NEIGHBOURS) -> str:
     """Start `count` sessions side by side and use them; what is wrong with that, or ""."""
     started = time.monotonic()
     sessions: list[Session] = []
@@ -262,11 +273,11 @@ def _neighbours(open_session: Callable[[], Session], count: int = _NEIGHBOURS) -
         for session in sessions:
             session.close()
     took = time.monotonic() - started
-    return f"fresh sessions took {took:.1f} s to start" if took > count * _SLACK_SECONDS else ""
+    return f"fresh sessions took {took:.1f} s to start" if took > count * slack else ""
 
 
 def _victory(attack: Attack, target: Target, seen: _Seen, bounds: Bounds, *, screened: bool) -> str:
-    """What the attack broke; "" when nothing. Most of it counts whatever the attack was after."""
+    """What the attack broke, but for time; "" when nothing. Most of it counts whatever the attack was after."""
     said = seen.text + (str(seen.failure) if seen.failure else "")
     found = [f"the {place} secret came out" for place in target.leaked(said)]
     found += [f"the {name} listener was reached" for name in target.heard()]
@@ -276,8 +287,6 @@ def _victory(attack: Attack, target: Target, seen: _Seen, bounds: Bounds, *, scr
     if seen.failure is not None and not isinstance(seen.failure, RLMSecureError):
         found.append(f"the host raised {type(seen.failure).__name__}: {seen.failure}")
     found += [f"a thread of the host died of {death}" for death in seen.dead_threads]
-    if seen.overdue:
-        found.append(f"the host had no answer after {seen.seconds:.1f} s")
     if seen.bloat > _BLOAT_BYTES:
         found.append(f"the host grew by {seen.bloat >> 20} MiB")
     if attack.wins is Win.REMAINS:
@@ -286,7 +295,7 @@ def _victory(attack: Attack, target: Target, seen: _Seen, bounds: Bounds, *, scr
         found.append(f"{len(seen.text)} characters arrived, of {bounds.result_bytes} allowed")
     if attack.wins is Win.PRINTS or (attack.wins is Win.REFLECTS and screened):
         found += _WON.findall(seen.text)
-    return "; ".join(found)[:300]
+    return "; ".join(found)
 
 
 def _defeat(attack: Attack, seen: _Seen, report: EnforcementReport) -> tuple[Wall | None, str]:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 from rlm_secure.guarantees import Guarantee, Wall
+from rlm_secure.sandbox import Sandbox
 from rlm_secure.testing import battery, corpus, probe, unscreened
+from rlm_secure.testing.control import Control
 from rlm_secure.testing.probe import Result
 from rlm_secure.testing.target import Target
+from rlm_secure.types import REPLResult
 from tests.attacks.conftest import ATTACKS, each, stands
 
 RAW = tuple(attack for attack in ATTACKS if attack.layer is corpus.Layer.KERNEL)
@@ -75,6 +79,29 @@ def test_an_unchecked_attack_is_not_passed():
     attack = next(attack for attack in RAW if attack.guarantee is Guarantee.NO_HOST_FILES)
     outcomes = battery.attempts([attack], lambda: unscreened(policy=policy), policy, {})
     assert outcomes[attack.name].result is Result.NOT_CHECKED
+
+
+@pytest.mark.parametrize(("late", "result"), [(1, Result.CONTAINED), (9, Result.WON)])
+def test_who_wins_only_time_must_win_it_again(monkeypatch, late, result):
+    """The judge itself: a busy host is late once, a stuck one is late every time."""
+    monkeypatch.setattr(battery, "_REPEATS", 2)
+    policy = probe.policy("strict")
+    attack = corpus.parse("idle", '"""Idle.\n\nguarantee: no-secrets\nlayer: both\nwins: outlasts\n"""\n\npass\n')
+    opened: list[Sandbox] = []
+
+    class Late(Sandbox):
+        def run(self, code: str, timeout: float | None = None) -> REPLResult:
+            if code.strip().endswith("pass") and len(opened) <= late:
+                time.sleep(2.5)
+            return super().run(code, timeout)
+
+    def open_session() -> Sandbox:
+        opened.append(Late(policy=policy))
+        return opened[-1]
+
+    outcome = battery.attempts([attack], open_session, policy, {"idle": Control("idle", True, "", attack.needs, "")})
+    assert outcome["idle"].result is result, outcome["idle"].evidence
+    assert len(opened) >= 3  # it was tried again
 
 
 @pytest.mark.parametrize("text", ["x" * 5_000, "\xe9" * 5_000, "\u0100" * 5_000, "\U0001f600" * 5_000])

@@ -14,7 +14,6 @@ from rlm_secure.broker.client import Declined, Lost
 from rlm_secure.environments import _cloud
 from rlm_secure.environments._lease import CloudLease
 from rlm_secure.environments.fleet import Fleet
-from rlm_secure.environments.remote.worker import KILL_SECONDS
 from rlm_secure.testing import battery, corpus, probe
 from rlm_secure.testing.bare import Unscreened
 from rlm_secure.testing.control import Control
@@ -66,8 +65,6 @@ def outcomes(request: pytest.FixtureRequest, controls: dict[str, Control]) -> It
     """The attacks on the kernel's walls without the language layer, and those on the language layer with it."""
     policy = probe.policy("strict")
     patience = pytest.MonkeyPatch()
-    # A remote session ends within the supervisor's time to kill, not within the local one's slack.
-    patience.setattr(probe, "_SLACK_SECONDS", probe._SLACK_SECONDS + KILL_SECONDS)
     provider, share = request.param
     cloud = Cloud(provider)
     patience.setattr(_cloud, "CloudLease", Enduring)
