@@ -35,7 +35,8 @@ _ENVIRONMENT_NAMES: Final = ("API_KEY", "APIKEY", "_KEY", "_TOKEN", "_SECRET", "
 # time is in proportion to the text; the digit that most ask for spares long-hyphenated-words.
 _DIGIT: Final = r"(?=[A-Za-z_.~+/-]{0,64}+[0-9=])"
 _LOOKS: Final = (
-    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?:(?!-----END).)*+(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----)?",
+    # Not possessive: CPython 3.11.2 (Debian 12) loses its place in a possessive group that looks ahead.
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----|\Z)",
     (
         r"(?<![A-Za-z0-9_-])(?:"
         rf"(?:sk|pk|rk|dtn|e2b|fw|gsk|glpat|hf|npm|nvapi|pit|pplx|pypi|r8|tgp_v1|whsec|xai)[-_]{_DIGIT}[A-Za-z0-9_-]{{20,}}+"
