@@ -73,9 +73,9 @@ class Answer:
     value: Any = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CellResult:
-    """What one cell did, as far as the guest says; `seconds` and `error` of limits are the host's own."""
+    """What one cell did, as far as the guest says; `seconds` and `error` of limits are the host's own, set by it."""
 
     stdout: str = ""
     stderr: str = ""

@@ -7,7 +7,6 @@ have an earlier state ready and when the log is cut are the subclass's.
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import threading
 import time
@@ -187,10 +186,11 @@ class LoggedSession(Session):
         if clock.cause is not None and isinstance(result.error, CellTimeout):
             # The worker says that it was interrupted; why is the host's to say.
             clock.cause.session_ended = result.error.session_ended
-            result = dataclasses.replace(result, error=clock.cause)
+            result.error = clock.cause
         if stopped:
             raise stopped[0]
-        return dataclasses.replace(result, seconds=time.monotonic() - started)
+        result.seconds = time.monotonic() - started
+        return result
 
     def _converse(self, entry: Entry, calls: HostCalls, clock: Clock, stopped: list[BaseException]) -> CellResult:
         """Send the request, answer its calls, return its result. What `calls` raises goes to `stopped`."""

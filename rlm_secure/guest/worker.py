@@ -75,9 +75,10 @@ class Worker:
         _current = self
 
     def warm(self, begin: dict[str, Any]) -> None:
-        """Begin, and run a cell that does nothing: what a first cell copies of shared pages, nobody waits for here."""
+        """Begin, and run a cell: what a first cell copies of shared pages, nobody waits for here."""
         self._begin(begin)
-        self._exec({"code": "1 + 1"})
+        self._exec({"code": "x = 1 + 1"})
+        del self._repl.namespace["x"]
 
     def serve(self, channel: wire.Channel, walls: dict[str, list[str]], begin: dict[str, Any] | None = None) -> None:
         """Report `walls`, then answer requests until the host is gone. Never raises for what a cell does.

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from rlm_secure.environments.local import pidfd
+
 OVERHEAD = 48 << 20  # the interpreter and its preloaded modules, twice
 _PERIOD_MICROSECONDS = 100_000
 _NAME = re.compile(r"rlm_secure-(\d+)-\d+")
@@ -197,8 +199,8 @@ def _remove_all() -> None:
         group.remove()
 
 
-def join(pidfd: int) -> Group | str:
-    """A new group with the process behind `pidfd` in it, still without limits; or the reason why there is none."""
+def join(process: int) -> Group | str:
+    """A new group with the process of this pidfd in it, still without limits; or the reason why there is none."""
     found = parents(os.getpid())
     if isinstance(found, str):
         return found
@@ -207,9 +209,10 @@ def join(pidfd: int) -> Group | str:
     except OSError as error:
         return str(error)
     try:
-        with open(f"/proc/self/fdinfo/{pidfd}", encoding="ascii") as lines:  # noqa: PTH123
-            group.add(next(int(line.split()[1]) for line in lines if line.startswith("Pid:")))
-    except (OSError, StopIteration) as error:
+        if (pid := pidfd.pid_of(process)) is None:
+            raise ProcessLookupError("the process is gone, or hidden from /proc")
+        group.add(pid)
+    except OSError as error:
         group.remove()
         return str(error)
     return group

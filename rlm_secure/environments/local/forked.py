@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
-import select
 import signal
 import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rlm_secure.environments.local import pidfd
 from rlm_secure.environments.local.cgroup import Group
 
 if TYPE_CHECKING:
     from rlm_secure.environments.local.zygote import Zygote
+
+
+#: The kernel ends a process that is killed at once, unless the machine is out of its depth.
+_END_SECONDS = 5.0
 
 
 @dataclass(slots=True)
@@ -29,13 +33,11 @@ class Forked:
         """SIGKILL to the session's init: the kernel ends everything in its PID namespace with it."""
         if self.group is not None:
             self.group.kill()
-        send_signal(self.pidfd, signal.SIGKILL)
+        pidfd.send_signal(self.pidfd, signal.SIGKILL)
 
     def alive(self) -> bool:
         """Whether its first process has not ended."""
-        poll = select.poll()
-        poll.register(self.pidfd, select.POLLIN)
-        return not poll.poll(0)
+        return not pidfd.ended(self.pidfd)
 
     def out_of_memory(self) -> bool:
         """Whether the kernel killed something of the session for memory."""
@@ -45,21 +47,10 @@ class Forked:
         """Kill it, wait until it is gone, and let go of it. `alive=False` in a fork of the host: let go only."""
         if alive:
             self.kill()
-            poll = select.poll()
-            poll.register(self.pidfd, select.POLLIN)
-            poll.poll(5000)
+            pidfd.ended(self.pidfd, _END_SECONDS)
             if self.group is not None:
                 self.zygote.status(self.pid)  # a zombie would keep the group busy
                 self.group.remove()
             self.zygote.released()
         self.connection.close()
         os.close(self.pidfd)
-
-
-def send_signal(pidfd: int, number: signal.Signals) -> bool:
-    """Signal the process behind `pidfd`; False when it is gone."""
-    try:
-        signal.pidfd_send_signal(pidfd, number)
-    except ProcessLookupError:
-        return False
-    return True

@@ -9,7 +9,6 @@ cost is near zero: a checkpoint is taken when the session is idle, or when the l
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 import os
 import secrets
@@ -33,7 +32,7 @@ from rlm_secure.policy.model import Policy
 
 #: A log that took more CPU seconds, or has more entries, is cut off by a checkpoint before the next cell.
 _LOG_SECONDS = 0.05
-_LOG_ENTRIES = 64
+_LOG_ENTRIES = 256
 #: A log that took less than this, and called nothing, is not worth a checkpoint while idle.
 _WORTH_SECONDS = 0.005
 #: A worker that has not copied itself after this long goes on without a checkpoint.
@@ -112,7 +111,8 @@ class LocalSession(LoggedSession):
             except Overdue as overdue:
                 return self._recover(overdue.error)
             self._note(entry, result)
-            return dataclasses.replace(result, resumed=True) if last else result
+            result.resumed = last
+            return result
         raise AssertionError("the second round returns")
 
     def _noted(self) -> None:
@@ -122,7 +122,7 @@ class LocalSession(LoggedSession):
             self._log is None
             or self._log_seconds > _WORTH_SECONDS
             or self._log[-1].replies
-            or len(self._log) > _LOG_ENTRIES // 4
+            or len(self._log) > _LOG_ENTRIES // 16
         ):
             keeper.watch(self)
 

@@ -5,11 +5,9 @@ Guards the boundary: keep it under 300 lines, and change it only with a test bes
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import json
 import os
-import select
 import signal
 import socket
 import struct
@@ -20,7 +18,9 @@ from typing import Any
 
 from rlm_secure.broker.protocol import Call, CellResult, decode, event
 from rlm_secure.environments.clock import SLICE_SECONDS, Clock
-from rlm_secure.environments.local.forked import Forked, send_signal
+from rlm_secure.environments.local import pidfd as process
+from rlm_secure.environments.local.forked import Forked
+from rlm_secure.environments.local.nearby import MOMENT_SECONDS, Nearby
 from rlm_secure.errors import CellCrashed, CellError, CellMemoryLimit, CellTimeout, ProtocolViolation, WallViolation
 from rlm_secure.policy.model import Limits
 
@@ -56,7 +56,9 @@ class Worker:
         self._limits = limits
         self._forked = forked
         self._buffer = bytearray()
-        self._timeout = -1.0
+        self._nearby = Nearby(pidfd)
+        self._timeout = SLICE_SECONDS
+        connection.settimeout(SLICE_SECONDS)
         self._cpu_clock: int | None = None
         self._cpu_seen = 0.0
         self.interrupted = threading.Event()
@@ -72,12 +74,12 @@ class Worker:
         body = json.dumps(message).encode("ascii")
         frame = memoryview(_HEADER.pack(len(body)) + body)
         deadline = time.monotonic() + self._limits.start_seconds
+        self._nearby.fetch()
         try:
             if fds:
                 frame = frame[socket.send_fds(self._socket, [frame[:1]], fds) :]
             while frame:
                 # A worker that does not read must not hold the host: the write waits under a deadline as well.
-                self._wait_at_most(SLICE_SECONDS)
                 try:
                     frame = frame[self._socket.send(frame) :]
                 except TimeoutError:
@@ -92,10 +94,15 @@ class Worker:
     def receive(self, clock: Clock, *, limit: int | None = None) -> dict[str, Any]:
         """One decoded frame. Raises Died, Overdue or ProtocolViolation."""
         limit = limit or self._limits.result_bytes
-        (length,) = _HEADER.unpack(self._read(4, clock))
-        if length > limit:
-            raise ProtocolViolation(f"the sandbox broke the protocol: a frame of {length} bytes, limit {limit}")
-        return decode(self._read(length, clock), limit=limit)
+        self._nearby.hold()
+        try:
+            (length,) = _HEADER.unpack(self._read(4, clock))
+            if length > limit:
+                raise ProtocolViolation(f"the sandbox broke the protocol: a frame of {length} bytes, limit {limit}")
+            frame = self._read(length, clock)
+        finally:
+            self._nearby.release()
+        return decode(frame, limit=limit)
 
     def event(self, clock: Clock) -> Call | CellResult:
         """The next call or result. Raises as `receive`."""
@@ -109,11 +116,15 @@ class Worker:
         while len(buffer) < size:
             if not clock.remaining():
                 self._tick(clock)  # one that sends a frame byte by byte, too
-            self._wait_at_most(clock.slice())
+            held = self._nearby.held
+            self._wait_at_most(MOMENT_SECONDS if held else clock.slice())
             try:
                 chunk = self._socket.recv(max(65536, size - len(buffer)))
             except TimeoutError:
-                self._tick(clock)
+                if held:
+                    self._nearby.part()
+                else:
+                    self._tick(clock)
                 continue
             except OSError:
                 raise Died from None
@@ -139,17 +150,14 @@ class Worker:
             return
         if clock.overdue() > self._limits.grace_seconds:
             raise Overdue(cause)
-        send_signal(self._pidfd, signal.SIGUSR1)
+        process.send_signal(self._pidfd, signal.SIGUSR1)
 
     # -- the process ------------------------------------------------------------------------------
 
     def cpu_seconds(self) -> float | None:
         """CPU seconds used so far, read from outside; None where the host's /proc does not show the process."""
         if self._cpu_clock is None:
-            pid = None
-            with contextlib.suppress(OSError), open(f"/proc/self/fdinfo/{self._pidfd}", encoding="ascii") as lines:  # noqa: PTH123
-                pid = next((int(line.split()[1]) for line in lines if line.startswith("Pid:")), None)
-            if pid is None or pid <= 0:
+            if (pid := process.pid_of(self._pidfd)) is None:
                 return None
             self._cpu_clock = (~pid << 3) | 2  # clock_getcpuclockid(3): the scheduler's clock of the whole process
         try:
@@ -160,12 +168,12 @@ class Worker:
 
     def kill(self) -> None:
         """SIGKILL, and wait until it is gone (at most 5 s)."""
-        send_signal(self._pidfd, signal.SIGKILL)
-        _wait(self._pidfd, 5.0)
+        process.send_signal(self._pidfd, signal.SIGKILL)
+        process.ended(self._pidfd, 5.0)
 
     def verdict(self) -> CellError:
         """Why a worker that died by itself did so."""
-        if not _wait(self._pidfd, 0.5):
+        if not process.ended(self._pidfd, 0.5):
             self.kill()
             said = "the worker closed its channel and lived on: something took it over"
             return WallViolation(said, wall="separate-process")
@@ -215,9 +223,3 @@ class Worker:
         if self._forked is None and self._pidfd >= 0:
             os.close(self._pidfd)
         self._pidfd = -1
-
-
-def _wait(pidfd: int, seconds: float) -> bool:
-    poll = select.poll()
-    poll.register(pidfd, select.POLLIN)
-    return bool(poll.poll(seconds * 1000))
