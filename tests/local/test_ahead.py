@@ -95,7 +95,7 @@ def test_it_joins_its_group_while_nobody_waits():
         forked = session._forked
         assert forked is not None and forked.group is joined
         assert f"{COLD.limits.memory_bytes * 2 + cgroup.OVERHEAD:,} bytes" in joined.evidence
-    assert not any(path.exists() for path in joined._paths)
+    assert joined in cgroup._empty or not any(path.exists() for path in joined._paths)
 
 
 @pytest.mark.root

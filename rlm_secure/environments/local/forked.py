@@ -50,7 +50,7 @@ class Forked:
             pidfd.ended(self.pidfd, _END_SECONDS)
             if self.group is not None:
                 self.zygote.status(self.pid)  # a zombie would keep the group busy
-                self.group.remove()
+                self.group.give_back()
             self.zygote.released()
         self.connection.close()
         os.close(self.pidfd)
