@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from rlm_secure import Sandbox
-from rlm_secure.environments.local import pidfd
+from rlm_secure.environments.local import nearby, pidfd
 
 pytestmark = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor: nowhere else to run")
 
@@ -99,19 +99,18 @@ def test_hosts_that_wait_at_the_same_time_share_the_machine() -> None:
 
 
 def test_a_host_whose_kernel_refuses_works_all_the_same(box: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    nearby = box._repl._session._worker._nearby
+    worker = box._repl._session._worker
     monkeypatch.setattr(pidfd, "pid_of", lambda _: None)  # a /proc that shows nothing
-    nearby._pid, nearby._processor, nearby._at = None, -1, None
-    assert box.run("print(1)").stdout == "1\n"
-    assert nearby._libc is None
+    worker._nearby = nearby.Nearby(worker._pidfd)
+    for _ in range(3):
+        assert box.run("print(1)").stdout == "1\n"
+    assert not worker._nearby.held
 
 
-@pytest.mark.parametrize("refused", [False, True])
-def test_a_process_that_is_gone_is_never_moved(box: Sandbox, refused: bool) -> None:
+@pytest.mark.parametrize("gone", [False, True])
+def test_a_process_that_is_gone_is_never_moved(box: Sandbox, gone: bool) -> None:
     """Its pid may be another's by now. The control: one that lives is moved."""
     worker = box._repl._session._worker
-    if refused:
+    if gone:
         worker.kill()
-    worker._nearby._processor = -1
-    worker._nearby.fetch()
-    assert (worker._nearby._libc is None) == refused
+    assert worker._nearby._move(nearby._only(0)) is not gone
