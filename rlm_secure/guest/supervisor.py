@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import select
 import selectors
 import signal
@@ -21,8 +20,10 @@ from collections.abc import Callable
 from typing import Any
 
 from . import seal, surroundings
+from .bodies import are_limits, fields, seconds
+from .exchange import Exchange
 from .http import Bad, Request
-from .link import Failed, Worker, Zygote
+from .link import Failed, Zygote
 from .server import Peer, Server
 from .uploads import MAX_CHUNK, Uploads
 
@@ -35,11 +36,8 @@ MAX_ASKED = 64
 REMEMBERED = 256
 ASK_SECONDS = 300.0
 
-_SECONDS = re.compile(r"[0-9]{1,5}(\.[0-9]{1,6})?")
 _CONFIG_BYTES = 1024 * 1024
 _CONFIG_SECONDS = 30.0
-_SIGNAL_SECONDS = 0.05
-_CPU_SECONDS = 0.1
 
 #: (method, path without its number) -> largest body
 ROUTES = {
@@ -56,7 +54,6 @@ ROUTES = {
 }
 Answer = tuple[int, dict[str, Any]] | None
 
-_LIMITS = frozenset({"AS", "CORE", "CPU", "DATA", "FSIZE", "MEMLOCK", "NOFILE", "NPROC"})
 _FRAMES = frozenset({"begin", "exec", "assign", "alias", "context", "read"})
 _FRAME_BYTES = range(4096, MAX_BODY + 1)
 _MAX_GRACE = 86_400.0
@@ -109,15 +106,7 @@ class Supervisor:
         self._highest = 0
         self._applied: dict[int, tuple[str, Bad | None]] = {}
         self._asked: dict[str, tuple[dict[str, Any], float]] = {}
-        self._worker: Worker | None = None
-        self._expecting = False  # the worker was spoken to, and has not answered
-        self._events = 0
-        self._event: dict[str, Any] | None = None
-        self._epilogue: dict[str, Any] | None = None
-        self._cpu_limit: float | None = None
-        self._cpu_look = 0.0
-        self._stop: tuple[str, float] | None = None  # why, and when to kill
-        self._signal_at = 0.0
+        self._exchange = Exchange(zygote, self._selector, self._tell_all)
         self._routes: dict[str, Callable[[Peer, Request, bool], Answer]] = {
             "GET /health": self._health,
             "POST /session": self._start,
@@ -147,8 +136,7 @@ class Supervisor:
                 for key, events in self._selector.select(max(again - time.monotonic(), 0.0)):
                     key.data(events)
         finally:
-            if self._worker is not None:
-                self._worker.close()
+            self._exchange.close()
             with contextlib.suppress(OSError):
                 os.kill(self._zygote.pid, signal.SIGKILL)
 
@@ -158,28 +146,13 @@ class Supervisor:
             self._running = False
 
     def _watch(self, now: float) -> float:
-        """What time brings about for the worker and the asked; returns when to look again."""
+        """What time brings about for the asked and the worker; returns when to look again."""
         for number, (_, deadline) in list(self._asked.items()):
             if now >= deadline:
                 self._tell(number, 504, {"error": "Request timed out", "rule": "timeout"})
         if now - self._server.heard > self._config["idle_seconds"]:
             self._running = False
-        if self._worker is None or not self._expecting:
-            return now + 1.0
-        if self._stop is None:
-            if self._cpu_limit is None:
-                return now + 1.0
-            if now < self._cpu_look:
-                return self._cpu_look
-            self._cpu_look = now + _CPU_SECONDS
-            if self._worker.cpu_seconds() < self._cpu_limit:
-                return self._cpu_look
-            self._stop_worker("cpu", self._config["grace_seconds"])
-        assert self._stop is not None
-        if now >= self._signal_at:
-            self._signal_at = now + _SIGNAL_SECONDS
-            self._worker.signal(signal.SIGKILL if now >= self._stop[1] else signal.SIGUSR1)
-        return self._signal_at
+        return self._exchange.watch(now, self._config["grace_seconds"])
 
     # -- requests: each is applied once -----------------------------------------------------------
 
@@ -210,20 +183,18 @@ class Supervisor:
             raise
 
     def _events_now(self) -> Answer:
-        pending: list[dict[str, Any]] = [] if self._event is None else [self._event]
+        pending: list[dict[str, Any]] = [] if self._exchange.event is None else [self._exchange.event]
         pending += [{"id": f"q{number}", "request": body} for number, (body, _) in self._asked.items()]
         refused = sum(self._server.refused.values())
-        return 200, {"status": "ok", "worker": self._state(), "pending": pending, "refused": refused}
-
-    def _state(self) -> str:
-        return "none" if self._worker is None else "busy" if self._expecting else "idle"
+        return 200, {"status": "ok", "worker": self._exchange.state, "pending": pending, "refused": refused}
 
     def _await_event(self, peer: Peer, request: Request) -> Answer:
         """Answer when there is an event, or after `wait` seconds; at once where none can come."""
-        seconds = min(_seconds(request, "wait", 0.0), MAX_WAIT)
-        if self._event is not None or self._asked or peer.waited or seconds <= 0 or not self._expecting:
+        longest = min(seconds(request, "wait", 0.0), MAX_WAIT)
+        exchange = self._exchange
+        if exchange.event is not None or self._asked or peer.waited or longest <= 0 or not exchange.expecting:
             return self._events_now()
-        self._server.park(peer, seconds)
+        self._server.park(peer, longest)
         return None
 
     def _tell_all(self) -> None:
@@ -242,38 +213,27 @@ class Supervisor:
     # -- routes -----------------------------------------------------------------------------------
 
     def _health(self, _peer: Peer, _request: Request, _repeated: bool) -> Answer:
-        state = {"version": VERSION, "worker": self._state(), "refused": self._server.refused}
+        state = {"version": VERSION, "worker": self._exchange.state, "refused": self._server.refused}
         return 200, {"status": "ok", **state}
 
     def _start(self, _peer: Peer, request: Request, repeated: bool) -> Answer:
         if not repeated:
-            if self._worker is not None:
+            if self._exchange.state != "none":
                 raise Bad(409, "session", "there is a worker already; DELETE /session ends it")
-            options = _fields(request.body, {"limits": dict, "profile": str, "frame_bytes": int})
+            options = fields(request.body, {"limits": dict, "profile": str, "frame_bytes": int})
             if options["profile"] not in self._config["profiles"]:
                 raise Bad(422, "profile", "there is no such seccomp profile here")
-            if options["frame_bytes"] not in _FRAME_BYTES or not _are_limits(options["limits"]):
+            if options["frame_bytes"] not in _FRAME_BYTES or not are_limits(options["limits"]):
                 raise Bad(422, "fields", "limits are rlimits by name, frame_bytes is a size that a frame can have")
             try:
-                self._hatch(options)
+                self._exchange.hatch(options["limits"], options["profile"], options["frame_bytes"])
             except Failed as failed:
                 raise Bad(503, "zygote", str(failed)) from None
         details = {**self._zygote.details, "around": self._around}
         return 200, {"status": "ok", "walls": self._zygote.walls, "details": details}
 
-    def _hatch(self, options: dict[str, Any]) -> None:
-        self._zygote.boot()
-        connection, pidfd, pid = self._zygote.fork(options["limits"], options["profile"])
-        worker = self._worker = Worker(connection, pidfd, pid, options["frame_bytes"], self._zygote)
-        self._event = self._epilogue = self._cpu_limit = self._stop = None
-        self._expecting = True  # its `ready` frame
-        if pidfd is not None:
-            self._selector.register(pidfd, selectors.EVENT_READ, lambda _: self._worker_ended(worker))
-        self._mind(worker)
-
     def _end(self, _peer: Peer, request: Request, _repeated: bool) -> Answer:
-        self._bury()
-        self._event = self._epilogue = None
+        self._exchange.end()
         if request.query.get("fresh") == "1":  # the next session is another one: it finds nothing of this
             self._uploads.clear()
             for number in list(self._asked):
@@ -293,21 +253,18 @@ class Supervisor:
 
     def _execute(self, peer: Peer, request: Request, repeated: bool) -> Answer:
         if not repeated:
-            if self._over():
+            if self._exchange.over():
                 return self._events_now()
-            if self._worker is None:
+            if self._exchange.state == "none":
                 raise Bad(409, "session", "there is no worker; POST /session starts one")
-            if self._expecting or self._worker.sending:
+            if not self._exchange.free:
                 raise Bad(409, "busy", "the worker has not answered the last frame")
-            if _fields(request.body, {"op": str}, more=True)["op"] not in _FRAMES:
+            if fields(request.body, {"op": str}, more=True)["op"] not in _FRAMES:
                 raise Bad(422, "fields", f"op is one of: {', '.join(sorted(_FRAMES))}")
-            cpu = _seconds(request, "cpu", None)
+            cpu = seconds(request, "cpu", None)
             upload = request.query.get("upload")
             fd = None if upload is None else self._uploads.share(upload)
-            self._stop = None
-            self._cpu_limit = None if cpu is None else self._worker.cpu_seconds() + cpu
-            self._cpu_look = time.monotonic() + _CPU_SECONDS
-            self._say(self._worker, request.body, fd)
+            self._exchange.ask(request.body, fd, cpu)
         return self._await_event(peer, request)
 
     def _pending(self, peer: Peer, request: Request, _repeated: bool) -> Answer:
@@ -315,14 +272,14 @@ class Supervisor:
 
     def _respond(self, peer: Peer, request: Request, repeated: bool) -> Answer:
         if not repeated:
-            message = _fields(request.body, {"id": str, "response": dict})
-            name = message["id"]
+            message = fields(request.body, {"id": str, "response": dict})
+            name, event = message["id"], self._exchange.event
             if name[:1] == "q" and name[1:] in self._asked:
                 self._tell(name[1:], 200, message["response"])
-            elif self._event is not None and name == self._event["id"] and "frame" in self._event:
-                if self._over() or self._worker is None:
+            elif event is not None and name == event["id"] and "frame" in event:
+                if self._exchange.over() or self._exchange.state == "none":
                     return self._events_now()
-                self._say(self._worker, json.dumps({**message["response"], "op": "reply"}).encode("ascii"))
+                self._exchange.say(json.dumps({**message["response"], "op": "reply"}).encode("ascii"))
             else:
                 raise Bad(404, "unknown-id", "Request not found")
         return self._await_event(peer, request)
@@ -332,7 +289,7 @@ class Supervisor:
         if not repeated:
             if len(self._asked) >= MAX_ASKED:
                 raise Bad(429, "queue", f"{MAX_ASKED} requests wait already")
-            self._asked[number] = (_fields(request.body, {"type": str}, more=True), time.monotonic() + ASK_SECONDS)
+            self._asked[number] = (fields(request.body, {"type": str}, more=True), time.monotonic() + ASK_SECONDS)
             self._tell_all()
         elif number not in self._asked:
             raise Bad(409, "answered", "this request was answered on a connection that is gone")
@@ -340,149 +297,13 @@ class Supervisor:
         return None
 
     def _interrupt(self, _peer: Peer, request: Request, repeated: bool) -> Answer:
-        grace = _fields(request.body, {"grace_seconds": float})["grace_seconds"]
+        grace = fields(request.body, {"grace_seconds": float})["grace_seconds"]
         if not 0 <= grace <= _MAX_GRACE:
             raise Bad(422, "fields", "grace_seconds is at least 0 and at most a day")
-        # A worker that waits for a reply is stopped when it has it.
-        if not repeated and self._stop is None and (self._expecting or self._event is not None):
-            self._stop_worker("interrupt", grace)
-        return 200, {"status": "ok", "worker": self._state()}
-
-    # -- the worker -------------------------------------------------------------------------------
-
-    def _say(self, worker: Worker, body: bytes | bytearray, fd: int | None = None) -> None:
-        # A reply starts no new time: who always has something to say is stopped as well.
-        self._event = None
-        self._expecting = True
-        worker.send(body, fd)
-        self._mind(worker)
-
-    def _mind(self, worker: Worker) -> None:
-        """Listen to the worker only while it is its turn; write while something waits to be written."""
-        wanted = selectors.EVENT_READ if self._expecting and not worker.closed else 0
-        wanted |= selectors.EVENT_WRITE if worker.sending else 0
-        registered = worker.socket in self._selector.get_map()
-        if wanted and registered:
-            self._selector.modify(worker.socket, wanted, lambda events: self._worker_spoke(worker, events))
-        elif wanted:
-            self._selector.register(worker.socket, wanted, lambda events: self._worker_spoke(worker, events))
-        elif registered:
-            self._selector.unregister(worker.socket)
-
-    def _worker_spoke(self, worker: Worker, events: int) -> None:
-        if worker is not self._worker:
-            return
-        if events & selectors.EVENT_WRITE:
-            worker.flush()
-        if self._expecting and events & selectors.EVENT_READ:
-            self._hear(worker)
-        if worker is self._worker:
-            self._mind(worker)
-
-    def _hear(self, worker: Worker) -> None:
-        try:
-            frame = worker.frame()
-        except Failed as failed:
-            self._bury(str(failed))
-            return
-        if frame is not None:
-            self._happen({"frame": frame})
-        elif worker.closed:
-            worker.signal(signal.SIGKILL)  # it said its last word; that it lives on does not matter
-            if worker.pidfd is None:
-                self._bury()
-
-    def _worker_ended(self, worker: Worker) -> None:
-        if worker is not self._worker:
-            return
-        if self._expecting:
-            self._hear(worker)  # it may have died right after its last frame
-        self._bury()
-
-    def _bury(self, said: str | None = None) -> None:
-        """The worker is over, by itself or by us: it leaves a last event."""
-        worker, self._worker = self._worker, None
-        if worker is None:
-            return
-        for thing in (worker.socket, worker.pidfd):
-            if thing is not None and thing in self._selector.get_map():
-                self._selector.unregister(thing)
-        ended: dict[str, Any] = {"cpu": worker.cpu_seconds(), "said": said}
-        worker.close()
-        ended["status"] = self._zygote.status(worker.pid)
-        ended["oom_kills"] = surroundings.oom_kills()
-        if self._expecting:
-            self._happen({"end": ended})
-        else:
-            self._epilogue = {"end": ended}  # told when the host next speaks to the worker
-
-    def _over(self) -> bool:
-        """Whether the worker died between two frames; its end is the event now."""
-        if self._epilogue is None:
-            return False
-        event, self._epilogue = self._epilogue, None
-        self._happen(event)
-        return True
-
-    def _happen(self, event: dict[str, Any]) -> None:
-        self._expecting = False
-        self._events += 1
-        self._event = {"id": str(self._events), **event}
-        if self._stop is not None:
-            self._event["stopped"] = self._stop[0]
-        self._stop = None
-        self._tell_all()
-
-    def _stop_worker(self, why: str, grace: float) -> None:
-        self._stop = (why, time.monotonic() + grace)
-        self._signal_at = 0.0
+        if not repeated:
+            self._exchange.interrupt("interrupt", grace)
+        return 200, {"status": "ok", "worker": self._exchange.state}
 
 
 def _body_limit(method: str, path: str) -> int:
     return ROUTES.get((method, "/" + path[1:].partition("/")[0]), 0)
-
-
-def _seconds(request: Request, name: str, default: Any) -> Any:
-    text = request.query.get(name)
-    if text is None:
-        return default
-    if not _SECONDS.fullmatch(text):
-        raise Bad(400, "query", f"{name} is a number of seconds")
-    return float(text)
-
-
-def _are_limits(limits: dict[str, Any]) -> bool:
-    pairs = [value if isinstance(value, list) else [value, value] for value in limits.values()]
-    return limits.keys() <= _LIMITS and all(
-        len(pair) == 2 and all(type(each) is int and 0 <= each < 2**63 for each in pair) for pair in pairs
-    )
-
-
-def _fields(body: bytes | bytearray, expected: dict[str, type], *, more: bool = False) -> dict[str, Any]:
-    """The JSON object in `body`, with exactly the `expected` fields and types (or `more`). Raises Bad."""
-    try:
-        message = json.loads(body.decode("ascii"), object_pairs_hook=_pairs, parse_constant=_constant)
-    except (ValueError, RecursionError):
-        raise Bad(400, "json", "the body is not JSON in ASCII") from None
-    if not isinstance(message, dict):
-        raise Bad(400, "json", "the body is not a JSON object")
-    for name, kind in expected.items():
-        value = message.get(name)
-        if kind is float and type(value) is int and abs(value) < 2**53:
-            value = message[name] = float(value)
-        if type(value) is not kind:
-            raise Bad(422, "fields", f"{name} is missing or not a {kind.__name__}")
-    if not more and message.keys() != expected.keys():
-        raise Bad(422, "fields", f"the body has exactly: {', '.join(sorted(expected))}")
-    return message
-
-
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    message = dict(pairs)
-    if len(message) != len(pairs):
-        raise ValueError("a repeated key")
-    return message
-
-
-def _constant(name: str) -> float:
-    raise ValueError(name)

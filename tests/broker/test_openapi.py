@@ -47,7 +47,7 @@ def test_the_document_has_the_routes_of_the_code_and_no_other() -> None:
 
 def rules_of_the_code() -> set[tuple[int, str]]:
     found = set()
-    for name in ("http.py", "server.py", "supervisor.py", "uploads.py"):
+    for name in ("bodies.py", "http.py", "server.py", "supervisor.py", "uploads.py"):
         text = (GUEST / name).read_text(encoding="utf-8")
         for status, rule in re.findall(r'Bad\(([0-9]{3}|405 if known else 404), "([a-z-]+)"', text):
             found |= {(int(each), rule) for each in re.findall(r"[0-9]{3}", status)}

@@ -1,0 +1,192 @@
+"""The exchange with one worker at a time: whose turn it is, what it said last, and when it has to stop."""
+
+from __future__ import annotations
+
+import selectors
+import signal
+import time
+from collections.abc import Callable
+from typing import Any
+
+from . import surroundings
+from .link import Failed, Worker, Zygote
+
+_SIGNAL_SECONDS = 0.05
+_CPU_SECONDS = 0.1
+
+
+class Exchange:
+    """Frames and events, strictly in turn: the worker is heard only after it was spoken to, and once.
+
+    `happened` is called when there is an event. An event stays until the worker is spoken to again.
+    """
+
+    def __init__(self, zygote: Zygote, selector: selectors.BaseSelector, happened: Callable[[], None]) -> None:
+        self._zygote = zygote
+        self._selector = selector
+        self._happened = happened
+        self._worker: Worker | None = None
+        self.expecting = False
+        """The worker was spoken to, and has not answered."""
+        self.event: dict[str, Any] | None = None
+        """What it said last: its number, and a frame or its end."""
+        self._events = 0
+        self._epilogue: dict[str, Any] | None = None
+        self._cpu_limit: float | None = None
+        self._cpu_look = 0.0
+        self._stop: tuple[str, float] | None = None  # why, and when to kill
+        self._signal_at = 0.0
+
+    @property
+    def state(self) -> str:
+        """What a host is told of the worker: "none", "busy" or "idle"."""
+        return "none" if self._worker is None else "busy" if self.expecting else "idle"
+
+    @property
+    def free(self) -> bool:
+        """Whether the worker can be spoken to: it has answered, and has read all that it was told."""
+        return self._worker is not None and not self.expecting and not self._worker.sending
+
+    # -- from the host ----------------------------------------------------------------------------
+
+    def hatch(self, limits: dict[str, Any], profile: str, frame_bytes: int) -> None:
+        """Start a worker, whose `ready` frame is expected. Raises Failed."""
+        self._zygote.boot()
+        connection, pidfd, pid = self._zygote.fork(limits, profile)
+        worker = self._worker = Worker(connection, pidfd, pid, frame_bytes, self._zygote)
+        self.event = self._epilogue = self._cpu_limit = self._stop = None
+        self.expecting = True
+        if pidfd is not None:
+            self._selector.register(pidfd, selectors.EVENT_READ, lambda _: self._ended(worker))
+        self._mind(worker)
+
+    def ask(self, body: bytes | bytearray, fd: int | None, cpu: float | None) -> None:
+        """A request, and a file descriptor that goes with it; `cpu` is how many seconds of it the answer may take."""
+        assert self._worker is not None
+        self._stop = None
+        self._cpu_limit = None if cpu is None else self._worker.cpu_seconds() + cpu
+        self._cpu_look = time.monotonic() + _CPU_SECONDS
+        self.say(body, fd)
+
+    def say(self, body: bytes | bytearray, fd: int | None = None) -> None:
+        """A frame. A reply starts no new time: who always has something to say is stopped as well."""
+        assert self._worker is not None
+        self.event = None
+        self.expecting = True
+        self._worker.send(body, fd)
+        self._mind(self._worker)
+
+    def over(self) -> bool:
+        """Whether the worker died between two frames; its end is the event now."""
+        if self._epilogue is None:
+            return False
+        event, self._epilogue = self._epilogue, None
+        self._happen(event)
+        return True
+
+    def interrupt(self, why: str, grace: float) -> None:
+        """Have the worker stopped, and killed after `grace` seconds. One that waits for a reply is, when it has it."""
+        if self._stop is None and (self.expecting or self.event is not None):
+            self._stop = (why, time.monotonic() + grace)
+            self._signal_at = 0.0
+
+    def end(self) -> None:
+        """End the worker, and forget what it said."""
+        self._bury()
+        self.event = self._epilogue = None
+
+    def close(self) -> None:
+        """End the worker: nobody is told any more."""
+        if self._worker is not None:
+            self._worker.close()
+
+    # -- from time --------------------------------------------------------------------------------
+
+    def watch(self, now: float, grace: float) -> float:
+        """Stop what has used up its CPU seconds, and go on stopping; returns when to look again."""
+        if self._worker is None or not self.expecting:
+            return now + 1.0
+        if self._stop is None:
+            if self._cpu_limit is None:
+                return now + 1.0
+            if now < self._cpu_look:
+                return self._cpu_look
+            self._cpu_look = now + _CPU_SECONDS
+            if self._worker.cpu_seconds() < self._cpu_limit:
+                return self._cpu_look
+            self.interrupt("cpu", grace)
+        assert self._stop is not None
+        if now >= self._signal_at:
+            self._signal_at = now + _SIGNAL_SECONDS
+            self._worker.signal(signal.SIGKILL if now >= self._stop[1] else signal.SIGUSR1)
+        return self._signal_at
+
+    # -- from the worker --------------------------------------------------------------------------
+
+    def _mind(self, worker: Worker) -> None:
+        """Listen to the worker only while it is its turn; write while something waits to be written."""
+        wanted = selectors.EVENT_READ if self.expecting and not worker.closed else 0
+        wanted |= selectors.EVENT_WRITE if worker.sending else 0
+        registered = worker.socket in self._selector.get_map()
+        if wanted and registered:
+            self._selector.modify(worker.socket, wanted, lambda events: self._spoke(worker, events))
+        elif wanted:
+            self._selector.register(worker.socket, wanted, lambda events: self._spoke(worker, events))
+        elif registered:
+            self._selector.unregister(worker.socket)
+
+    def _spoke(self, worker: Worker, events: int) -> None:
+        if worker is not self._worker:
+            return
+        if events & selectors.EVENT_WRITE:
+            worker.flush()
+        if self.expecting and events & selectors.EVENT_READ:
+            self._hear(worker)
+        if worker is self._worker:
+            self._mind(worker)
+
+    def _hear(self, worker: Worker) -> None:
+        try:
+            frame = worker.frame()
+        except Failed as failed:
+            self._bury(str(failed))
+            return
+        if frame is not None:
+            self._happen({"frame": frame})
+        elif worker.closed:
+            worker.signal(signal.SIGKILL)  # it said its last word; that it lives on does not matter
+            if worker.pidfd is None:
+                self._bury()
+
+    def _ended(self, worker: Worker) -> None:
+        if worker is not self._worker:
+            return
+        if self.expecting:
+            self._hear(worker)  # it may have died right after its last frame
+        self._bury()
+
+    def _bury(self, said: str | None = None) -> None:
+        """The worker is over, by itself or by us: it leaves a last event."""
+        worker, self._worker = self._worker, None
+        if worker is None:
+            return
+        for thing in (worker.socket, worker.pidfd):
+            if thing is not None and thing in self._selector.get_map():
+                self._selector.unregister(thing)
+        ended: dict[str, Any] = {"cpu": worker.cpu_seconds(), "said": said}
+        worker.close()
+        ended["status"] = self._zygote.status(worker.pid)
+        ended["oom_kills"] = surroundings.oom_kills()
+        if self.expecting:
+            self._happen({"end": ended})
+        else:
+            self._epilogue = {"end": ended}  # told when the host next speaks to the worker
+
+    def _happen(self, event: dict[str, Any]) -> None:
+        self.expecting = False
+        self._events += 1
+        self.event = {"id": str(self._events), **event}
+        if self._stop is not None:
+            self.event["stopped"] = self._stop[0]
+        self._stop = None
+        self._happened()
