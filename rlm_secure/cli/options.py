@@ -23,12 +23,13 @@ def parser(
     *,
     usage: str,
     summary: str,
-    details: str,
+    details: str | None = None,
+    within: str = "",
 ) -> argparse.ArgumentParser:
-    """A subcommand: `summary` is its line in `rlm-secure --help`, `details` follow the options."""
+    """A subcommand (`within` another one): `summary` is its line in `--help`, `details` follow the options."""
     return commands.add_parser(
         name,
-        usage=f"rlm-secure {name} {usage}".strip(),
+        usage=" ".join(filter(None, ("rlm-secure", within, name, usage))),
         help=summary,
         description=f"{summary[0].upper()}{summary[1:]}.",
         epilog=details,
@@ -41,14 +42,7 @@ def verb(
     verbs: argparse._SubParsersAction[argparse.ArgumentParser], command: str, name: str, usage: str, summary: str
 ) -> argparse.ArgumentParser:
     """A verb of a subcommand: `summary` is its line in the command's help, and its own description."""
-    return verbs.add_parser(
-        name,
-        usage=f"rlm-secure {command} {name} {usage}".strip(),
-        help=summary,
-        description=f"{summary[0].upper()}{summary[1:]}.",
-        formatter_class=Help,
-        allow_abbrev=False,
-    )
+    return parser(verbs, name, usage=usage, summary=summary, within=command)
 
 
 def add_walls(command: argparse.ArgumentParser) -> None:

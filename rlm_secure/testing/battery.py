@@ -52,22 +52,16 @@ def patient_controls(attacks: Iterable[Attack], bounds: Bounds = BOUNDS) -> dict
 
 
 def patient_attempt(
-    attack: Attack,
-    open_session: Callable[[], Session],
-    target: Target,
-    policy: Policy,
-    *,
-    checked: bool = True,
-    afterwards: bool = True,
+    attack: Attack, open_session: Callable[[], Session], target: Target, policy: Policy, **options: bool
 ) -> Outcome:
     """As `attempt`; a machine that is busy with other things is late too, so who wins only time must win it again."""
-    outcome = attempt(attack, open_session, target, policy, checked=checked, afterwards=afterwards)
+    outcome = attempt(attack, open_session, target, policy, **options)
     for _ in range(_REPEATS):
         if not outcome.late:
             break
         time.sleep(_PAUSE_SECONDS)
         with contextlib.suppress(RLMSecureError):  # no session starts: it has won until one does
-            outcome = attempt(attack, open_session, target, policy, checked=checked, afterwards=afterwards)
+            outcome = attempt(attack, open_session, target, policy, **options)
     return outcome
 
 
