@@ -98,10 +98,36 @@ def test_hosts_that_wait_at_the_same_time_share_the_machine() -> None:
         assert settles(other)
 
 
+def test_a_copy_of_a_worker_is_not_left_where_that_one_was(box: Sandbox) -> None:
+    assert settles(box)
+    before = box._repl._session._worker
+    assert box._repl._session.checkpoint()
+    with Sandbox() as other:
+        lasting = threading.Thread(target=other.run, args=("while True: pass",), kwargs={"timeout": 1.0})
+        lasting.start()
+        time.sleep(0.3)
+        box.run("x = 2")
+        assert box._repl._session._worker is not before
+        assert of_worker(box) == os.sched_getaffinity(0)
+        lasting.join()
+
+
+def test_a_processor_beyond_the_mask_is_left_alone(box: Sandbox) -> None:
+    worker = box._repl._session._worker
+
+    class Large:
+        def sched_getcpu(self) -> int:
+            return 4096
+
+    worker._nearby._libc = Large()
+    assert box.run("print(1)").stdout == "1\n"
+    assert worker._nearby._libc is None
+
+
 def test_a_host_whose_kernel_refuses_works_all_the_same(box: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     worker = box._repl._session._worker
     monkeypatch.setattr(pidfd, "pid_of", lambda _: None)  # a /proc that shows nothing
-    worker._nearby = nearby.Nearby(worker._pidfd)
+    worker._nearby = nearby.Nearby(worker._pidfd, placed=False)
     for _ in range(3):
         assert box.run("print(1)").stdout == "1\n"
     assert not worker._nearby.held

@@ -224,18 +224,20 @@ def join(process: int) -> Group | str:
     found = parents(os.getpid())
     if isinstance(found, str):
         return found
-    used = _empty.pop() if _empty else None
     try:
-        group = used or Group(found)
-    except OSError as error:
-        return str(error)
+        group, used = _empty.pop(), True
+    except IndexError:  # asked, not looked at first: another thread may take the last one
+        try:
+            group, used = Group(found), False
+        except OSError as error:
+            return str(error)
     try:
         if (pid := pidfd.pid_of(process)) is None:
             raise ProcessLookupError("the process is gone, or hidden from /proc")
         group.add(pid)
     except OSError as error:
         group.remove()
-        return str(error) if used is None else join(process)  # somebody removed it
+        return join(process) if used else str(error)  # somebody removed it
     return group
 
 

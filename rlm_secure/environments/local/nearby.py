@@ -15,7 +15,9 @@ from rlm_secure.environments.local import pidfd
 
 #: How long a worker stays where its host is.
 MOMENT_SECONDS = 0.01
-_Mask = ctypes.c_ulong * (1024 // (8 * ctypes.sizeof(ctypes.c_ulong)))  # cpu_set_t of glibc: 1,024 processors
+_PROCESSORS = 1024  # as glibc's cpu_set_t has; a kernel of more refuses such a mask
+_BITS = 8 * ctypes.sizeof(ctypes.c_ulong)
+_Mask = ctypes.c_ulong * (_PROCESSORS // _BITS)
 _SIZE = ctypes.sizeof(_Mask)
 #: Who waits now, in any thread.
 _waiting: set[Nearby] = set()
@@ -31,9 +33,8 @@ def _libc() -> ctypes.PyDLL | None:
 
 @cache
 def _only(processor: int) -> ctypes.Array[ctypes.c_ulong]:
-    bits = 8 * ctypes.sizeof(ctypes.c_ulong)
     mask = _Mask()
-    mask[processor // bits] = 1 << processor % bits
+    mask[processor // _BITS] = 1 << processor % _BITS
     return mask
 
 
@@ -44,35 +45,35 @@ class Nearby:
     would be held as well.
     """
 
-    def __init__(self, pidfd: int) -> None:
+    def __init__(self, pidfd: int, *, placed: bool) -> None:
+        """`placed` says that the worker may have been put on a processor already: as a copy of another one."""
         self._pidfd = pidfd
+        self._placed = placed
         self._libc = _libc()
         self._pid: int | None = None
-        self._at: ctypes.Array[ctypes.c_ulong] | None = None
-        self._processor = -1
+        self._processor = -1  # where it was put by us
         self._before = _Mask()
         self._held = False
 
     def fetch(self) -> None:
-        """Put the worker, which sleeps, on the processor of this thread."""
+        """Put the worker, which sleeps, on the processor of this thread; anywhere, where another thread waits."""
         libc = self._libc
+        if libc is None:
+            return
         if _waiting:
             self._part()
-            return
-        if libc is None or (processor := libc.sched_getcpu()) == self._processor:
-            return
-        mask = _only(max(processor, 0))
-        if processor < 0 or libc.sched_getaffinity(0, _SIZE, self._before) < 0 or not self._move(mask):
-            self._libc = None
-            return
-        self._processor, self._at = processor, mask
+        elif (processor := libc.sched_getcpu()) != self._processor:
+            if 0 <= processor < _PROCESSORS and self._move(_only(processor)):
+                self._processor, self._placed = processor, True
+            else:
+                self._libc = None
 
     def hold(self) -> None:
         """Keep this thread where the worker is, so that the answer finds it there, until `release`."""
         libc = self._libc
         _waiting.add(self)
-        if libc is not None and self._at is not None and not libc.sched_getaffinity(0, _SIZE, self._before):
-            self._held = not libc.sched_setaffinity(0, _SIZE, self._at)
+        if libc is not None and self._processor >= 0 and not libc.sched_getaffinity(0, _SIZE, self._before):
+            self._held = not libc.sched_setaffinity(0, _SIZE, _only(self._processor))
 
     @property
     def held(self) -> bool:
@@ -95,8 +96,8 @@ class Nearby:
             self._libc.sched_setaffinity(0, _SIZE, self._before)
 
     def _part(self) -> None:
-        if self._at is not None:
-            self._at, self._processor = None, -1
+        if self._placed and self._libc is not None and not self._libc.sched_getaffinity(0, _SIZE, self._before):
+            self._placed, self._processor = False, -1
             self._move(self._before)
 
     def _move(self, mask: ctypes.Array[ctypes.c_ulong]) -> bool:

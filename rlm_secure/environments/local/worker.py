@@ -56,7 +56,7 @@ class Worker:
         self._limits = limits
         self._forked = forked
         self._buffer = bytearray()
-        self._nearby = Nearby(pidfd)
+        self._nearby = Nearby(pidfd, placed=forked is None)
         self._timeout = SLICE_SECONDS
         connection.settimeout(SLICE_SECONDS)
         self._cpu_clock: int | None = None
