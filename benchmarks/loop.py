@@ -105,11 +105,9 @@ def upstream_python() -> Path:
         return Path(given)
     python = UPSTREAM_VENV / "bin" / "python"
     if not (UPSTREAM_VENV / "complete").exists():
-        venv.create(UPSTREAM_VENV, with_pip=True, clear=True)
-        subprocess.run(
-            [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", UPSTREAM],
-            check=True,
-            stdout=2,  # where sys.stderr is captured, it has no descriptor
-        )
+        venv.create(UPSTREAM_VENV, with_pip=False, clear=True)
+        install = Path(__file__).parents[1] / ".ci" / "install"
+        # Where sys.stderr is captured, it has no descriptor.
+        subprocess.run([install, UPSTREAM_VENV, UPSTREAM], check=True, stdout=2)
         (UPSTREAM_VENV / "complete").touch()
     return python
