@@ -20,7 +20,7 @@ from rlm_secure.testing.corpus import Attack, Win
 from rlm_secure.testing.probe import BOUNDS, Outcome, Session, attempt
 from rlm_secure.testing.target import Bounds, Target
 
-_WORKERS = 8
+_WORKERS = 4
 #: So often, and so much later, is an attack tried again that won nothing but time.
 _REPEATS = 3
 _PAUSE_SECONDS = 0.5

@@ -34,7 +34,10 @@ def ordinary(engine, image) -> Iterator[object]:
 
 
 def control(ordinary, code: str) -> str:
-    status, output = ordinary.exec_run(["python3", "-I", "-S", "-c", code])
+    for _ in range(3):  # a busy engine may lose the output of a process that ends at once
+        status, output = ordinary.exec_run(["python3", "-I", "-S", "-c", code])
+        if status or output:
+            break
     return output.decode().strip() if status == 0 else f"exit {status}: {output.decode().strip()[-300:]}"
 
 
