@@ -38,7 +38,8 @@ from rlm_secure.types import REPLResult
 
 #: Lower than any shipped policy, so that the greedy attacks end soon.
 BOUNDS = Bounds()
-#: A host is this much later than its own deadline; in a remote sandbox the supervisor's time to kill comes on top.
+#: A host is this much later than its own deadline. For a cell in a remote sandbox that deadline is further off: its
+#: host gives the supervisor KILL_SECONDS before it ends the sandbox itself (environments/remote/worker.py).
 _SLACK_SECONDS = 1.5
 _SIGNAL_SECONDS = 0.1
 #: A host that grew by so much while it ran one cell of these limits was bloated by it.
@@ -173,12 +174,12 @@ def attempt(
         if seen.overdue:
             stuck = f"the host had no answer after {seen.seconds:.1f} s"
         elif afterwards and attack.guarantee in _SHARED:
-            stuck = _neighbours(open_session, slack)
+            stuck = _neighbours(open_session)
     finally:
         session.close()
     won = _victory(attack, target, seen, bounds, screened=screened)
     if afterwards and not won and not stuck:
-        stuck = _neighbours(open_session, slack, 1)
+        stuck = _neighbours(open_session, 1)
     if won or stuck:
         evidence = "; ".join(filter(None, (won, stuck)))[:300]
         return Outcome(attack.name, attack.guarantee, Result.WON, None, evidence, seen.seconds, late=not won)
@@ -258,7 +259,7 @@ def _memory() -> tuple[int, int]:
     return int(psutil.Process().memory_info().rss), peak
 
 
-def _neighbours(open_session: Callable[[], Session], slack: float, count: int = _NEIGHBOURS) -> str:
+def _neighbours(open_session: Callable[[], Session], count: int = _NEIGHBOURS) -> str:
     """Start `count` sessions side by side and use them; what is wrong with that, or ""."""
     started = time.monotonic()
     sessions: list[Session] = []
@@ -273,7 +274,7 @@ def _neighbours(open_session: Callable[[], Session], slack: float, count: int = 
         for session in sessions:
             session.close()
     took = time.monotonic() - started
-    return f"fresh sessions took {took:.1f} s to start" if took > count * slack else ""
+    return f"fresh sessions took {took:.1f} s to start" if took > count * _SLACK_SECONDS else ""
 
 
 def _victory(attack: Attack, target: Target, seen: _Seen, bounds: Bounds, *, screened: bool) -> str:

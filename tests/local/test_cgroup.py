@@ -20,7 +20,7 @@ pytestmark = pytest.mark.root
 @pytest.fixture(autouse=True)
 def groups(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     if isinstance(reason := cgroup.parents(os.getpid()), str):
-        pytest.skip(reason)
+        pytest.skip(reason)  # a machine without cgroups; in CI that is a failure (tests/conftest.py)
     monkeypatch.setattr(zygote.Zygote, "while_idle", lambda _: None)  # no session joins one ahead, at some moment
     zygote.zygote(zygote.Plan()).retire()
     pool.drain()

@@ -33,8 +33,9 @@ from rlm_secure.policy.model import Policy
 #: A log that took more CPU seconds, or has more entries, is cut off by a checkpoint before the next cell.
 _LOG_SECONDS = 0.05
 _LOG_ENTRIES = 256
-#: A log that took less than this, and called nothing, is not worth a checkpoint while idle.
+#: A log that took less, has fewer entries, and called nothing, is not worth a checkpoint while idle.
 _WORTH_SECONDS = 0.005
+_WORTH_ENTRIES = 16
 #: A worker that has not copied itself after this long goes on without a checkpoint.
 _FORK_SECONDS = 1.0
 
@@ -122,7 +123,7 @@ class LocalSession(LoggedSession):
             self._log is None
             or self._log_seconds > _WORTH_SECONDS
             or self._log[-1].replies
-            or len(self._log) > _LOG_ENTRIES // 16
+            or len(self._log) > _WORTH_ENTRIES
         ):
             keeper.watch(self)
 

@@ -117,7 +117,7 @@ class Worker:
             if not clock.remaining():
                 self._tick(clock)  # one that sends a frame byte by byte, too
             held = self._nearby.held
-            self._wait_at_most(MOMENT_SECONDS if held else clock.slice())
+            self._wait_at_most(min(clock.slice(), MOMENT_SECONDS) if held else clock.slice())
             try:
                 chunk = self._socket.recv(max(65536, size - len(buffer)))
             except TimeoutError:
