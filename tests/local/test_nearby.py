@@ -29,8 +29,9 @@ def of_worker(box: Sandbox) -> set[int]:
 
 
 def settles(box: Sandbox) -> bool:
-    """Whether short cells confine the worker of `box`: on a busy machine not each of them is one."""
-    for _ in range(200):
+    """Whether short cells confine the worker of `box`: not each is one on a busy machine, nor while the pool waits."""
+    for _ in range(100):
+        time.sleep(0.02)
         box.run("x = 1")
         if len(of_worker(box)) == 1:
             return True
