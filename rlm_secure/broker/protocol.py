@@ -94,16 +94,19 @@ def decode(data: bytes | bytearray | memoryview, *, limit: int) -> dict[str, Any
     raw = bytes(data)
     if len(raw) > limit:
         raise _broken(f"a frame of {len(raw)} bytes is over the limit of {limit}")
-    if raw.count(b"[") + raw.count(b"{") + raw.count(b",") > MAX_NODES:
+    if len(raw) > MAX_NODES and raw.count(b"[") + raw.count(b"{") + raw.count(b",") > MAX_NODES:
         # Only commas and brackets outside strings become nodes; strings are stripped only when it matters.
         bare = _STRING.sub(b"", raw)
         if bare.count(b"[") + bare.count(b"{") + bare.count(b",") > MAX_NODES:
             raise _broken(f"a frame has more than {MAX_NODES} values")
     try:
-        value = _DECODER.decode(raw.decode("ascii"))
+        text = raw.decode("ascii")
+        value, end = _scan(text, 0)
+        if end != len(text):
+            raise _broken("a frame goes on after its object")
     except ProtocolViolation:
         raise
-    except (ValueError, RecursionError, MemoryError) as error:
+    except (StopIteration, ValueError, RecursionError, MemoryError) as error:
         # ValueError covers UnicodeDecodeError, JSONDecodeError and integers of more than 4,300 digits.
         raise ProtocolViolation(f"a frame is not JSON: {type(error).__name__}") from None
     if not isinstance(value, dict):
@@ -261,7 +264,8 @@ def _float(digits: str) -> float:
     return value
 
 
-_DECODER = json.JSONDecoder(parse_constant=_constant, parse_float=_float, object_pairs_hook=_pairs)
+_decoder = json.JSONDecoder(parse_constant=_constant, parse_float=_float, object_pairs_hook=_pairs)
+_scan = cast(Any, _decoder).scan_once  # as decode() does, without its search for white space around the object
 
 
 def _dict(message: Mapping[str, Any], key: str) -> dict[str, Any]:

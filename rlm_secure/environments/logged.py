@@ -171,7 +171,8 @@ class LoggedSession(Session):
 
     def _run(self, entry: Entry, calls: HostCalls, wall: float) -> CellResult:
         started = time.monotonic()
-        self._worker.interrupted.clear()
+        if self._worker.interrupted.is_set():
+            self._worker.interrupted.clear()
         clock = self._clock(wall)
         stopped: list[BaseException] = []
         try:

@@ -23,11 +23,12 @@ worker -> host
 
 from __future__ import annotations
 
+import _json
 import _socket
 import json
 import os
 import struct
-from typing import Any
+from typing import Any, cast
 
 #: The only file descriptor of a worker.
 FD = 3
@@ -35,8 +36,23 @@ FD = 3
 MAX_FRAME = 256 * 1024 * 1024
 
 _HEADER = struct.Struct(">I")
-encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"), check_circular=False).encode
-decode = json.JSONDecoder().decode
+# What JSONEncoder.encode makes anew for each message, which takes longer than to encode a short one: ASCII without
+# spaces; circles are not looked for, as recursion ends them; keys are not sorted and none is skipped; no NaN.
+_chunks = _json.make_encoder(
+    None, json.JSONEncoder().default, json.encoder.encode_basestring_ascii, None, ":", ",", False, False, False
+)
+_scan = cast(Any, json.JSONDecoder()).scan_once
+
+
+def encode(message: dict[str, Any]) -> str:
+    """`message` as ASCII JSON. Raises TypeError or ValueError when it is none."""
+    return "".join(_chunks(message, 0))
+
+
+def decode(text: str) -> dict[str, Any]:
+    """The object that `text` begins with; it comes from the host, which writes nothing else."""
+    message: dict[str, Any] = _scan(text, 0)[0]
+    return message
 
 
 class Closed(Exception):
@@ -73,17 +89,22 @@ class Channel:
 
     def receive(self) -> dict[str, Any]:
         """Read one frame and return its object; file descriptors wait for `take_fd`."""
-        (length,) = _HEADER.unpack(self._read(4))
+        buffer = self._buffer
+        self._fill(_HEADER.size)
+        (length,) = _HEADER.unpack_from(buffer)
         if length > MAX_FRAME:
             raise Closed(f"frame of {length} bytes")
-        message: dict[str, Any] = decode(self._read(length).decode("ascii"))
-        return message
+        end = _HEADER.size + length
+        self._fill(end)
+        body = buffer[_HEADER.size : end]
+        del buffer[:end]
+        return decode(body.decode("ascii"))
 
     def take_fd(self) -> int:
         """The file descriptor that came with the last frame."""
         return self._fds.pop()
 
-    def _read(self, size: int) -> bytes:
+    def _fill(self, size: int) -> None:
         buffer = self._buffer
         while len(buffer) < size:
             chunk, ancillary, _flags, _address = self._socket.recvmsg(max(65536, size - len(buffer)), 64)
@@ -93,6 +114,3 @@ class Channel:
                 if level == _socket.SOL_SOCKET and kind == _socket.SCM_RIGHTS:
                     self._fds.extend(struct.unpack(f"{len(data) // 4}i", data[: len(data) // 4 * 4]))
             buffer += chunk
-        taken = bytes(buffer[:size])
-        del buffer[:size]
-        return taken

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import select
 import signal
+import struct
+
+_GET_INFO = 0xC040FF0B  # _IOWR(0xFF, 11, 64 bytes), Linux 6.13; exit codes since 6.15
+_INFO = struct.Struct("QQ11Ii")
+_PID, _EXIT = 1, 8
 
 
 def send_signal(pidfd: int, number: signal.Signals) -> bool:
@@ -24,8 +30,23 @@ def ended(pidfd: int, seconds: float = 0.0) -> bool:
 
 
 def pid_of(pidfd: int) -> int | None:
-    """Its pid as this process sees it; None when it is gone, or hidden from this /proc."""
+    """Its pid as this process sees it; None when it is gone, or hidden from this PID namespace."""
+    with contextlib.suppress(OSError, ValueError):  # a kernel that cannot say; a descriptor that is closed
+        return _info(pidfd, _PID)[2] or None
     with contextlib.suppress(OSError, ValueError), open(f"/proc/self/fdinfo/{pidfd}", encoding="ascii") as lines:  # noqa: PTH123
         pid = next((int(line.split()[1]) for line in lines if line.startswith("Pid:")), 0)
         return pid if pid > 0 else None
     return None
+
+
+def wait_status(pidfd: int) -> int | None:
+    """How it ended, as waitpid(2) says it; None where it has not been reaped. Raises OSError on older kernels."""
+    mask, *_, status = _info(pidfd, _EXIT)
+    return status if mask & _EXIT else None
+
+
+def _info(pidfd: int, wanted: int) -> tuple[int, ...]:
+    info = bytearray(_INFO.size)
+    struct.pack_into("Q", info, 0, wanted)
+    fcntl.ioctl(pidfd, _GET_INFO, info)
+    return _INFO.unpack(info)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from rlm_secure.environments.bundle import bundle
@@ -11,6 +12,7 @@ from rlm_secure.guarantees import EnforcementReport, Level, Wall, WallStatus
 from rlm_secure.policy.model import Policy
 
 Findings = Mapping[str, tuple[str, str]]
+_Items = tuple[tuple[str, tuple[str, str]], ...]
 
 _ORDER = ("full", "partial", "none")
 _LEVELS = {"full": Level.FULL, "partial": Level.PARTIAL, "none": Level.NONE}
@@ -18,19 +20,27 @@ _LEVELS = {"full": Level.FULL, "partial": Level.PARTIAL, "none": Level.NONE}
 
 def build(booted: Findings, sealed: Findings, details: Mapping[str, Any], *, screen: bool) -> EnforcementReport:
     """The report of one session. A wall is full when the zygote and the session both say so."""
+    walls = _walls(tuple(booted.items()), tuple(sealed.items()), screen)
+    return EnforcementReport("local", walls, {**details, "bundle_sha256": bundle().sha256})
+
+
+@lru_cache(maxsize=64)
+def _walls(booted: _Items, sealed: _Items, screen: bool) -> tuple[WallStatus, ...]:
+    """Judged once for all sessions that say the same, which is nearly all: it takes a twentieth of a start."""
+    findings = (dict(booted), dict(sealed))
     walls: list[WallStatus] = []
     for wall in Wall:
-        entries = [source[wall] for source in (booted, sealed) if wall in source]
+        entries = [source[wall] for source in findings if wall in source]
         if entries:
             level = _LEVELS[max(entries, key=lambda entry: _ORDER.index(entry[0]))[0]]
             walls.append(WallStatus(wall, level, "; ".join(dict.fromkeys(entry[1] for entry in entries))))
     said = "cells are compiled by RestrictedPython" if screen else "switched off for a test"
-    walls += [
+    return (
+        *walls,
         WallStatus(Wall.LANGUAGE, Level.FULL if screen else Level.NONE, said),
         WallStatus(Wall.WALL_CLOCK, Level.FULL, "the host holds a pidfd and kills at the deadline"),
         WallStatus(Wall.OUTPUT_CAP, Level.FULL, "capped in the worker, and again by the host's frame limit"),
-    ]
-    return EnforcementReport("local", tuple(walls), {**details, "bundle_sha256": bundle().sha256})
+    )
 
 
 def require(policy: Policy, report: EnforcementReport, required: tuple[Wall, ...]) -> None:

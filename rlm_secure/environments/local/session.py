@@ -117,7 +117,7 @@ class LocalSession(LoggedSession):
         raise AssertionError("the second round returns")
 
     def _noted(self) -> None:
-        if not self._can_checkpoint():
+        if not self._copies:
             super()._noted()
         elif (
             self._log is None
@@ -134,22 +134,19 @@ class LocalSession(LoggedSession):
         self._forked = blank.forked
         self._worker = self._root = blank.worker
         self.report = blank.report
+        # A copy outlives nobody only where the kernel ends it with the session, and is counted only under limits.
+        own_pids = self.report[Wall.PID_NAMESPACE].level is Level.FULL
+        self._copies = own_pids and self._recipe.plan.rlimits and self._recipe.checkpoints
         try:
             report.require(self._policy, self.report, self._required)
         except BaseException:  # Ctrl-C as well: nothing of it may stay
             self._end("it lacks a required wall")
             raise
 
-    def _can_checkpoint(self) -> bool:
-        isolation = self._policy.isolation
-        return (
-            isolation.checkpoints and self.report[Wall.PID_NAMESPACE].level is Level.FULL and self._recipe.plan.rlimits
-        )
-
     def checkpoint(self) -> bool:
         """Make the worker's present state the one that a killed cell falls back to. Returns whether it did."""
         with self._lock:
-            if self._ended or self._forked is None or not self._can_checkpoint():
+            if self._ended or self._forked is None or not self._copies:
                 return False
             try:
                 fresh = self._fork_worker(self._forked.zygote)

@@ -5,7 +5,6 @@ Guards the boundary: keep it under 300 lines, and change it only with a test bes
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import signal
@@ -25,9 +24,11 @@ from rlm_secure.errors import CellCrashed, CellError, CellMemoryLimit, CellTimeo
 from rlm_secure.policy.model import Limits
 
 _HEADER = struct.Struct(">I")
-_PIDFD_GET_INFO = 0xC040FF0B  # _IOWR(0xFF, 11, 64 bytes), Linux 6.13; exit codes since 6.15
-_PIDFD_INFO_EXIT = 8
-_PIDFD_INFO = struct.Struct("QQ11Ii")
+
+
+def _timeval(seconds: float) -> bytes:
+    """A struct timeval, not zero, which would mean for ever."""
+    return struct.pack("ll", int(seconds), max(int(seconds % 1 * 1e6), 1))
 
 
 class Died(Exception):
@@ -57,8 +58,11 @@ class Worker:
         self._forked = forked
         self._buffer = bytearray()
         self._nearby = Nearby(pidfd, placed=forked is None)
+        # The kernel's own timeouts, not Python's: those ask with a poll(2) before each call.
+        connection.setblocking(True)
         self._timeout = SLICE_SECONDS
-        connection.settimeout(SLICE_SECONDS)
+        for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+            connection.setsockopt(socket.SOL_SOCKET, option, _timeval(SLICE_SECONDS))
         self._cpu_clock: int | None = None
         self._cpu_seen = 0.0
         self.interrupted = threading.Event()
@@ -82,7 +86,7 @@ class Worker:
                 # A worker that does not read must not hold the host: the write waits under a deadline as well.
                 try:
                     frame = frame[self._socket.send(frame) :]
-                except TimeoutError:
+                except BlockingIOError:
                     if clock is not None:
                         self._tick(clock)
                     if time.monotonic() > deadline:
@@ -94,35 +98,39 @@ class Worker:
     def receive(self, clock: Clock, *, limit: int | None = None) -> dict[str, Any]:
         """One decoded frame. Raises Died, Overdue or ProtocolViolation."""
         limit = limit or self._limits.result_bytes
+        # A cell that talks all the time is looked at as well: silence alone must not be what starts the clock.
+        self._look(clock)
+        buffer = self._buffer
         self._nearby.hold()
         try:
-            (length,) = _HEADER.unpack(self._read(4, clock))
+            self._fill(_HEADER.size, clock)
+            (length,) = _HEADER.unpack_from(buffer)
             if length > limit:
                 raise ProtocolViolation(f"the sandbox broke the protocol: a frame of {length} bytes, limit {limit}")
-            frame = self._read(length, clock)
+            end = _HEADER.size + length
+            self._fill(end, clock)
         finally:
             self._nearby.release()
+        frame = buffer[_HEADER.size : end]
+        del buffer[:end]
         return decode(frame, limit=limit)
 
     def event(self, clock: Clock) -> Call | CellResult:
         """The next call or result. Raises as `receive`."""
         return event(self.receive(clock), value_bytes=self._limits.value_bytes)
 
-    def _read(self, size: int, clock: Clock) -> bytearray:
+    def _fill(self, size: int, clock: Clock) -> None:
+        """Read until there are `size` bytes."""
         buffer = self._buffer
-        # A cell that talks all the time is looked at as well: silence alone must not be what starts the clock.
-        if self.interrupted.is_set() or not clock.remaining():
-            self._tick(clock)
         while len(buffer) < size:
-            if not clock.remaining():
-                self._tick(clock)  # one that sends a frame byte by byte, too
             held = self._nearby.held
             self._wait_at_most(min(clock.slice(), MOMENT_SECONDS) if held else clock.slice())
             try:
                 chunk = self._socket.recv(max(65536, size - len(buffer)))
-            except TimeoutError:
+            except BlockingIOError:
                 if held:
                     self._nearby.part()
+                    self._look(clock)
                 else:
                     self._tick(clock)
                 continue
@@ -131,15 +139,18 @@ class Worker:
             if not chunk:
                 raise Died
             buffer += chunk
-        taken = buffer[:size]
-        del buffer[:size]
-        return taken
+            if len(buffer) < size:
+                self._look(clock)  # one that sends a frame byte by byte, too
+
+    def _look(self, clock: Clock) -> None:
+        if self.interrupted.is_set() or not clock.remaining():
+            self._tick(clock)
 
     def _wait_at_most(self, seconds: float) -> None:
         seconds = min(seconds, SLICE_SECONDS)
         if seconds != self._timeout:
             self._timeout = seconds
-            self._socket.settimeout(seconds)
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _timeval(seconds))
 
     def _tick(self, clock: Clock) -> None:
         """Nothing came for a while: interrupt the worker when its time is over, give up when the grace is."""
@@ -205,15 +216,12 @@ class Worker:
         if self._forked is not None and (status := self._forked.zygote.status(self._forked.pid)) is not None:
             return status
         for _ in range(50):
-            info = bytearray(_PIDFD_INFO.size)
-            struct.pack_into("Q", info, 0, _PIDFD_INFO_EXIT)
             try:
-                fcntl.ioctl(self._pidfd, _PIDFD_GET_INFO, info)
+                status = process.wait_status(self._pidfd)
             except OSError:
                 return None
-            fields = _PIDFD_INFO.unpack(info)
-            if fields[0] & _PIDFD_INFO_EXIT:
-                return int(fields[-1])
+            if status is not None:
+                return status
             time.sleep(0.002)
         return None
 
