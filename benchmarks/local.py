@@ -23,6 +23,8 @@ from rlm_secure import Policy, Sandbox
 from rlm_secure.environments.local import pool
 from rlm_secure.environments.local.context import share
 from rlm_secure.environments.local.session import LocalSession, open_session
+from rlm_secure.environments.local.zygote import Plan
+from rlm_secure.guarantees import Wall
 from rlm_secure.policy import Gate
 
 CELL = "x = 1 + 1"
@@ -73,12 +75,12 @@ def bubblewrap() -> None:
 class Sessions:
     """Opens sessions and closes the ones before, so that the end of one is not timed with the start of the next."""
 
-    def __init__(self, chosen: Policy) -> None:
-        self.policy = chosen
+    def __init__(self, chosen: Policy, plan: Plan | None = None, required: tuple[Wall, ...] | None = None) -> None:
+        self.policy, self.plan, self.required = chosen, plan, required
         self.open: list[LocalSession] = []
 
     def start(self) -> None:
-        session = open_session(self.policy)
+        session = open_session(self.policy, plan=self.plan, required=self.required)
         session.execute(CELL, refuse)
         self.open.append(session)
 
@@ -132,18 +134,19 @@ def cold_session() -> Iterator[Sequence[Case]]:
 )
 def throughput() -> Iterator[Sequence[Case]]:
     sessions = Sessions(COLD)
+    open_ones = Sessions(COLD, Plan(**dict.fromkeys(Plan.__slots__, False)), ())
 
     def spent() -> float:
         """CPU seconds of this process and of everything below it, the dead included."""
         own = psutil.Process()
         return sum(sum(each.cpu_times()[:4]) for each in (own, *own.children(recursive=True)))
 
-    def rate(clock: Callable[[], float]) -> Callable[[], float]:
+    def rate(clock: Callable[[], float], of: Sessions = sessions) -> Callable[[], float]:
         def measure() -> float:
             began = clock()
             for _ in range(50):
-                sessions.start()
-                sessions.close()
+                of.start()
+                of.close()
             return 50 / (clock() - began)
 
         return measure
@@ -151,6 +154,8 @@ def throughput() -> Iterator[Sequence[Case]]:
     yield [
         Case("one after another", lambda: None, value=rate(time.perf_counter)),
         Case("for a second of processor time", lambda: None, value=rate(spent)),
+        # What a machine makes of the same fork, cell and end without a wall: more than this no walls can reach.
+        Case("the same, forks without walls", lambda: None, value=rate(spent, open_ones)),
     ]
 
 
@@ -171,10 +176,18 @@ def pooled_session() -> Iterator[Sequence[Case]]:
         while pool.ready() < size and time.monotonic() < deadline:
             time.sleep(0.005)
 
+    used = open_session(COLD)
     yield [
         Case("exec in this process", in_process),
         Case("session from the pool", action, units=size // 2, before=prepare),
+        # The first cell of a ready process finds cold caches, as any cell does after a pause: this is their price.
+        Case(
+            "a cell after 20 ms, in a session that is there",
+            lambda: used.execute(CELL, refuse),
+            before=lambda: time.sleep(0.02),
+        ),
     ]
+    used.close()
     sessions.close()
     pool.drain()  # or what is ready counts as memory of the sessions that are measured next
 
