@@ -8,6 +8,7 @@ have an earlier state ready and when the log is cut are the subclass's.
 from __future__ import annotations
 
 import os
+import secrets
 import threading
 import time
 from abc import abstractmethod
@@ -90,6 +91,9 @@ class LoggedSession(Session):
         self._cells = self._resumes = 0
         self._log: list[Entry] | None = []
         self._log_seconds = 0.0
+        # A killed session is rebuilt by running its log again: `random` must then say the same.
+        self._seed = secrets.randbits(128)
+        self._seeded = False
 
     # -- what a subclass does -----------------------------------------------------------------------
 
@@ -119,8 +123,9 @@ class LoggedSession(Session):
             self._log = None
 
     def _cell(self, code: str) -> Entry:
-        """The request that runs `code`."""
-        return Entry({"op": "exec", "code": code})
+        """The request that runs `code`; the first one that a worker survives seeds the session."""
+        seed = {} if self._seeded else {"seed": self._seed}
+        return Entry({"op": "exec", "code": code, **seed})
 
     # -- Session --------------------------------------------------------------------------------------
 
@@ -218,6 +223,7 @@ class LoggedSession(Session):
 
     def _note(self, entry: Entry, result: CellResult) -> None:
         """Put a request that went well into the log. Reading a variable changes nothing."""
+        self._seeded = self._seeded or "seed" in entry.request
         if self._log is None or entry.request["op"] == "read":
             return
         self._log_seconds += result.cpu_seconds

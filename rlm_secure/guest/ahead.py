@@ -13,7 +13,6 @@ import errno
 import os
 import select
 import signal
-import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -44,7 +43,8 @@ class Child:
         own_namespaces: bool,
         warm: bool,
     ) -> None:
-        self.connection, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        # From the C module: what the wrapper does in Python takes each session ten pages of the zygote's.
+        self.connection, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
 
         def body() -> None:
             walls.keep_only(theirs.fileno(), landlock)
@@ -130,7 +130,7 @@ def _serve(kind: Kind, program: bytes | None, landlock: int | None, *, own_names
     found = walls.enclose(landlock, own_namespaces=own_namespaces)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # copies of the worker that end leave no zombie
     # Made before the filter is on, and from the C module: the wrapper asks the kernel for what we know.
-    channel = wire.Channel(_socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, wire.FD))
+    channel = wire.Channel(_socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, wire.FD))
     session = worker.Worker()
     begin = kind.begin
     if warm and begin is not None:

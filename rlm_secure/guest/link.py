@@ -38,7 +38,7 @@ class Zygote:
         self.details: dict[str, Any] = {}
         os.set_inheritable(theirs.fileno(), True)
         arguments = [sys.executable, "-I", "-S", "-B", "-X", "utf8", bundle, "zygote", str(theirs.fileno())]
-        environment = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "LC_ALL": "C.UTF-8"}
+        environment = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "LC_ALL": "C.UTF-8", "LD_BIND_NOW": "1"}
         environment.update((name, os.environ[name]) for name in _KEPT if name in os.environ)
         quiet = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
         with theirs, _likelier_victim():

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
+
+
+def _never(**_handlers: object) -> None:
+    """No handler is registered."""
 
 
 def main() -> None:
@@ -11,6 +16,9 @@ def main() -> None:
     match sys.argv[1:]:
         case ["zygote", fd]:
             gc.disable()  # what it imports is no garbage; on again before the first session, in zygote.serve
+            # What modules do after a fork is for threads, and for copies that go on side by side. A session is alone;
+            # it has its seed from the host, and keeps it in its copies, so that it can be run again.
+            os.register_at_fork = _never
             from . import zygote
 
             zygote.main(int(fd))

@@ -5,8 +5,6 @@ Guards the boundary: keep it under 300 lines, and change it only with a test bes
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import os
 from collections.abc import Callable
 from typing import Any
@@ -47,14 +45,14 @@ class Walls:
 
 def keep_only(fd: int, landlock: int | None) -> None:
     """Close every descriptor but the session's socket, as number 3, and the ruleset, as number 4."""
-    channel = fcntl.fcntl(fd, fcntl.F_DUPFD, 10)
+    # By way of numbers above both: neither is closed by the move of the other.
+    above = max(fd, landlock or 0, wire.FD + 1) + 1
+    os.dup2(fd, above)
     if landlock is not None:
-        ruleset = fcntl.fcntl(landlock, fcntl.F_DUPFD, 10)
-        os.dup2(ruleset, wire.FD + 1)
-    os.dup2(channel, wire.FD)
-    for number in range(wire.FD):
-        with contextlib.suppress(OSError):
-            os.close(number)
+        os.dup2(landlock, above + 1)
+        os.dup2(above + 1, wire.FD + 1)
+    os.dup2(above, wire.FD)
+    os.closerange(0, wire.FD)
     os.closerange(wire.FD + (1 if landlock is None else 2), 1 << 16)
 
 

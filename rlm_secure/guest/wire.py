@@ -49,6 +49,12 @@ def encode(message: dict[str, Any]) -> str:
     return "".join(_chunks(message, 0))
 
 
+def frame(message: dict[str, Any]) -> bytes:
+    """`message` with its length before it."""
+    body = encode(message).encode("ascii")
+    return _HEADER.pack(len(body)) + body
+
+
 def decode(text: str) -> dict[str, Any]:
     """The object that `text` begins with; it comes from the host, which writes nothing else."""
     message: dict[str, Any] = _scan(text, 0)[0]
@@ -75,10 +81,9 @@ class Channel:
 
         Raises Closed when the peer is gone, ValueError when `message` is not JSON.
         """
-        body = encode(message).encode("ascii")
-        if len(body) > limit:
+        view = memoryview(frame(message))
+        if len(view) - _HEADER.size > limit:
             return False
-        view = memoryview(_HEADER.pack(len(body)) + body)
         try:
             while view:
                 # os.write, not sendmsg: the filter allows write(3) alone, so a worker can never pass an fd on.

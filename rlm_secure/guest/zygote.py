@@ -36,7 +36,7 @@ import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from . import ahead, boot, memory, probes, seal, walls, worker
+from . import ahead, boot, memory, probes, seal, walls, wire, worker
 
 _MESSAGE = 256 * 1024
 _STATUSES = 4096
@@ -143,7 +143,7 @@ class _Zygote:
             os._exit(0)
         if not data:
             os._exit(0)
-        request = json.loads(data)
+        request = wire.decode(data.decode("ascii"))
         try:
             match request["op"]:
                 case "fork":
@@ -170,7 +170,7 @@ class _Zygote:
                 os.close(fd)
 
     def _send(self, message: dict[str, Any], fds: tuple[int, ...] = ()) -> None:
-        data = json.dumps(message).encode()
+        data = wire.encode(message).encode("ascii")
         try:
             socket.send_fds(self._control, [data], fds)
         except (BrokenPipeError, ConnectionResetError):

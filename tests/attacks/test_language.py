@@ -35,13 +35,14 @@ def test_the_language_layer_itself_stops_attacks_on_reflection(with_language):
 @pytest.mark.parametrize("policy", ["strict", "standard", "research"])
 def test_sessions_do_not_share_their_random_numbers(policy):
     """All sessions are forks of one process: without a seed of their own they would all draw the same."""
-    code = "import random\nprint(random.random(), random.getrandbits(64), hash('x') == hash('y'))"
+    code = "import statistics\nprint(statistics.NormalDist().samples(2))"  # from the standard library's own generator
+    if policy != "strict":
+        code += "\nimport random\nprint(random.random(), random.getrandbits(64))"
     drawn = set()
     for _ in range(4):
         with Sandbox(policy=policy) as sandbox:
-            result = sandbox.run(code)
-            drawn.add(result.stdout if result.error is None else result.stderr)
-    assert len(drawn) == 4 or all("import-module" in text for text in drawn)
+            drawn.update(sandbox.run(code).check().stdout.splitlines())
+    assert len(drawn) == (4 if policy == "strict" else 8)
 
 
 def test_a_cell_cannot_make_the_host_hoard_what_a_tool_answers():

@@ -86,6 +86,28 @@ def test_what_cannot_be_interrupted_is_killed_and_the_state_comes_back(sandbox, 
     assert sandbox.run("print(before)").stdout == "[1]\n"
 
 
+def test_what_was_drawn_since_a_checkpoint_is_drawn_again():
+    with Sandbox(policy="standard") as box:
+        box.run("import random, statistics").check()
+        assert box._repl._session.checkpoint()
+        # The second draws from the standard library's own generator.
+        box.run("drawn = [random.random(), *statistics.NormalDist().samples(3)]").check()
+        before = box.run("print(drawn)").check().stdout
+        assert "the session was resumed" in box.run("sum(range(10**11))", timeout=0.2).stderr
+        assert box.run("print(drawn)").check().stdout == before
+
+
+def test_a_session_whose_first_cell_was_killed_draws_numbers_of_its_own():
+    policy = load_policy("research")  # without a pool: what is ready there has drawn a seed already
+    policy = policy.model_copy(update={"isolation": policy.isolation.model_copy(update={"pool": 0})})
+    drawn = set()
+    for _ in range(2):
+        with Sandbox(policy=policy) as box:
+            assert "the session was resumed" in box.run("sum(range(10**11))", timeout=0.2).stderr
+            drawn.add(box.run("import random\nprint(random.random())").check().stdout)
+    assert len(drawn) == 2
+
+
 def test_a_crash_loses_only_its_cell(sandbox):
     sandbox.run("before = {'a': 1}")
     result = sandbox.run("t = ()\nfor i in range(300000): t = (t,)\nhash(t)")

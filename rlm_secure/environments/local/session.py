@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import secrets
 import socket
 from collections.abc import Mapping
 from typing import Any
@@ -58,8 +57,6 @@ class LocalSession(LoggedSession):
         self._required = required
         self._spare: Worker | None = None
         self._forked: Forked | None = None
-        # A killed session is rebuilt by running its log again: `random` must then say the same.
-        self._seed = secrets.randbits(128)
         self._start()
 
     def load_context(self, name: str, payload: Any) -> None:
@@ -90,8 +87,7 @@ class LocalSession(LoggedSession):
     def _cell(self, code: str) -> Entry:
         if self._log is None or self._log_seconds > _LOG_SECONDS or len(self._log) > _LOG_ENTRIES:
             self.checkpoint()
-        seed = {"seed": self._seed} if self._cells == 1 else {}
-        return Entry({"op": "exec", "code": code, **seed})
+        return super()._cell(code)
 
     def _transmit(self, entry: Entry) -> None:
         try:

@@ -250,6 +250,7 @@ def _environment() -> dict[str, str]:
     environment = {
         "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
         "LC_ALL": "C.UTF-8",
+        "LD_BIND_NOW": "1",  # once, not in every session
         "PYTHONTZPATH": os.pathsep.join(zoneinfo.TZPATH),
     }
     if library_path := os.environ.get("LD_LIBRARY_PATH"):
