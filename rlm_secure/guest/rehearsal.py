@@ -24,7 +24,7 @@ class _Rehearsal(wire.Channel):
             peer.sendall(b"".join([wire.frame(request) for request in requests]))
 
     def send_within(self, message: dict[str, Any], limit: int) -> bool:
-        return len(wire.frame(message)) <= limit
+        return bool(wire.frame(message, limit))
 
 
 def rehearse() -> None:

@@ -49,10 +49,10 @@ def encode(message: dict[str, Any]) -> str:
     return "".join(_chunks(message, 0))
 
 
-def frame(message: dict[str, Any]) -> bytes:
-    """`message` with its length before it."""
+def frame(message: dict[str, Any], limit: int = MAX_FRAME) -> bytes:
+    """`message` with its length before it; nothing where it has more than `limit` bytes."""
     body = encode(message).encode("ascii")
-    return _HEADER.pack(len(body)) + body
+    return _HEADER.pack(len(body)) + body if len(body) <= limit else b""
 
 
 def decode(text: str) -> dict[str, Any]:
@@ -81,8 +81,8 @@ class Channel:
 
         Raises Closed when the peer is gone, ValueError when `message` is not JSON.
         """
-        view = memoryview(frame(message))
-        if len(view) - _HEADER.size > limit:
+        view = memoryview(frame(message, limit))
+        if not view:
             return False
         try:
             while view:

@@ -9,6 +9,7 @@ after a session is sealed none can be opened.
 
 from __future__ import annotations
 
+import random
 from decimal import Context
 from types import SimpleNamespace
 
@@ -90,11 +91,12 @@ def preload() -> None:
 
 
 def reseed(seed: int | None = None) -> None:
-    """Seed the session's `random`: from the kernel, or with `seed`, so that a session can be run again.
+    """Seed what the session draws from: with the kernel's help, or with `seed`, so that a session can be run again.
 
     Call it once in every forked session, before its first cell.
     """
     numeric.GENERATOR.seed(seed)
+    random.seed(numeric.GENERATOR.getrandbits(128))  # what statistics draws from
 
 
 __all__ = ["NAMES", "PACKAGES", "WRITABLE", "Facade", "explain", "left_out", "load", "members", "preload", "reseed"]

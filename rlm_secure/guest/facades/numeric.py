@@ -9,7 +9,6 @@ import math
 import numbers
 import random
 import statistics
-from typing import Any, cast
 
 from .facade import facade
 
@@ -42,9 +41,8 @@ STATISTICS = facade(
     newer="kde kde_random",
 )
 
-#: The generator behind every module-level function, and behind what the standard library draws without a seed: the
-#: session's own, as its process is. Cells simulate and sample; nothing secret is made here.
-GENERATOR: random.Random = cast(Any, random.random).__self__
+#: The session's own generator, behind every module-level function: random.seed moves nobody else's numbers.
+GENERATOR = random.Random()  # cells simulate and sample; nothing secret is made here
 
 _DRAWS = (
     "betavariate choice choices expovariate gammavariate gauss getrandbits getstate lognormvariate normalvariate "
