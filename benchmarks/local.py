@@ -134,7 +134,7 @@ def cold_session() -> Iterator[Sequence[Case]]:
 )
 def throughput() -> Iterator[Sequence[Case]]:
     sessions = Sessions(COLD)
-    open_ones = Sessions(COLD, Plan(**dict.fromkeys(Plan.__slots__, False)), ())
+    bare = Sessions(COLD, Plan(**dict.fromkeys(Plan.__slots__, False)), ())
 
     def spent() -> float:
         """CPU seconds of this process and of everything below it, the dead included."""
@@ -155,7 +155,7 @@ def throughput() -> Iterator[Sequence[Case]]:
         Case("one after another", lambda: None, value=rate(time.perf_counter)),
         Case("for a second of processor time", lambda: None, value=rate(spent)),
         # What a machine makes of the same fork, cell and end without a wall: more than this no walls can reach.
-        Case("the same, forks without walls", lambda: None, value=rate(spent, open_ones)),
+        Case("the same, forks without walls", lambda: None, value=rate(spent, bare)),
     ]
 
 

@@ -43,7 +43,7 @@ class Child:
         own_namespaces: bool,
         warm: bool,
     ) -> None:
-        # From the C module: what the wrapper does in Python takes each session ten pages of the zygote's.
+        # From the C module: what the wrapper does in Python costs the zygote copies of pages, each time.
         self.connection, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
 
         def body() -> None:

@@ -15,13 +15,7 @@ _ROUNDS = 16
 
 
 class _Rehearsal(wire.Channel):
-    """A channel whose peer has sent its requests and gone: what is answered goes nowhere."""
-
-    def __init__(self, *requests: dict[str, Any]) -> None:
-        peer, ours = socket.socketpair()
-        super().__init__(ours)
-        with peer:
-            peer.sendall(b"".join([wire.frame(request) for request in requests]))
+    """A channel whose peer is gone: what is answered goes nowhere."""
 
     def send_within(self, message: dict[str, Any], limit: int) -> bool:
         return bool(wire.frame(message, limit))
@@ -33,5 +27,9 @@ def rehearse() -> None:
     begin = {"op": "begin", "modules": sorted(facades.NAMES), "tools": [], "screen": True, **limits}
     session = worker.Worker()
     session.reserve = b" "  # freeing one of the real size would change how malloc gets its memory
-    session.serve(_Rehearsal(*[{"op": "exec", "code": _CELL}] * _ROUNDS), {}, begin)
+    peer, ours = socket.socketpair()
+    with ours:
+        with peer:
+            peer.sendall(wire.frame({"op": "exec", "code": _CELL}) * _ROUNDS)
+        session.serve(_Rehearsal(ours), {}, begin)
     worker.prepared.clear()

@@ -147,6 +147,15 @@ def test_a_valid_frame_with_any_part_replaced_is_a_value_or_a_violation(
 
 
 @pytest.mark.parametrize(
+    "data", [b"", b" {}", b"{} ", b"{}{}", b"{}\n", b'{"a":}', b'{"a":1', b"[]", b"1", b"\xef\xbb\xbf{}"]
+)
+def test_a_frame_is_one_object_and_nothing_around_it(data: bytes) -> None:
+    with pytest.raises(ProtocolViolation):
+        protocol.decode(data, limit=LIMIT)
+    assert protocol.decode(b"{}", limit=LIMIT) == {}
+
+
+@pytest.mark.parametrize(
     "message",
     [
         {"op": "ready"},

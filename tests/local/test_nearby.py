@@ -28,6 +28,18 @@ def of_worker(box: Sandbox) -> set[int]:
     return os.sched_getaffinity(pid)
 
 
+def test_a_pid_is_found_where_the_kernel_cannot_say(box: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    handle = box._repl._session._worker._pidfd
+    pid = pidfd.pid_of(handle)
+
+    def unknown(*_: object) -> None:
+        raise OSError(25, "Inappropriate ioctl for device")
+
+    monkeypatch.setattr(pidfd, "_info", unknown)
+    assert pid is not None and pidfd.pid_of(handle) == pid
+    assert pidfd.pid_of(-1) is None
+
+
 def settles(box: Sandbox) -> bool:
     """Whether short cells confine the worker of `box`: not each is one on a busy machine, nor while the pool waits."""
     for _ in range(100):

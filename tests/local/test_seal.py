@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import fcntl
 import os
 import socket
 import sys
@@ -97,6 +98,37 @@ def test_memory_is_never_writable_and_executable():
 
     assert in_child(lambda: body(False)) == "mapped"
     assert in_child(lambda: body(True)) == "EACCES"
+
+
+@pytest.mark.parametrize(("channel", "ruleset"), [(3, 4), (4, 3), (3, 9), (9, 4), (9, 10), (10, 9)])
+def test_the_two_that_are_kept_do_not_close_each_other(channel, ruleset):
+    ours, theirs = socket.socketpair()
+    null = os.open("/dev/null", os.O_RDONLY)
+
+    def body():
+        high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 100) for fd in (theirs.fileno(), null)]
+        os.dup2(high[0], channel)
+        os.dup2(high[1], ruleset)
+        walls.keep_only(channel, ruleset)
+        alive = [number for number in range(2048) if not failed(os.fstat, number)]
+        os.write(3, f"{alive} {os.fstat(4).st_rdev == os.makedev(1, 3)}".encode())
+
+    pid = os.fork()
+    if pid == 0:
+        body()
+        os._exit(0)
+    os.waitpid(pid, 0)
+    theirs.close()
+    os.close(null)
+    assert ours.recv(100) == b"[3, 4] True"
+
+
+def failed(call, *arguments):
+    try:
+        call(*arguments)
+    except OSError:
+        return True
+    return False
 
 
 def test_only_one_descriptor_is_kept():

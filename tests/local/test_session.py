@@ -17,6 +17,7 @@ from rlm_secure import (
     SessionEnded,
     WallViolation,
 )
+from rlm_secure.environments.local import pool
 from rlm_secure.policy import load_policy
 from rlm_secure.testing import unscreened
 
@@ -84,6 +85,18 @@ def test_what_cannot_be_interrupted_is_killed_and_the_state_comes_back(sandbox, 
     assert not result.error.session_ended
     assert "the session was resumed" in result.stderr
     assert sandbox.run("print(before)").stdout == "[1]\n"
+
+
+def test_a_session_from_the_pool_holds_nothing_of_its_warming_up():
+    with Sandbox(policy="standard"):
+        deadline = time.monotonic() + 10
+        while not pool.ready() and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert pool.ready()
+    with Sandbox(policy="standard") as box:
+        result = box.run("print(1)").check()
+        assert (result.stdout, result.stderr, result.locals) == ("1\n", "", {})
+        assert "NameError" in box.run("x").stderr
 
 
 def test_what_was_drawn_since_a_checkpoint_is_drawn_again():

@@ -26,7 +26,7 @@ def build(booted: Findings, sealed: Findings, details: Mapping[str, Any], *, scr
 
 @lru_cache(maxsize=64)
 def _walls(booted: _Items, sealed: _Items, screen: bool) -> tuple[WallStatus, ...]:
-    """Judged once for all sessions that say the same, which is nearly all: it takes a twentieth of a start."""
+    """Judged once for all sessions that say the same, which is nearly all: it takes 40 microseconds."""
     findings = (dict(booted), dict(sealed))
     walls: list[WallStatus] = []
     for wall in Wall:

@@ -130,9 +130,7 @@ class Worker:
             except BlockingIOError:
                 if held:
                     self._nearby.part()
-                    self._look(clock)
-                else:
-                    self._tick(clock)
+                self._tick(clock)
                 continue
             except OSError:
                 raise Died from None
@@ -166,7 +164,7 @@ class Worker:
     # -- the process ------------------------------------------------------------------------------
 
     def cpu_seconds(self) -> float | None:
-        """CPU seconds used so far, read from outside; None where the host's /proc does not show the process."""
+        """CPU seconds used so far, read from outside; None where it is gone, or hidden from the host."""
         if self._cpu_clock is None:
             if (pid := process.pid_of(self._pidfd)) is None:
                 return None

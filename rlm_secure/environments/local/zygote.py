@@ -237,7 +237,7 @@ class Zygote:
                 if not data:
                     raise ConnectionResetError("it closed its socket")
                 return decode(data, limit=_MESSAGE), received
-            except (OSError, ProtocolViolation) as error:
+            except (OSError, ValueError, ProtocolViolation) as error:  # ValueError: closed by another thread, at exit
                 for fd in received:
                     os.close(fd)
                 self._retired = True
