@@ -19,7 +19,7 @@ from typing import Any
 from rlm_secure.environments.place import place
 from rlm_secure.errors import CellTimeout, RLMSecureError
 from rlm_secure.policy import Policy, load_policy
-from rlm_secure.testing import corpus, probe
+from rlm_secure.testing import corpus, judge
 from rlm_secure.testing.bare import Unscreened
 from rlm_secure.testing.target import Target
 
@@ -117,7 +117,7 @@ def _timeout(session: Any) -> str:
 
 def _attacks(environment: Any, layer: corpus.Layer) -> str:
     """Attacks of one layer, spread over the corpus, each in a sandbox of its own; judged from here."""
-    policy = probe.policy("strict")
+    policy = judge.policy("strict")
     screened = layer is corpus.Layer.LANGUAGE
     attacks = [attack for attack in corpus.load() if attack.layer is layer]
     chosen = attacks[:: max(len(attacks) // _ATTACKS, 1)][:_ATTACKS]
@@ -126,8 +126,8 @@ def _attacks(environment: Any, layer: corpus.Layer) -> str:
         for attack in chosen:
             # Other sessions have machines of their own here: how they fare says nothing about this one.
             opens = lambda: _open(environment, policy, screened)  # noqa: E731
-            outcome = probe.attempt(attack, opens, target, policy, afterwards=False)
-            assert outcome.result is not probe.Result.WON, f"{attack.name} won: {outcome.evidence}"
+            outcome = judge.attempt(attack, opens, target, policy, afterwards=False)
+            assert outcome.result is not judge.Result.WON, f"{attack.name} won: {outcome.evidence}"
             results.append(outcome.result.value)
     return ", ".join(f"{results.count(each)} {each}" for each in sorted(set(results)))
 

@@ -12,10 +12,28 @@ from pathlib import Path
 
 import pytest
 
-from rlm_secure.testing import battery, corpus
+from rlm_secure.testing import arena, battery, corpus
 from rlm_secure.testing.control import Control
 
 IN_CI = os.environ.get("RLM_SECURE_CI") == "1"
+#: What runs attacks in the process of pytest itself.
+IN_ARENA = ("attacks", "bypasses", "clouds/test_attacks.py", "docker/test_corpus.py", "docker/test_escapes.py")
+
+
+@pytest.hookimpl(tryfirst=True)  # before marks are selected by
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What runs attacks itself carries their mark, and runs in an arena only."""
+    here = Path(__file__).parent
+    ours = [item for item in items if any(item.path.is_relative_to(here / name) for name in IN_ARENA)]
+    for item in ours:
+        item.add_marker(pytest.mark.attack)
+    if ours and arena.outside() and not config.option.collectonly:
+        names = sorted({str(item.path.relative_to(here.parent)) for item in ours})
+        raise pytest.UsageError(f"attacks run in an arena only: python -m tests {' '.join(names)}")
+
+
+def _is_attack(item: pytest.Item) -> bool:
+    return item.get_closest_marker("attack") is not None
 
 
 @pytest.fixture(scope="session")
@@ -26,7 +44,7 @@ def controls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Control]:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.seek(0)
         kept = [json.loads(line) for line in file]
-        found = {row["name"]: Control(**{**row, "needs": corpus.Needs(row["needs"])}) for row in kept}
+        found = {row["name"]: Control(**{**row, "excuse": corpus.Excuse(row["excuse"])}) for row in kept}
         missing = [attack for attack in corpus.load() if attack.name not in found]
         for control in battery.patient_controls(missing).values() if missing else ():
             found[control.name] = control
@@ -50,6 +68,10 @@ def pytest_runtest_makereport(
     if call.excinfo is not None:
         gc.collect()  # Python 3.11's parser breaks where a finalizer runs inside it, and a report parses
     report = yield
+    if report.failed and (path := os.environ.get("RLM_SECURE_FAILED")):
+        told = {"part": os.environ.get("RLM_SECURE_PART", ""), "test": item.nodeid, "attack": _is_attack(item)}
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(told) + "\n")
     if IN_CI and report.skipped and not hasattr(report, "wasxfail"):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         report.outcome = "failed"

@@ -20,7 +20,7 @@ PACKAGE = Path(rlm_secure.__file__).parent
 
 #: From bottom to top. A module imports from its own row or from rows above it in this list, never the other way.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("types", "errors", "guarantees"),
+    ("types", "errors", "guarantees", "removal"),
     ("resources",),
     ("policy",),
     ("clients",),
@@ -52,6 +52,7 @@ NAMED_FILES: dict[str, dict[str, str]] = {
         "guest/memory.py": "maps the context that the host shares, without a copy",
         "environments/local/nearby.py": "asks for processors by masks: a set of 128 numbers takes as long as a cell",
         "environments/local/context.py": "fills a sealed memory file from a str, without a copy",
+        "removal.py": "staying on one mount, and taking off what is mounted, have no wrapper in the standard library",
         "testing/launch.py": "gives a control mounts of its own, so that the attack that wins there harms nothing",
     },
     "subprocess": {

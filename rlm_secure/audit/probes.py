@@ -1,51 +1,47 @@
-"""Attacks an environment with the corpus in sandboxes/attacks, and keeps what became of each attempt."""
+"""What became of the attacks on an environment, as rules and reports see it; and having it attacked, in an arena.
+
+The attacks themselves are run by attack.py, in the arena. What comes back from there is decoded like everything that
+was near an attack: JSON, line by line, of bounded length, into these types and nothing else.
+"""
 
 from __future__ import annotations
 
-import importlib
-import threading
-import time
+import importlib.util
+import json
+import os
+import subprocess
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from rlm_secure.audit.finding import NotChecked
-from rlm_secure.errors import EnvironmentUnavailable, MissingExtra, RLMSecureError
+from rlm_secure.errors import RLMSecureError
 from rlm_secure.guarantees import EnforcementReport, Guarantee, Wall
-from rlm_secure.testing import battery
-from rlm_secure.testing.control import Control
-from rlm_secure.testing.corpus import Attack, Layer, Needs, Win, load
-from rlm_secure.testing.probe import Outcome, Result, Session, bounds_of
-from rlm_secure.testing.probe import policy as low_limits
+from rlm_secure.testing import arena as arenas
+from rlm_secure.testing.arena import Arena
+from rlm_secure.testing.judge import Reach, Result
 
 if TYPE_CHECKING:
     from rlm_secure.policy import Policy
 
-#: Gives a fresh session under a policy.
-Opener = Callable[["Policy"], Session]
 #: Told after each attempt: how many are done, how many there are, and which it was. From any thread.
 Progress = Callable[[int, int, str], None]
 
-#: With --quick: so many attacks on each guarantee, for each layer.
-_QUICK = 3
-_SLOW = (Win.OUTLASTS, Win.REMAINS)
-_TRIES = 8
-_PAUSE_SECONDS = 0.5
+_LINE_BYTES = 64 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Ground:
-    """A way to open sessions of one environment. `screened` says whether they have a language layer."""
-
-    name: str
-    open: Opener
-    screened: bool
+class AttackFailed(RLMSecureError):
+    """The program that attacks ended without a result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One attack on one ground, and what became of it."""
+    """One attack on one kind of session, and what became of it. `screened` says whether that had a language layer."""
 
     name: str
     summary: str
@@ -55,11 +51,16 @@ class Probe:
     wall: Wall | None
     evidence: str
     seconds: float
+    reach: Reach | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentSubject:
-    """An environment that was attacked: its report, and what became of every attack. `left_out` were not run."""
+    """An environment that was attacked: its report, and what became of every attack. `left_out` were not run.
+
+    `arena` says what the attacks ran in, None that they ran on the machine itself. `trouble` is why nothing could be
+    judged, with the `trace` of an adapter that raised.
+    """
 
     name: str
     report: EnforcementReport | None
@@ -68,162 +69,139 @@ class EnvironmentSubject:
     not_checked: tuple[NotChecked, ...]
     left_out: int
     seconds: float
+    arena: str | None = None
+    trouble: str = ""
+    trace: str = ""
 
     def count(self, result: Result) -> int:
         """How many attempts ended like this."""
         return sum(probe.result is result for probe in self.probes)
 
+    def count_reach(self, reach: Reach) -> int:
+        """How many attempts that won got so far."""
+        return sum(probe.reach is reach for probe in self.probes)
+
     def count_not_checked(self) -> int:
         """How many attempts prove nothing."""
-        return self.count(Result.NOT_CHECKED)
+        return self.count(Result.NOT_CHECKED) + self.count(Result.ERRORED)
+
+    @property
+    def judged(self) -> bool:
+        """Whether any attempt held or won."""
+        return len(self.probes) > self.count_not_checked()
+
+    def unjudged(self) -> Counter[tuple[Result, str]]:
+        """Why attempts prove nothing, and how often for that reason."""
+        unjudged = (Result.NOT_CHECKED, Result.ERRORED)
+        return Counter((probe.result, probe.evidence) for probe in self.probes if probe.result in unjudged)
 
     def walls(self) -> Counter[str]:
         """How often each wall stopped an attack."""
         return Counter(probe.wall.value for probe in self.probes if probe.wall and probe.result is Result.STOPPED)
 
 
-def grounds(name: str) -> tuple[Ground, ...]:
-    """The ways to open sessions of an environment: with its language layer and, where there is a way, without.
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is attacked, and how much. `only` names attacks, empty for all of them; `deadline` is in seconds."""
 
-    `name` is one of ours, or `package.module:function` of yours: it is called with a policy and returns an object
-    with `report`, `run(code, timeout=None)` and `close()`. Raises ValueError for a name that leads nowhere.
-    """
-    module, colon, attribute = name.partition(":")
-    if colon:
-        return _foreign(name, module, attribute)
-    from rlm_secure.environments import PLACES
-    from rlm_secure.sandbox import Sandbox
-    from rlm_secure.testing import unscreened
-
-    if name not in PLACES:
-        raise ValueError(f"unknown environment {name[:80]!r}; known: {', '.join(PLACES)}, or package.module:function")
-    found = [Ground(name, lambda policy: Sandbox(policy=policy, environment=name), screened=True)]
-    if name == "local":
-        found.append(Ground(name, lambda policy: unscreened(name, policy), screened=False))
-    return tuple(found)
+    name: str
+    policy: dict[str, Any]
+    quick: bool = False
+    only: tuple[str, ...] = ()
+    deadline: float = 3_600.0
 
 
-def _foreign(name: str, module: str, attribute: str) -> tuple[Ground, ...]:
-    try:
-        opener: Any = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ValueError(f"environment {name[:80]!r} cannot be imported: {error}") from None
-    return (Ground(name, opener, screened=bool(getattr(opener, "screened", False))),)
+JOB: TypeAdapter[Job] = TypeAdapter(Job)
+SUBJECT: TypeAdapter[EnvironmentSubject] = TypeAdapter(EnvironmentSubject)
+
+
+def is_foreign(name: str) -> bool:
+    """Whether an environment is somebody else's: `package.module:name`."""
+    return ":" in name
 
 
 def attack(
     name: str,
     policy: Policy,
     *,
+    arena: Arena | None = None,
     quick: bool = False,
+    only: frozenset[str] = frozenset(),
+    deadline: float = 3_600.0,
     progress: Progress | None = None,
-    choose: Callable[[Attack], bool] | None = None,
 ) -> EnvironmentSubject:
     """Attack the environment called `name` under `policy`, with limits so low that each attack ends soon.
 
-    Never raises for what an attack does. `choose` leaves out attacks. Raises ValueError for an unknown environment.
+    It happens in an arena that is given what `arena` says; in the present one where this process is in one already;
+    and on the machine itself after arena.waive(). Raises ArenaRefused where no arena can be built, ValueError for an
+    unknown environment, AttackFailed when the attacker did not survive; never for what an attack does.
     """
-    started = time.monotonic()
-    corpus = [each for each in load() if choose is None or choose(each)]
-    run = _Run(name, low_limits(policy), progress)
-    chosen = [(ground, list(_chosen(corpus, ground, quick))) for ground in grounds(name)]
-    run.total = sum(len(attacks) for _, attacks in chosen)
-    left_out = sum(len(list(_chosen(corpus, ground, quick=False))) for ground, _ in chosen) - run.total
-    if name != "local" and ":" not in name:
-        run.note(f"{name} without its language layer", "there is no way to open such a session")
-    try:
-        for ground, attacks in chosen:
-            run.all(ground, attacks, controls=not quick)
-    except (EnvironmentUnavailable, MissingExtra) as error:
-        run.note(f"environment {name}", str(error))
-    missing = run.report.missing(_required(policy, name)) if run.report else ()
-    if left_out:
-        run.note(f"{left_out} attacks on {name}", "left out by --quick")
-    seconds = time.monotonic() - started
-    return EnvironmentSubject(name, run.report, missing, tuple(run.probes), tuple(run.notes), left_out, seconds)
+    check(name, arena or Arena())
+    job = Job(name, json.loads(policy.model_dump_json()), quick, tuple(sorted(only)), deadline)
+    if arenas.outside():
+        return _in_arena(job, arena or Arena(), progress)
+    from rlm_secure.audit.attack import attack_here
+
+    return attack_here(job, progress)
 
 
-def _required(policy: Policy, name: str) -> tuple[Wall, ...]:
-    # An environment of yours is held to what ours on the same machine are held to.
-    return policy.isolation.required("local" if ":" in name else name)
+def check(name: str, arena: Arena) -> None:
+    """Raise ValueError for an environment that does not exist, or that the arena would not see."""
+    from rlm_secure.environments import PLACES
+
+    module, colon, _ = name.partition(":")
+    if not colon:
+        if name not in PLACES:
+            known = ", ".join(PLACES)
+            raise ValueError(f"unknown environment {name[:80]!r}; known: {known}, or package.module:name")
+        return
+    spec = importlib.util.find_spec(module.partition(".")[0], None) or _spec_here(module.partition(".")[0])
+    if spec is None:
+        raise ValueError(f"environment {name[:80]!r} cannot be imported: there is no module {module[:80]!r} here")
+    places = [*(spec.submodule_search_locations or ()), *([spec.origin] if spec.origin else ())]
+    if hidden := arena.hides(places):
+        folder = Path(hidden[0])
+        raise ValueError(
+            f"environment {name[:80]!r} lies where the arena hides everything; show it: "
+            f"--share {folder.parent if spec.submodule_search_locations is None else folder}"
+        )
 
 
-def _chosen(corpus: list[Attack], ground: Ground, quick: bool) -> Iterator[Attack]:
-    """Attacks on the language layer where there is one, attacks on the kernel's walls where there is none."""
-    taken: Counter[Guarantee] = Counter()
-    for each in corpus:
-        if each.layer is (Layer.KERNEL if ground.screened else Layer.LANGUAGE):
-            continue
-        if quick and (each.wins in _SLOW or each.needs is not Needs.NOTHING or taken[each.guarantee] >= _QUICK):
-            continue
-        taken[each.guarantee] += 1
-        yield each
+def _spec_here(module: str) -> importlib.machinery.ModuleSpec | None:
+    from importlib.machinery import PathFinder
+
+    return PathFinder.find_spec(module, [str(Path.cwd())])
 
 
-class _Run:
-    """One audit of one environment, while it goes on."""
-
-    def __init__(self, name: str, policy: Policy, progress: Progress | None) -> None:
-        self.total = 0
-        self.report: EnforcementReport | None = None
-        self.probes: list[Probe] = []
-        self.notes: list[NotChecked] = []
-        self._name = name
-        self._policy = policy
-        self._progress = progress
-        self._done = 0
-        self._lock = threading.Lock()
-
-    def note(self, what: str, reason: str) -> None:
-        self.notes.append(NotChecked(what, reason))
-
-    def all(self, ground: Ground, attacks: list[Attack], *, controls: bool) -> None:
-        """Every attack on one ground."""
-        session = ground.open(self._policy)
-        report = session.report
-        session.close()
-        if ground.screened or self.report is None:
-            self.report = report
-        outcomes: dict[str, Outcome] = {}
-
-        def heard(outcome: Outcome) -> None:
-            outcomes[outcome.name] = outcome
-            self._tell(outcome.name)
-
-        reason = "its session could not be started"
+def _in_arena(job: Job, arena: Arena, progress: Progress | None) -> EnvironmentSubject:
+    reader, writer = os.pipe()
+    with os.fdopen(reader, "rb") as told:
         try:
-            checked = self._checked(attacks, controls)
-            battery.attempts(attacks, lambda: self._open(ground), self._policy, checked, heard=heard)
-        except RLMSecureError as error:  # the machine gives no sessions any more, which says nothing about the rest
-            reason = str(error)
-        for each in attacks:
-            outcome = outcomes.get(each.name)
-            self._add(each, ground, outcome, reason)
+            command = [sys.executable, "-m", "rlm_secure.audit.attack", str(writer)]
+            fight = arena.start(command, stdin=subprocess.PIPE, descriptors=(writer,))
+        finally:
+            os.close(writer)
+        with fight:
+            assert fight.process.stdin is not None
+            fight.process.stdin.write(JOB.dump_json(job))
+            fight.process.stdin.close()
+            while line := told.readline(_LINE_BYTES):
+                if (subject := _heard(line, progress)) is not None:
+                    return subject
+            raise AttackFailed(f"the attack on {job.name} ended without a result, with status {fight.wait(10)}")
 
-    def _checked(self, attacks: list[Attack], controls: bool) -> dict[str, Control]:
-        """Whether each attack wins in plain Python here. The tests show it for those that win everywhere."""
-        known = {each.name: Control(each.name, True, "", each.needs, each.reason) for each in attacks}
-        doubtful = [each for each in attacks if each.needs is not Needs.NOTHING]
-        return known | (battery.controls(doubtful, bounds_of(self._policy)) if controls else {})
 
-    def _open(self, ground: Ground) -> Session:
-        """A session, after some patience: a machine at its limits is no finding."""
-        for _ in range(_TRIES - 1):
-            try:
-                return ground.open(self._policy)
-            except EnvironmentUnavailable:
-                time.sleep(_PAUSE_SECONDS)
-        return ground.open(self._policy)
-
-    def _tell(self, name: str) -> None:
-        with self._lock:
-            self._done += 1
-            if self._progress:
-                self._progress(self._done, self.total, name)
-
-    def _add(self, each: Attack, ground: Ground, outcome: Outcome | None, reason: str) -> None:
-        result, wall, evidence, seconds = Result.NOT_CHECKED, None, reason, 0.0
-        if outcome:
-            result, wall, evidence, seconds = outcome.result, outcome.wall, outcome.evidence, outcome.seconds
-        guarantee, screened = each.guarantee, ground.screened
-        self.probes.append(Probe(each.name, each.summary, guarantee, screened, result, wall, evidence, seconds))
+def _heard(line: bytes, progress: Progress | None) -> EnvironmentSubject | None:
+    """What a line from the arena says: progress, the end, or a refusal."""
+    try:
+        kind, _, rest = line.partition(b" ")
+        if kind == b"subject":
+            return SUBJECT.validate_json(rest)
+        if kind == b"refused":
+            raise ValueError(str(json.loads(rest)))
+        done, total, name = json.loads(rest)
+        if progress:
+            progress(int(done), int(total), str(name))
+    except (ValidationError, TypeError, RecursionError) as error:
+        raise AttackFailed(f"the attacker said what cannot be read: {type(error).__name__}") from None
+    return None

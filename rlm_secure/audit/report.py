@@ -57,7 +57,12 @@ class Report:
 
     @property
     def code(self) -> int:
-        """The exit code: CLEAN, FOUND or NOTHING_AUDITED."""
+        """The exit code: CLEAN, FOUND, COULD_NOT_RUN or NOTHING_AUDITED.
+
+        An environment that was asked for and could not be judged is never clean, whatever else was found.
+        """
+        if any(not environment.judged for environment in self.environments):
+            return COULD_NOT_RUN
         if not self.checks and not any(environment.probes for environment in self.environments):
             return NOTHING_AUDITED
         return FOUND if any(each.severity.rank >= self.fail_on.rank for each in self.findings) else CLEAN

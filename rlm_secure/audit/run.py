@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
@@ -19,7 +19,7 @@ from rlm_secure.audit.read.trajectory import TrajectorySubject
 from rlm_secure.audit.report import Ignored, Report
 from rlm_secure.audit.rule import Kind
 from rlm_secure.policy import Policy
-from rlm_secure.testing.corpus import Attack
+from rlm_secure.testing.arena import Arena
 
 
 def audit(
@@ -32,15 +32,18 @@ def audit(
     known: frozenset[str] = frozenset(),
     fail_on: Severity = Severity.MEDIUM,
     progress: Progress | None = None,
-    choose: Callable[[Attack], bool] | None = None,
+    only: frozenset[str] = frozenset(),
+    arena: Arena | None = None,
+    deadline: float = 3_600.0,
 ) -> Report:
     """Audit everything that `names` and `environments` mean.
 
     `names` are files, folders, shipped policies, `packages`, or KIND:PATH. `policy` (a shipped one or a path) is what
     cells and environments are held against, and whose ignores count. Without names and environments: the policy, the
-    installed packages and the local environment. `known` are fingerprints of a baseline; `choose` leaves out attacks.
+    installed packages and the local environment. `known` are fingerprints of a baseline; `only` names the attacks that
+    are tried (all when empty), in the `arena`, for `deadline` seconds at most.
     Never raises for what is in a target; Unreadable for a name that leads nowhere, PolicyError for a policy that is
-    no target and does not load, ValueError for an unknown environment.
+    no target and does not load, ValueError for an unknown environment, ArenaRefused where no arena can be built.
     """
     started = time.monotonic()
     if not names and not environments:
@@ -58,7 +61,10 @@ def audit(
         for target in found:
             state.look_at(target)
     for environment in environments:
-        state.attack(environment, quick, progress, choose)
+        subject = probes.attack(
+            environment, state.policy, arena=arena, quick=quick, only=only, deadline=deadline, progress=progress
+        )
+        state.attacked(subject)
     return state.report(use_ignores, known, fail_on, started)
 
 
@@ -103,16 +109,13 @@ class _State:
                 return
         self._apply(target.kind, subject, target.shown)
 
-    def attack(
-        self, name: str, quick: bool, progress: Progress | None, choose: Callable[[Attack], bool] | None
-    ) -> None:
-        """Attack one environment and let the rules look at the outcome."""
-        subject = probes.attack(name, self.policy, quick=quick, progress=progress, choose=choose)
+    def attacked(self, subject: EnvironmentSubject) -> None:
+        """Let the rules look at what became of the attacks on one environment."""
         self.environments.append(subject)
         self.not_checked += subject.not_checked
         if subject.probes:
-            self._apply(Kind.ENVIRONMENT, subject, f"environment {name}")
-            self.seen.append(f"environment {name}")
+            self._apply(Kind.ENVIRONMENT, subject, f"environment {subject.name}")
+            self.seen.append(f"environment {subject.name}")
 
     def _apply(self, kind: Kind, subject: Any, shown: str) -> None:
         for rule in rules.of(kind):

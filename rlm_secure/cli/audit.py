@@ -33,6 +33,17 @@ A target is a policy, a requirements file, a Python program, a Dockerfile, a Com
 the word packages. KIND:PATH says what a file is: policy, packages, python, dockerfile, container, seccomp,
 cells, trajectory. Without targets: the policy, the installed packages, and the local environment.
 
+Attacks run in an arena: a disposable process tree with its own namespaces, over a read-only copy of this machine's
+files without homes, keys, sockets and logs. Where none can be built, nothing is attacked. What an environment needs
+from outside is shared by name, and named in the report:
+
+  docker          --share /run/docker.sock --share /tmp/rlm-secure-sockets:rw
+  a cloud         --share-network --share-variable E2B_API_KEY
+  yours           --share the folder that it lies in, where that is below /home, /root or /tmp
+
+An environment of yours is a class or function without arguments that makes an rlm_secure.testing.Adapter;
+examples/adapters has six. What it holds against, the audit finds out by trying.
+
 The report goes to stdout, everything else to stderr. What could not be looked at is counted apart.
 
 examples:
@@ -41,12 +52,12 @@ examples:
   rlm-secure audit policy.toml Dockerfile compose.yaml src/
   rlm-secure audit --env docker --policy policy.toml
   rlm-secure audit cells:examples/cells --policy standard
-  rlm-secure audit --env my_package.sandbox:open_session
+  rlm-secure audit --env examples.adapters.plain:open_session
 
 exit codes:
   0  nothing at or above --fail-on
   1  findings
-  2  could not run: bad usage, policy or target
+  2  could not run: bad usage, policy or target, no arena, or an environment that could not be judged
   3  nothing was audited
   130  interrupted"""
 
@@ -66,7 +77,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="attack this environment, or package.module:function; may be repeated",
+        help="attack this environment, or package.module:name of yours; may be repeated",
     )
     options.add_policy(command)
     command.add_argument("--quick", action="store_true", help="fewer attacks, in a few seconds")
@@ -79,6 +90,20 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command.add_argument("--write-baseline", metavar="FILE", help="write the findings to FILE, for --baseline")
     command.add_argument("--no-ignores", action="store_true", help="count what the policy accepts, for reviewers")
     command.add_argument("--list-rules", action="store_true", help="print every rule and exit")
+    command.add_argument(
+        "--deadline",
+        type=options.seconds,
+        default=3600.0,
+        metavar="SECONDS",
+        help="start no attack on an environment after this long (default: 3600)",
+    )
+    command.add_argument("--traceback", action="store_true", help="show the traceback of an adapter that failed")
+    arena = command.add_argument_group("the arena")
+    options.add_shares(arena)
+    arena.add_argument("--no-arena", action="store_true", help="attack on this machine itself; a finding of its own")
+    arena.add_argument(
+        "--this-machine-is-disposable", action="store_true", help="with --no-arena as root: yes, it may be destroyed"
+    )
     command.set_defaults(command=run)
 
 
@@ -87,8 +112,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.list_rules:
         return _list_rules(arguments.format)
     from rlm_secure.audit import Severity, Unreadable, accept, audit
+    from rlm_secure.audit.probes import AttackFailed
+    from rlm_secure.testing.arena import ArenaRefused, NotInArena, waive
 
     try:
+        if arguments.no_arena:
+            waive(disposable=arguments.this_machine_is_disposable)
         known = accept.read_baseline(Path(arguments.baseline)) if arguments.baseline else frozenset()
         with _progress() as progress:
             found = audit(
@@ -100,11 +129,21 @@ def run(arguments: argparse.Namespace) -> int:
                 known=known,
                 fail_on=Severity(arguments.fail_on),
                 progress=progress,
+                arena=options.arena_of(arguments),
+                deadline=arguments.deadline,
             )
         if arguments.write_baseline:
             _write_baseline(Path(arguments.write_baseline), found)
         _print(found, arguments.format, arguments.output)
-    except Unreadable as error:
+        for environment in found.environments:
+            if not environment.judged:
+                shown = f"\n{environment.trace}" if arguments.traceback and environment.trace else ""
+                more = "; --traceback shows where" if environment.trace and not shown else ""
+                say(
+                    f"rlm-secure: {environment.name} could not be judged: {environment.trouble}{more}{shown}",
+                    style="red",
+                )
+    except (Unreadable, ArenaRefused, NotInArena, AttackFailed) as error:
         say(f"rlm-secure: error: {error}", style="red")
         return COULD_NOT_RUN
     except OSError as error:

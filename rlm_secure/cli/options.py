@@ -5,7 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rlm_secure.testing.arena import Arena
 
 _SECRET_NAME = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
 
@@ -64,6 +67,35 @@ def add_policy(command: argparse.ArgumentParser) -> None:
 def add_json(command: argparse.ArgumentParser) -> None:
     """--json."""
     command.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+
+
+def add_shares(command: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+    """What an arena is given from outside: --share, --share-network, --share-variable."""
+    command.add_argument(
+        "--share",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="show this directory, file or socket in the arena, read-only; PATH:rw lets it write "
+        "(and makes a new directory, for as long as the arena is there); may be repeated",
+    )
+    command.add_argument("--share-network", action="store_true", help="give the arena this machine's network")
+    command.add_argument(
+        "--share-variable",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="give the arena this variable of the environment; may be repeated",
+    )
+
+
+def arena_of(arguments: argparse.Namespace) -> Arena:
+    """The arena that those options describe. Raises ValueError for a share that cannot be."""
+    from rlm_secure.testing.arena import Arena
+    from rlm_secure.testing.arena.paths import Share
+
+    shares = tuple(Share.parse(text) for text in arguments.share)
+    return Arena(shares, arguments.share_network, tuple(arguments.share_variable))
 
 
 def seconds(text: str) -> float:

@@ -23,6 +23,7 @@ from functools import cache
 from pathlib import Path
 
 from rlm_secure.errors import EnvironmentUnavailable
+from rlm_secure.removal import Scratch
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _ENTRY = "from guest.main import main\n\nmain()\n"
@@ -80,8 +81,8 @@ def _archive(files: dict[str, bytes], *, comment: str = "") -> bytes:
 def _bytecode(files: dict[str, bytes]) -> dict[str, bytes]:
     """What each file compiles to, under its name in the bundle: where the package lies is the host's own affair."""
     compiled = {}
-    with tempfile.TemporaryDirectory(prefix="rlm-secure-") as directory:
-        source, target = Path(directory, "source"), Path(directory, "target")
+    with Scratch() as directory:
+        source, target = directory / "source", directory / "target"
         for name, text in files.items():
             source.write_bytes(text)
             # Unchecked: zipimport would otherwise compare times, and the bundle has none.

@@ -1,21 +1,23 @@
-"""For tests and audits: a session without the language layer, and the attack corpus.
+"""For tests and audits: arena, corpus, judge, adapters for sandboxes of others, sessions without language layer.
 
 What is named here is imported when it is used: pytest loads the plugin in this package into every run.
 """
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rlm_secure.testing.adapter import Adapter, Said
     from rlm_secure.testing.bare import Unscreened, unscreened
 
-__all__ = ["Unscreened", "unscreened"]
+_ROOMS = {"Adapter": "adapter", "Said": "adapter", "Unscreened": "bare", "unscreened": "bare"}
+
+__all__ = ["Adapter", "Said", "Unscreened", "unscreened"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in _ROOMS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from rlm_secure.testing import bare
-
-    return getattr(bare, name)
+    return getattr(importlib.import_module(f"{__name__}.{_ROOMS[name]}"), name)

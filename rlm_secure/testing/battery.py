@@ -7,23 +7,21 @@ what is seen on the host (processes, memory) is theirs alone.
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from rlm_secure.errors import RLMSecureError
 from rlm_secure.policy import Policy
 from rlm_secure.testing.control import Control, control
 from rlm_secure.testing.corpus import Attack, Win
-from rlm_secure.testing.probe import BOUNDS, Outcome, Session, attempt
+from rlm_secure.testing.foreign import Ground
+from rlm_secure.testing.judge import BOUNDS, Session, Verdict, attempt, not_checked
 from rlm_secure.testing.target import Bounds, Target
 
 _WORKERS = 4
-#: So often, and so much later, is an attack tried again that won nothing but time.
-_REPEATS = 3
-_PAUSE_SECONDS = 0.5
 _T = TypeVar("_T")
 
 #: Called with each result as it comes, in no particular order: for progress bars.
@@ -51,52 +49,60 @@ def patient_controls(attacks: Iterable[Attack], bounds: Bounds = BOUNDS) -> dict
     return found | controls(lost, bounds)
 
 
-def patient_attempt(
-    attack: Attack, open_session: Callable[[], Session], target: Target, policy: Policy, **options: bool
-) -> Outcome:
-    """As `attempt`; a machine that is busy with other things is late too, so who wins only time must win it again."""
-    outcome = attempt(attack, open_session, target, policy, **options)
-    for _ in range(_REPEATS):
-        if not outcome.late:
-            break
-        time.sleep(_PAUSE_SECONDS)
-        with contextlib.suppress(RLMSecureError):  # no session starts: it has won until one does
-            outcome = attempt(attack, open_session, target, policy, **options)
-    return outcome
-
-
 def attempts(
     attacks: Iterable[Attack],
-    open_session: Callable[[], Session],
+    sessions: Callable[[], Session] | Ground,
     policy: Policy,
     checked: Mapping[str, Control],
     *,
     afterwards: bool = True,
-    heard: Listener[Outcome] | None = None,
-) -> dict[str, Outcome]:
-    """The outcome of every attack on sessions of `open_session`, by the attack's name.
+    layered: bool = True,
+    seconds: float = math.inf,
+    heard: Listener[Verdict] | None = None,
+) -> dict[str, Verdict]:
+    """The verdict on every attack on `sessions`, by the attack's name: a function that opens one, or somebody else's.
 
     `checked` are the controls; an attack whose control did not win is run all the same, and reported NOT_CHECKED
     unless it wins. Without `afterwards` it is not tried after each whether other sessions still work: the session of
-    the next attack shows that as well, only under another name. Raises what `open_session` raises.
+    the next attack shows that as well, only under another name. After `seconds` nothing more is tried. `layered` is
+    judge.attempt's. Raises what opening a session raises, but SessionFailed only where no session can be opened at all.
     """
-    quick: list[Attack] = []
-    lasting: list[Attack] = []
-    for attack in attacks:
-        (lasting if attack.wins is Win.OUTLASTS else quick).append(attack)
+    attacks = list(attacks)
+    deadline = time.monotonic() + seconds
 
-    def run(attack: Attack, target: Target) -> Outcome:
+    def run(attack: Attack, target: Target) -> Verdict:
         known = checked.get(attack.name)
-        won = known is not None and known.won
-        outcome = patient_attempt(attack, open_session, target, policy, checked=won, afterwards=afterwards)
+        return attempt(
+            attack,
+            sessions.opener(target) if isinstance(sessions, Ground) else sessions,
+            target,
+            policy,
+            checked=known is not None and known.won,
+            afterwards=afterwards,
+            layered=layered,
+        )
+
+    def judged(attack: Attack, target: Target) -> Verdict:
+        if time.monotonic() > deadline:
+            verdict = not_checked(attack, f"the time for all attacks was over after {seconds:.0f} s")
+        elif reason := lacks(attack):
+            verdict = not_checked(attack, reason)
+        else:
+            verdict = run(attack, target)
         if heard is not None:
-            heard(outcome)
-        return outcome
+            heard(verdict)
+        return verdict
 
     with _crew() as (pool, target):
-        outcomes = [run(attack, target()) for attack in quick]
-        outcomes += pool.map(lambda attack: run(attack, target()), lasting)
-    return {outcome.name: outcome for outcome in outcomes}
+        lacks = sessions.abilities(target()).lacks if isinstance(sessions, Ground) else _nothing
+        lasting = [attack for attack in attacks if attack.wins is Win.OUTLASTS]
+        verdicts = [judged(attack, target()) for attack in attacks if attack.wins is not Win.OUTLASTS]
+        verdicts += pool.map(lambda attack: judged(attack, target()), lasting)
+    return {verdict.name: verdict for verdict in verdicts}
+
+
+def _nothing(_attack: Attack) -> str:
+    return ""  # our own sessions have all that an attack may need
 
 
 @contextlib.contextmanager

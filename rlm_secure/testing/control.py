@@ -10,13 +10,14 @@ import signal
 import socket
 import struct
 import subprocess
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from rlm_secure.removal import Scratch
 from rlm_secure.resources import sandboxes_dir
-from rlm_secure.testing.corpus import Attack, Needs, Win
+from rlm_secure.testing.corpus import Attack, Excuse, Win
+from rlm_secure.testing.judge import claims
 from rlm_secure.testing.processes import plain
 from rlm_secure.testing.target import Bounds, Target
 
@@ -42,7 +43,7 @@ class Control:
     name: str
     won: bool
     evidence: str
-    needs: Needs
+    excuse: Excuse
     reason: str
 
     @property
@@ -53,7 +54,7 @@ class Control:
     @property
     def excused(self) -> bool:
         """Whether the attack's header says why it may not win here."""
-        return self.needs is Needs.MACHINE or (self.needs is Needs.ROOT and os.getuid() != 0)
+        return self.excuse is Excuse.MACHINE or (self.excuse is Excuse.ROOT and os.getuid() != 0)
 
 
 def control(attack: Attack, target: Target, bounds: Bounds = _BOUNDS) -> Control:
@@ -61,22 +62,22 @@ def control(attack: Attack, target: Target, bounds: Bounds = _BOUNDS) -> Control
     target.reset()
     if attack.wins is Win.REMAINS:
         target.count_processes()
-    with tempfile.TemporaryDirectory() as scratch, contextlib.ExitStack() as cleanup:
+    with Scratch() as scratch, contextlib.ExitStack() as cleanup:
         ours, theirs = socket.socketpair()
         cleanup.enter_context(ours)
         with theirs:
             facts = target.facts("".join(attack.cells), bounds)
-            job = _write_job(Path(scratch), attack, facts, theirs.fileno())
+            job = _write_job(scratch, attack, facts, theirs.fileno())
             fds = (theirs.fileno(), target.descriptor)
-            process = plain(job, target.environment, Path(scratch), fds=fds)
+            process = plain(job, target.environment, scratch, fds=fds)
         cleanup.callback(_end, process)
         patience = {Win.OUTLASTS: bounds.seconds + bounds.grace + _START_SECONDS, Win.BREAKS: _NAIVE_SECONDS}
         watch = _Watch(process, ours, limit=4 * bounds.stdout_bytes, patient=attack.wins is Win.OUTLASTS)
         watch.run(time.monotonic() + patience.get(attack.wins, _PATIENCE_SECONDS))
         evidence = _victory(attack, target, watch, bounds.stdout_bytes)
     if evidence:
-        return Control(attack.name, True, evidence, attack.needs, attack.reason)
-    return Control(attack.name, False, watch.last_words(), attack.needs, attack.reason)
+        return Control(attack.name, True, evidence, attack.excuse, attack.reason)
+    return Control(attack.name, False, watch.last_words(), attack.excuse, attack.reason)
 
 
 def _write_job(scratch: Path, attack: Attack, facts: object, channel: int) -> Path:
@@ -172,7 +173,7 @@ def _victory(attack: Attack, target: Target, watch: _Watch, stdout_bytes: int) -
         case Win.REVEALS:
             found = target.leaked(text)
         case Win.PRINTS | Win.REFLECTS:
-            found = [line for line in text.splitlines() if line.startswith("WON")]
+            found = [claim.text for claim in claims(1, watch.text.decode("utf-8", "replace"))]
         case Win.CONNECTS:
             found = target.heard()
         case Win.WRITES:

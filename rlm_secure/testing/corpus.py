@@ -7,11 +7,16 @@ An attack is plain Python, run as a cell. Its docstring is its header:
     guarantee: no-host-files
     layer: kernel
     wins: reveals
+    outcome: harmless
 
-and, where they apply, `reference:` (where it is known from), `control:` (why its control cannot win on every
-machine) and `bomb:` (text that replaces the name BOMB, such as `'(' * 5000 + '1' + ')' * 5000`). A comment
-line `# next cell` starts another cell of the same session. It finds what it may attack in the dict TARGET
-(target.py), and prints a line that starts with WON when it got through.
+and, where they apply, `needs:` (what a session must have for it to mean anything), `reference:` (where it is known
+from), `control:` (why its control cannot win on every machine) and `bomb:` (text that replaces the name BOMB, such as
+`'(' * 5000 + '1' + ')' * 5000`). A comment line `# next cell` starts another cell of the same session. It finds what it
+may attack in the dict TARGET (target.py), and prints a line that starts with WON when it got through.
+
+`outcome` is the worst that it does where it wins as root and nothing stands around it. No attack binds, covers,
+unmounts, renames, reboots, swaps, loads or kills anything but what its target planted: what it could do, it proves with
+arguments that the kernel refuses only after it has looked at who asks.
 """
 
 from __future__ import annotations
@@ -60,8 +65,32 @@ class Win(StrEnum):
     """The host that ran it failed: an untyped error, a crash, or no answer in time."""
 
 
-class Needs(StrEnum):
-    """What the control of an attack needs to win; without it the attack is not checked."""
+class Harm(StrEnum):
+    """The worst that an attack does where it wins as root and nothing stands around it."""
+
+    HARMLESS = "harmless"
+    """Nothing but what its target planted, and attributes of its own process, are changed."""
+    OWN_TREE = "kills its own process tree"
+    """Whoever runs it dies, hangs, or is no longer to be trusted."""
+    NAMESPACE = "changes this namespace"
+    """Something of the machine stays changed: without an arena it must not be run."""
+
+
+class Need(StrEnum):
+    """What a session must have for an attack to mean anything there."""
+
+    CHANNEL = "channel"
+    """Our worker behind descriptor 3."""
+    ANSWER = "answer"
+    """The variable `answer`."""
+    LLM_QUERY = "llm_query"
+    """That function."""
+    CTYPES = "ctypes"
+    """Calls into the C library."""
+
+
+class Excuse(StrEnum):
+    """Why the control of an attack may lose; an attack whose control lost is not checked."""
 
     NOTHING = ""
     ROOT = "root"
@@ -72,16 +101,18 @@ class Needs(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """One attempt. `cells` are run in order in one session; `needs` and `reason` concern its control."""
+    """One attempt. `cells` are run in order in one session; `excuse` and `reason` concern its control."""
 
     name: str
     summary: str
     guarantee: Guarantee
     layer: Layer
     wins: Win
+    harm: Harm
     cells: tuple[str, ...]
+    needs: frozenset[Need] = frozenset()
     reference: str = ""
-    needs: Needs = Needs.NOTHING
+    excuse: Excuse = Excuse.NOTHING
     reason: str = ""
 
 
@@ -89,10 +120,10 @@ _E = TypeVar("_E", bound=StrEnum)
 
 _HEADER = re.compile(r'\A"""(?P<summary>[^\n]+)\n\n(?P<fields>.*?)\n?"""\n(?P<body>.*)\Z', re.DOTALL)
 _FIELD = re.compile(r"(?P<key>[a-z]+): (?P<value>.+)")
-_CONTROL = re.compile(r"(?P<needs>root|machine) - (?P<reason>.{8,})")
+_CONTROL = re.compile(r"(?P<excuse>root|machine) - (?P<reason>.{8,})")
 _TERM = re.compile(r"'(?P<text>[^']+)'(?: \* (?P<count>\d{1,7}))?")
-_REQUIRED = ("guarantee", "layer", "wins")
-_OPTIONAL = ("reference", "control", "bomb")
+_REQUIRED = ("guarantee", "layer", "wins", "outcome")
+_OPTIONAL = ("needs", "reference", "control", "bomb")
 _NEXT_CELL = re.compile(r"^# next cell\n", re.MULTILINE)
 
 
@@ -123,12 +154,12 @@ def parse(name: str, text: str) -> Attack:
     for key in _REQUIRED:
         if key not in fields:
             raise ValueError(f"attack {name}: the field {key!r} is missing")
-    needs, reason = Needs.NOTHING, ""
+    excuse, reason = Excuse.NOTHING, ""
     if "control" in fields:
         control = _CONTROL.fullmatch(fields["control"])
         if control is None:
             raise ValueError(f"attack {name}: control must be `root - reason` or `machine - reason`")
-        needs, reason = Needs(control["needs"]), control["reason"]
+        excuse, reason = Excuse(control["excuse"]), control["reason"]
     body = header["body"]
     if "bomb" in fields:
         bomb = _expand(name, fields["bomb"])
@@ -139,9 +170,13 @@ def parse(name: str, text: str) -> Attack:
         guarantee=_member(name, Guarantee, fields["guarantee"]),
         layer=_member(name, Layer, fields["layer"]),
         wins=_member(name, Win, fields["wins"]),
+        harm=_member(name, Harm, fields["outcome"]),
         cells=tuple(_NEXT_CELL.split(body)),
+        needs=frozenset(_member(name, Need, each) for each in fields["needs"].split(", "))
+        if "needs" in fields
+        else frozenset(),
         reference=fields.get("reference", ""),
-        needs=needs,
+        excuse=excuse,
         reason=reason,
     )
 

@@ -19,7 +19,8 @@ import pytest
 if TYPE_CHECKING:
     from rlm_secure.policy import Policy
     from rlm_secure.sandbox import Sandbox
-    from rlm_secure.testing.probe import Outcome
+    from rlm_secure.testing.arena.attempts import Attempts
+    from rlm_secure.testing.judge import Verdict
 
 _ATTACK = "rlm_attack"
 _LOCAL = "local"
@@ -50,8 +51,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     from rlm_secure.guarantees import Guarantee
     from rlm_secure.testing.corpus import for_layer, load
 
-    # Attacks on the kernel's walls need plain Python, which only a local session can be given.
-    corpus = load() if _setting(metafunc.config, "env") == _LOCAL else for_layer(load(), screened=True)
+    # Of ours, only a local session can be given the plain Python that attacks on the kernel's walls need; what
+    # somebody else's has is tried.
+    environment = _setting(metafunc.config, "env")
+    corpus = load() if environment == _LOCAL or ":" in environment else for_layer(load(), screened=True)
     wanted: set[str] = set()
     for marker in metafunc.definition.iter_markers("rlm_guarantee"):
         wanted.update(str(name) for name in marker.args)
@@ -78,30 +81,26 @@ def secure_sandbox(pytestconfig: pytest.Config, rlm_policy: Policy) -> Iterator[
         yield sandbox
 
 
+@pytest.fixture(scope="session")
+def rlm_arena() -> Iterator[Attempts]:
+    """The arena in which rlm_attack runs its attacks. Override it to share something with it."""
+    from rlm_secure.testing.arena.attempts import Attempts
+
+    with Attempts() as made:
+        yield made
+
+
 @pytest.fixture
 def rlm_attack(
-    request: pytest.FixtureRequest, pytestconfig: pytest.Config, rlm_policy: Policy
-) -> Callable[[], Outcome]:
-    """Runs one attack of the corpus against --rlm-secure-env when called, and returns its Outcome."""
-    from rlm_secure.sandbox import Sandbox
-    from rlm_secure.testing import battery, probe, unscreened
-    from rlm_secure.testing.corpus import Layer
-    from rlm_secure.testing.target import Target
+    request: pytest.FixtureRequest, pytestconfig: pytest.Config, rlm_policy: Policy, rlm_arena: Attempts
+) -> Callable[[], Verdict]:
+    """Runs one attack of the corpus against --rlm-secure-env, in an arena, when called; returns its Verdict."""
+    from rlm_secure.testing import judge
 
     attack: Any = request.param
-    tight = probe.policy(rlm_policy)
+    tight = judge.policy(rlm_policy)
     environment = _setting(pytestconfig, "env")
-
-    def session() -> probe.Session:
-        if attack.layer is Layer.KERNEL:
-            return unscreened(environment, tight)
-        return Sandbox(policy=tight, environment=environment)
-
-    def run() -> Outcome:
-        with Target() as target:
-            return battery.patient_attempt(attack, session, target, tight)
-
-    return run
+    return lambda: rlm_arena.attempt(attack, environment, tight)
 
 
 def _setting(config: pytest.Config, name: str) -> str:

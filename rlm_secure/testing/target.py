@@ -12,8 +12,8 @@ import os
 import platform
 import re
 import secrets
-import shutil
 import socket
+import stat
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
@@ -24,6 +24,8 @@ from typing import Any, Self
 
 import psutil
 
+from rlm_secure.removal import remove
+from rlm_secure.testing import arena, yardstick
 from rlm_secure.testing.processes import bystander
 
 #: Machine code that returns 42, by machine.
@@ -32,6 +34,17 @@ _FORTY_TWO = {"x86_64": "b82a000000c3", "aarch64": "40058052c0035fd6"}
 _SHARED_PLACES = (Path("/dev/shm"), Path("/tmp"), Path("/var/tmp"))  # noqa: S108 - looked into, never written
 _SETTLE_SECONDS = 1.5
 _STEADY_LOOKS = 5
+#: The listeners, by name. Those without a path live as long as the target.
+_ADDRESSES: Mapping[str, tuple[int, int, Any]] = {
+    "port": (socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0)),
+    "udp": (socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0)),
+    "abstract": (socket.AF_UNIX, socket.SOCK_STREAM, "\0{tag}"),
+    "socket": (socket.AF_UNIX, socket.SOCK_STREAM, "{directory}/socket"),
+    "datagram": (socket.AF_UNIX, socket.SOCK_DGRAM, "{directory}/datagram"),
+}
+#: An attack may leave more behind than anybody wants to look at.
+_MOST_ENTRIES, _MOST_BYTES = 10_000, 1 << 20
+_OCTAL = re.compile(r"\\([0-7]{3})")
 _TAG = re.compile("rlmsecure[0-9a-f]{12}")
 _CALL_NAME = re.compile(r'\bcall\("([a-z0-9_]+)"')
 
@@ -48,13 +61,24 @@ class Bounds:
     calls: int = 3
 
 
+@dataclass(frozen=True, slots=True)
+class HostFacts:
+    """Where the host of a session is to be found: its process, and the secret in its memory."""
+
+    pid: int
+    address: int
+
+
 class Target:
     """One set of canaries. A context manager: leaving it takes everything away again.
 
-    While it lives, the host's own environment holds a secret in a variable named for this target.
+    While it lives, the host's own environment holds a secret in a variable named for this target. It can be made in an
+    arena only (arena.require), and what is mounted on it is taken off, never entered. Raises NotInArena.
     """
 
     def __init__(self) -> None:
+        arena.require()
+        yardstick.shared()  # started now, it is nobody's leftover
         self.tag = f"rlmsecure{secrets.token_hex(6)}"
         #: Where a secret lies -> the secret.
         self.secrets: Mapping[str, str] = {
@@ -84,10 +108,12 @@ class Target:
 
     def _plant(self) -> None:
         self.directory = Path(tempfile.mkdtemp(prefix=self.tag))
-        self._open.callback(shutil.rmtree, self.directory, ignore_errors=True)
-        self.directory.chmod(0o755)
+        self._open.callback(remove, self.directory)
+        self._open.callback(self._tidy)
+        self._listeners: dict[str, socket.socket] = {}
+        self._open.callback(self._hang_up, *_ADDRESSES)
+        self._listen("port", "udp", "abstract")
         self._furnish()
-        self._listen()
         os.environ[self.tag] = self.secrets["variable"]
         self._open.callback(os.environ.pop, self.tag, None)
         self._memory = self.secrets["memory"].encode()
@@ -102,6 +128,8 @@ class Target:
 
     def _furnish(self) -> None:
         # Everything is open to every user: what keeps an attack out must be a wall, not a file mode.
+        self.directory.mkdir(exist_ok=True)
+        self.directory.chmod(0o755)
         for name, text, mode in (("canary", self.secrets["file"], 0o644), ("victim", "as it was\n", 0o666)):
             path = self.directory / name
             path.write_text(text, encoding="utf-8")
@@ -109,35 +137,39 @@ class Target:
         (self.directory / "link").symlink_to(self.directory / "canary")
         (self.directory / "inbox").mkdir()
         (self.directory / "inbox").chmod(0o777)
+        self._listen("socket", "datagram")
+        for name in ("socket", "datagram"):
+            (self.directory / name).chmod(0o666)
 
-    def _listen(self) -> None:
-        self._listeners: dict[str, socket.socket] = {}
-        for name, family, kind, address in (
-            ("port", socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0)),
-            ("udp", socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0)),
-            ("abstract", socket.AF_UNIX, socket.SOCK_STREAM, f"\0{self.tag}"),
-            ("socket", socket.AF_UNIX, socket.SOCK_STREAM, str(self.directory / "stream")),
-            ("datagram", socket.AF_UNIX, socket.SOCK_DGRAM, str(self.directory / "datagram")),
-        ):
-            listener = self._open.enter_context(socket.socket(family, kind))
+    def _listen(self, *names: str) -> None:
+        for name in names:
+            family, kind, address = _ADDRESSES[name]
+            listener = self._listeners[name] = socket.socket(family, kind)
             listener.setblocking(False)
+            if isinstance(address, str):
+                address = address.format(tag=self.tag, directory=self.directory)
             listener.bind(address)
             if kind is socket.SOCK_STREAM:
                 listener.listen(64)
-            self._listeners[name] = listener
-        for name in ("stream", "datagram"):
-            (self.directory / name).chmod(0o666)
+
+    def _hang_up(self, *names: str) -> None:
+        for name in names:
+            if name in self._listeners:
+                self._listeners.pop(name).close()
 
     @property
     def environment(self) -> dict[str, str]:
         """The variable that a process without walls finds in its environment."""
         return {self.tag: self.secrets["variable"]}
 
-    def facts(self, source: str, bounds: Bounds) -> dict[str, Any]:
+    def facts(self, source: str, bounds: Bounds, host: HostFacts | None = None) -> dict[str, Any]:
         """TARGET: everything that an attack may know, no secret among it.
 
-        `source` says which system calls it names, `bounds` the limits that its session has.
+        `source` says which system calls it names, `bounds` the limits that its session has, `host` where its host is
+        when that is not this process.
         """
+        # Where CPython keeps the bytes of a bytes object: after its header, whose last byte is the NUL's.
+        host = host or HostFacts(os.getpid(), id(self._memory) + bytes.__basicsize__ - 1)
         return {
             "tag": self.tag,
             "file": str(self.directory / "canary"),
@@ -150,12 +182,11 @@ class Target:
             "port": self._listeners["port"].getsockname()[1],
             "udp": self._listeners["udp"].getsockname()[1],
             "abstract": self.tag,
-            "socket": str(self.directory / "stream"),
+            "socket": str(self.directory / "socket"),
             "datagram": str(self.directory / "datagram"),
             "bystander": self._bystander.pid,
-            "host": os.getpid(),
-            # Where CPython keeps the bytes of a bytes object: after its header, whose last byte is the NUL's.
-            "address": id(self._memory) + bytes.__basicsize__ - 1,
+            "host": host.pid,
+            "address": host.address,
             "length": len(self._memory),
             "seconds": bounds.seconds,
             "memory_bytes": bounds.memory_bytes,
@@ -183,6 +214,12 @@ class Target:
                         listener.recv(1024)
                     reached.append(name)
         return reached
+
+    def mounted(self) -> list[str]:
+        """Where something is mounted on the target now, as this process sees it."""
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123
+            points = {_OCTAL.sub(lambda code: chr(int(code[1], 8)), line.split(" ")[4]) for line in file}
+        return sorted(point for point in points if Path(point).is_relative_to(self.directory))
 
     def damage(self) -> list[str]:
         """Paths under the target's directory that are new, gone or not as they were."""
@@ -213,39 +250,48 @@ class Target:
 
     def leftovers(self) -> list[str]:
         """Processes and files that are still there after they had time to go, and were not at the last count."""
-        deadline = time.monotonic() + _SETTLE_SECONDS
-        while (found := self._remains()) and time.monotonic() < deadline:
+        watch = yardstick.Stopwatch()
+        while (found := self._remains()) and watch.given < _SETTLE_SECONDS:
             time.sleep(0.02)
         return found
 
     def reset(self) -> None:
-        """Before the next attack: repair what the last one changed, forget what it said."""
+        """Before the next attack: make the target anew where the last one changed it, forget what it said."""
         self.heard()
-        if self.damage():
-            for path in (*self.directory.glob("inbox/*"), self.directory / "canary", self.directory / "victim"):
-                with contextlib.suppress(OSError):
-                    path.unlink()
-            for path in (self.directory / "inbox", self.directory / "link"):
-                with contextlib.suppress(OSError):
-                    path.unlink() if path.is_symlink() else shutil.rmtree(path)
+        if self.mounted() or self.damage():
+            self._hang_up("socket", "datagram")
+            remove(self.directory)
             self._furnish()
             self._snapshot = self._state()
         if self.signalled():
             self._end_bystander()
             self._bystander = bystander(self.environment, self.secrets["command-line"])
+        self._tidy()
+
+    def _tidy(self) -> None:
         for path in self._shared_files():
-            with contextlib.suppress(OSError):
-                path.unlink()
+            remove(path)
 
     def _state(self) -> dict[str, tuple[Any, ...]]:
+        """What the target is like, by path. What is mounted on it is not looked into."""
+        covered = set(self.mounted())
         state: dict[str, tuple[Any, ...]] = {}
-        for path in (self.directory, *self.directory.rglob("*")):
-            about = path.lstat()
-            content = path.read_bytes() if path.is_file() and not path.is_symlink() else b""
-            # A directory's times and links follow from what is in it, which is listed by itself.
-            changes = () if path.is_dir() else (about.st_mtime_ns, about.st_nlink, content)
+        ahead = [str(self.directory)]
+        while ahead and len(state) < _MOST_ENTRIES:
+            path = ahead.pop()
+            if path in covered:
+                state[path] = ("covered",)
+                continue
+            about = os.lstat(path)
+            changes: tuple[Any, ...] = ()
+            if stat.S_ISDIR(about.st_mode):
+                # A directory's times and links follow from what is in it, which is listed by itself.
+                with contextlib.suppress(PermissionError):  # its mode says so, and that is a change
+                    ahead += [entry.path for entry in os.scandir(path)]
+            else:
+                changes = (about.st_mtime_ns, about.st_nlink, about.st_size, _content(path, about.st_mode))
             extra = tuple(os.listxattr(path, follow_symlinks=False))
-            state[str(path)] = (about.st_mode, about.st_uid, about.st_gid, *changes, extra)
+            state[path] = (about.st_mode, about.st_uid, about.st_gid, *changes, extra)
         return state
 
     def _remains(self) -> list[str]:
@@ -274,6 +320,16 @@ class Target:
     def _end_bystander(self) -> None:
         self._bystander.kill()
         self._bystander.wait()
+
+
+def _content(path: str, mode: int) -> bytes:
+    if not stat.S_ISREG(mode):
+        return b""
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        return os.pread(fd, _MOST_BYTES, 0)
+    finally:
+        os.close(fd)
 
 
 def _numbers(source: str) -> dict[str, int]:

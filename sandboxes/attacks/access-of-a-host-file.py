@@ -3,6 +3,8 @@
 guarantee: no-host-files
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 """
 
 print("WON", call("faccessat", -100, TARGET["file"], 0))

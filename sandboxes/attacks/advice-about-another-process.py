@@ -3,7 +3,9 @@
 guarantee: no-secrets
 layer: kernel
 wins: prints
-control: root - process_madvise needs CAP_SYS_NICE
+outcome: harmless
+needs: ctypes
+control: machine - process_madvise needs CAP_SYS_NICE over the machine, which no user namespace gives
 """
 
 import struct

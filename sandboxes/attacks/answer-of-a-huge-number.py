@@ -3,6 +3,8 @@
 guarantee: host-integrity
 layer: both
 wins: breaks
+outcome: kills its own process tree
+needs: answer
 """
 
 answer["content"] = 10**5000

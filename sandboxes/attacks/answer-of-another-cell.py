@@ -3,6 +3,8 @@
 guarantee: host-integrity
 layer: both
 wins: prints
+outcome: harmless
+needs: answer
 """
 
 class Made(dict):

@@ -3,6 +3,8 @@
 guarantee: bounded-output
 layer: both
 wins: floods
+outcome: kills its own process tree
+needs: answer
 """
 
 answer["content"] = [[number] * 10 for number in range(100_000)]

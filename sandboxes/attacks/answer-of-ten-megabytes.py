@@ -3,6 +3,8 @@
 guarantee: bounded-output
 layer: both
 wins: floods
+outcome: kills its own process tree
+needs: answer
 """
 
 answer["content"] = "x" * 10_000_000

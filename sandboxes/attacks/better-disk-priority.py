@@ -3,7 +3,9 @@
 guarantee: host-integrity
 layer: kernel
 wins: prints
-control: root - real-time input and output needs CAP_SYS_ADMIN
+outcome: harmless
+needs: ctypes
+control: machine - real-time input and output needs CAP_SYS_ADMIN over the machine, which no user namespace gives
 """
 
 IOPRIO_WHO_PROCESS, REAL_TIME = 1, 1 << 13

@@ -3,7 +3,9 @@
 guarantee: host-integrity
 layer: kernel
 wins: prints
-control: root - raising a priority needs CAP_SYS_NICE
+outcome: harmless
+needs: ctypes
+control: machine - raising a priority needs CAP_SYS_NICE over the machine, which no user namespace gives
 """
 
 call("setpriority", 0, 0, -20)

@@ -3,6 +3,8 @@
 guarantee: no-reflection
 layer: language
 wins: reflects
+outcome: harmless
+needs: llm_query
 """
 
 def made(self):

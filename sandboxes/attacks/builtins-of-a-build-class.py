@@ -3,6 +3,7 @@
 guarantee: no-reflection
 layer: language
 wins: reflects
+outcome: harmless
 control: machine - __build_class__ is a builtin of CPython
 """
 

@@ -3,6 +3,7 @@
 guarantee: no-reflection
 layer: language
 wins: reflects
+outcome: harmless
 reference: a common jail escape: calls without parentheses
 """
 

@@ -3,6 +3,8 @@
 guarantee: session-isolation
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 reference: seccomp(2), NOTES
 control: machine - x32 is optional in a kernel
 """

@@ -3,6 +3,8 @@
 guarantee: bounded-output
 layer: kernel
 wins: floods
+outcome: harmless
+needs: channel
 """
 
 import gc

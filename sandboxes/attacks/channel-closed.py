@@ -3,8 +3,11 @@
 guarantee: authentic-channel
 layer: kernel
 wins: breaks
+outcome: kills its own process tree
+needs: channel
 """
 
+import os
 import time
 
 os.close(3)

@@ -3,6 +3,8 @@
 guarantee: authentic-channel
 layer: kernel
 wins: prints
+outcome: kills its own process tree
+needs: channel, ctypes
 """
 
 O_NONBLOCK, F_SETFL = 0o4000, 4

@@ -3,9 +3,12 @@
 guarantee: session-isolation
 layer: kernel
 wins: breaks
+outcome: kills its own process tree
+needs: channel
 """
 
 import gc
+import os
 import time
 
 

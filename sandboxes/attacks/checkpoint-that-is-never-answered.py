@@ -3,6 +3,8 @@
 guarantee: session-isolation
 layer: kernel
 wins: breaks
+outcome: kills its own process tree
+needs: channel
 """
 
 import gc

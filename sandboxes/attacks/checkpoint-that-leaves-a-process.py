@@ -3,9 +3,12 @@
 guarantee: bounded-processes
 layer: kernel
 wins: prints
+outcome: harmless
+needs: channel
 """
 
 import gc
+import os
 import time
 
 
@@ -26,7 +29,7 @@ def fork_twice(self, request):
         pid = os.fork()
         if pid == 0 and not hidden:
             os.close(3)
-            time.sleep(20)
+            time.sleep(5)
             os._exit(0)
         hidden.append(pid)
         if pid == 0:

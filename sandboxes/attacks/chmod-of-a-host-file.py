@@ -3,6 +3,8 @@
 guarantee: no-host-files
 layer: kernel
 wins: writes
+outcome: harmless
+needs: ctypes
 """
 
 call("fchmodat", -100, TARGET["victim"], 0o777)

@@ -3,6 +3,8 @@
 guarantee: no-host-files
 layer: kernel
 wins: writes
+outcome: harmless
+needs: ctypes
 control: root - only root gives files away
 """
 

@@ -3,6 +3,7 @@
 guarantee: no-reflection
 layer: language
 wins: reflects
+outcome: harmless
 """
 
 Made = type("Made", (), {"__getattr__": lambda self, name: name, "__class__": int})

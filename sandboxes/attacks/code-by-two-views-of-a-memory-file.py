@@ -3,6 +3,8 @@
 guarantee: no-exec
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 reference: the known gap of PR_SET_MDWE, prctl(2)
 control: machine - the machine code is known for x86_64 and aarch64
 """

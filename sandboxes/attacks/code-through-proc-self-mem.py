@@ -3,6 +3,8 @@
 guarantee: no-exec
 layer: kernel
 wins: prints
+outcome: kills its own process tree
+needs: ctypes
 control: machine - the machine code is known for x86_64 and aarch64
 """
 

@@ -3,6 +3,7 @@
 guarantee: no-secrets
 layer: kernel
 wins: reveals
+outcome: harmless
 """
 
 print(open(f"/proc/{TARGET['bystander']}/cmdline").read())

@@ -3,7 +3,10 @@
 guarantee: no-secrets
 layer: kernel
 wins: reveals
+outcome: harmless
 """
+
+import os
 
 for name in os.listdir("/proc"):
     if name.isdigit():

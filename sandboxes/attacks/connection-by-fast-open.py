@@ -3,6 +3,8 @@
 guarantee: no-network
 layer: kernel
 wins: connects
+outcome: harmless
+needs: ctypes
 control: machine - TCP fast open may be switched off (net.ipv4.tcp_fastopen)
 """
 

@@ -3,6 +3,8 @@
 guarantee: no-network
 layer: kernel
 wins: connects
+outcome: harmless
+needs: ctypes
 control: machine - io_uring may be switched off (kernel.io_uring_disabled)
 """
 

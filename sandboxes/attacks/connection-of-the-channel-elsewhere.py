@@ -3,6 +3,8 @@
 guarantee: no-network
 layer: kernel
 wins: connects
+outcome: kills its own process tree
+needs: channel, ctypes
 """
 
 import struct

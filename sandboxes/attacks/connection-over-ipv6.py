@@ -3,6 +3,8 @@
 guarantee: no-network
 layer: kernel
 wins: connects
+outcome: harmless
+needs: ctypes
 control: machine - IPv6 may be switched off
 """
 

@@ -3,6 +3,7 @@
 guarantee: no-reflection
 layer: language
 wins: reflects
+outcome: kills its own process tree
 """
 
 import math

@@ -3,6 +3,8 @@
 guarantee: no-secrets
 layer: kernel
 wins: reveals
+outcome: harmless
+needs: ctypes
 """
 
 pidfd = call("pidfd_open", TARGET["host"], 0)

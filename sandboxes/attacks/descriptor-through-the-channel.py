@@ -3,6 +3,8 @@
 guarantee: authentic-channel
 layer: kernel
 wins: prints
+outcome: kills its own process tree
+needs: channel, ctypes
 """
 
 import struct

@@ -3,6 +3,7 @@
 guarantee: bounded-output
 layer: kernel
 wins: writes
+outcome: harmless
 """
 
 with open(TARGET["inbox"] + "/large", "wb") as file:

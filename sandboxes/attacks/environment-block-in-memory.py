@@ -3,6 +3,8 @@
 guarantee: no-secrets
 layer: kernel
 wins: reveals
+outcome: harmless
+needs: ctypes
 """
 
 block = ctypes.POINTER(ctypes.c_char_p).in_dll(libc, "environ")

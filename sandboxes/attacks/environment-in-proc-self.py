@@ -3,6 +3,7 @@
 guarantee: no-secrets
 layer: kernel
 wins: reveals
+outcome: harmless
 """
 
 print(open("/proc/self/environ").read())

@@ -3,6 +3,9 @@
 guarantee: no-secrets
 layer: kernel
 wins: reveals
+outcome: harmless
 """
+
+import os
 
 print(os.environ[TARGET["variable"]])

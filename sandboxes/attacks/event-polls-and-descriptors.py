@@ -3,10 +3,15 @@
 guarantee: bounded-memory
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 """
 
-opened = 0
-for _ in range(500):
-    call("epoll_create1", 0)
-    opened += 1
-print("WON", opened)
+opened = []
+try:
+    for _ in range(500):
+        opened.append(call("epoll_create1", 0))
+finally:
+    for fd in opened:
+        os.close(fd)
+print("WON", len(opened))

@@ -3,6 +3,7 @@
 guarantee: bounded-output
 layer: both
 wins: floods
+outcome: kills its own process tree
 """
 
 raise ValueError("x" * 10_000_000)

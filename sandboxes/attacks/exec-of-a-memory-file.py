@@ -3,6 +3,8 @@
 guarantee: no-exec
 layer: kernel
 wins: writes
+outcome: kills its own process tree
+needs: ctypes
 """
 
 AT_EMPTY_PATH = 0x1000

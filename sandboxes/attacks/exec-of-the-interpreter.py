@@ -3,8 +3,10 @@
 guarantee: no-exec
 layer: kernel
 wins: writes
+outcome: kills its own process tree
 """
 
+import os
 import sys
 
 made = TARGET["inbox"] + "/made"

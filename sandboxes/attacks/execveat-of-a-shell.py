@@ -3,6 +3,8 @@
 guarantee: no-exec
 layer: kernel
 wins: writes
+outcome: kills its own process tree
+needs: ctypes
 """
 
 command = f"echo made > {TARGET['inbox']}/made"

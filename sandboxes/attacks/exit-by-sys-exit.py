@@ -3,6 +3,7 @@
 guarantee: host-integrity
 layer: both
 wins: breaks
+outcome: kills its own process tree
 """
 
 import sys

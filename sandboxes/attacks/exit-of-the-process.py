@@ -3,6 +3,9 @@
 guarantee: host-integrity
 layer: kernel
 wins: breaks
+outcome: kills its own process tree
 """
+
+import os
 
 os._exit(9)

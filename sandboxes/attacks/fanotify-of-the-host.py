@@ -3,7 +3,9 @@
 guarantee: no-host-files
 layer: kernel
 wins: prints
-control: root - fanotify with descriptors needs CAP_SYS_ADMIN
+outcome: harmless
+needs: ctypes
+control: machine - fanotify with descriptors needs CAP_SYS_ADMIN over the machine, which no user namespace gives
 """
 
 print("WON", call("fanotify_init", 0, os.O_RDONLY))

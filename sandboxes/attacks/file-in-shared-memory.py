@@ -3,6 +3,7 @@
 guarantee: no-leftovers
 layer: kernel
 wins: remains
+outcome: changes this namespace
 """
 
 with open("/dev/shm/" + TARGET["tag"], "w") as file:

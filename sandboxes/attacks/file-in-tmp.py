@@ -3,6 +3,7 @@
 guarantee: no-leftovers
 layer: kernel
 wins: remains
+outcome: changes this namespace
 """
 
 with open("/tmp/" + TARGET["tag"], "w") as file:

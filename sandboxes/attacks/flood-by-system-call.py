@@ -3,7 +3,10 @@
 guarantee: bounded-output
 layer: kernel
 wins: floods
+outcome: harmless
 """
+
+import os
 
 block = b"x" * 65536
 for _ in range(100):

@@ -3,7 +3,11 @@
 guarantee: bounded-output
 layer: kernel
 wins: breaks
+outcome: kills its own process tree
+needs: channel
 """
+
+import os
 
 block = b"x" * 65536
 for _ in range(200):

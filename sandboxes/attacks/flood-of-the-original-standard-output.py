@@ -3,6 +3,7 @@
 guarantee: bounded-output
 layer: kernel
 wins: floods
+outcome: harmless
 """
 
 import sys

@@ -3,6 +3,8 @@
 guarantee: bounded-processes
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 control: machine - aarch64 has no fork(2)
 """
 

@@ -3,7 +3,10 @@
 guarantee: bounded-processes
 layer: kernel
 wins: prints
+outcome: harmless
 """
+
+import os
 
 pid = os.fork()
 if pid == 0:

@@ -3,6 +3,8 @@
 guarantee: bounded-processes
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 """
 
 CLONE_VFORK, SIGCHLD = 0x4000, 17

@@ -3,6 +3,7 @@
 guarantee: no-reflection
 layer: language
 wins: reflects
+outcome: harmless
 """
 
 print("WON reached", getattr("{0.__class__.__base__}", "for" + "mat")(()))

@@ -3,6 +3,7 @@
 guarantee: no-reflection
 layer: language
 wins: reflects
+outcome: harmless
 """
 
 print(f"WON reached {().__class__.__base__}")

@@ -3,10 +3,13 @@
 guarantee: authentic-channel
 layer: kernel
 wins: breaks
+outcome: kills its own process tree
+needs: channel
 reference: regular expression denial of service (CWE-1333)
 """
 
 import json
+import os
 import struct
 
 

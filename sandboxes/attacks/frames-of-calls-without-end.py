@@ -3,9 +3,12 @@
 guarantee: bounded-time
 layer: kernel
 wins: breaks
+outcome: kills its own process tree
+needs: channel
 """
 
 import json
+import os
 import struct
 
 

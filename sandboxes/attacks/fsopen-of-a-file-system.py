@@ -3,6 +3,8 @@
 guarantee: no-host-files
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 control: root - fsopen needs CAP_SYS_ADMIN
 """
 

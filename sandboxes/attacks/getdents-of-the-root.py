@@ -3,6 +3,8 @@
 guarantee: no-host-files
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 """
 
 fd = call("openat", -100, "/", os.O_RDONLY | os.O_DIRECTORY)

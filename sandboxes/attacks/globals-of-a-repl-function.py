@@ -3,6 +3,8 @@
 guarantee: no-reflection
 layer: language
 wins: reflects
+outcome: harmless
+needs: llm_query
 """
 
-print("WON reached", llm_query.__globals__)
+print("WON reached", sorted(llm_query.__globals__)[:3])

@@ -3,6 +3,7 @@
 guarantee: no-reflection
 layer: language
 wins: reflects
+outcome: harmless
 """
 
 print("WON reached", ["{0.__class__.__base__}".format(()) for _getattr_ in [None]])

@@ -3,6 +3,8 @@
 guarantee: no-host-files
 layer: kernel
 wins: writes
+outcome: harmless
+needs: ctypes
 """
 
 call("linkat", -100, TARGET["victim"], -100, TARGET["inbox"] + "/second", 0)

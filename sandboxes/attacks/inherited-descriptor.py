@@ -3,6 +3,9 @@
 guarantee: no-secrets
 layer: kernel
 wins: reveals
+outcome: harmless
 """
+
+import os
 
 print(os.pread(TARGET["fd"], 200, 0).decode())

@@ -3,6 +3,8 @@
 guarantee: no-network
 layer: kernel
 wins: prints
+outcome: harmless
+needs: channel, ctypes
 control: machine - there may be no interface with an address
 """
 

@@ -3,6 +3,7 @@
 guarantee: bounded-time
 layer: kernel
 wins: outlasts
+outcome: kills its own process tree
 """
 
 import signal

@@ -3,6 +3,8 @@
 guarantee: no-host-files
 layer: kernel
 wins: reveals
+outcome: harmless
+needs: ctypes
 control: machine - io_uring may be switched off (kernel.io_uring_disabled)
 """
 

@@ -3,6 +3,8 @@
 guarantee: no-secrets
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 control: machine - keyrings are optional in a kernel
 """
 

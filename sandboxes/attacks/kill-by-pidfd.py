@@ -3,6 +3,8 @@
 guarantee: host-integrity
 layer: kernel
 wins: signals
+outcome: harmless
+needs: ctypes
 """
 
 pidfd = call("pidfd_open", TARGET["bystander"], 0)

@@ -3,6 +3,8 @@
 guarantee: host-integrity
 layer: kernel
 wins: signals
+outcome: harmless
+needs: ctypes
 """
 
 call("tgkill", TARGET["bystander"], TARGET["bystander"], 15)

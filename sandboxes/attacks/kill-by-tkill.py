@@ -3,6 +3,8 @@
 guarantee: host-integrity
 layer: kernel
 wins: signals
+outcome: harmless
+needs: ctypes
 """
 
 call("tkill", TARGET["bystander"], 15)

@@ -3,6 +3,8 @@
 guarantee: host-integrity
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 """
 
 import errno

@@ -3,7 +3,9 @@
 guarantee: bounded-memory
 layer: kernel
 wins: prints
-control: machine - raising a hard limit needs CAP_SYS_RESOURCE, which a container may lack
+outcome: harmless
+needs: ctypes
+control: machine - raising a hard limit needs CAP_SYS_RESOURCE over the machine, which no user namespace gives
 """
 
 RLIMIT_DATA = 2

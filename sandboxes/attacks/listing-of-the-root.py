@@ -3,7 +3,10 @@
 guarantee: no-host-files
 layer: kernel
 wins: prints
+outcome: harmless
 """
+
+import os
 
 names = os.listdir("/")
 if not names:

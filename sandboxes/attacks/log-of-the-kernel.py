@@ -3,7 +3,9 @@
 guarantee: no-secrets
 layer: kernel
 wins: prints
-control: root - the kernel log may be restricted to root
+outcome: harmless
+needs: ctypes
+control: machine - the kernel log may need CAP_SYSLOG over the machine, which no user namespace gives
 """
 
 SYSLOG_ACTION_READ_ALL = 3

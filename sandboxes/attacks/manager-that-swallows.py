@@ -3,6 +3,7 @@
 guarantee: bounded-time
 layer: both
 wins: outlasts
+outcome: kills its own process tree
 """
 
 class Manager:

@@ -3,21 +3,25 @@
 guarantee: bounded-processes
 layer: kernel
 wins: prints
+outcome: harmless
 """
 
 import _thread
 
 lock = _thread.allocate_lock()
-lock.acquire()
+
+
+def wait():
+    with lock:
+        pass
+
+
 started = 0
+lock.acquire()
 try:
     for _ in range(200):
-        _thread.start_new_thread(lock.acquire, ())
+        _thread.start_new_thread(wait, ())
         started += 1
 finally:
-    for _ in range(started):
-        try:
-            lock.release()
-        except RuntimeError:
-            pass
+    lock.release()
 print("WON", started)

@@ -3,6 +3,7 @@
 guarantee: bounded-memory
 layer: both
 wins: prints
+outcome: kills its own process tree
 """
 
 size = 2 * TARGET["memory_bytes"]

@@ -3,6 +3,7 @@
 guarantee: bounded-memory
 layer: both
 wins: prints
+outcome: kills its own process tree
 """
 
 kept = [bytearray(TARGET["memory_bytes"] // 2)]

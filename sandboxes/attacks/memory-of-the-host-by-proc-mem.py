@@ -3,7 +3,10 @@
 guarantee: no-secrets
 layer: kernel
 wins: reveals
+outcome: harmless
 """
+
+import os
 
 fd = os.open(f"/proc/{TARGET['host']}/mem", os.O_RDONLY)
 print(os.pread(fd, TARGET["length"], TARGET["address"]).decode())

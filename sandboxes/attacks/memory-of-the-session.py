@@ -3,6 +3,7 @@
 guarantee: no-secrets
 layer: kernel
 wins: reveals
+outcome: harmless
 """
 
 import gc

@@ -3,6 +3,8 @@
 guarantee: bounded-memory
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 """
 
 IPC_CREAT, IPC_RMID = 0o1000, 0

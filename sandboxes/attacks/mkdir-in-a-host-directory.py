@@ -3,6 +3,8 @@
 guarantee: no-host-files
 layer: kernel
 wins: writes
+outcome: harmless
+needs: ctypes
 """
 
 call("mkdirat", -100, TARGET["inbox"] + "/made", 0o755)

@@ -3,7 +3,9 @@
 guarantee: no-exec
 layer: kernel
 wins: prints
-control: machine - a kernel may have no modules, and loading them needs CAP_SYS_MODULE
+outcome: harmless
+needs: ctypes
+control: machine - a kernel may have no modules, and loading them needs CAP_SYS_MODULE over the machine
 """
 
 import errno

@@ -1,10 +1,18 @@
-"""Mount a fresh /proc, to see processes and their files.
+"""Ask whether it may mount a fresh /proc, to see processes; that file system has no subtype on purpose.
 
 guarantee: no-host-files
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 control: root - mounting needs CAP_SYS_ADMIN
 """
 
-call("mount", "proc", TARGET["inbox"], "proc", 0, 0)
-print("WON mounted", os.listdir(TARGET["inbox"])[:3])
+import errno
+
+try:
+    call("mount", "proc", TARGET["inbox"], "proc.none", 0, 0)
+except OSError as error:
+    if error.errno != errno.ENODEV:
+        raise
+print("WON only the subtype was wrong")

@@ -1,13 +1,22 @@
-"""Move a fresh file system over a directory with move_mount(2).
+"""Make a fresh file system and ask whether it may move it with move_mount(2); over itself, on purpose.
 
 guarantee: no-host-files
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 control: root - mounting needs CAP_SYS_ADMIN
 """
 
+import errno
+
+FSCONFIG_CMD_CREATE, FROM_EMPTY_PATH, TO_EMPTY_PATH = 6, 4, 0x40
 fs = call("fsopen", "tmpfs", 0)
-call("fsconfig", fs, 6, 0, 0, 0)  # FSCONFIG_CMD_CREATE
+call("fsconfig", fs, FSCONFIG_CMD_CREATE, 0, 0, 0)
 tree = call("fsmount", fs, 0, 0)
-call("move_mount", tree, "", -100, TARGET["inbox"], 4)  # MOVE_MOUNT_F_EMPTY_PATH
-print("WON moved")
+try:
+    call("move_mount", tree, "", tree, "", FROM_EMPTY_PATH | TO_EMPTY_PATH)
+except OSError as error:
+    if error.errno not in (errno.EINVAL, errno.ELOOP):
+        raise
+print("WON it was only the same place")

@@ -3,6 +3,7 @@
 guarantee: bounded-output
 layer: both
 wins: floods
+outcome: kills its own process tree
 bomb: 'x' * 200000
 """
 

@@ -3,6 +3,8 @@
 guarantee: no-secrets
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 """
 
 names = ctypes.create_string_buffer(6 * 65)

@@ -3,6 +3,8 @@
 guarantee: host-integrity
 layer: both
 wins: prints
+outcome: harmless
+needs: llm_query
 """
 
 llm_query = lambda prompt, model=None: "WON forged reply"

@@ -3,6 +3,8 @@
 guarantee: session-isolation
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 control: root - setns needs CAP_SYS_ADMIN
 """
 

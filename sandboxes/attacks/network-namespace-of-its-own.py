@@ -3,6 +3,8 @@
 guarantee: session-isolation
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 control: root - unshare needs CAP_SYS_ADMIN
 """
 

@@ -3,7 +3,8 @@
 guarantee: bounded-output
 layer: both
 wins: floods
+outcome: kills its own process tree
 """
 
 made = 10**4299
-made = [made] * 100
+made = [made] * 1000

@@ -3,8 +3,10 @@
 guarantee: no-host-files
 layer: kernel
 wins: reveals
+outcome: harmless
+needs: ctypes
 reference: the "shocker" container escape of 2014
-control: root - open_by_handle_at needs CAP_DAC_READ_SEARCH
+control: machine - open_by_handle_at needs CAP_DAC_READ_SEARCH over the machine, which no user namespace gives
 """
 
 import struct

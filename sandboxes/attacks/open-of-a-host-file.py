@@ -3,6 +3,8 @@
 guarantee: no-host-files
 layer: kernel
 wins: reveals
+outcome: harmless
+needs: ctypes
 control: machine - aarch64 has no open(2)
 """
 

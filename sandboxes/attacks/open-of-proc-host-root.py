@@ -3,6 +3,8 @@
 guarantee: no-host-files
 layer: kernel
 wins: reveals
+outcome: harmless
+needs: ctypes
 """
 
 fd = call("openat", -100, f"/proc/{TARGET['host']}/root{TARGET['file']}", os.O_RDONLY)

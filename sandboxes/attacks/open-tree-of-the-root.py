@@ -3,8 +3,10 @@
 guarantee: no-host-files
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 control: root - cloning a mount tree needs CAP_SYS_ADMIN
 """
 
-OPEN_TREE_CLONE = 1
-print("WON", call("open_tree", -100, "/", OPEN_TREE_CLONE))
+OPEN_TREE_CLONE, AT_RECURSIVE = 1, 0x8000
+print("WON", call("open_tree", -100, "/", OPEN_TREE_CLONE | AT_RECURSIVE))

@@ -3,6 +3,8 @@
 guarantee: no-host-files
 layer: kernel
 wins: reveals
+outcome: harmless
+needs: ctypes
 """
 
 fd = call("openat", -100, "../" * 40 + TARGET["file"].lstrip("/"), os.O_RDONLY)

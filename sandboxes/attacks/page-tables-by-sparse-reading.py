@@ -3,6 +3,8 @@
 guarantee: bounded-memory
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 reference: page tables are in no resource limit but RLIMIT_AS
 """
 

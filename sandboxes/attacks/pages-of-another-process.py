@@ -3,6 +3,8 @@
 guarantee: no-secrets
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 control: machine - move_pages needs a kernel with NUMA support
 """
 

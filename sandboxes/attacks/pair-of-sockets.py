@@ -3,6 +3,8 @@
 guarantee: no-network
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 """
 
 pair = (ctypes.c_int * 2)()

@@ -3,6 +3,8 @@
 guarantee: no-network
 layer: kernel
 wins: prints
+outcome: harmless
+needs: channel, ctypes
 """
 
 SOL_SOCKET, SO_PEERCRED = 1, 17

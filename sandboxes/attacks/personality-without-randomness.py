@@ -3,6 +3,8 @@
 guarantee: session-isolation
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 """
 
 ADDR_NO_RANDOMIZE = 0x0040000

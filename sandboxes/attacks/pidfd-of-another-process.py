@@ -3,6 +3,8 @@
 guarantee: no-secrets
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 """
 
 print("WON", call("pidfd_open", TARGET["bystander"], 0))

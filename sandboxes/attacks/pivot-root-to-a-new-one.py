@@ -1,13 +1,18 @@
-"""Swap the root for a file system of its own.
+"""Ask whether it may swap the root for a file system of its own; it names the old root on purpose.
 
 guarantee: no-host-files
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 control: root - pivot_root needs CAP_SYS_ADMIN
 """
 
-MNT_DETACH = 2
-call("mount", "none", TARGET["inbox"], "tmpfs", 0, 0)
-os.chdir(TARGET["inbox"])
-call("pivot_root", ".", ".")
-print("WON pivoted")
+import errno
+
+try:
+    call("pivot_root", "/", "/")
+except OSError as error:
+    if error.errno not in (errno.EBUSY, errno.EINVAL):
+        raise
+print("WON only the new root was the old one")

@@ -3,7 +3,9 @@
 guarantee: session-isolation
 layer: kernel
 wins: prints
-control: machine - x86_64 only, and needs CAP_SYS_RAWIO
+outcome: harmless
+needs: ctypes
+control: machine - x86_64 only and optional, and needs CAP_SYS_RAWIO over the machine
 """
 
 print("WON", call("iopl", 3))

@@ -3,6 +3,7 @@
 guarantee: bounded-output
 layer: both
 wins: floods
+outcome: kills its own process tree
 """
 
 print(*range(100), sep="x" * 100_000)

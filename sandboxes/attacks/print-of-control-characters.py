@@ -3,6 +3,7 @@
 guarantee: bounded-output
 layer: both
 wins: floods
+outcome: kills its own process tree
 """
 
 for _ in range(20):

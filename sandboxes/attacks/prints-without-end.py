@@ -1,9 +1,12 @@
-"""Print for ever, past any cap.
+"""Print past any cap, and never end.
 
 guarantee: bounded-time
 layer: both
 wins: outlasts
+outcome: kills its own process tree
 """
 
-while True:
+for _ in range(500_000):
     print("x" * 1000)
+while True:
+    pass

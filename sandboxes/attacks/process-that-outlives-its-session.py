@@ -3,8 +3,10 @@
 guarantee: no-leftovers
 layer: kernel
 wins: remains
+outcome: harmless
 """
 
+import os
 import time
 
 if os.fork() == 0:

@@ -3,7 +3,9 @@
 guarantee: no-exec
 layer: kernel
 wins: prints
-control: root - bpf needs CAP_BPF where kernel.unprivileged_bpf_disabled is set
+outcome: harmless
+needs: ctypes
+control: machine - bpf may need CAP_BPF over the machine (kernel.unprivileged_bpf_disabled)
 """
 
 import struct

@@ -3,6 +3,8 @@
 guarantee: bounded-spend
 layer: both
 wins: prints
+outcome: harmless
+needs: llm_query
 """
 
 reply = llm_query("hello", model="the-most-expensive-one")

@@ -3,6 +3,8 @@
 guarantee: bounded-time
 layer: both
 wins: outlasts
+outcome: kills its own process tree
+needs: llm_query
 """
 
 while True:

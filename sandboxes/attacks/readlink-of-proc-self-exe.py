@@ -3,6 +3,8 @@
 guarantee: no-host-files
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 """
 
 text = ctypes.create_string_buffer(400)

@@ -3,7 +3,9 @@
 guarantee: host-integrity
 layer: kernel
 wins: prints
-control: root - real-time scheduling needs CAP_SYS_NICE
+outcome: harmless
+needs: ctypes
+control: machine - real-time scheduling needs CAP_SYS_NICE over the machine, which no user namespace gives
 """
 
 SCHED_FIFO = 1

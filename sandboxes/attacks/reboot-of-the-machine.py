@@ -3,7 +3,9 @@
 guarantee: host-integrity
 layer: kernel
 wins: prints
-control: root - reboot needs CAP_SYS_BOOT
+outcome: harmless
+needs: ctypes
+control: machine - reboot needs CAP_SYS_BOOT over the machine, which no user namespace gives
 """
 
 import errno

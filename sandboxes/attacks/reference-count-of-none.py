@@ -3,6 +3,8 @@
 guarantee: host-integrity
 layer: kernel
 wins: breaks
+outcome: kills its own process tree
+needs: ctypes
 """
 
 ctypes.c_long.from_address(id(TARGET)).value = 1

@@ -3,6 +3,8 @@
 guarantee: host-integrity
 layer: kernel
 wins: breaks
+outcome: kills its own process tree
+needs: channel
 """
 
 import gc

@@ -3,9 +3,12 @@
 guarantee: authentic-channel
 layer: kernel
 wins: breaks
+outcome: kills its own process tree
+needs: channel
 """
 
 import json
+import os
 import struct
 
 

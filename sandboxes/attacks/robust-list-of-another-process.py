@@ -3,6 +3,8 @@
 guarantee: no-secrets
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 """
 
 head, size = ctypes.c_long(), ctypes.c_long()

@@ -3,7 +3,10 @@
 guarantee: no-secrets
 layer: kernel
 wins: reveals
+outcome: harmless
 """
+
+import os
 
 last = OSError("nothing to read")
 for fd in range(4, 1024):

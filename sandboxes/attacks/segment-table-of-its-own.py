@@ -3,6 +3,8 @@
 guarantee: session-isolation
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 control: machine - x86_64 only, and optional in a kernel
 """
 

@@ -3,7 +3,10 @@
 guarantee: no-leftovers
 layer: kernel
 wins: prints
+outcome: harmless
 """
+
+import os
 
 pid = os.fork()
 if pid == 0:

@@ -3,6 +3,8 @@
 guarantee: no-leftovers
 layer: kernel
 wins: remains
+outcome: changes this namespace
+needs: ctypes
 """
 
 fd = libc.shm_open(("/" + TARGET["tag"]).encode(), os.O_CREAT | os.O_RDWR, 0o600)

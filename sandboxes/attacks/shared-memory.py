@@ -3,6 +3,8 @@
 guarantee: bounded-memory
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 reference: RLIMIT_DATA, setrlimit(2)
 """
 

@@ -3,6 +3,8 @@
 guarantee: host-integrity
 layer: kernel
 wins: prints
+outcome: harmless
+needs: channel, ctypes
 """
 
 F_SETOWN, F_SETSIG = 8, 10

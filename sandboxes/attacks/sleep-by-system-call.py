@@ -3,6 +3,8 @@
 guarantee: bounded-time
 layer: kernel
 wins: outlasts
+outcome: kills its own process tree
+needs: ctypes
 """
 
 import struct

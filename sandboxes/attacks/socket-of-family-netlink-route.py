@@ -3,6 +3,8 @@
 guarantee: no-network
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 """
 
 family, kind, protocol = 16, 3, 0

@@ -3,8 +3,19 @@
 guarantee: no-network
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 control: machine - SCTP is optional in a kernel
 """
 
+import errno
+
 family, kind, protocol = 2, 1, 132
+try:
+    with open("/proc/net/protocols") as file:
+        loaded = "\nSCTP " in file.read()
+except OSError:
+    loaded = True  # it cannot be seen behind walls
+if not loaded:
+    raise OSError(errno.EAFNOSUPPORT, "it is not loaded, and to ask would load it")
 print("WON", call("socket", family, kind, protocol))

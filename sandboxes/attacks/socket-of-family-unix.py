@@ -3,6 +3,8 @@
 guarantee: no-network
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 """
 
 family, kind, protocol = 1, 1, 0

@@ -3,6 +3,8 @@
 guarantee: no-network
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 control: root - XDP sockets need CAP_NET_RAW
 """
 

@@ -3,6 +3,7 @@
 guarantee: host-integrity
 layer: language
 wins: breaks
+outcome: kills its own process tree
 bomb: 'a' + '.a' * 20000
 """
 

@@ -3,6 +3,7 @@
 guarantee: no-reflection
 layer: language
 wins: reflects
+outcome: harmless
 reference: dataclasses builds the source of its methods from field names
 """
 

@@ -3,7 +3,10 @@
 guarantee: no-exec
 layer: kernel
 wins: writes
+outcome: harmless
 """
+
+import os
 
 command = f"echo made > {TARGET['inbox']}/made"
 pid = os.posix_spawn("/bin/sh", ["sh", "-c", command], {})

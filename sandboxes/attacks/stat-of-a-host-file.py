@@ -3,6 +3,8 @@
 guarantee: no-host-files
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 """
 
 about = ctypes.create_string_buffer(256)

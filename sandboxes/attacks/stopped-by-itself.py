@@ -3,6 +3,9 @@
 guarantee: bounded-time
 layer: kernel
 wins: outlasts
+outcome: kills its own process tree
 """
+
+import os
 
 os.kill(os.getpid(), 19)

@@ -3,6 +3,8 @@
 guarantee: no-host-files
 layer: kernel
 wins: writes
+outcome: harmless
+needs: ctypes
 """
 
 call("symlinkat", "/etc/passwd", -100, TARGET["inbox"] + "/trap")

@@ -3,6 +3,8 @@
 guarantee: no-exec
 layer: kernel
 wins: writes
+outcome: harmless
+needs: ctypes
 """
 
 status = libc.system(f"echo made > {TARGET['inbox']}/made".encode())

@@ -3,6 +3,7 @@
 guarantee: bounded-processes
 layer: kernel
 wins: prints
+outcome: harmless
 """
 
 import _thread

@@ -3,6 +3,8 @@
 guarantee: bounded-memory
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 """
 
 timer = ctypes.c_int()

@@ -3,6 +3,8 @@
 guarantee: no-secrets
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 """
 
 PTRACE_SEIZE = 0x4206

@@ -3,6 +3,8 @@
 guarantee: no-secrets
 layer: kernel
 wins: prints
+outcome: kills its own process tree
+needs: ctypes
 """
 
 PTRACE_TRACEME = 0

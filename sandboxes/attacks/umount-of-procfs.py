@@ -1,11 +1,19 @@
-"""Take a mount of the host away.
+"""Ask whether it may take a mount of the host away; the flags exclude each other on purpose.
 
 guarantee: no-host-files
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 control: root - unmounting needs CAP_SYS_ADMIN
 """
 
-MNT_DETACH = 2
-call("umount2", "/proc", MNT_DETACH)
-print("WON unmounted")
+import errno
+
+MNT_DETACH, MNT_EXPIRE = 2, 4  # never both
+try:
+    call("umount2", "/proc", MNT_DETACH | MNT_EXPIRE)
+except OSError as error:
+    if error.errno != errno.EINVAL:
+        raise
+print("WON only the flags were wrong")

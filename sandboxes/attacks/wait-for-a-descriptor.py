@@ -3,8 +3,11 @@
 guarantee: bounded-time
 layer: kernel
 wins: outlasts
+outcome: kills its own process tree
+needs: channel
 """
 
+import os
 import select
 
 while True:

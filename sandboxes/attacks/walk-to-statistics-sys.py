@@ -3,6 +3,7 @@
 guarantee: no-reflection
 layer: language
 wins: reflects
+outcome: harmless
 control: machine - some versions of Python import it elsewhere
 """
 

@@ -3,6 +3,8 @@
 guarantee: no-host-files
 layer: kernel
 wins: prints
+outcome: harmless
+needs: ctypes
 """
 
 fd = call("inotify_init1", 0)

@@ -3,6 +3,8 @@
 guarantee: no-host-files
 layer: kernel
 wins: writes
+outcome: harmless
+needs: ctypes
 """
 
 fd = call("openat", -100, TARGET["victim"], os.O_WRONLY)

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from rlm_secure.environments.local import pool
 from rlm_secure.environments.local.zygote import Plan, zygote
-from rlm_secure.testing import battery, corpus, probe, unscreened
+from rlm_secure.testing import battery, corpus, judge, unscreened
 from rlm_secure.testing.corpus import Attack, Layer, Win
-from rlm_secure.testing.probe import Result
+from rlm_secure.testing.judge import Result
 from rlm_secure.testing.target import Target
 
 DOCUMENT = Path(__file__).with_name("MATRIX.md")
@@ -71,7 +71,7 @@ def measurable() -> list[Attack]:
 
 def measure(attacks: list[Attack], kinds: tuple[str, ...] = ("without", "alone")) -> list[Row]:
     """Try every attack under every plan of `kinds`."""
-    low = probe.policy("strict")
+    low = judge.policy("strict")
     # Nothing here runs for running's sake: a slow machine must not look like a wall.
     patient = low.limits.model_copy(update={"cell_seconds": 20.0, "cell_cpu_seconds": 20.0})
     policy = low.model_copy(update={"limits": patient})
@@ -84,7 +84,7 @@ def measure(attacks: list[Attack], kinds: tuple[str, ...] = ("without", "alone")
             won[kind, wall] = frozenset(
                 attack.name
                 for attack in attacks
-                if probe.attempt(
+                if judge.attempt(
                     attack, lambda plan=plan: unscreened(policy=policy, plan=plan), target, policy, afterwards=False
                 ).result
                 is Result.WON

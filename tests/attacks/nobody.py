@@ -12,20 +12,20 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from rlm_secure.testing import battery, corpus, probe, unscreened  # noqa: E402
+from rlm_secure.testing import battery, corpus, judge, unscreened  # noqa: E402
 from rlm_secure.testing.control import Control  # noqa: E402
-from rlm_secure.testing.corpus import Layer, Needs  # noqa: E402
-from rlm_secure.testing.probe import Result  # noqa: E402
+from rlm_secure.testing.corpus import Excuse, Layer  # noqa: E402
+from rlm_secure.testing.judge import Result  # noqa: E402
 from tests.attacks.conftest import stands  # noqa: E402
 
 
 def main() -> int:
     attacks = tuple(attack for attack in corpus.load() if attack.layer is Layer.KERNEL)
     # Those that win everywhere are shown to win by test_controls.py; what depends on the machine may on the user, too.
-    controls = {each.name: Control(each.name, True, "", each.needs, each.reason) for each in attacks}
-    controls |= battery.patient_controls(each for each in attacks if each.needs is not Needs.NOTHING)
-    policy = probe.policy("strict")
-    outcomes = battery.attempts(attacks, lambda: unscreened(policy=policy), policy, controls)
+    controls = {each.name: Control(each.name, True, "", each.excuse, each.reason) for each in attacks}
+    controls |= battery.patient_controls(each for each in attacks if each.excuse is not Excuse.NOTHING)
+    policy = judge.policy("strict")
+    outcomes = battery.attempts(attacks, lambda: unscreened(policy=policy), policy, controls, layered=False)
     counted = Counter(outcome.result.value for outcome in outcomes.values())
     print(f"uid {os.getuid()}, {dict(counted)}")
     bad = [f"{attack.name}: {outcomes[attack.name]}" for attack in attacks if not stands(attack, outcomes[attack.name])]

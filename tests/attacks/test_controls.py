@@ -21,7 +21,10 @@ def test_nearly_all_controls_win_here(controls):
 
 
 def harmless(wins: str) -> corpus.Attack:
-    return corpus.parse("harmless", f'"""Do nothing.\n\nguarantee: no-exec\nlayer: both\nwins: {wins}\n"""\n\nx = 1\n')
+    return corpus.parse(
+        "harmless",
+        f'"""Do nothing.\n\nguarantee: no-exec\nlayer: both\nwins: {wins}\noutcome: harmless\n"""\n\nx = 1\n',
+    )
 
 
 @pytest.mark.parametrize("wins", list(corpus.Win))

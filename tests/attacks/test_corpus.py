@@ -8,10 +8,10 @@ import pytest
 
 from rlm_secure.guarantees import Guarantee
 from rlm_secure.testing import corpus
-from rlm_secure.testing.corpus import Layer, Needs, Win
+from rlm_secure.testing.corpus import Excuse, Harm, Layer, Need, Win
 from tests.attacks.conftest import ATTACKS
 
-HEADER = '"""Try it.\n\nguarantee: no-exec\nlayer: kernel\nwins: prints\n{}"""\n\nprint(1)\n'
+HEADER = '"""Try it.\n\nguarantee: no-exec\nlayer: kernel\nwins: prints\noutcome: harmless\n{}"""\n\nprint(1)\n'
 
 
 def test_there_are_enough_attacks_and_enough_raw_ones():
@@ -37,22 +37,31 @@ def test_the_file_is_well_formed(attack):
         assert "WON" in "".join(attack.cells)
 
 
+def test_an_attack_says_what_it_needs():
+    for attack in ATTACKS:
+        source = "".join(attack.cells)
+        raw = attack.layer is Layer.KERNEL and re.search(r"\b(call\(|libc\b|ctypes\b)", source)
+        assert not raw or Need.CTYPES in attack.needs, attack.name
+
+
 def test_few_controls_are_excused():
-    assert sum(attack.needs is Needs.MACHINE for attack in ATTACKS) < len(ATTACKS) / 10
-    assert sum(attack.needs is Needs.ROOT for attack in ATTACKS) < len(ATTACKS) / 8
+    assert sum(attack.excuse is Excuse.MACHINE for attack in ATTACKS) < len(ATTACKS) / 10
+    assert sum(attack.excuse is Excuse.ROOT for attack in ATTACKS) < len(ATTACKS) / 8
 
 
 def test_an_attack_is_read_with_all_its_fields():
-    text = HEADER.format("reference: a book\ncontrol: root - only root may do that\n")
+    text = HEADER.format("needs: channel, ctypes\nreference: a book\ncontrol: root - only root may do that\n")
     assert corpus.parse("try-it", text) == corpus.Attack(
         name="try-it",
         summary="Try it.",
         guarantee=Guarantee.NO_EXEC,
         layer=Layer.KERNEL,
         wins=Win.PRINTS,
+        harm=Harm.HARMLESS,
+        needs=frozenset({Need.CHANNEL, Need.CTYPES}),
         cells=("\nprint(1)\n",),
         reference="a book",
-        needs=Needs.ROOT,
+        excuse=Excuse.ROOT,
         reason="only root may do that",
     )
 
@@ -74,6 +83,9 @@ def test_cells_are_told_apart():
         (HEADER.format("").replace("no-exec", "no-fun"), "'no-fun' is none of"),
         (HEADER.format("").replace("kernel", "cellar"), "'cellar' is none of"),
         (HEADER.format("").replace("wins: prints\n", ""), "the field 'wins' is missing"),
+        (HEADER.format("").replace("outcome: harmless\n", ""), "the field 'outcome' is missing"),
+        (HEADER.format("").replace("harmless", "boom"), "'boom' is none of"),
+        (HEADER.format("needs: magic\n"), "'magic' is none of"),
         (HEADER.format("wins: prints\n"), "once each"),
         (HEADER.format("colour: red\n"), "is not one of the fields"),
         (HEADER.format("control: no idea\n"), "control must be"),

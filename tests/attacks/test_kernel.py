@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
 from rlm_secure.guarantees import Guarantee, Wall
-from rlm_secure.sandbox import Sandbox
-from rlm_secure.testing import battery, corpus, probe, unscreened
-from rlm_secure.testing.control import Control
-from rlm_secure.testing.probe import Result
+from rlm_secure.testing import battery, corpus, judge, unscreened
+from rlm_secure.testing.judge import Reach, Result
 from rlm_secure.testing.target import Target
-from rlm_secure.types import REPLResult
 from tests.attacks.conftest import ATTACKS, each, stands
 
 RAW = tuple(attack for attack in ATTACKS if attack.layer is corpus.Layer.KERNEL)
@@ -64,44 +60,22 @@ def test_the_same_as_nobody():
 def test_a_secret_that_comes_out_is_a_win_whatever_else_happens():
     """The judge itself: a session that is told the secret, and repeats it, has lost."""
     attack = corpus.parse(
-        "told", '"""Say it.\n\nguarantee: no-secrets\nlayer: both\nwins: outlasts\n"""\n\nprint(TARGET["leak"])\n'
+        "told",
+        '"""Say it.\n\nguarantee: no-secrets\nlayer: both\nwins: outlasts\noutcome: harmless\n"""\n\nprint(TARGET["leak"])\n',
     )
-    policy = probe.policy("strict")
+    policy = judge.policy("strict")
     with Target() as target:
         facts = target.facts
         target.facts = lambda *arguments: {**facts(*arguments), "leak": target.secrets["file"]}  # type: ignore[method-assign]
-        outcome = probe.attempt(attack, lambda: unscreened(policy=policy), target, policy)
-    assert (outcome.result, outcome.evidence) == (Result.WON, "the file secret came out")
+        outcome = judge.attempt(attack, lambda: unscreened(policy=policy), target, policy)
+    assert (outcome.result, outcome.reach, outcome.evidence) == (Result.WON, Reach.REACHED, "the file secret came out")
 
 
 def test_an_unchecked_attack_is_not_passed():
-    policy = probe.policy("strict")
+    policy = judge.policy("strict")
     attack = next(attack for attack in RAW if attack.guarantee is Guarantee.NO_HOST_FILES)
-    outcomes = battery.attempts([attack], lambda: unscreened(policy=policy), policy, {})
+    outcomes = battery.attempts([attack], lambda: unscreened(policy=policy), policy, {}, layered=False)
     assert outcomes[attack.name].result is Result.NOT_CHECKED
-
-
-@pytest.mark.parametrize(("late", "result"), [(1, Result.CONTAINED), (9, Result.WON)])
-def test_who_wins_only_time_must_win_it_again(monkeypatch, late, result):
-    """The judge itself: a busy host is late once, a stuck one is late every time."""
-    monkeypatch.setattr(battery, "_REPEATS", 2)
-    policy = probe.policy("strict")
-    attack = corpus.parse("idle", '"""Idle.\n\nguarantee: no-secrets\nlayer: both\nwins: outlasts\n"""\n\npass\n')
-    opened: list[Sandbox] = []
-
-    class Late(Sandbox):
-        def run(self, code: str, timeout: float | None = None) -> REPLResult:
-            if code.strip().endswith("pass") and len(opened) <= late:
-                time.sleep(2.5)
-            return super().run(code, timeout)
-
-    def open_session() -> Sandbox:
-        opened.append(Late(policy=policy))
-        return opened[-1]
-
-    outcome = battery.attempts([attack], open_session, policy, {"idle": Control("idle", True, "", attack.needs, "")})
-    assert outcome["idle"].result is result, outcome["idle"].evidence
-    assert len(opened) >= 3  # it was tried again
 
 
 @pytest.mark.parametrize("text", ["x" * 5_000, "\xe9" * 5_000, "\u0100" * 5_000, "\U0001f600" * 5_000])
@@ -117,7 +91,7 @@ for protection in (3, 2, 7):
         ctypes.memset(page + 4096, 0x41, 100)
 print("WON", context[-1500:][:10])
 """
-    policy = probe.policy("strict")
+    policy = judge.policy("strict")
     sessions = [unscreened(policy=policy) for _ in range(2)]
     try:
         from rlm_secure.environments.local.context import share

@@ -31,7 +31,7 @@ def test_the_document_lists_every_attack_that_does_not_depend_on_the_machine():
     documented = set(matrix.documented())
     assert documented <= candidates.keys()
     missing = candidates.keys() - documented
-    assert {name for name in missing if candidates[name].needs is not corpus.Needs.MACHINE} == set()
+    assert {name for name in missing if candidates[name].excuse is not corpus.Excuse.MACHINE} == set()
 
 
 @pytest.mark.exhaustive

@@ -12,7 +12,7 @@ from rlm_secure.audit.formats import text
 from rlm_secure.errors import EnvironmentUnavailable
 from rlm_secure.guarantees import Guarantee
 from rlm_secure.testing.corpus import Attack, Layer, Win, load
-from rlm_secure.testing.probe import Result
+from rlm_secure.testing.judge import Result
 
 _EACH = 2
 
@@ -21,7 +21,7 @@ def some(layer: Layer) -> frozenset[str]:
     """Two attacks of a layer on each guarantee, none that only waits."""
     taken: dict[Guarantee, list[str]] = {}
     for attack in load():
-        if attack.layer in (layer, Layer.BOTH) and not attack.needs and attack.wins not in (Win.OUTLASTS, Win.REMAINS):
+        if attack.layer in (layer, Layer.BOTH) and not attack.excuse and attack.wins not in (Win.OUTLASTS, Win.REMAINS):
             taken.setdefault(attack.guarantee, []).append(attack.name)
     return frozenset(name for names in taken.values() for name in names[:_EACH])
 

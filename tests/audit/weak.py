@@ -13,11 +13,10 @@ import socket
 import struct
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
 from rlm_secure.errors import CellException, EnvironmentUnavailable
 from rlm_secure.guarantees import EnforcementReport, Level, Wall, WallStatus
+from rlm_secure.removal import Scratch
 from rlm_secure.types import REPLResult
 
 #: They keep the machine safe, not the host.
@@ -62,8 +61,8 @@ class WeakSession:
 
     def __init__(self, policy, kind: str) -> None:
         self._limits = policy.limits
-        self._scratch = tempfile.TemporaryDirectory()
-        folder = Path(self._scratch.name)
+        self._scratch = Scratch()
+        folder = self._scratch.path
         (folder / "worker.py").write_text(_WORKER)
         self._wire, theirs = socket.socketpair()
         self._output = (folder / "output").open("w+b", buffering=0)
@@ -104,7 +103,7 @@ class WeakSession:
             self._process.stdin.close()
         self._wire.close()
         self._output.close()
-        self._scratch.cleanup()
+        self._scratch.remove()
 
     def _exactly(self, count: int) -> bytes:
         data = b""

@@ -10,7 +10,6 @@ import select
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -25,6 +24,7 @@ from rlm_secure.environments.bundle import bundle
 from rlm_secure.environments.remote import Lease, RemoteSession, start_configuration
 from rlm_secure.guarantees import WallStatus
 from rlm_secure.policy import Policy, load_policy
+from rlm_secure.removal import Scratch
 
 BUNDLE = "guest.zip"
 
@@ -211,8 +211,8 @@ class DialledLease(ProcessLease):
     """A supervisor on a Unix socket of its own, reached through `dial`."""
 
     def __init__(self, loaded: Policy, **options: Any) -> None:
-        self.scratch = tempfile.TemporaryDirectory()
-        self.path = f"{self.scratch.name}/broker"
+        self.scratch = Scratch()
+        self.path = f"{self.scratch.path}/broker"
         super().__init__(loaded, connect=None, listen=self.path, **options)
         assert self.process.stdout is not None
         assert json.loads(self.process.stdout.readline()) == {"listening": self.path}
@@ -231,4 +231,4 @@ class DialledLease(ProcessLease):
         super().close()
         for pipe in self.pipes:
             pipe.close()
-        self.scratch.cleanup()
+        self.scratch.remove()

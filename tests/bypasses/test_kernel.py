@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from rlm_secure import RLMSecureError
-from rlm_secure.testing import probe, unscreened
+from rlm_secure.testing import judge, unscreened
 from rlm_secure.testing.target import Target
 
 from . import corpus, host
@@ -43,14 +43,14 @@ def target() -> Iterator[Target]:
 
 @pytest.fixture(scope="module")
 def facts(target: Target) -> str:
-    told = target.facts("", probe.BOUNDS)
+    told = target.facts("", judge.BOUNDS)
     return f"TARGET = {{'file': {told['file']!r}, 'port': {told['port']!r}}}\n"
 
 
 def attacked(source: str, cells: tuple[str, ...]) -> str:
     """What is said in a session that runs the attack, and then takes what it can until a wall ends it."""
     said = []
-    with unscreened(policy=probe.policy("strict")) as session:
+    with unscreened(policy=judge.policy("strict")) as session:
         for cell in (PRELUDE, source, *cells):
             try:
                 said.append(session.run(cell).stdout)

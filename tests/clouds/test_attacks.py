@@ -14,11 +14,11 @@ from rlm_secure.broker.client import Declined, Lost
 from rlm_secure.environments import _cloud
 from rlm_secure.environments._lease import CloudLease
 from rlm_secure.environments.fleet import Fleet
-from rlm_secure.testing import battery, corpus, probe
+from rlm_secure.testing import battery, corpus, judge
 from rlm_secure.testing.bare import Unscreened
 from rlm_secure.testing.control import Control
-from rlm_secure.testing.corpus import Layer, Needs
-from rlm_secure.testing.probe import Outcome, Result
+from rlm_secure.testing.corpus import Excuse, Layer
+from rlm_secure.testing.judge import Result, Verdict
 from tests.clouds.conftest import WIRES, Cloud
 
 pytestmark = [
@@ -61,9 +61,9 @@ def attacks_of(provider: str, share: str) -> list[corpus.Attack]:
 
 
 @pytest.fixture(scope="module", params=SHARES)
-def outcomes(request: pytest.FixtureRequest, controls: dict[str, Control]) -> Iterator[dict[tuple[str, bool], Outcome]]:
+def outcomes(request: pytest.FixtureRequest, controls: dict[str, Control]) -> Iterator[dict[tuple[str, bool], Verdict]]:
     """The attacks on the kernel's walls without the language layer, and those on the language layer with it."""
-    policy = probe.policy("strict")
+    policy = judge.policy("strict")
     patience = pytest.MonkeyPatch()
     provider, share = request.param
     cloud = Cloud(provider)
@@ -75,12 +75,14 @@ def outcomes(request: pytest.FixtureRequest, controls: dict[str, Control]) -> It
     def session(screen: bool) -> Unscreened:
         return Unscreened(environment.session(policy, screen=screen))
 
-    found: dict[tuple[str, bool], Outcome] = {}
+    found: dict[tuple[str, bool], Verdict] = {}
     try:
         for screen in (False, True):
             other = Layer.KERNEL if screen else Layer.LANGUAGE
             attacks = [attack for attack in attacks_of(provider, share) if attack.layer is not other]
-            tried = battery.attempts(attacks, lambda: session(screen), policy, controls, afterwards=EVERYTHING)
+            tried = battery.attempts(
+                attacks, lambda: session(screen), policy, controls, afterwards=EVERYTHING, layered=screen
+            )
             found |= {(name, screen): outcome for name, outcome in tried.items()}
         yield found
     finally:
@@ -92,19 +94,19 @@ def outcomes(request: pytest.FixtureRequest, controls: dict[str, Control]) -> It
 
 
 @pytest.mark.parametrize("screen", [False, True], ids=["kernel", "language"])
-def test_no_attack_gets_through(outcomes: dict[tuple[str, bool], Outcome], screen: bool) -> None:
-    needs = {attack.name: attack.needs for attack in ATTACKS}
+def test_no_attack_gets_through(outcomes: dict[tuple[str, bool], Verdict], screen: bool) -> None:
+    excuses = {attack.name: attack.excuse for attack in ATTACKS}
     lost = [
         f"{name}: {outcome.result}: {outcome.evidence}"
         for (name, screened), outcome in outcomes.items()
         if screened == screen
         and outcome.result not in (Result.STOPPED, Result.CONTAINED)
-        and not (outcome.result is Result.NOT_CHECKED and needs[name] is not Needs.NOTHING)
+        and not (outcome.result is Result.NOT_CHECKED and excuses[name] is not Excuse.NOTHING)
     ]
     assert not lost, "\n".join(lost)
 
 
-def test_walls_are_named_for_nearly_every_raw_attack(outcomes: dict[tuple[str, bool], Outcome]) -> None:
+def test_walls_are_named_for_nearly_every_raw_attack(outcomes: dict[tuple[str, bool], Verdict]) -> None:
     kernel = {attack.name for attack in ATTACKS if attack.layer is Layer.KERNEL}
     raw = [outcome for (name, screened), outcome in outcomes.items() if name in kernel and not screened]
     stopped = [outcome for outcome in raw if outcome.result is Result.STOPPED]

@@ -21,9 +21,9 @@ from rlm_secure.environments.remote import Lease, RemoteSession
 from rlm_secure.errors import ProtocolViolation
 from rlm_secure.guarantees import Wall, WallStatus
 from rlm_secure.policy import Policy
-from rlm_secure.testing import Unscreened, battery, corpus, probe
+from rlm_secure.testing import Unscreened, battery, corpus, judge
 from rlm_secure.testing.control import Control
-from rlm_secure.testing.probe import Outcome, Result
+from rlm_secure.testing.judge import Result, Verdict
 from tests.attacks.conftest import ATTACKS, each, stands
 
 pytestmark = [pytest.mark.attack, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -95,7 +95,7 @@ class Yard:
 
 @pytest.fixture(scope="module")
 def yard(place: DockerEnvironment, image: str) -> Iterator[Yard]:
-    made = Yard(image, probe.policy("strict"))
+    made = Yard(image, judge.policy("strict"))
     yield made
     made.close()
 
@@ -105,19 +105,23 @@ ON_KERNEL = tuple(attack for attack in ATTACKS if attack not in ON_LANGUAGE)
 
 
 @pytest.fixture(scope="module")
-def without_language(yard: Yard, controls: dict[str, Control]) -> dict[str, Outcome]:
-    return battery.attempts(ON_KERNEL, lambda: yard.session(screen=False), probe.policy("strict"), controls)
+def without_language(yard: Yard, controls: dict[str, Control]) -> dict[str, Verdict]:
+    return battery.attempts(
+        ON_KERNEL, lambda: yard.session(screen=False), judge.policy("strict"), controls, layered=False
+    )
 
 
 @pytest.fixture(scope="module")
-def language_without_language(yard: Yard, controls: dict[str, Control]) -> dict[str, Outcome]:
-    return battery.attempts(ON_LANGUAGE, lambda: yard.session(screen=False), probe.policy("strict"), controls)
+def language_without_language(yard: Yard, controls: dict[str, Control]) -> dict[str, Verdict]:
+    return battery.attempts(
+        ON_LANGUAGE, lambda: yard.session(screen=False), judge.policy("strict"), controls, layered=False
+    )
 
 
 @pytest.fixture(scope="module")
-def with_language(yard: Yard, controls: dict[str, Control]) -> dict[str, Outcome]:
+def with_language(yard: Yard, controls: dict[str, Control]) -> dict[str, Verdict]:
     attacks = corpus.for_layer(ATTACKS, screened=True)
-    return battery.attempts(attacks, lambda: yard.session(screen=True), probe.policy("strict"), controls)
+    return battery.attempts(attacks, lambda: yard.session(screen=True), judge.policy("strict"), controls)
 
 
 @each(ON_KERNEL)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +19,7 @@ import pytest
 from rlm_secure import CellCrashed, CellTimeout, EnvironmentUnavailable, SessionEnded
 from rlm_secure.broker.transports import uds
 from rlm_secure.environments.docker import DockerEnvironment, build, container
+from rlm_secure.removal import Scratch, remove
 from tests.docker.conftest import HERE, inside, left_over, own, policy, python, tightened, wait_for
 
 REPOSITORY = HERE.parents[1]
@@ -173,10 +173,7 @@ def private_engine() -> Iterator[tuple[str, list[subprocess.Popen[bytes]], list[
     finally:
         running[-1].terminate()
         running[-1].wait(timeout=30)
-        for mount in reversed([line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]):
-            if mount.startswith(str(folder)):
-                subprocess.run(["umount", "-l", mount], check=False)
-        shutil.rmtree(folder, ignore_errors=True)
+        remove(folder)  # takes off what the engine left mounted
 
 
 def start(command: list[str], folder: Path) -> subprocess.Popen[bytes]:
@@ -257,13 +254,13 @@ def test_an_image_without_python_is_explained(engine, image) -> None:
         with pytest.raises(EnvironmentUnavailable, match=r"python3"):
             DockerEnvironment(image="rlm-secure-test-empty").session(policy())
     finally:
-        shutil.rmtree(folder)
+        remove(folder)
         engine.images.remove("rlm-secure-test-empty", force=True)
 
 
 def test_nothing_is_left_of_a_session_that_did_not_start(engine, monkeypatch) -> None:
-    with tempfile.TemporaryDirectory(prefix="rlm") as directory:  # tmp_path is too long for a socket
-        monkeypatch.setattr(uds, "_runtime_directory", lambda: directory)
+    with Scratch(prefix="rlm") as directory:  # tmp_path is too long for a socket
+        monkeypatch.setattr(uds, "_runtime_directory", lambda: str(directory))
         before = (own(engine), threading.active_count())
         with pytest.raises(EnvironmentUnavailable):
             DockerEnvironment(image="no-such-image:1").session(policy())

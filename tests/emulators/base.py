@@ -13,7 +13,6 @@ import os
 import queue
 import re
 import secrets
-import shutil
 import signal
 import socket
 import struct
@@ -28,6 +27,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from rlm_secure.removal import remove
 
 
 @dataclass
@@ -184,11 +185,11 @@ class Emulator:
         self.closing.set()
         for name in list(self.sandboxes):
             self.vanish(name)
-        for box in self.made:
-            box.remove()
         self.server.shutdown()
         self.server.server_close()
         self._thread.join(5)
+        for box in self.made:
+            box.remove()
 
     def __enter__(self) -> Any:
         return self
@@ -273,7 +274,7 @@ class Sandbox:
         return found
 
     def remove(self) -> None:
-        shutil.rmtree(self.home, ignore_errors=True)
+        remove(self.home)
 
 
 class Program:

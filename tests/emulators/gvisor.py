@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 from typing import Any
 
+from rlm_secure.removal import remove
 from tests.emulators.base import Program, Sandbox
 
 _OPTIONS = ("--platform=ptrace", "--network=none", "--ignore-cgroups")
@@ -35,7 +35,7 @@ class GVisor(Sandbox):
 
     def remove(self) -> None:
         super().remove()
-        shutil.rmtree(self._bundle, ignore_errors=True)
+        remove(self._bundle)
 
     def _runsc(self, *arguments: str) -> None:
         command = ["runsc", f"--root={self._bundle}/root", *_OPTIONS, *arguments]

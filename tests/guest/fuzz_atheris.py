@@ -11,16 +11,15 @@ from __future__ import annotations
 
 import resource
 import sys
-import tempfile
 import time
 import types
-from pathlib import Path
 
 import atheris
 
 with atheris.instrument_imports(include=["rlm_secure.guest"]):
     from rlm_secure.guest import compiler
 
+from rlm_secure.removal import Scratch
 from tests.guest.attacks import ATTACKS
 from tests.guest.honest import HONEST
 
@@ -43,10 +42,10 @@ def one_input(data: bytes) -> None:
 def main() -> None:
     """Fuzz until libFuzzer's arguments say stop."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with tempfile.TemporaryDirectory() as folder:
+    with Scratch() as folder:
         for number, source in enumerate((*HONEST, *ATTACKS.values())):
-            (Path(folder) / f"{number}.py").write_text(source, encoding="utf-8")
-        atheris.Setup([sys.argv[0], "-max_len=4096", "-timeout=10", *sys.argv[1:], folder], one_input)
+            (folder / f"{number}.py").write_text(source, encoding="utf-8")
+        atheris.Setup([sys.argv[0], "-max_len=4096", "-timeout=10", *sys.argv[1:], str(folder)], one_input)
         atheris.Fuzz()
 
 

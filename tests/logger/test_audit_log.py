@@ -8,7 +8,6 @@ import os
 import stat
 import subprocess
 import sys
-import tempfile
 import threading
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from rlm_secure.errors import AuditLogError
 from rlm_secure.guarantees import EnforcementReport, Level, Wall, WallStatus
 from rlm_secure.logger import AuditLog, Redactor, Verified, verify
 from rlm_secure.logger.audit_log import GENESIS
+from rlm_secure.removal import Scratch
 
 REPORT = EnforcementReport("local", (WallStatus(Wall.SECCOMP, Level.FULL, "filter loaded"),), {"kernel": "6.1"})
 
@@ -106,8 +106,8 @@ class TestEvents:
 
     @given(st.text(alphabet=st.characters(codec=None)))
     def test_any_text_makes_a_line_that_verifies(self, text: str) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            log = AuditLog(Path(folder, "audit.jsonl"))
+        with Scratch() as folder:
+            log = AuditLog(folder / "audit.jsonl")
             log.violation(text, violation=text, wall=text, detail=text)
             assert verify(log.path, head=log.head).lines == 1
 

@@ -13,7 +13,7 @@ from rlm_secure.audit.report import Report
 from rlm_secure.audit.rules import BY_ID
 from rlm_secure.guarantees import Guarantee
 from rlm_secure.logger.inert import inert
-from rlm_secure.testing.probe import Result
+from rlm_secure.testing.judge import Reach, Result
 
 _STYLE = """
 :root{color-scheme:light dark;--ink:#16202b;--soft:#4a5663;--paper:#fff;--card:#f4f6f8;--line:#c9d1d9;
@@ -51,7 +51,13 @@ _CLASSES = {
     Severity.LOW: "info",
     Severity.INFO: "info",
 }
-_RESULTS = {Result.WON: "bad", Result.NOT_CHECKED: "warn", Result.STOPPED: "good", Result.CONTAINED: "good"}
+_RESULTS = {
+    Result.WON: "bad",
+    Result.ERRORED: "warn",
+    Result.NOT_CHECKED: "warn",
+    Result.STOPPED: "good",
+    Result.CONTAINED: "good",
+}
 
 
 def render(report: Report) -> str:
@@ -114,16 +120,18 @@ def _environment(environment: EnvironmentSubject) -> str:
     for guarantee in Guarantee:
         probes = [probe for probe in environment.probes if probe.guarantee is guarantee]
         number = {result: sum(probe.result is result for probe in probes) for result in Result}
-        level = environment.report.guarantee(guarantee).value if environment.report else "unknown"
+        # Of somebody else's environment nothing is known but what was tried.
+        level = environment.report.guarantee(guarantee).value if environment.report else "full"
         won = number[Result.WON]
-        says, style = ("broken", "bad") if won else ("holds", "good")
+        reached = any(probe.reach is Reach.REACHED for probe in probes)
+        says, style = ("broken", "bad") if reached else ("surface", "warn") if won else ("holds", "good")
         if not won and (level != "full" or not any(number[each] for each in (Result.STOPPED, Result.CONTAINED))):
             says, style = (level if level != "full" else "not tried", "warn")
         rows.append(
             f'<tr><th scope="row">{guarantee.value}</th><td class="{style}"><strong>{says}</strong></td>'
             + "".join(
                 f'<td class="number{" bad" if result is Result.WON and won else ""}">{number[result]}</td>'
-                for result in (Result.STOPPED, Result.CONTAINED, Result.WON, Result.NOT_CHECKED)
+                for result in (Result.STOPPED, Result.CONTAINED, Result.WON, Result.NOT_CHECKED, Result.ERRORED)
             )
             + "</tr>"
         )
@@ -137,6 +145,7 @@ def _environment(environment: EnvironmentSubject) -> str:
             ("contained", ' class="number"'),
             ("won", ' class="number"'),
             ("not checked", ' class="number"'),
+            ("errored", ' class="number"'),
         )
     )
     walls = ", ".join(f"{wall} ({count})" for wall, count in environment.walls().most_common())
@@ -146,9 +155,14 @@ def _environment(environment: EnvironmentSubject) -> str:
         f"<caption>{len(environment.probes)} attacks in {environment.seconds:.1f} seconds</caption>"
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
         + (f'<p class="soft">Stopped by: {_safe(walls)}</p>' if walls else "")
+        + f'<p class="soft">Attacked {_safe(_where(environment))}</p>'
         + _walls(environment)
         + _probes(environment)
     )
+
+
+def _where(environment: EnvironmentSubject) -> str:
+    return f"in an arena; {environment.arena}" if environment.arena else "on this machine itself, without an arena"
 
 
 def _walls(environment: EnvironmentSubject) -> str:
@@ -172,7 +186,7 @@ def _probes(environment: EnvironmentSubject) -> str:
 
 def _probe(probe: Probe) -> str:
     layer = "" if probe.screened else ' <span class="soft">(no language layer)</span>'
-    result = "WON" if probe.result is Result.WON else probe.result.value
+    result = f"WON ({probe.reach})" if probe.result is Result.WON else probe.result.value
     return (
         f'<tr><th scope="row"><code>{_safe(probe.name)}</code>{layer}<br><span class="soft">{probe.guarantee.value}'
         f'</span></th><td class="{_RESULTS[probe.result]}"><strong>{result}</strong></td>'

@@ -9,7 +9,7 @@ from rlm_secure.audit.finding import Finding
 from rlm_secure.audit.probes import EnvironmentSubject
 from rlm_secure.audit.report import Report
 from rlm_secure.logger.inert import inert
-from rlm_secure.testing.probe import Result
+from rlm_secure.testing.judge import Result
 
 SCHEMA = 1
 
@@ -67,6 +67,8 @@ def _environment(environment: EnvironmentSubject) -> dict[str, Any]:
         "report": environment.report.to_dict() if environment.report else None,
         "missing": [wall.value for wall in environment.missing],
         "left_out": environment.left_out,
+        "arena": None if environment.arena is None else inert(environment.arena),
+        "trouble": inert(environment.trouble),
         "counts": {result.value: environment.count(result) for result in Result},
         "probes": [
             {
@@ -74,6 +76,7 @@ def _environment(environment: EnvironmentSubject) -> dict[str, Any]:
                 "guarantee": probe.guarantee.value,
                 "language_layer": probe.screened,
                 "result": probe.result.value,
+                "reach": probe.reach.value if probe.reach else None,
                 "wall": probe.wall.value if probe.wall else None,
                 "evidence": inert(probe.evidence),
                 "seconds": round(probe.seconds, 3),

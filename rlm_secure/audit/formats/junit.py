@@ -10,7 +10,7 @@ from rlm_secure.audit.finding import Finding
 from rlm_secure.audit.probes import EnvironmentSubject, Probe
 from rlm_secure.audit.report import Report
 from rlm_secure.logger.inert import inert
-from rlm_secure.testing.probe import Result
+from rlm_secure.testing.judge import Result
 
 # What XML 1.0 has no way to write, after inert() has spelled out the controls.
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -48,6 +48,8 @@ def _environment(environment: EnvironmentSubject) -> str:
 def _probe(probe: Probe) -> str:
     if probe.result is Result.WON:
         return f"<failure message={_attribute(probe.evidence)}/>"
+    if probe.result is Result.ERRORED:
+        return f"<error message={_attribute(probe.evidence)}/>"
     return f"<skipped message={_attribute(probe.evidence)}/>" if probe.result is Result.NOT_CHECKED else ""
 
 
@@ -68,7 +70,8 @@ def _case(group: str, name: str, seconds: float, body: str) -> str:
 def _suite(name: str, cases: list[str]) -> str:
     failures = sum("<failure" in case for case in cases)
     skipped = sum("<skipped" in case for case in cases)
-    counts = f'tests="{len(cases)}" failures="{failures}" errors="0" skipped="{skipped}"'
+    errors = sum("<error" in case for case in cases)
+    counts = f'tests="{len(cases)}" failures="{failures}" errors="{errors}" skipped="{skipped}"'
     return f"<testsuite name={_attribute(name)} {counts}>\n{''.join(cases)}</testsuite>\n"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from rich.text import Text
@@ -11,7 +12,7 @@ from rlm_secure.audit.probes import EnvironmentSubject
 from rlm_secure.audit.report import Report
 from rlm_secure.guarantees import Guarantee
 from rlm_secure.logger.inert import inert
-from rlm_secure.testing.probe import Result
+from rlm_secure.testing.judge import Reach, Result
 
 _STYLES = {
     Severity.INFO: "dim",
@@ -20,19 +21,14 @@ _STYLES = {
     Severity.HIGH: "red",
     Severity.CRITICAL: "bold red",
 }
-_MANY = 12  # wins of one environment that are listed one by one
+_MANY = 6  # attacks that are named for each reason why they were not judged
 
 
 def render(report: Report) -> Text:
     """The whole report, with styles that a terminal may show."""
     text = Text()
-    wins = 0
     for finding in report.findings:
-        wins += finding.rule == "attack-won"
-        if finding.rule != "attack-won" or wins <= _MANY:
-            text.append(_finding(finding))
-    if wins > _MANY:
-        text.append(f"... and {wins - _MANY} more attacks that won; --format json lists them all\n\n", "bold red")
+        text.append(_finding(finding))
     for environment in report.environments:
         text.append(_environment(environment))
     for each in report.not_checked:
@@ -80,20 +76,30 @@ def _environment(environment: EnvironmentSubject) -> Text:
     walls = ", ".join(f"{wall} {number}" for wall, number in environment.walls().most_common())
     if walls:
         text.append(f"  stopped by: {walls}\n", "dim")
+    where = f"in an arena; {environment.arena}" if environment.arena else "on this machine itself, without an arena"
+    text.append(inert(f"  attacked {where}\n"), "dim" if environment.arena else "yellow")
+    for (result, reason), number in environment.unjudged().most_common():
+        names = [each.name for each in environment.probes if (each.result, each.evidence) == (result, reason)]
+        shown = ", ".join(names[:_MANY]) + (f" and {number - _MANY} more" if number > _MANY else "")
+        text.append(
+            inert(f"  {result.value} {number}: {reason}: {shown}\n"), "yellow" if result is Result.ERRORED else "dim"
+        )
     text.append("\n")
     return text
 
 
 def _matrix(environment: EnvironmentSubject) -> Iterator[tuple[str, str]]:
-    yield f"  {'guarantee':<20}{'stopped':>9}{'contained':>11}{'WON':>6}{'not checked':>13}   walls", "dim"
+    columns = f"{'stopped':>9}{'contained':>11}{'REACHED':>9}{'surface':>9}{'not checked':>13}{'errored':>9}"
+    yield f"  {'guarantee':<20}{columns}   walls", "dim"
     for guarantee in Guarantee:
         probes = [probe for probe in environment.probes if probe.guarantee is guarantee]
         if not probes:
             continue
-        number = {result: sum(probe.result is result for probe in probes) for result in Result}
-        level = environment.report.guarantee(guarantee).value if environment.report else "unknown"
+        number = Counter(probe.reach or probe.result for probe in probes)
+        level = environment.report.guarantee(guarantee).value if environment.report else "tried, not asked"
         line = (
             f"  {guarantee.value:<20}{number[Result.STOPPED]:>9}{number[Result.CONTAINED]:>11}"
-            f"{number[Result.WON]:>6}{number[Result.NOT_CHECKED]:>13}   {level}"
+            f"{number[Reach.REACHED]:>9}{number[Reach.SURFACE]:>9}{number[Result.NOT_CHECKED]:>13}"
+            f"{number[Result.ERRORED]:>9}   {level}"
         )
-        yield line, "bold red" if number[Result.WON] else ""
+        yield line, "bold red" if number[Reach.REACHED] else "yellow" if number[Reach.SURFACE] else ""

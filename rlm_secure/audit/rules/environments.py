@@ -5,18 +5,49 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rlm_secure.audit.finding import Finding, Location, Severity
-from rlm_secure.audit.probes import EnvironmentSubject
+from rlm_secure.audit.probes import EnvironmentSubject, Probe, is_foreign
 from rlm_secure.audit.rule import Kind, Rule
 from rlm_secure.audit.rules.isolation import weakened
 from rlm_secure.guarantees import Guarantee, Level
-from rlm_secure.testing.probe import Result
+from rlm_secure.testing.judge import Reach
+
+_SHOWN = 8
 
 
-class AttackWon(Rule[EnvironmentSubject]):
-    """An attack of the corpus got through.
+class _Won(Rule[EnvironmentSubject]):
+    """Attacks that got through, one finding for each guarantee that they broke: twenty ways in are one hole."""
+
+    reach: Reach
+
+    def check(self, subject: EnvironmentSubject) -> Iterator[Finding]:
+        holes: dict[tuple[Guarantee, bool], list[Probe]] = {}
+        for probe in subject.probes:
+            if probe.reach is self.reach:
+                holes.setdefault((probe.guarantee, probe.screened), []).append(probe)
+        for (guarantee, screened), proofs in holes.items():
+            layer = "" if is_foreign(subject.name) else f", {'with' if screened else 'without'} the language layer"
+            tried = sum(probe.guarantee is guarantee and probe.screened is screened for probe in subject.probes)
+            first = proofs[0]
+            shown = ", ".join(probe.name for probe in proofs[:_SHOWN])
+            shown += f" and {len(proofs) - _SHOWN} more" if len(proofs) > _SHOWN else ""
+            message = (
+                f"{subject.name}{layer}: {guarantee.value} broken by {len(proofs)} of {tried} attacks: {shown}; "
+                f"the first: {first.evidence}"
+            )
+            yield self.finding(
+                Location(f"sandboxes/attacks/{first.name}.py"),
+                message,
+                about=f"{subject.name} {screened} {guarantee.value}",
+                weakens=(guarantee,),
+            )
+
+
+class AttackWon(_Won):
+    """Attacks of the corpus reached something outside the session.
 
     Each attack is one attempt on one guarantee, judged from outside: by canaries that came out, listeners that were
-    reached, files that changed, processes that stayed. In plain Python each of them wins; behind the walls, none may.
+    reached, files that changed, mounts, processes that stayed, a host that grew, hung or died. Where nothing stands in
+    its way each of them wins; behind the walls, none may. All that broke one guarantee are one finding.
 
     See:
         sandboxes/attacks/, one file for each
@@ -27,24 +58,50 @@ class AttackWon(Rule[EnvironmentSubject]):
     kind = Kind.ENVIRONMENT
     severity = Severity.CRITICAL
     hint = "do not run untrusted code there; with our own environments, report it: .github/SECURITY.md"
+    reach = Reach.REACHED
+
+
+class AttackSurface(_Won):
+    """Attacks of the corpus got an answer that they should not have; nothing outside was seen to be reached.
+
+    A system call that worked, a root directory that could be listed, a class that could be had: each is a step on which
+    the next attack stands. The attack says so itself, so this is never worse than medium.
+
+    See:
+        sandboxes/attacks/, one file for each
+    """
+
+    id = "attack-surface"
+    kind = Kind.ENVIRONMENT
+    severity = Severity.MEDIUM
+    hint = "take it away where nobody needs it: a filter for system calls, an empty root, fewer names"
+    reach = Reach.SURFACE
+
+
+class NoArena(Rule[EnvironmentSubject]):
+    """The attacks ran on the machine itself, and not in an arena.
+
+    An attack that wins there wins against that machine, and the one after it may find another machine than it thinks.
+
+    See:
+        rlm-secure audit --help
+    """
+
+    id = "no-arena"
+    kind = Kind.ENVIRONMENT
+    severity = Severity.MEDIUM
+    hint = "leave --no-arena out"
 
     def check(self, subject: EnvironmentSubject) -> Iterator[Finding]:
-        for probe in subject.probes:
-            if probe.result is Result.WON:
-                layer = "with" if probe.screened else "without"
-                message = f"{subject.name}, {layer} the language layer: {probe.name}: {probe.evidence}"
-                yield self.finding(
-                    Location(f"sandboxes/attacks/{probe.name}.py"),
-                    message,
-                    about=f"{subject.name} {probe.screened} {probe.name}",
-                    weakens=(probe.guarantee,),
-                )
+        if subject.arena is None:
+            message = f"{subject.name} was attacked on this machine itself, without an arena"
+            yield self.finding(Location(f"environment:{subject.name}"), message, about=subject.name)
 
 
 class WallMissing(Rule[EnvironmentSubject]):
     """A wall that the policy requires is not there.
 
-    A session of ours does not start without it. Of another environment, the report says what was tried.
+    A session of ours does not start without it. Environments of others are held to the guarantees alone.
 
     See:
         rlm-secure doctor
@@ -97,4 +154,4 @@ class GuaranteeMissing(Rule[EnvironmentSubject]):
                 )
 
 
-RULES = (AttackWon, WallMissing, GuaranteeMissing)
+RULES = (AttackWon, AttackSurface, NoArena, WallMissing, GuaranteeMissing)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import stat
 import tempfile
 import threading
 import time
@@ -18,6 +19,7 @@ from pathlib import Path
 
 from rlm_secure.broker.transports import Answer, Cut, Transport, left
 from rlm_secure.broker.transports.http1 import exchange
+from rlm_secure.removal import RemovalError, remove
 
 SOCKET_NAME = "broker"
 _BACKLOG = 8
@@ -80,10 +82,7 @@ class UnixTransport(Transport):
             idle, self._idle = self._idle, []
         for connection in (*idle, self._listener):
             connection.close()
-        for path in sorted(Path(self.directory).iterdir()):
-            path.unlink()
-        Path(self.directory).rmdir()
-        Path(self._private).rmdir()
+        remove(self._private)
 
     def _take(self, deadline: float) -> socket.socket:
         with self._lock:
@@ -121,7 +120,7 @@ def _quiet(connection: socket.socket) -> bool:
 
 def _runtime_directory() -> str | None:
     """A directory for sockets that is cleared at boot and that an engine on this machine can see."""
-    for each in _RUNTIME_DIRECTORIES:
+    for each in (os.environ.get("RLM_SECURE_SOCKETS", ""), *_RUNTIME_DIRECTORIES):
         path = each.format(uid=os.getuid())
         if os.access(path, os.W_OK | os.X_OK):
             return path
@@ -129,22 +128,34 @@ def _runtime_directory() -> str | None:
 
 
 def sweep(older_than_seconds: float = 60.0) -> int:
-    """Remove socket directories whose host process is gone; returns how many there were."""
+    """Remove socket directories whose host process is gone; returns how many there were.
+
+    Raises RemovalError for the first that cannot be removed, after all that can.
+    """
     removed = 0
+    failures: list[RemovalError] = []
     for private in Path(_runtime_directory() or tempfile.gettempdir()).glob("rlm-secure-*"):
-        path = private / "d" / SOCKET_NAME
-        with contextlib.suppress(OSError):
-            if private.stat().st_uid != os.getuid() or time.time() - private.stat().st_mtime < older_than_seconds:
-                continue
-            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-                try:
-                    probe.connect(str(path))
-                    continue
-                except ConnectionRefusedError:
-                    pass  # bound once, listened to by nobody: its host is gone
-            for each in (private / "d").iterdir():
-                each.unlink()
-            (private / "d").rmdir()
-            private.rmdir()
+        if not _abandoned(private, older_than_seconds):
+            continue
+        try:
+            remove(private)
             removed += 1
+        except RemovalError as error:
+            failures.append(error)
+    if failures:
+        raise failures[0]
     return removed
+
+
+def _abandoned(private: Path, older_than_seconds: float) -> bool:
+    """Whether it is a socket directory of this user's whose host is gone; False where nothing can tell."""
+    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        about = private.lstat()  # a link is nobody's socket directory, whatever it leads to
+        old = time.time() - about.st_mtime >= older_than_seconds
+        if not (stat.S_ISDIR(about.st_mode) and about.st_uid == os.getuid() and old):
+            return False
+        try:
+            probe.connect(str(private / "d" / SOCKET_NAME))
+        except ConnectionRefusedError:  # bound once, listened to by nobody
+            return True
+    return False

@@ -198,8 +198,8 @@ class Group:
         else:
             self.remove()
 
-    def remove(self) -> None:
-        """Remove the group. Its processes must be gone; one that is still busy is tried again when the host ends."""
+    def remove(self) -> bool:
+        """Remove the group, and say whether it is gone: one that is still busy is tried again when the host ends."""
         busy = False
         for path in self._paths:
             try:
@@ -210,6 +210,7 @@ class Group:
                 busy = True
         if not busy:
             _live.discard(self)
+        return not busy
 
 
 @atexit.register

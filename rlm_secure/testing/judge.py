@@ -1,7 +1,8 @@
-"""Run one attack against one session, and say from outside what became of it.
+"""Run one attack against one session, and say from outside what became of it: a Verdict.
 
-`attempt` believes nothing that a session says about itself: secrets are looked for in everything that came
-out, and files, listeners, processes, time and memory are looked at on the host.
+`attempt` believes nothing that a session says about itself: secrets are looked for in everything that came out, and
+files, mounts, listeners, processes, time and memory are looked at on the host. What an attack merely claims, by a line
+that starts with WON, counts as well, and is told apart: it reached a surface, which nobody outside saw.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import psutil
 
@@ -32,30 +33,35 @@ from rlm_secure.errors import (
 from rlm_secure.guarantees import EnforcementReport, Guarantee, Wall
 from rlm_secure.policy import Policy, load_policy
 from rlm_secure.resources import sandboxes_dir
-from rlm_secure.testing.corpus import Attack, Layer, Needs, Win
+from rlm_secure.testing.corpus import Attack, Excuse, Layer, Need, Win
 from rlm_secure.testing.target import Bounds, Target, prelude_cell
+from rlm_secure.testing.yardstick import Stopwatch
 from rlm_secure.types import REPLResult
 
 #: Lower than any shipped policy, so that the greedy attacks end soon.
 BOUNDS = Bounds()
-#: A host is this much later than its own deadline. For a cell in a remote sandbox that deadline is further off: its
-#: host gives the supervisor KILL_SECONDS before it ends the sandbox itself (environments/remote/worker.py).
+#: A host is this much later than its own deadline, in seconds that the machine gave (yardstick.py). For a cell in a
+#: remote sandbox that deadline is further off: its host gives the supervisor KILL_SECONDS before it ends the sandbox
+#: itself (environments/remote/worker.py).
 _SLACK_SECONDS = 1.5
 _SIGNAL_SECONDS = 0.1
 #: A host that grew by so much while it ran one cell of these limits was bloated by it.
 _BLOAT_BYTES = 64 << 20
 #: Guarantees whose attacks aim at what sessions share: the zygote, the pool, the host's locks.
 _SHARED = frozenset({Guarantee.SESSION_ISOLATION, Guarantee.AUTHENTIC_CHANNEL, Guarantee.HOST_INTEGRITY})
+#: Attacks that are after time, or after the host itself: only from them a session that does not answer is a win.
+_ON_TIME = frozenset({Win.OUTLASTS, Win.BREAKS})
 #: Between the cells of one attack: long enough for what a host does with an idle session.
 _IDLE_SECONDS = 0.08
 #: Fresh sessions that must still start, in time, after an attack: more than a pool keeps ready.
 _NEIGHBOURS = 3
 _ERRNO = re.compile(r"\[Errno (\d+)\]")
-_WON = re.compile(r"^WON\b.*", re.MULTILINE)
+#: What an attack says when it got through. Not behind a quote: a traceback may show the line that would have said it.
+_CLAIM = re.compile(r"""(?<!["'\w])WON\b[^\n]{0,200}""")
 
 
 class Session(Protocol):
-    """What an attack is run in: Sandbox and Unscreened are such sessions."""
+    """What an attack is run in: Sandbox, Unscreened and Foreign are such sessions."""
 
     @property
     def report(self) -> EnforcementReport:
@@ -68,6 +74,29 @@ class Session(Protocol):
         """End it."""
 
 
+@runtime_checkable
+class Restarting(Protocol):
+    """What opens sessions in a host that is made anew for each attempt."""
+
+    def begin(self) -> None:
+        """Make it anew."""
+
+
+class SessionFailed(RLMSecureError):
+    """A session of somebody else's could not do what it was asked to: this attempt says nothing."""
+
+    trace: str = ""
+    """The adapter's own traceback, for who asks."""
+
+
+class HostDied(Exception):
+    """The process that holds sessions of somebody else's ended while a cell ran."""
+
+
+class HostLate(Exception):
+    """A session of somebody else's gave no answer in time, and was killed."""
+
+
 class Result(StrEnum):
     """What became of an attempt."""
 
@@ -78,15 +107,23 @@ class Result(StrEnum):
     WON = "won"
     """It broke the guarantee."""
     NOT_CHECKED = "not-checked"
-    """Its control does not win on this machine, so its defeat would prove nothing."""
+    """It could not be run, or its control does not win on this machine: its defeat would prove nothing."""
+    ERRORED = "errored"
+    """The session failed by itself: it did not start, or whoever opens it raised. It neither held nor lost."""
+
+
+class Reach(StrEnum):
+    """How far an attack that won got."""
+
+    REACHED = "reached"
+    """The host saw it: a canary, a listener, a process, memory, or the host itself."""
+    SURFACE = "surface"
+    """A call answered that should not have; nothing outside was seen to be reached."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """One attempt. `wall` is what stopped it, as far as that shows; `evidence` is what was seen.
-
-    `late` says that it won nothing but time, or the next session: that happens on a busy machine without it as well.
-    """
+class Verdict:
+    """What became of one attempt. `wall` is what stopped it, as far as that shows; `evidence` is what was seen."""
 
     name: str
     guarantee: Guarantee
@@ -94,20 +131,44 @@ class Outcome:
     wall: Wall | None
     evidence: str
     seconds: float
-    late: bool = False
+    reach: Reach | None = None
+
+    @property
+    def held(self) -> bool:
+        """Whether the attack ran, and got nothing."""
+        return self.result in (Result.STOPPED, Result.CONTAINED)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A line of an attack's own that says that it got through, and the cell that printed it, from 1."""
+
+    cell: int
+    text: str
+
+
+def claims(cell: int, stdout: str) -> list[Claim]:
+    """What one cell claims, in what it printed itself."""
+    return [Claim(cell, found[0]) for found in _CLAIM.finditer(stdout)]
 
 
 @dataclass(slots=True)
 class _Seen:
     """What the host saw of one attempt."""
 
-    text: str = ""
+    said: list[str] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
     error: CellError | None = None
     failure: BaseException | None = None
     overdue: bool = False
     dead_threads: list[str] = field(default_factory=list)
     bloat: int = 0
     seconds: float = 0.0
+
+    @property
+    def text(self) -> str:
+        """Everything that came out, as one text: for what is found anywhere in it."""
+        return "\n".join(self.said)
 
 
 def policy(base: Policy | str = "strict") -> Policy:
@@ -148,46 +209,85 @@ def attempt(
     *,
     checked: bool = True,
     afterwards: bool = True,
-) -> Outcome:
+    layered: bool = True,
+) -> Verdict:
     """Run `attack` in a fresh session of `open_session`, which runs under `policy`, and judge it from outside.
 
     `checked` says whether the attack's control won on this machine; without `afterwards` it is not tried whether
-    other sessions still work. An attack that needs plain Python is
-    CONTAINED by the language layer without being run. Raises what `open_session` raises.
+    other sessions still work. Without `layered` a session is meant to run plain Python, as ours do where the walls of
+    the kernel are tried alone: what a REFLECTS attack claims is no win there. One win is enough: nothing is tried
+    again. Raises what `open_session` raises, but for what concerns this attempt alone.
     """
     target.reset()
-    if attack.wins is Win.REMAINS:
-        open_session().close()  # what starts with a first session, and stays, is not what the attack leaves
-        target.count_processes()
     bounds = bounds_of(policy)
-    facts = target.facts("".join(attack.cells), bounds)
-    session = open_session()
+    try:
+        if isinstance(open_session, Restarting):
+            open_session.begin()
+        if attack.wins is Win.REMAINS:
+            open_session().close()  # what starts with a first session, and stays, is not what the attack leaves
+            target.count_processes()
+        session = open_session()
+    except (SessionFailed, HostDied, HostLate) as error:
+        return _errored(attack, f"no session was opened: {error}")
     report = session.report
-    screened = report[Wall.LANGUAGE].enforced
-    slack = _SLACK_SECONDS + (0 if report.environment == "local" else KILL_SECONDS)
+    slack = _SLACK_SECONDS + (0 if report.environment in ("local", FOREIGN) else KILL_SECONDS)
     stuck = ""
     try:
-        raw = attack.layer is Layer.KERNEL and not screened
-        session.run(prelude_cell(facts) + (_kernel_prelude() if raw else "")).check()
+        facts = target.facts("".join(attack.cells), bounds, getattr(session, "host", None))
+        prelude = prelude_cell(facts) + _prelude(attack, report)
+        if (told := session.run(prelude)).error is not None:
+            return _errored(attack, f"it could not be told its target: {told.error}")
         with _watched_threads():
             seen = _watch(session, attack.cells, bounds.seconds + bounds.grace + slack)
         if seen.overdue:
             stuck = f"the host had no answer after {seen.seconds:.1f} s"
+        elif isinstance(seen.failure, HostDied | HostLate):
+            pass  # nothing more can be tried in it
         elif afterwards and attack.guarantee in _SHARED:
             stuck = _neighbours(open_session)
+    except (SessionFailed, HostDied, HostLate) as error:
+        return _errored(attack, f"it could not be told its target: {error}")
     finally:
         session.close()
-    won = _victory(attack, target, seen, bounds, screened=screened)
-    if afterwards and not won and not stuck:
+    if reason := _failed(attack, seen, report):
+        return _errored(attack, reason)
+    reached = _reached(attack, target, seen, bounds)
+    claimed = _claimed(attack, seen, layered=layered)
+    if afterwards and not reached and not claimed and not stuck:
         stuck = _neighbours(open_session, 1)
-    if won or stuck:
-        evidence = "; ".join(filter(None, (won, stuck)))[:300]
-        return Outcome(attack.name, attack.guarantee, Result.WON, None, evidence, seen.seconds, late=not won)
+    reached += [stuck] if stuck else []
+    if reached or claimed:
+        reach = Reach.REACHED if reached else Reach.SURFACE
+        evidence = "; ".join(reached + claimed)[:300]
+        return Verdict(attack.name, attack.guarantee, Result.WON, None, evidence, seen.seconds, reach)
     wall, evidence = _defeat(attack, seen, report)
     result = Result.CONTAINED if wall is None or isinstance(seen.error, CellCrashed) else Result.STOPPED
     if not checked:
-        result = Result.NOT_CHECKED
-    return Outcome(attack.name, attack.guarantee, result, wall, evidence, seen.seconds)
+        result, evidence = Result.NOT_CHECKED, f"its control does not win on this machine; here: {evidence}"
+    return Verdict(attack.name, attack.guarantee, result, wall, evidence, seen.seconds)
+
+
+def _failed(attack: Attack, seen: _Seen, report: EnforcementReport) -> str:
+    """Why an attempt on a session of somebody else's says nothing; "" where it says something."""
+    if isinstance(seen.failure, SessionFailed):
+        return str(seen.failure)
+    late = seen.overdue or isinstance(seen.failure, HostLate)
+    if late and report.environment == FOREIGN and attack.wins not in _ON_TIME:
+        return f"{seen.failure or 'no answer in time'}; this attack is not after time"
+    return ""
+
+
+#: What the report of a session of somebody else's is called: nothing is known of it, so it names no wall.
+FOREIGN = "foreign"
+
+
+def _errored(attack: Attack, reason: str) -> Verdict:
+    return Verdict(attack.name, attack.guarantee, Result.ERRORED, None, reason[:300], 0.0)
+
+
+def not_checked(attack: Attack, reason: str) -> Verdict:
+    """The verdict on an attack that was not run."""
+    return Verdict(attack.name, attack.guarantee, Result.NOT_CHECKED, None, reason, 0.0)
 
 
 #: What ended threads of this process that nobody waits for: a host that loses one goes on, and does less.
@@ -218,7 +318,12 @@ def _note_death(fate: threading.ExceptHookArgs) -> None:
     _dead_threads.append(f"{fate.exc_type.__name__} in {fate.thread.name if fate.thread else 'a thread'}")
 
 
-def _kernel_prelude() -> str:
+def _prelude(attack: Attack, report: EnforcementReport) -> str:
+    """What attacks on the kernel's walls start with: plain Python, and system calls for those that make them."""
+    if attack.layer is not Layer.KERNEL or report[Wall.LANGUAGE].enforced:
+        return ""
+    if Need.CTYPES not in attack.needs:
+        return "import errno\nimport os\n"
     return (sandboxes_dir() / "attacks" / "_prelude.py").read_text(encoding="utf-8")
 
 
@@ -228,11 +333,12 @@ def _watch(session: Session, cells: tuple[str, ...], patience: float) -> _Seen:
 
     def run() -> None:
         try:
-            for index, cell in enumerate(cells):
-                time.sleep(_IDLE_SECONDS if index else 0)
+            for number, cell in enumerate(cells, 1):
+                time.sleep(_IDLE_SECONDS if number > 1 else 0)
                 result = session.run(cell)
-                answer = "" if result.final_answer is None else f"\n{result.final_answer}"
-                seen.text += f"{result.stdout}\n{result.stderr}{answer}\n{result.locals}"
+                answer = "" if result.final_answer is None else str(result.final_answer)
+                seen.claims += claims(number, result.stdout)
+                seen.said += [result.stdout, result.stderr, answer, str(result.locals)]
                 seen.error = result.error or seen.error
                 if result.error is not None and result.error.session_ended:
                     return
@@ -241,13 +347,14 @@ def _watch(session: Session, cells: tuple[str, ...], patience: float) -> _Seen:
 
     before = _memory()
     deaths = len(_dead_threads)
-    started = time.monotonic()
+    watch = Stopwatch()
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    thread.join(patience * len(cells))
-    seen.seconds = time.monotonic() - started
+    while thread.is_alive() and watch.given <= patience * len(cells):
+        thread.join(min(0.2, patience))
+    seen.seconds = watch.passed
     # Or it came back late: a host that is stuck inside C holds this thread as well.
-    seen.overdue = thread.is_alive() or seen.seconds > patience * len(cells)
+    seen.overdue = thread.is_alive() or watch.given > patience * len(cells)
     seen.dead_threads = _dead_threads[deaths:]
     seen.bloat = max(now - then for now, then in zip(_memory(), before, strict=True))
     return seen
@@ -261,31 +368,33 @@ def _memory() -> tuple[int, int]:
 
 def _neighbours(open_session: Callable[[], Session], count: int = _NEIGHBOURS) -> str:
     """Start `count` sessions side by side and use them; what is wrong with that, or ""."""
-    started = time.monotonic()
+    watch = Stopwatch()
     sessions: list[Session] = []
     try:
         for _ in range(count):
             sessions.append(open_session())
-            if sessions[-1].run("print(6 * 7)").stdout != "42\n":
+            if sessions[-1].run("print(6 * 7)").stdout.strip() != "42":
                 return "a fresh session does not compute any more"
-    except RLMSecureError as error:
+    except (RLMSecureError, HostDied, HostLate) as error:
         return f"no fresh session starts any more: {error}"
     finally:
         for session in sessions:
             session.close()
-    took = time.monotonic() - started
-    return f"fresh sessions took {took:.1f} s to start" if took > count * _SLACK_SECONDS else ""
+    return f"fresh sessions took {watch.passed:.1f} s to start" if watch.given > count * _SLACK_SECONDS else ""
 
 
-def _victory(attack: Attack, target: Target, seen: _Seen, bounds: Bounds, *, screened: bool) -> str:
-    """What the attack broke, but for time; "" when nothing. Most of it counts whatever the attack was after."""
+def _reached(attack: Attack, target: Target, seen: _Seen, bounds: Bounds) -> list[str]:
+    """What the attack did that was seen from outside. Most of it counts whatever the attack was after."""
     said = seen.text + (str(seen.failure) if seen.failure else "")
     found = [f"the {place} secret came out" for place in target.leaked(said)]
     found += [f"the {name} listener was reached" for name in target.heard()]
+    found += [f"something was mounted on {path}" for path in target.mounted()]
     found += [f"{path} was changed" for path in target.damage()]
     if target.signalled(_SIGNAL_SECONDS if attack.wins is Win.SIGNALS else 0.0):
         found.append("the bystander was signalled")
-    if seen.failure is not None and not isinstance(seen.failure, RLMSecureError):
+    if isinstance(seen.failure, HostDied | HostLate):
+        found.append(str(seen.failure))
+    elif seen.failure is not None and not isinstance(seen.failure, RLMSecureError):
         found.append(f"the host raised {type(seen.failure).__name__}: {seen.failure}")
     found += [f"a thread of the host died of {death}" for death in seen.dead_threads]
     if seen.bloat > _BLOAT_BYTES:
@@ -294,9 +403,14 @@ def _victory(attack: Attack, target: Target, seen: _Seen, bounds: Bounds, *, scr
         found += [f"{leftover} remains" for leftover in target.leftovers()]
     if attack.wins is Win.FLOODS and len(seen.text) > bounds.result_bytes:
         found.append(f"{len(seen.text)} characters arrived, of {bounds.result_bytes} allowed")
-    if attack.wins is Win.PRINTS or (attack.wins is Win.REFLECTS and screened):
-        found += _WON.findall(seen.text)
-    return "; ".join(found)
+    return found
+
+
+def _claimed(attack: Attack, seen: _Seen, *, layered: bool) -> list[str]:
+    """What the attack says that it got, where its word counts."""
+    if attack.wins is Win.PRINTS or (attack.wins is Win.REFLECTS and layered):
+        return [f"cell {claim.cell} said {claim.text}" for claim in seen.claims]
+    return []
 
 
 def _defeat(attack: Attack, seen: _Seen, report: EnforcementReport) -> tuple[Wall | None, str]:
@@ -321,7 +435,7 @@ def _defeat(attack: Attack, seen: _Seen, report: EnforcementReport) -> tuple[Wal
 
 def _wall_of(number: int, attack: Attack, report: EnforcementReport) -> Wall | None:
     """The wall that answers a system call with this errno, the innermost one that stands."""
-    privileged = (Wall.NO_CAPABILITIES,) if attack.needs is Needs.ROOT else ()
+    privileged = (Wall.NO_CAPABILITIES,) if attack.excuse is Excuse.ROOT else ()
     candidates: Mapping[int, tuple[Wall, ...]] = {
         1: (Wall.SECCOMP, *privileged, Wall.LANDLOCK, Wall.NO_CAPABILITIES),  # EPERM
         2: (Wall.EMPTY_ROOT,),  # ENOENT

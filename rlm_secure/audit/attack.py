@@ -1,0 +1,245 @@
+"""The program that attacks an environment, in the arena: `python -m rlm_secure.audit.attack DESCRIPTOR`.
+
+Reads a Job from standard input; writes one line for each attempt, and the EnvironmentSubject at the end, to DESCRIPTOR.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from rlm_secure.audit.finding import NotChecked
+from rlm_secure.audit.probes import JOB, SUBJECT, EnvironmentSubject, Job, Probe, Progress, is_foreign
+from rlm_secure.errors import EnvironmentUnavailable, MissingExtra, RLMSecureError
+from rlm_secure.guarantees import EnforcementReport, Guarantee, Wall
+from rlm_secure.policy import Policy
+from rlm_secure.testing import arena, battery
+from rlm_secure.testing.control import Control
+from rlm_secure.testing.corpus import Attack, Excuse, Layer, Win, load
+from rlm_secure.testing.foreign import Ground as ForeignGround
+from rlm_secure.testing.judge import Result, Session, SessionFailed, Verdict, bounds_of
+from rlm_secure.testing.judge import policy as low_limits
+
+#: With --quick: so many attacks on each guarantee, for each layer.
+_QUICK = 3
+_SLOW = (Win.OUTLASTS, Win.REMAINS)
+_TRIES = 8
+_PAUSE_SECONDS = 0.5
+
+
+def main() -> int:
+    """Attack what the job says, and tell who asked."""
+    with os.fdopen(int(sys.argv[1]), "wb") as told:
+        lock = threading.Lock()
+
+        def tell(kind: bytes, value: bytes) -> None:
+            with lock:
+                told.write(kind + b" " + value + b"\n")
+                told.flush()
+
+        job = JOB.validate_json(sys.stdin.buffer.read())
+        try:
+            subject = attack_here(job, lambda *step: tell(b"step", json.dumps(step).encode()))
+        except ValueError as error:
+            tell(b"refused", json.dumps(str(error)).encode())
+            return 2
+        tell(b"subject", SUBJECT.dump_json(subject))
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """A way to open sessions of one environment of ours. `screened` says whether they have a language layer."""
+
+    open: Callable[[Policy], Session]
+    screened: bool
+
+
+def attack_here(job: Job, progress: Progress | None = None) -> EnvironmentSubject:
+    """Attack what `job` names, in the arena that this process is in. Raises NotInArena outside one."""
+    arena.require()
+    started = time.monotonic()
+    policy = Policy.model_validate(job.policy)
+    run = _Run(job, low_limits(policy), progress)
+    corpus = [each for each in load() if not job.only or each.name in job.only]
+    missing: tuple[Wall, ...] = ()
+    try:
+        if is_foreign(job.name):
+            run.foreign(corpus)
+        else:
+            run.ours(corpus)
+            missing = run.report.missing(policy.isolation.required(job.name)) if run.report else ()
+    except (EnvironmentUnavailable, MissingExtra, SessionFailed) as error:
+        run.trouble = str(error)
+        run.trace = getattr(error, "trace", "")
+        run.notes.append(NotChecked(f"environment {job.name}", str(error)))
+    about = arena.inside()
+    return EnvironmentSubject(
+        job.name,
+        run.report,
+        missing,
+        tuple(run.probes),
+        tuple(run.notes),
+        run.left_out,
+        time.monotonic() - started,
+        str(about) if about else None,
+        run.trouble,
+        run.trace,
+    )
+
+
+def grounds(name: str) -> tuple[Ground, ...]:
+    """The ways to open sessions of an environment of ours: with its language layer and, where that can be, without."""
+    from rlm_secure.sandbox import Sandbox
+    from rlm_secure.testing import unscreened
+
+    found = [Ground(lambda policy: Sandbox(policy=policy, environment=name), screened=True)]
+    if name == "local":
+        found.append(Ground(lambda policy: unscreened(name, policy), screened=False))
+    return tuple(found)
+
+
+class _Run:
+    """One audit of one environment, while it goes on."""
+
+    def __init__(self, job: Job, policy: Policy, progress: Progress | None) -> None:
+        self.report: EnforcementReport | None = None
+        self.probes: list[Probe] = []
+        self.notes: list[NotChecked] = []
+        self.left_out = 0
+        self.trouble = self.trace = ""
+        self._job = job
+        self._policy = policy
+        self._progress = progress
+        self._total = self._done = 0
+        self._lock = threading.Lock()
+
+    def ours(self, corpus: list[Attack]) -> None:
+        """Attack an environment of ours, on each of its grounds."""
+        name = self._job.name
+        chosen = [(ground, self._chosen(corpus, ground.screened)) for ground in grounds(name)]
+        self._total = sum(len(attacks) for _, attacks in chosen)
+        if name != "local":
+            self.notes.append(
+                NotChecked(f"{name} without its language layer", "there is no way to open such a session")
+            )
+        self._note_left_out()
+        for ground, attacks in chosen:
+            session = ground.open(self._policy)
+            report = session.report
+            session.close()
+            self.report = report if ground.screened or self.report is None else self.report
+            self._attack(attacks, partial(self._open, ground), screened=ground.screened)
+
+    def foreign(self, corpus: list[Attack]) -> None:
+        """Attack sessions of somebody else's: all attacks, on whatever they turn out to be."""
+        attacks = self._chosen(corpus, None)
+        self._total = len(attacks)
+        self._note_left_out()
+        ground = ForeignGround(self._job.name, bounds_of(self._policy))
+        try:
+            self._attack(attacks, ground, screened=False)
+        finally:
+            ground.close()
+        judged = {probe.guarantee for probe in self.probes if probe.result not in (Result.NOT_CHECKED, Result.ERRORED)}
+        for guarantee in Guarantee:
+            if guarantee in {attack.guarantee for attack in attacks} - judged:
+                what = f"{guarantee.value} of {self._job.name}"
+                self.notes.append(NotChecked(what, "no attack on it could be judged in this session"))
+
+    def _attack(
+        self, attacks: list[Attack], sessions: Callable[[], Session] | ForeignGround, *, screened: bool
+    ) -> None:
+        verdicts: dict[str, Verdict] = {}
+
+        def heard(verdict: Verdict) -> None:
+            verdicts[verdict.name] = verdict
+            self._tell(verdict.name)
+
+        reason = "its session could not be started"
+        foreign = isinstance(sessions, ForeignGround)
+        try:
+            battery.attempts(
+                attacks,
+                sessions,
+                self._policy,
+                self._controls(attacks),
+                layered=screened or foreign,
+                seconds=self._job.deadline,
+                heard=heard,
+            )
+        except SessionFailed:
+            raise
+        except RLMSecureError as error:  # the machine gives no sessions any more, which says nothing about the rest
+            reason = str(error)
+        for each in attacks:
+            self._add(each, screened, verdicts.get(each.name), reason)
+
+    def _controls(self, attacks: list[Attack]) -> dict[str, Control]:
+        """Whether each attack wins in plain Python here. The tests show it for those that win everywhere."""
+        known = {each.name: Control(each.name, True, "", each.excuse, each.reason) for each in attacks}
+        doubtful = [each for each in attacks if each.excuse is not Excuse.NOTHING]
+        return known | ({} if self._job.quick else battery.controls(doubtful, bounds_of(self._policy)))
+
+    def _chosen(self, corpus: list[Attack], screened: bool | None) -> list[Attack]:
+        """Attacks on the language layer where there is one, on the kernel's walls where there is none; else all."""
+        other = {True: Layer.KERNEL, False: Layer.LANGUAGE}.get(screened) if screened is not None else None
+        fitting = [each for each in corpus if each.layer is not other]
+        found = list(_quick(fitting)) if self._job.quick else fitting
+        self.left_out += len(fitting) - len(found)
+        return found
+
+    def _note_left_out(self) -> None:
+        if self.left_out:
+            self.notes.append(NotChecked(f"{self.left_out} attacks on {self._job.name}", "left out by --quick"))
+
+    def _open(self, ground: Ground) -> Session:
+        """A session, after some patience: a machine at its limits is no finding."""
+        for _ in range(_TRIES - 1):
+            try:
+                return ground.open(self._policy)
+            except EnvironmentUnavailable:
+                time.sleep(_PAUSE_SECONDS)
+        return ground.open(self._policy)
+
+    def _tell(self, name: str) -> None:
+        with self._lock:
+            self._done += 1
+            if self._progress:
+                self._progress(self._done, self._total, name)
+
+    def _add(self, each: Attack, screened: bool, verdict: Verdict | None, reason: str) -> None:
+        found = verdict or Verdict(each.name, each.guarantee, Result.ERRORED, None, reason, 0.0)
+        self.probes.append(
+            Probe(
+                each.name,
+                each.summary,
+                each.guarantee,
+                screened,
+                found.result,
+                found.wall,
+                found.evidence,
+                found.seconds,
+                found.reach,
+            )
+        )
+
+
+def _quick(attacks: list[Attack]) -> Iterator[Attack]:
+    taken: Counter[tuple[Guarantee, Layer]] = Counter()
+    for each in attacks:
+        kind = (each.guarantee, each.layer)
+        if each.wins not in _SLOW and each.excuse is Excuse.NOTHING and taken[kind] < _QUICK:
+            taken[kind] += 1
+            yield each
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,317 @@
+"""The arena: a disposable process tree in which everything runs that may run an attack.
+
+An arena has its own user, mount, PID, network, IPC, UTS, cgroup and, where the kernel has them, time namespaces. The
+host's files are in it read-only and without its secrets, /tmp, /var/tmp, /dev/shm and /proc are its own, its loopback
+leads nowhere else, rlimits and a cgroup bound it as a whole, and it is killed as one. Root in there is nobody outside.
+What it needs from the host is shared by name. build.py builds it; where that fails, nothing runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+import psutil
+
+from rlm_secure.environments.local import cgroup
+from rlm_secure.errors import RLMSecureError
+from rlm_secure.removal import remove
+from rlm_secure.testing.arena.paths import HIDDEN, PRIVATE, Share, closed_above, needed, within
+from rlm_secure.testing.arena.relay import Relay
+
+_BUILD = Path(__file__).with_name("build.py")
+#: A file that only an arena has, and that nobody in it can make: /run is empty and read-only there.
+MARK = "/run/rlm-secure-arena"
+#: Users of arenas that root makes: above every range that distributions and container engines hand out.
+_FIRST_UID, _UIDS, _RANGES = 1_900_000_000, 65_536, 3_000
+_PROCESSES = 4_096
+_SCRATCH_BYTES = 2 << 30
+_MEMORY_SHARE = 0.8
+_REMOVE_TRIES = 50
+#: Variables that programs need and that hold no secret. What else a command shall see is passed to `start` by name.
+_VARIABLES = (
+    "PATH", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "COLUMNS", "NO_COLOR", "TZ", "CI", "LD_LIBRARY_PATH", "PYTHONPATH",
+    "PYTHONHASHSEED", "PYTHONWARNINGS", "VIRTUAL_ENV",
+)  # fmt: skip
+
+
+class ArenaRefused(RLMSecureError):
+    """The arena cannot be built here, so nothing was run. The message says what the machine refused."""
+
+
+class NotInArena(RLMSecureError):
+    """An attack was about to run on the machine itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What an arena is made of: what was shared with it, and what this machine could not give it."""
+
+    shared: tuple[str, ...]
+    missing: tuple[str, ...]
+
+    def __str__(self) -> str:
+        shared = f"shared with it: {', '.join(self.shared)}" if self.shared else "nothing of the host is shared with it"
+        return "; ".join((shared, *(f"without {each}" for each in self.missing)))
+
+
+@dataclass(frozen=True, slots=True)
+class Arena:
+    """What an arena is given from outside: paths, the host's network, variables of the environment by name."""
+
+    shares: tuple[Share, ...] = ()
+    network: bool = False
+    variables: tuple[str, ...] = ()
+
+    def hides(self, paths: Iterable[str]) -> list[str]:
+        """Those of `paths` that are not to be seen in it."""
+        covered = (*HIDDEN, *PRIVATE, str(Path.home()))
+        shown = (*needed(), *(share.path for share in self.shares))
+        found = (os.path.realpath(path) for path in paths)
+        return [path for path in found if within(path, covered) and not within(path, shown)]
+
+    def start(
+        self,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str] | None = None,
+        stdin: int | IO[Any] | None = subprocess.DEVNULL,
+        stdout: int | IO[Any] | None = None,
+        stderr: int | IO[Any] | None = None,
+        descriptors: Sequence[int] = (),
+    ) -> Fight:
+        """Build an arena and start `command` in it; it inherits `descriptors`, and `environment` beside the usual.
+
+        Raises ArenaRefused where it cannot be built: then nothing was started.
+        """
+        fight = Fight()
+        try:
+            fight.begin(self, command, environment or {}, (stdin, stdout, stderr), tuple(descriptors))
+        except BaseException:
+            fight.close()
+            raise
+        return fight
+
+
+class Fight:
+    """A command in an arena. A context manager: leaving it kills the arena as a whole."""
+
+    def __init__(self) -> None:
+        self._cleanup = contextlib.ExitStack()
+        self._process: subprocess.Popen[bytes] | None = None
+        self.about = About((), ())
+
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        """The outermost process: its pipes are the command's, its exit status is the command's."""
+        assert self._process is not None
+        return self._process
+
+    def begin(
+        self,
+        arena: Arena,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        streams: tuple[Any, Any, Any],
+        descriptors: tuple[int, ...],
+    ) -> None:
+        """See Arena.start."""
+        first_uid = _FIRST_UID + _UIDS * secrets.randbelow(_RANGES)
+        group = self._group()
+        missing = (f"a cgroup ({group})",) if isinstance(group, str) else ()
+        shared = [str(share) for share in arena.shares] + (["the host's network"] if arena.network else [])
+        shared += [f"the variable {name}" for name in arena.variables if name in os.environ]
+        self.about = About(tuple(shared), missing)
+        bound = self._bound(arena, first_uid)
+        job = {
+            "parent": os.getpid(),
+            "command": list(command),
+            "directory": str(Path.cwd()),
+            "environment": _environment(arena) | dict(environment),
+            "hidden": sorted({*HIDDEN, str(Path.home()), *closed_above(each["source"] for each in bound)} - {"/"}),
+            "private": PRIVATE,
+            "scratch_bytes": _SCRATCH_BYTES,
+            "bound": bound,
+            "mark": MARK,
+            "about": {"shared": self.about.shared, "missing": self.about.missing},
+            "network": arena.network,
+            "first_uid": first_uid,
+            "uids": _UIDS,
+            "limits": {"RLIMIT_CORE": 0, "RLIMIT_NPROC": _PROCESSES, "RLIMIT_FSIZE": 4 * _SCRATCH_BYTES},
+            "kept": descriptors,
+        }
+        self._launch(job, group, streams, descriptors)
+
+    def _launch(
+        self, job: dict[str, Any], group: cgroup.Group | str, streams: tuple[Any, Any, Any], kept: tuple[int, ...]
+    ) -> None:
+        status, told = os.pipe()
+        given, giving = os.pipe()
+        with os.fdopen(status, "rb") as outcome, os.fdopen(giving, "w") as handing:
+            try:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-I", "-S", "-B", str(_BUILD), str(given)],
+                    stdin=streams[0],
+                    stdout=streams[1],
+                    stderr=streams[2],
+                    pass_fds=(given, told, *kept),
+                    start_new_session=True,
+                )
+            finally:
+                os.close(given)
+                os.close(told)
+            self._cleanup.callback(self._kill)
+            if isinstance(group, cgroup.Group):
+                group.add(self._process.pid)  # before it knows what to do, so everything that it starts is in there
+            with contextlib.suppress(BrokenPipeError):  # it is dead already, and says so on the other pipe
+                json.dump({**job, "status": told}, handing)
+                handing.close()
+            reason = outcome.read().decode(
+                "utf-8", "replace"
+            )  # closed when the arena stands, or by its builder's death
+        if reason:
+            raise ArenaRefused(f"no arena can be built here, so nothing was attacked: {reason}")
+
+    def wait(self, timeout: float | None = None) -> int:
+        """The command's exit status. Raises subprocess.TimeoutExpired after `timeout` seconds."""
+        return self.process.wait(timeout)
+
+    def close(self) -> None:
+        """Kill everything in the arena, and take away what was made for it. Idempotent."""
+        self._cleanup.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _kill(self) -> None:
+        # The kernel kills all that init holds when init dies, and init dies with this process.
+        self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if pipe is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    pipe.close()
+
+    def _group(self) -> cgroup.Group | str:
+        found = cgroup.parents(os.getpid())
+        if isinstance(found, str):
+            return found
+        group = cgroup.Group(found)
+        self._cleanup.callback(_remove_group, group)
+        memory = int(psutil.virtual_memory().total * _MEMORY_SHARE)
+        group.limit(cgroup.Bounds(memory, _PROCESSES, float(os.cpu_count() or 1)))
+        return group
+
+    def _bound(self, arena: Arena, first_uid: int) -> list[dict[str, Any]]:
+        """What is mounted from the host, and where: what Python needs where that is hidden, and the shares."""
+        found: list[dict[str, Any]] = [
+            {"source": path, "path": path, "writable": False}
+            for path in needed()
+            if within(path, (*HIDDEN, *PRIVATE, str(Path.home()))) or closed_above([path])
+        ]
+        found += [
+            {"source": self._source(share, first_uid), "path": share.path, "writable": share.writable}
+            for share in arena.shares
+        ]
+        for each in found if os.getuid() == 0 else ():
+            _check_others_may_read(each["source"])
+        return found
+
+    def _source(self, share: Share, first_uid: int) -> str:
+        """What to mount for a share: itself, a relay of a socket that the arena's users may not open, a new folder."""
+        path = Path(share.path)
+        if not path.exists():
+            if not share.writable:
+                raise ArenaRefused(f"--share {share}: there is no such path")
+            path.mkdir(mode=0o700)
+            self._cleanup.callback(remove, path)
+            if os.getuid() == 0:
+                os.chown(path, first_uid, first_uid)
+            return share.path
+        if path.is_socket() and os.getuid() == 0:
+            return self._cleanup.enter_context(Relay(path, uid=first_uid)).path
+        return share.path
+
+
+def _check_others_may_read(path: str) -> None:
+    about = Path(path).stat()
+    if about.st_uid == 0 and Path(path).is_dir() and about.st_mode & 0o005 != 0o005:
+        raise ArenaRefused(
+            f"no arena can be built here: its users are nobody on this machine, and {path} is closed to them; "
+            f"open it (chmod o+rx {path}), or run this as its owner and not as root"
+        )
+
+
+def _environment(arena: Arena) -> dict[str, str]:
+    wanted = {name: value for name, value in os.environ.items() if name in (*_VARIABLES, *arena.variables)}
+    ours = {name: value for name, value in os.environ.items() if name.startswith("RLM_SECURE_")}
+    ours.pop("RLM_SECURE_CGROUP", None)  # /sys is read-only in there
+    # A container engine outside sees the sockets of its sandboxes only in a directory that both have.
+    sockets = [share.path for share in arena.shares if share.writable and Path(share.path).is_dir()]
+    ours |= {"RLM_SECURE_SOCKETS": sockets[0]} if sockets else {}
+    return {"PATH": os.defpath, **wanted, **ours, "HOME": "/tmp", "PYTHONDONTWRITEBYTECODE": "1"}  # noqa: S108 - its own
+
+
+def _remove_group(group: cgroup.Group) -> None:
+    for _ in range(_REMOVE_TRIES):  # the last process of a killed tree leaves its group a moment after its parent
+        if group.remove():
+            return
+        time.sleep(0.02)
+
+
+# -- from inside ------------------------------------------------------------------------------------
+
+_waived = False
+
+
+def inside() -> About | None:
+    """The arena that this process is in, found out by looking; None where it is on the machine itself."""
+    try:
+        about = json.loads(Path(MARK).read_text(encoding="utf-8"))
+        users = Path("/proc/self/uid_map").read_text(encoding="ascii").split()
+    except (OSError, ValueError):
+        return None
+    sealed = os.statvfs("/").f_flag & os.ST_RDONLY and os.statvfs("/run").f_flag & os.ST_RDONLY
+    if not sealed or users[:3] == ["0", "0", "4294967295"]:
+        return None
+    return About(tuple(about["shared"]), tuple(about["missing"]))
+
+
+def waive(*, disposable: bool) -> None:
+    """Let attacks run on this machine itself, from now on. Root must say that the machine is disposable."""
+    global _waived
+    if os.geteuid() == 0 and not disposable:
+        raise NotInArena(
+            "attacks as root and without an arena can destroy this machine; "
+            "if it is a throw-away one, add --this-machine-is-disposable"
+        )
+    _waived = True
+
+
+def outside() -> bool:
+    """Whether attacks still need an arena: this process is in none, and nobody waived it."""
+    return not _waived and inside() is None
+
+
+def require() -> None:
+    """Raise NotInArena unless this process is in an arena, or the caller waived it."""
+    if outside():
+        raise NotInArena(
+            "attacks run in an arena only: use `rlm-secure audit`, or put "
+            "`python -m rlm_secure.testing.arena --` before your command"
+        )

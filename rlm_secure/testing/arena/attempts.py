@@ -1,0 +1,135 @@
+"""Single attempts in an arena that stays: `Attempts` asks, and `python -m rlm_secure.testing.arena.attempts` answers.
+
+One request and one answer are one line of JSON each; the answer is decoded into a Verdict and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import IO, Any, Self
+
+from pydantic import TypeAdapter, ValidationError
+
+from rlm_secure.errors import RLMSecureError
+from rlm_secure.policy import Policy
+from rlm_secure.testing import arena, battery
+from rlm_secure.testing.control import Control
+from rlm_secure.testing.corpus import Attack, Excuse, Layer, load
+from rlm_secure.testing.foreign import Ground
+from rlm_secure.testing.judge import Session, Verdict, bounds_of
+
+_LINE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One attack, by its name, on one environment under one policy (its values as JSON)."""
+
+    attack: str
+    environment: str
+    policy: dict[str, Any]
+
+
+_REQUEST: TypeAdapter[Request] = TypeAdapter(Request)
+_VERDICT: TypeAdapter[Verdict] = TypeAdapter(Verdict)
+
+
+class Attempts:
+    """An arena that judges one attack after the other. A context manager; the arena is built at the first attempt."""
+
+    def __init__(self, given: arena.Arena | None = None) -> None:
+        self._given = given or arena.Arena()
+        self._fight: arena.Fight | None = None
+        self._told: IO[bytes] | None = None
+        self._grounds: dict[str, Ground] = {}
+
+    def attempt(self, attack: Attack, environment: str, policy: Policy) -> Verdict:
+        """The verdict on `attack`. Raises what opening a session raises, and ArenaRefused."""
+        request = Request(attack.name, environment, json.loads(policy.model_dump_json()))
+        if not arena.outside():
+            return _attempt(request, attack, self._grounds)
+        if self._fight is None:
+            self._start()
+        assert self._fight is not None and self._fight.process.stdin is not None and self._told is not None
+        self._fight.process.stdin.write(_REQUEST.dump_json(request) + b"\n")
+        self._fight.process.stdin.flush()
+        line = self._told.readline(_LINE_BYTES)
+        try:
+            answer = json.loads(line)
+            if "failed" in answer:
+                raise RLMSecureError(str(answer["failed"])[:1000])
+            return _VERDICT.validate_python(answer["verdict"])
+        except (ValueError, TypeError, KeyError, RecursionError, ValidationError) as error:
+            self.close()
+            raise RLMSecureError(f"the judge of {attack.name} did not survive: {type(error).__name__}") from None
+
+    def close(self) -> None:
+        """Kill the arena. Idempotent."""
+        for ground in self._grounds.values():
+            ground.close()
+        self._grounds.clear()
+        if self._told is not None:
+            self._told.close()
+        if self._fight is not None:
+            self._fight.close()
+        self._fight = self._told = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _start(self) -> None:
+        reader, writer = os.pipe()
+        self._told = os.fdopen(reader, "rb")
+        try:
+            command = [sys.executable, "-m", "rlm_secure.testing.arena.attempts", str(writer)]
+            self._fight = self._given.start(command, stdin=subprocess.PIPE, descriptors=(writer,))
+        finally:
+            os.close(writer)
+
+
+def main() -> None:
+    """Answer requests from standard input, until there are no more."""
+    attacks = {attack.name: attack for attack in load()}
+    grounds: dict[str, Ground] = {}
+    with os.fdopen(int(sys.argv[1]), "wb") as told:
+        for line in sys.stdin.buffer:
+            request = _REQUEST.validate_json(line)
+            try:
+                verdict = _attempt(request, attacks[request.attack], grounds)
+                answer = {"verdict": _VERDICT.dump_python(verdict, mode="json")}
+            except (RLMSecureError, ValueError) as error:
+                answer = {"failed": str(error)}
+            told.write(json.dumps(answer).encode("ascii") + b"\n")
+            told.flush()
+
+
+def _attempt(request: Request, attack: Attack, grounds: dict[str, Ground]) -> Verdict:
+    policy, name = Policy.model_validate(request.policy), request.environment
+    foreign = grounds.setdefault(name, Ground(name, bounds_of(policy))) if ":" in name else None
+    sessions = foreign or _ours(name, attack, policy)
+    checked = {attack.name: Control(attack.name, True, "", Excuse.NOTHING, "")}
+    return battery.attempts([attack], sessions, policy, checked, layered=attack.layer is not Layer.KERNEL)[attack.name]
+
+
+def _ours(name: str, attack: Attack, policy: Policy) -> Callable[[], Session]:
+    from rlm_secure.sandbox import Sandbox
+    from rlm_secure.testing.bare import unscreened
+
+    if attack.layer is Layer.KERNEL:
+        return lambda: unscreened(name, policy)
+    return lambda: Sandbox(policy=policy, environment=name)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,341 @@
+"""The program that builds an arena and runs one command in it: `python -I -S -B build.py DESCRIPTOR`.
+
+It reads one JSON job from that descriptor, and needs nothing but the interpreter. On the job's `status` descriptor it
+says nothing when the arena stands, and else why it does not. Three processes:
+
+    outer   the child of whoever wants an arena; waits, and passes signals on
+    init    pid 1 of the arena: builds the mounts with the caller's privileges, then gives them up for good by entering
+            a user namespace of its own, where it reaps what is left behind
+    command what was asked for, as that user namespace's root where root asked, else under the caller's own uid
+
+The mounts are made *before* that user namespace and copied into it, which locks them: nobody inside can take a cover
+off, make a read-only mount writable, or see what lies below (mount_namespaces(7)). When init ends, for whatever reason,
+the kernel kills everything in the arena; init dies with outer, and outer with who started it.
+
+Sources: user_namespaces(7), mount_namespaces(7), pid_namespaces(7), mount_setattr(2), pivot_root(2), netdevice(7).
+"""
+
+import contextlib
+import ctypes
+import fcntl
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import stat
+import struct
+import sys
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+_CLONE_NEWTIME, _CLONE_NEWNS, _CLONE_NEWCGROUP, _CLONE_NEWUTS = 0x80, 0x00020000, 0x02000000, 0x04000000
+_CLONE_NEWIPC, _CLONE_NEWUSER, _CLONE_NEWPID, _CLONE_NEWNET = 0x08000000, 0x10000000, 0x20000000, 0x40000000
+_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REMOUNT, _MS_BIND, _MS_REC, _MS_PRIVATE = (
+    1, 2, 4, 8, 32, 4096, 16384, 1 << 18,
+)  # fmt: skip
+_MNT_DETACH = 2
+_AT_RECURSIVE, _AT_FDCWD = 0x8000, -100
+_MOUNT_ATTR_RDONLY, _MOUNT_ATTR_NOSUID, _MOUNT_ATTR_NODEV = 1, 2, 4
+_MOUNT_SETATTR = 442  # the same number on every architecture
+_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
+_PR_SET_PDEATHSIG = 1
+_SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
+
+#: Where the arena is put together, in a mount namespace that only its makers see.
+_STAGE = "/tmp"  # every system has it; it is covered before anything is made in it
+_DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+_PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+#: Exit status of this program where the arena cannot be built; the reason is one line on standard error.
+REFUSED = 125
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.syscall.restype = ctypes.c_long
+
+
+class Refused(Exception):
+    """The arena cannot be built, and why."""
+
+
+def main(descriptor: int) -> int:
+    """Build what the job says, run its command in there, and return the command's exit status."""
+    with os.fdopen(descriptor) as file:
+        job = json.load(file)
+    os.umask(0o022)
+    _die_with_parent()
+    if os.getppid() != job["parent"]:
+        return REFUSED  # who wanted an arena is gone
+    return _outer(job)
+
+
+# -- outer ------------------------------------------------------------------------------------------
+
+
+def _outer(job: dict[str, Any]) -> int:
+    uid, gid = os.getuid(), os.getgid()
+    with _said_on(job["status"]):
+        if uid != 0:
+            _unshare(_CLONE_NEWUSER, "user namespace")
+            _map(os.getpid(), f"{uid} {uid} 1", f"{gid} {gid} 1", groups=False)
+        _unshare(_CLONE_NEWNS | _CLONE_NEWPID, "mount and PID namespaces")
+        reader, alive = os.pipe()
+        init = os.fork()
+    if init == 0:
+        os.close(alive)
+        os._exit(_init(job, uid, reader))
+    os.close(reader)
+    for fd in (*job["kept"], job["status"]):
+        os.close(fd)
+    _pass_signals_to(init)
+    return _shell_status(os.waitpid(init, 0)[1])
+
+
+# -- init -------------------------------------------------------------------------------------------
+
+
+def _init(job: dict[str, Any], uid: int, alive: int) -> int:
+    with _said_on(job["status"]):
+        _die_with_parent()
+        if select.select([alive], [], [], 0)[0]:
+            os._exit(REFUSED)  # outer has gone: it writes nothing, and nobody else holds the other end
+        os.close(alive)
+        _mounts(job)
+        _leave_privileges(job, uid)
+        _loopback(job)
+        socket.sethostname("arena")
+        for name, value in job["limits"].items():
+            _limit(getattr(resource, name), value)
+        command = os.fork()
+    if command == 0:
+        os.close(job["status"])
+        _become(job)
+    for fd in (*job["kept"], job["status"], 0):
+        os.close(fd)
+    _pass_signals_to(-command)
+    while True:
+        pid, status = os.waitpid(-1, 0)
+        if pid == command:
+            return _shell_status(status)
+
+
+def _become(job: dict[str, Any]) -> NoReturn:
+    """Be the command, in a session of its own: no terminal controls it, and it controls none."""
+    try:
+        os.setsid()
+        os.chdir(job["directory"] if os.path.isdir(job["directory"]) else "/")
+        for number in _PASSED_ON:
+            signal.signal(number, signal.SIG_DFL)
+        os.execvpe(job["command"][0], job["command"], job["environment"])
+    except OSError as error:
+        sys.stderr.write(f"{job['command'][0]}: {error.strerror} in the arena\n")
+    finally:
+        os._exit(127)
+
+
+def _mounts(job: dict[str, Any]) -> None:
+    """A root that is the host's, read-only, with covers on what is secret and room of its own on what is shared."""
+    _mount(None, "/", None, _MS_REC | _MS_PRIVATE)
+    # What is bound from the host is held before the stage, or a cover, hides it.
+    held = [(os.open(each["source"], os.O_PATH), each) for each in job["bound"]]
+    _mount("tmpfs", _STAGE, "tmpfs", _MS_NOSUID | _MS_NODEV, "size=64k,mode=0700")
+    root = f"{_STAGE}/root"
+    os.mkdir(root)
+    _mount("/", root, None, _MS_BIND | _MS_REC)
+    _restrict(root, _MOUNT_ATTR_RDONLY | _MOUNT_ATTR_NOSUID | _MOUNT_ATTR_NODEV, recursive=True)
+    _devices(root, job)
+    for path in job["hidden"]:
+        _cover(root + path)
+    for path in job["private"]:
+        if os.path.isdir(root + path) and not os.path.islink(root + path):
+            _mount("tmpfs", root + path, "tmpfs", _MS_NOSUID | _MS_NODEV, f"size={job['scratch_bytes']},mode=1777")
+    for fd, each in held:
+        _bind(fd, root + each["path"], writable=each["writable"])
+        os.close(fd)
+    _mount("proc", f"{root}/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
+    _place(f"{root}{job['mark']}", json.dumps(job["about"]))
+    for path in job["hidden"]:
+        if os.path.isdir(root + path) and not os.path.islink(root + path):
+            _restrict(root + path, _MOUNT_ATTR_RDONLY, recursive=False)
+    os.chdir(root)
+    _checked(_libc.syscall(_PIVOT_ROOT[os.uname().machine], b".", b"."), "a root of its own")
+    _checked(_libc.umount2(b".", _MNT_DETACH), "the host's root cannot be left behind")
+    os.chdir("/")
+
+
+def _devices(root: str, job: dict[str, Any]) -> None:
+    """/dev with what every program needs, bound from the host's, and nothing else."""
+    held = {name: os.open(f"/dev/{name}", os.O_PATH) for name in _DEVICES if os.path.exists(f"/dev/{name}")}
+    _mount("tmpfs", f"{root}/dev", "tmpfs", _MS_NOSUID | _MS_NOEXEC, "size=64k,mode=0755")
+    for name, fd in held.items():
+        _touch(f"{root}/dev/{name}")
+        _mount(f"/proc/self/fd/{fd}", f"{root}/dev/{name}", None, _MS_BIND)
+        os.close(fd)
+    for name, target in (("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
+        os.symlink(target, f"{root}/dev/{name}")
+    os.mkdir(f"{root}/dev/shm")
+    _mount("tmpfs", f"{root}/dev/shm", "tmpfs", _MS_NOSUID | _MS_NODEV, f"size={job['scratch_bytes']},mode=1777")
+    _restrict(f"{root}/dev", _MOUNT_ATTR_RDONLY, recursive=False)
+
+
+def _cover(path: str) -> None:
+    """Hide a directory below an empty one, and a file below an empty file. What is not there needs no cover."""
+    try:
+        about = os.lstat(path)
+    except OSError:
+        return
+    if stat.S_ISDIR(about.st_mode):
+        _mount("tmpfs", path, "tmpfs", _MS_NOSUID | _MS_NODEV, "size=1m,mode=0755")
+    elif not stat.S_ISLNK(about.st_mode):
+        _mount("/dev/null", path, None, _MS_BIND)
+
+
+def _bind(descriptor: int, path: str, *, writable: bool) -> None:
+    """Show what `descriptor` stands for at `path`, which is made where a cover hides it."""
+    source = f"/proc/self/fd/{descriptor}"
+    is_directory = stat.S_ISDIR(os.stat(source).st_mode)
+    os.makedirs(path if is_directory else os.path.dirname(path), mode=0o755, exist_ok=True)
+    if not is_directory and not os.path.lexists(path):
+        _touch(path)
+    _mount(source, path, None, _MS_BIND | _MS_REC)
+    attributes = _MOUNT_ATTR_NOSUID | _MOUNT_ATTR_NODEV | (0 if writable else _MOUNT_ATTR_RDONLY)
+    _restrict(path, attributes, recursive=True)
+
+
+def _leave_privileges(job: dict[str, Any], uid: int) -> None:
+    """Enter the namespaces of the arena. After this no capability is left over anything of the host's."""
+    flags = _CLONE_NEWUSER | _CLONE_NEWNS | _CLONE_NEWIPC | _CLONE_NEWUTS | _CLONE_NEWCGROUP
+    flags |= 0 if job["network"] else _CLONE_NEWNET
+    gid = os.getgid()
+    if uid == 0:
+        ranges = f"0 {job['first_uid']} {job['uids']}"
+        with _mapper(ranges):  # only who is outside a user namespace may map more than itself into it
+            _unshare(flags, "namespaces of its own")
+        os.setgroups([])
+        os.setresgid(0, 0, 0)
+        os.setresuid(0, 0, 0)
+    else:
+        _unshare(flags, "namespaces of its own")
+        _map(os.getpid(), f"{uid} {uid} 1", f"{gid} {gid} 1", groups=False)
+    if os.path.exists("/proc/self/ns/time"):
+        _unshare(_CLONE_NEWTIME, "time namespace")
+    _die_with_parent()  # the kernel forgets it when credentials change
+
+
+@contextlib.contextmanager
+def _mapper(ranges: str) -> Iterator[None]:
+    """A child that stays outside, and maps `ranges` into pid 1's user namespace at the end of the block."""
+    ready, go = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(go)
+        status = 1
+        try:
+            os.read(ready, 1)
+            _map(1, ranges, ranges, groups=True)
+            status = 0
+        finally:
+            os._exit(status)
+    os.close(ready)
+    try:
+        yield
+    finally:
+        os.close(go)
+    if os.waitpid(child, 0)[1] != 0:
+        raise Refused("its users cannot be mapped to ones without rights on this machine")
+
+
+def _loopback(job: dict[str, Any]) -> None:
+    if job["network"]:
+        return
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        request = struct.pack("16sH14x", b"lo", 0)
+        (flags,) = struct.unpack("16xH14x", fcntl.ioctl(any_socket, _SIOCGIFFLAGS, request))
+        fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", flags | _IFF_UP))
+
+
+# -- single steps -----------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _said_on(descriptor: int) -> Iterator[None]:
+    """Whatever goes wrong in the block is said on `descriptor`, and ends the process."""
+    try:
+        yield
+    except BaseException as error:  # noqa: BLE001 - each is a reason why there is no arena
+        reason = str(error) if isinstance(error, Refused) else f"{type(error).__name__}: {error}"
+        os.write(descriptor, reason.encode("utf-8", "replace"))
+        os._exit(REFUSED)
+
+
+def _checked(result: int, what: str) -> None:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise Refused(f"{what}: {os.strerror(number)}")
+
+
+def _unshare(flags: int, what: str) -> None:
+    _checked(_libc.unshare(flags), f"this machine gives it no {what}")
+
+
+def _mount(source: str | None, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
+    coded = [None if text is None else os.fsencode(text) for text in (source, target, kind, data)]
+    result = _libc.mount(coded[0], coded[1], coded[2], ctypes.c_ulong(flags), coded[3])
+    _checked(result, f"mounting {kind or source or 'nothing'} on {_inside(target)}")
+
+
+def _restrict(path: str, attributes: int, *, recursive: bool) -> None:
+    block = ctypes.create_string_buffer(struct.pack("QQQQ", attributes, 0, 0, 0), 32)
+    number, size = ctypes.c_long(_MOUNT_SETATTR), ctypes.c_long(32)
+    flags = _AT_RECURSIVE if recursive else 0
+    result = _libc.syscall(number, _AT_FDCWD, os.fsencode(path), flags, block, size)
+    _checked(result, f"restricting {_inside(path)} (mount_setattr, Linux 5.12)")
+
+
+def _inside(path: str) -> str:
+    return path.removeprefix(f"{_STAGE}/root") or "/"
+
+
+def _map(pid: int, uids: str, gids: str, *, groups: bool) -> None:
+    texts = [("uid_map", uids), ("gid_map", gids)]
+    for name, text in texts if groups else [("setgroups", "deny"), *texts]:
+        _place(f"/proc/{pid}/{name}", text)
+
+
+def _limit(kind: int, value: int) -> None:
+    _, ceiling = resource.getrlimit(kind)
+    value = value if ceiling == resource.RLIM_INFINITY else min(value, ceiling)
+    resource.setrlimit(kind, (value, value))
+
+
+def _touch(path: str) -> None:
+    os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o644))
+
+
+def _place(path: str, text: str) -> None:
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def _die_with_parent() -> None:
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def _pass_signals_to(process: int) -> None:
+    """What asks this process to end is asked of `process`; a negative one names a group."""
+
+    def pass_on(number: int, _frame: object) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, number)
+
+    for number in _PASSED_ON:
+        signal.signal(number, pass_on)
+
+
+def _shell_status(status: int) -> int:
+    code = os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else 128 - code
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1])))

@@ -1,0 +1,83 @@
+"""What of the host's files an arena hides, what it keeps for itself, and what it cannot do without."""
+
+from __future__ import annotations
+
+import os
+import site
+import stat
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rlm_secure.resources import policies_dir, sandboxes_dir
+
+#: Covered by nothing: homes, keys, sockets, logs and state of others. The home of who runs it is added.
+HIDDEN = (
+    "/root", "/home", "/run", "/boot", "/mnt", "/media", "/lost+found",
+    "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssh",
+    "/etc/ssl/private", "/etc/docker", "/etc/kubernetes", "/etc/krb5.keytab", "/etc/NetworkManager", "/etc/wireguard",
+    "/var/lib/docker", "/var/lib/containerd", "/var/lib/kubelet", "/var/lib/systemd", "/var/lib/cloud",
+    "/var/spool", "/var/mail", "/var/log", "/var/backups", "/var/cache/private", "/var/lib/private",
+    "/sys/kernel/debug", "/sys/kernel/tracing", "/sys/kernel/security", "/sys/fs/bpf", "/sys/firmware",
+)  # fmt: skip
+#: Empty and writable, and gone with the arena. /dev/shm is made with /dev.
+PRIVATE = ("/tmp", "/var/tmp")  # noqa: S108 - their names; the arena's own are mounted there
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A path of the host that an arena sees as well, under the same name; read-only unless `writable`."""
+
+    path: str
+    writable: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> Share:
+        """`PATH` or `PATH:rw`, with symbolic links followed. Raises ValueError for the root, and for nothing."""
+        name, colon, mode = text.rpartition(":")
+        path, writable = (name, True) if colon and mode == "rw" else (text, False)
+        found = os.path.realpath(path)
+        if not path or found == "/":
+            raise ValueError(f"--share {text!r}: name one directory, file or socket, not everything")
+        return cls(found, writable)
+
+    def __str__(self) -> str:
+        return f"{self.path}:rw" if self.writable else self.path
+
+
+def needed() -> list[str]:
+    """The directories without which this Python does not run, nor this package in it."""
+    import rlm_secure
+
+    packages = [path for path in sys.path if path.endswith("-packages")]
+    found = {
+        sys.prefix,
+        sys.base_prefix,
+        sys.exec_prefix,
+        sys.base_exec_prefix,
+        str(Path(sys.executable).resolve().parent.parent),
+        *site.getsitepackages(),
+        *packages,
+        str(Path(rlm_secure.__file__).parent),
+        str(policies_dir()),
+        str(sandboxes_dir()),
+    }
+    whole = {os.path.realpath(path) for path in found if Path(path).is_dir()} | {os.path.abspath(sys.prefix)}  # noqa: PTH100 - as it is named
+    return [path for path in sorted(whole) if path != "/" and not within(path, whole - {path})]
+
+
+def within(path: str, directories: Iterable[str]) -> bool:
+    """Whether `path` is one of `directories` or lies below one."""
+    return any(path == each or path.startswith(each.rstrip("/") + "/") for each in directories)
+
+
+def closed_above(paths: Iterable[str]) -> list[str]:
+    """Directories above `paths` that only their owner may enter: the arena's users could not pass them."""
+    found = set()
+    for path in paths:
+        for above in list(Path(path).parents)[:-1]:
+            about = above.stat()
+            if os.getuid() == 0 and stat.S_ISDIR(about.st_mode) and not about.st_mode & 0o001:
+                found.add(str(above))
+    return [path for path in sorted(found) if not within(path, found - {path})]

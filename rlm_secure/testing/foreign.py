@@ -1,0 +1,332 @@
+"""Sessions of somebody else's: held by processes of their own (host.py), found out about by trying.
+
+What comes from there is hostile: JSON in frames of bounded size, read within a bounded time; anything else is taken for
+the death of that host.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import psutil
+
+from rlm_secure.errors import CellException
+from rlm_secure.guarantees import EnforcementReport
+from rlm_secure.testing.corpus import Attack, Layer, Need
+from rlm_secure.testing.host import LENGTH, STATUS
+from rlm_secure.testing.judge import FOREIGN, HostDied, HostLate, SessionFailed
+from rlm_secure.testing.target import Bounds, HostFacts, Target
+from rlm_secure.testing.yardstick import Stopwatch
+from rlm_secure.types import REPLResult
+
+_MOST_BYTES = 64 << 20
+_START_SECONDS = 60.0
+_OPEN_SECONDS = 30.0
+#: A cell that is given no time of its own, because it is no attack, has so long.
+_TRIAL_SECONDS = 10.0
+#: What a session may be late by, in seconds that the machine gave. Below the judge's own, which watches us.
+_SLACK_SECONDS = 1.2
+_TRY_AGAIN = 3
+
+#: How it is tried whether a session has what an attack needs: a cell that prints HAS.
+_TRIALS = {
+    Need.ANSWER: 'answer["content"] = ""\nprint("HAS", answer["content"] == "")',
+    Need.LLM_QUERY: 'print("HAS", llm_query is not None)',
+    Need.CTYPES: 'import ctypes\nprint("HAS", ctypes.CDLL(None) is not None)',
+}
+_PLAIN = 'import os, errno, sys\nprint("HAS", os.getpid() > 0)'
+_WORKS = 'print("HAS", 6 * 7 == 42)'
+
+
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """What a session of this kind has, as far as attacks are concerned. `plain` is Python with its modules."""
+
+    plain: bool
+    has: frozenset[Need]
+
+    def lacks(self, attack: Attack) -> str:
+        """Why an attack means nothing here; "" where it does."""
+        if Need.CHANNEL in attack.needs:
+            return "it attacks the channel of our worker, which this session has not"
+        if missing := sorted(attack.needs - self.has):
+            return f"it needs {', '.join(missing)}; that was tried in this session, and is not there"
+        if attack.layer is Layer.KERNEL and not self.plain:
+            return "it is plain Python; `import os` was tried in this session, and is not there"
+        return ""
+
+
+class Ground:
+    """Sessions made by `package.module:name`, one program of hosts for each target."""
+
+    def __init__(self, name: str, bounds: Bounds) -> None:
+        self._name = name
+        self._bounds = bounds
+        self._programs: list[Program] = []
+
+    def opener(self, target: Target) -> Program:
+        """What opens sessions beside `target`; the same for the same target."""
+        for program in self._programs:
+            if program.target is target:
+                return program
+        program = Program(self._name, self._bounds, target)
+        self._programs.append(program)
+        return program
+
+    def abilities(self, target: Target) -> Abilities:
+        """What sessions have, found out by trying. Raises SessionFailed where none runs a cell."""
+        opener = self.opener(target)
+        failed = SessionFailed("a cell that prints was run, and nothing came out")
+        for _ in range(_TRY_AGAIN):
+            try:
+                opener.begin()
+                if opener.tries(_WORKS):
+                    break
+            except SessionFailed as error:
+                failed = error
+            except (HostDied, HostLate) as error:
+                failed = SessionFailed(str(error))
+        else:
+            raise failed
+        return Abilities(opener.tries(_PLAIN), frozenset(need for need, cell in _TRIALS.items() if opener.tries(cell)))
+
+    def close(self) -> None:
+        """End every program. Idempotent."""
+        while self._programs:
+            self._programs.pop().close()
+
+
+class Program:
+    """The running host.py beside one target. Calling it opens a session in the host of this attempt."""
+
+    def __init__(self, name: str, bounds: Bounds, target: Target) -> None:
+        self.target = target
+        self._name = name
+        self._bounds = bounds
+        self._host: Host | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __call__(self) -> Session:
+        """A session, in the host that this attempt has. Raises SessionFailed, HostDied or HostLate."""
+        if self._host is None:
+            self.begin()
+        assert self._host is not None
+        return Session(self._host, self._bounds)
+
+    def begin(self) -> None:
+        """A new host, for a new attempt: whatever the last one was is killed."""
+        self._end_host()
+        if self._process is None or self._process.poll() is not None:
+            self._start()
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                socket.send_fds(self._control, [b"host"], [theirs.fileno()])
+                pid, _ = STATUS.unpack(self._control.recv(STATUS.size))
+            except (OSError, TypeError, ValueError) as error:
+                ours.close()
+                self._stop()
+                raise SessionFailed(f"no host for a session starts: {type(error).__name__}") from None
+        self._host = Host(ours, HostFacts(pid, self._address), self._control)
+
+    def tries(self, cell: str) -> bool:
+        """Whether a fresh session runs `cell`, which prints HAS and True."""
+        try:
+            session = self()
+        except (HostDied, HostLate):
+            self.begin()
+            session = self()
+        try:
+            return "HAS True" in session.run(cell, _TRIAL_SECONDS).stdout
+        except (HostDied, HostLate):
+            return False
+        finally:
+            session.close()
+
+    def close(self) -> None:
+        """End the program and its host. Idempotent."""
+        self._end_host()
+        self._stop()
+
+    def _start(self) -> None:
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        with theirs:
+            # Far from 3: that number is our own worker's channel, and attacks on it mean that.
+            descriptor = _moved_up(theirs)
+            try:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-B", "-m", "rlm_secure.testing.host", self._name, str(descriptor)],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    env=os.environ | self.target.environment,
+                    pass_fds=(descriptor, self.target.descriptor),
+                    start_new_session=True,
+                )
+            finally:
+                os.close(descriptor)
+        self._control.settimeout(_START_SECONDS)
+        try:
+            self._control.sendall(self.target.secrets["memory"].encode())
+            told = json.loads(self._control.recv(1 << 16))
+        except (OSError, ValueError) as error:
+            self._stop()
+            raise SessionFailed(f"{self._name} could not be loaded: {type(error).__name__}") from None
+        if told["trouble"]:
+            self._stop()
+            raise SessionFailed(f"{self._name} cannot be imported: {told['trouble']}")
+        self._address = int(told["address"])
+
+    def _stop(self) -> None:
+        if self._process is None:
+            return
+        self._control.close()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._process = None
+
+    def _end_host(self) -> None:
+        if self._host is not None:
+            self._host.close()
+            self._host = None
+
+
+def _moved_up(end: socket.socket) -> int:
+    import fcntl
+
+    return fcntl.fcntl(end.fileno(), fcntl.F_DUPFD, 200)
+
+
+class Host:
+    """One process that holds sessions, from the judge's side."""
+
+    def __init__(self, connection: socket.socket, facts: HostFacts, control: socket.socket) -> None:
+        self.facts = facts
+        self._connection = connection
+        self._control = control
+        self._next = 0
+        self._gone = ""
+
+    def open(self) -> tuple[int, bool]:
+        """The number of a new session, and whether it keeps its state."""
+        self._next += 1
+        number = self._next
+        answer = self.ask({"op": "open", "session": number}, _OPEN_SECONDS)
+        return number, answer.get("keeps_state") is True
+
+    def ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
+        """The host's answer. Raises SessionFailed for what the adapter raised, HostDied and HostLate."""
+        if self._gone:
+            raise HostDied(self._gone)
+        data = json.dumps(request).encode("ascii")
+        watch = Stopwatch()
+        try:
+            self._connection.settimeout(seconds)
+            self._connection.sendall(LENGTH.pack(len(data)) + data)
+            (length,) = LENGTH.unpack(self._exactly(LENGTH.size, seconds, watch))
+            if length > _MOST_BYTES:
+                raise ValueError("too long")
+            answer = json.loads(self._exactly(length, seconds, watch))
+            if not isinstance(answer, dict):
+                raise TypeError("no object")
+        except TimeoutError:
+            self._kill()
+            self._gone = "its host was killed"
+            raise HostLate(f"no answer after {watch.passed:.1f} s, where {seconds:.1f} s were allowed") from None
+        except (EOFError, ConnectionError):
+            self._gone = f"the process that held the session {self._fate()}"
+            raise HostDied(self._gone) from None
+        except (ValueError, TypeError, RecursionError) as error:
+            self._kill()
+            self._gone = f"the process that held the session says what cannot be read ({type(error).__name__})"
+            raise HostDied(self._gone) from None
+        if "raised" in answer:
+            failed = SessionFailed(f"the adapter raised {str(answer['raised'])[:500]}")
+            failed.trace = str(answer.get("trace", ""))
+            raise failed
+        return answer
+
+    def close(self) -> None:
+        """End the host with all that it started. Idempotent."""
+        self._kill()
+        self._connection.close()
+
+    def _exactly(self, count: int, seconds: float, watch: Stopwatch) -> bytes:
+        data = bytearray()
+        self._connection.settimeout(None)
+        while len(data) < count:
+            if watch.given > seconds:
+                raise TimeoutError
+            if not select.select([self._connection], [], [], 0.1)[0]:
+                continue
+            chunk = self._connection.recv(min(count - len(data), 1 << 20))
+            if not chunk:
+                raise EOFError
+            data += chunk
+        return bytes(data)
+
+    def _kill(self) -> None:
+        if self.facts.pid <= 0:
+            return
+        with contextlib.suppress(psutil.Error):
+            for child in psutil.Process(self.facts.pid).children(recursive=True):
+                with contextlib.suppress(psutil.Error):
+                    child.kill()
+        if not self._gone:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.facts.pid, signal.SIGKILL)
+            self._fate()
+
+    def _fate(self) -> str:
+        """How the host ended, from its program; after this its pid is nobody's."""
+        try:
+            _, status = STATUS.unpack(self._control.recv(STATUS.size))
+        except (OSError, ValueError):
+            return "is gone, and so is its parent"
+        finally:
+            self._gone = self._gone or "its host is gone"
+        if status < 0:
+            return f"died of {signal.Signals(-status).name}"
+        return f"ended with status {status}"
+
+
+class Session:
+    """One session of somebody else's, for the judge."""
+
+    report = EnforcementReport(FOREIGN, ())
+
+    def __init__(self, host: Host, bounds: Bounds) -> None:
+        self._host = host
+        self._bounds = bounds
+        self._number, self._keeps_state = host.open()
+        self._prelude: str | None = None
+
+    @property
+    def host(self) -> HostFacts:
+        """Where its host is."""
+        return self._host.facts
+
+    def run(self, code: str, timeout: float | None = None) -> REPLResult:
+        """Run one cell; the first one is what a session without state is told again each time."""
+        if not self._keeps_state:
+            self._prelude, code = (code, code) if self._prelude is None else (self._prelude, self._prelude + code)
+        seconds = self._bounds.seconds if timeout is None else timeout
+        request = {"op": "run", "session": self._number, "code": code, "timeout": seconds}
+        said = self._host.ask(request, seconds + self._bounds.grace + _SLACK_SECONDS)
+        error = None if said.get("error") is None else CellException(str(said["error"]))
+        return REPLResult(str(said.get("stdout", "")), str(said.get("stderr", "")), {}, error=error)
+
+    def close(self) -> None:
+        """End it. A host that cannot is killed before the next attempt."""
+        with contextlib.suppress(SessionFailed, HostDied, HostLate):
+            self._host.ask({"op": "close", "session": self._number}, _OPEN_SECONDS)

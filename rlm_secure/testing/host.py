@@ -1,0 +1,127 @@
+"""The program that holds sessions of somebody else's: `python -m rlm_secure.testing.host MODULE:NAME DESCRIPTOR`.
+
+It imports the module once. For each attempt it forks a host, which opens sessions with it and runs cells for the judge
+at the other end of a socket (foreign.py). Whatever an attack does to its host, the judge and the next host are other
+processes.
+
+The judge's first message is the secret that the host's memory holds. Each later one brings a socket, for a new host;
+the answers are its pid and, when it is gone, its exit status.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import signal
+import socket
+import struct
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+from rlm_secure.testing.adapter import Adapter, Said
+
+LENGTH = struct.Struct(">I")
+STATUS = struct.Struct(">qq")
+_SECRET_BYTES = 200
+#: So much of what a cell printed is passed on; far above every limit of output that is tried.
+_TEXT = 8 << 20
+_CONTEXT = "the quick brown fox\n" * 10
+_REASON = 2_000
+
+
+def main() -> None:
+    """Serve the judge until it is gone."""
+    name, control = sys.argv[1], socket.socket(fileno=int(sys.argv[2]))
+    secret = control.recv(_SECRET_BYTES)
+    sys.path.insert(0, str(Path.cwd()))
+    factory, trouble = _load(name)
+    # Where CPython keeps the bytes of a bytes object: after its header, whose last byte is the NUL's.
+    control.sendall(json.dumps({"trouble": trouble, "address": id(secret) + bytes.__basicsize__ - 1}).encode())
+    while True:
+        _, descriptors, _, _ = socket.recv_fds(control, 16, 1)
+        if not descriptors:
+            return
+        pid = os.fork()
+        if pid == 0:
+            control.close()
+            _serve(socket.socket(fileno=descriptors[0]), factory)
+        os.close(descriptors[0])
+        control.sendall(STATUS.pack(pid, 0))
+        _, status = os.waitpid(pid, 0)
+        control.sendall(STATUS.pack(pid, os.waitstatus_to_exitcode(status)))
+
+
+def _load(name: str) -> tuple[Callable[[], Adapter], str]:
+    """What `name` calls an adapter's maker, and why it cannot be had."""
+    module, _, attribute = name.partition(":")
+    try:
+        found: Any = importlib.import_module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except BaseException as error:  # noqa: BLE001 - a module may raise anything, SystemExit too
+        return Adapter, f"{type(error).__name__}: {error}"
+    return found, ""
+
+
+def _serve(judge: socket.socket, factory: Callable[[], Adapter]) -> NoReturn:
+    """One host: opens sessions and runs cells, one request after the other, until the judge is gone."""
+    os.setpgid(0, 0)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    sessions: dict[int, Adapter] = {}
+    try:
+        while (request := _read(judge)) is not None:
+            try:
+                answer = _answer(request, sessions, factory)
+            except Exception as error:  # noqa: BLE001 - the adapter's failure, which the judge tells from the attack's
+                reason = f"{type(error).__name__}: {error}"[:_REASON]
+                answer = {"raised": reason, "trace": traceback.format_exc()[-_TEXT:]}
+            data = json.dumps(answer).encode("ascii")
+            judge.sendall(LENGTH.pack(len(data)) + data)
+        for session in sessions.values():
+            session.close()
+    finally:
+        os._exit(0)
+
+
+def _answer(request: dict[str, Any], sessions: dict[int, Adapter], factory: Callable[[], Adapter]) -> dict[str, Any]:
+    number = request["session"]
+    match request["op"]:
+        case "open":
+            session = sessions[number] = factory()
+            if not isinstance(session, Adapter):
+                raise TypeError(f"{type(session).__name__} is no rlm_secure.testing.Adapter")
+            session.load_context(_CONTEXT)
+            return {"keeps_state": bool(session.keeps_state)}
+        case "run":
+            said = Said(*sessions[number].run(request["code"], request["timeout"]))
+            error = None if said.error is None else str(said.error)[:_TEXT]
+            return {"stdout": str(said.stdout)[:_TEXT], "stderr": str(said.stderr)[:_TEXT], "error": error}
+        case _:
+            sessions.pop(number).close()
+            return {}
+
+
+def _read(judge: socket.socket) -> dict[str, Any] | None:
+    header = _exactly(judge, LENGTH.size)
+    if not header:
+        return None
+    request: dict[str, Any] = json.loads(_exactly(judge, LENGTH.unpack(header)[0]))
+    return request
+
+
+def _exactly(judge: socket.socket, count: int) -> bytes:
+    data = bytearray()
+    while len(data) < count:
+        chunk = judge.recv(min(count - len(data), 1 << 16))
+        if not chunk:
+            return b""
+        data += chunk
+    return bytes(data)
+
+
+if __name__ == "__main__":
+    main()
