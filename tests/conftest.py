@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import gc
 import json
@@ -41,6 +42,8 @@ def controls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Control]:
     """Every attack in plain Python, by name: run once, by whichever part of the suite asks first."""
     kept_in = os.environ.get("RLM_SECURE_CONTROLS") or tmp_path_factory.getbasetemp() / "controls.json"
     with Path(kept_in).open("a+", encoding="utf-8") as file:
+        with contextlib.suppress(PermissionError):  # the user of another arena made it, and did this
+            os.chmod(kept_in, 0o666)
         fcntl.flock(file, fcntl.LOCK_EX)
         file.seek(0)
         kept = [json.loads(line) for line in file]
@@ -72,6 +75,8 @@ def pytest_runtest_makereport(
         told = {"part": os.environ.get("RLM_SECURE_PART", ""), "test": item.nodeid, "attack": _is_attack(item)}
         with Path(path).open("a", encoding="utf-8") as file:
             file.write(json.dumps(told) + "\n")
+        with contextlib.suppress(PermissionError):
+            os.chmod(path, 0o666)
     if IN_CI and report.skipped and not hasattr(report, "wasxfail"):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         report.outcome = "failed"

@@ -39,6 +39,32 @@ def pid_of(pidfd: int) -> int | None:
     return None
 
 
+def descendants(pid: int) -> set[int]:
+    """The live processes below `pid`, as /proc tells. Raises OSError where it does not."""
+    found: set[int] = set()
+    ahead = [pid]
+    while ahead:
+        parent = ahead.pop()
+        try:
+            with open(f"/proc/{parent}/task/{parent}/children", encoding="ascii") as file:  # noqa: PTH123 - 4 times faster
+                children = {int(child) for child in file.read().split()}
+        except (FileNotFoundError, ProcessLookupError):
+            if parent == pid:
+                raise
+            continue  # it has ended; what it left is below somebody else now
+        ahead += [child for child in children - found if _lives(child)]
+        found |= set(ahead)
+    return found
+
+
+def _lives(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
 def wait_status(pidfd: int) -> int | None:
     """How it ended, as waitpid(2) says it; None where it has not been reaped. Raises OSError on older kernels."""
     mask, *_, status = _info(pidfd, _EXIT)

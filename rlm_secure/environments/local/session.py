@@ -12,13 +12,14 @@ import contextlib
 import json
 import os
 import socket
+import time
 from collections.abc import Mapping
 from typing import Any
 
 from rlm_secure.broker.protocol import CellResult
 from rlm_secure.environments.clock import Clock
 from rlm_secure.environments.interface import HostCalls
-from rlm_secure.environments.local import keeper, pool, report
+from rlm_secure.environments.local import keeper, pidfd, pool, report
 from rlm_secure.environments.local.context import SharedContext, share
 from rlm_secure.environments.local.forked import Forked
 from rlm_secure.environments.local.worker import Died, Overdue, Worker
@@ -37,6 +38,8 @@ _WORTH_SECONDS = 0.005
 _WORTH_ENTRIES = 16
 #: A worker that has not copied itself after this long goes on without a checkpoint.
 _FORK_SECONDS = 1.0
+#: A spare that was let go of has ended after this long.
+_STRANGER_SECONDS = 0.25
 
 
 class LocalSession(LoggedSession):
@@ -148,6 +151,10 @@ class LocalSession(LoggedSession):
                 fresh = self._fork_worker(self._forked.zygote)
             except (Died, Overdue, EnvironmentUnavailable, OSError):
                 return False
+            if self._stranger(fresh):
+                fresh.drop()
+                self._end("a process that nobody asked for was left in it")
+                return False
             if self._spare is self._root:
                 with contextlib.suppress(Died, Overdue):  # then all of it is gone, and the next request says so
                     self._root.send({"op": "retire"})
@@ -189,6 +196,26 @@ class LocalSession(LoggedSession):
         finally:
             theirs.close()
         return fresh
+
+    def _stranger(self, fresh: Worker) -> bool:
+        """Whether anybody but init, the spare, the worker and its copy lives in the session.
+
+        For the moment of a copy a worker may have more processes than its policy grants, and it could keep one. Asked
+        from outside; a spare that was let go of has a moment to end.
+        """
+        deadline = time.monotonic() + _STRANGER_SECONDS
+        while True:
+            ours = (self._root, self._spare, self._worker, fresh)
+            workers = {worker.host_pid for worker in ours if worker is not None}
+            init = self._root.host_pid
+            try:
+                if init is None or not pidfd.descendants(init) - workers:
+                    return False
+            except OSError:
+                return True  # the machine does not say who lives there
+            if time.monotonic() > deadline:
+                return True
+            time.sleep(0.002)
 
     def _bring_back(self) -> bool:
         if self._spare is not None:

@@ -175,6 +175,11 @@ class Worker:
             return None
         return self._cpu_seen
 
+    @property
+    def host_pid(self) -> int | None:
+        """Its pid as the host sees it; None when it is gone."""
+        return process.pid_of(self._pidfd)
+
     def kill(self) -> None:
         """SIGKILL, and wait until it is gone (at most 5 s)."""
         process.send_signal(self._pidfd, signal.SIGKILL)

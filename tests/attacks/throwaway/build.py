@@ -1,0 +1,134 @@
+"""The throwaway world's files: copies that its root may destroy, and the system below a layer that takes what is written.
+
+What an attack writes to /etc, /root and so on lands in the copies. What it writes to /usr, to Python or to this
+checkout lands in the layer, which is empty as long as nobody did. What something is mounted below has no such layer;
+nobody can write to it, either.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+from pathlib import Path
+
+from rlm_secure.testing.arena import build, paths
+from tests.attacks.throwaway.manifest import SHARED
+
+ROOT = Path(__file__).parents[3]
+_STAGE = "/tmp"
+#: Made for this world, or copied: an attack may write here as it may on the machine.
+_OWN = ("boot", "dev", "etc", "home", "media", "mnt", "root", "run", "srv", "tmp", "var")
+_COPIED = (
+    "passwd", "group", "hosts", "hostname", "resolv.conf", "os-release", "nsswitch.conf", "ld.so.cache", "ld.so.conf",
+    "localtime", "profile", "environment", "fstab", "crontab", "login.defs", "services", "alternatives", "pam.d",
+)  # fmt: skip
+#: What nobody wants to lose. A path -> its mode and its content.
+_PRECIOUS = {
+    "etc/shadow": (0o600, "root:$y$j9T$nothing:19000:0:99999:7:::\n"),
+    "etc/sudoers": (0o440, "root ALL=(ALL:ALL) ALL\n"),
+    "etc/ssh/ssh_host_ed25519_key": (0o600, "-----BEGIN OPENSSH PRIVATE KEY-----\n"),
+    "root/.ssh/id_ed25519": (0o600, "-----BEGIN OPENSSH PRIVATE KEY-----\n"),
+    "root/.ssh/authorized_keys": (0o600, "ssh-ed25519 AAAA somebody\n"),
+    "root/.bashrc": (0o644, "alias ll='ls -l'\n"),
+    "root/thesis.txt": (0o644, "three years of work\n" * 100),
+    "home/somebody/.profile": (0o644, "umask 022\n"),
+    "home/somebody/photos/one.jpg": (0o644, "\x01\x02" * 5000),
+    "boot/vmlinuz": (0o600, "MZ" * 20_000),
+    "boot/grub/grub.cfg": (0o600, "set timeout=5\n"),
+    "var/log/syslog": (0o640, "nothing happened\n" * 50),
+    "var/lib/dpkg/status": (0o644, "Package: base-files\n"),
+    "var/spool/cron/crontabs/root": (0o600, "0 3 * * * true\n"),
+    "srv/database": (0o644, "rows\n" * 1000),
+    "run/service.pid": (0o644, "1\n"),
+    "tmp/of-somebody-else": (0o600, "still at work\n"),
+    "var/tmp/of-somebody-else": (0o600, "still at work\n"),
+    "dev/shm/of-somebody-else": (0o600, "still at work\n"),
+}
+_WORLD_BYTES, _UPPER_BYTES = 128 << 20, 128 << 20
+_KEYCTL, _JOIN_SESSION_KEYRING = {"x86_64": 250, "aarch64": 219}, 1
+
+
+def world() -> int:
+    """Make the world's root and go there. Returns the descriptor of the layer for what is written to the system's."""
+    build._mount(None, "/", None, build._MS_REC | build._MS_PRIVATE)
+    tree, upper = f"{_STAGE}/root", f"{_STAGE}/upper"
+    build._mount("tmpfs", _STAGE, "tmpfs", 0, "size=64k,mode=0755")
+    for path, size in ((tree, _WORLD_BYTES), (upper, _UPPER_BYTES)):
+        os.mkdir(path)
+        build._mount("tmpfs", path, "tmpfs", 0, f"size={size},mode=0755")
+    _system(tree, upper)
+    _own(tree)
+    build._mount("proc", f"{tree}/proc", "proc", build._MS_NOSUID | build._MS_NODEV | build._MS_NOEXEC)
+    with contextlib.suppress(build.Refused):  # a kernel without it
+        build._mount("mqueue", f"{tree}/dev/mqueue", "mqueue", build._MS_NOSUID)
+    kept = os.open(upper, os.O_PATH | os.O_DIRECTORY)
+    os.chdir(tree)
+    machine = os.uname().machine
+    build._checked(build._libc.syscall(build._PIVOT_ROOT[machine], b".", b"."), "a root of its own")
+    build._checked(build._libc.umount2(b".", build._MNT_DETACH), "the arena's root cannot be left behind")
+    os.chdir("/")
+    build._loopback({"network": False})
+    socket.sethostname("throwaway")
+    build._checked(build._libc.setdomainname(b"nowhere", 7), "a domain name of its own")
+    build._libc.syscall(_KEYCTL[machine], _JOIN_SESSION_KEYRING, None)  # where the kernel has keys
+    return kept
+
+
+def _system(tree: str, upper: str) -> None:
+    """The arena's other directories, each with a layer above it."""
+    for name in sorted(set(os.listdir("/")) - {*_OWN, "proc", "sys"}):
+        if os.path.islink(f"/{name}"):
+            os.symlink(os.readlink(f"/{name}"), f"{tree}/{name}")
+        elif os.path.isdir(f"/{name}"):
+            _layered(f"/{name}", tree, upper)
+    os.mkdir(f"{tree}/proc")
+    os.mkdir(f"{tree}/sys")
+    build._mount("/sys", f"{tree}/sys", None, build._MS_BIND | build._MS_REC)
+    needed = {*paths.needed(), str(ROOT)}
+    for path in sorted(path for path in needed if not paths.within(path, needed - {path})):
+        _layered(path, tree, upper)  # also what a cover hides, or is on another file system than what is above
+
+
+def _layered(path: str, tree: str, upper: str) -> None:
+    """`path` as it is, and what is written to it in a layer that nobody else has."""
+    os.makedirs(tree + path, exist_ok=True)
+    layer = f"{upper}/{path.strip('/').replace('/', '.')}"
+    work = f"{_STAGE}/upper/.work/{path.strip('/').replace('/', '.')}"
+    os.makedirs(layer)
+    os.makedirs(work)
+    try:
+        build._mount("overlay", tree + path, "overlay", 0, f"lowerdir={path},upperdir={layer},workdir={work},userxattr")
+    except build.Refused:  # something is mounted below it, or the kernel is older than 5.11: it cannot be written at all
+        build._mount(path, tree + path, None, build._MS_BIND | build._MS_REC)
+
+
+def _own(tree: str) -> None:
+    for name in (*_OWN, "var/tmp", "dev/shm", "dev/mqueue", "home/somebody"):
+        os.makedirs(f"{tree}/{name}", exist_ok=True)
+    for place in SHARED:
+        os.chmod(tree + place, 0o1777)
+    for name in _COPIED:
+        source, copy = Path("/etc", name), f"{tree}/etc/{name}"
+        with contextlib.suppress(OSError):  # not every system has each
+            if source.is_dir():
+                shutil.copytree(source, copy, symlinks=True)
+            else:
+                shutil.copy2(source, copy, follow_symlinks=False)
+    for name, (mode, text) in _PRECIOUS.items():
+        path = Path(tree, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(mode)
+    os.symlink("/root/thesis.txt", f"{tree}/home/somebody/link")
+    os.link(f"{tree}/srv/database", f"{tree}/srv/the-same")
+    os.mkfifo(f"{tree}/run/initctl", 0o600)
+    with contextlib.suppress(OSError):  # tmpfs has them since Linux 6.6
+        os.setxattr(f"{tree}/root/thesis.txt", "user.author", b"somebody")
+    for name in build._DEVICES:
+        if os.path.exists(f"/dev/{name}"):
+            build._touch(f"{tree}/dev/{name}")
+            build._mount(f"/dev/{name}", f"{tree}/dev/{name}", None, build._MS_BIND)
+    for name, pointed in (("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
+        os.symlink(pointed, f"{tree}/dev/{name}")
