@@ -66,7 +66,7 @@ def attack_here(job: Job, progress: Progress | None = None) -> EnvironmentSubjec
     """Attack what `job` names, in the arena that this process is in. Raises NotInArena outside one."""
     arena.require()
     started = time.monotonic()
-    policy = Policy.model_validate(job.policy)
+    policy = Policy.model_validate_json(job.policy)
     run = _Run(job, low_limits(policy), progress)
     corpus = [each for each in load() if not job.only or each.name in job.only]
     missing: tuple[Wall, ...] = ()

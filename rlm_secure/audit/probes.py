@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int, str], None]
 
 _LINE_BYTES = 64 << 20
+#: What an arena must be given for an environment that is not in it.
+_REACH = {"docker": "--share /run/docker.sock --share /tmp/rlm-secure-sockets:rw"}
+_CLOUD = "--share-network, and --share-variable with the name of the variable that holds its key"
 
 
 class AttackFailed(RLMSecureError):
@@ -102,10 +105,13 @@ class EnvironmentSubject:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is attacked, and how much. `only` names attacks, empty for all of them; `deadline` is in seconds."""
+    """What is attacked, under which policy (as JSON), and how much.
+
+    `only` names the attacks, all of them when empty; after `deadline` seconds none is started.
+    """
 
     name: str
-    policy: dict[str, Any]
+    policy: str
     quick: bool = False
     only: tuple[str, ...] = ()
     deadline: float = 3_600.0
@@ -137,7 +143,7 @@ def attack(
     unknown environment, AttackFailed when the attacker did not survive; never for what an attack does.
     """
     check(name, arena or Arena())
-    job = Job(name, json.loads(policy.model_dump_json()), quick, tuple(sorted(only)), deadline)
+    job = Job(name, policy.model_dump_json(), quick, tuple(sorted(only)), deadline)
     if arenas.outside():
         return _in_arena(job, arena or Arena(), progress)
     from rlm_secure.audit.attack import attack_here
@@ -154,6 +160,8 @@ def check(name: str, arena: Arena) -> None:
         if name not in PLACES:
             known = ", ".join(PLACES)
             raise ValueError(f"unknown environment {name[:80]!r}; known: {known}, or package.module:name")
+        if arenas.outside() and name != "local" and not (arena.shares or arena.network):
+            raise ValueError(f"environment {name!r} is out of an arena's reach; add {_REACH.get(name, _CLOUD)}")
         return
     spec = importlib.util.find_spec(module.partition(".")[0], None) or _spec_here(module.partition(".")[0])
     if spec is None:

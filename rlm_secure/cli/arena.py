@@ -14,7 +14,7 @@ REFUSED: Final = 125
 
 DETAILS = """\
 The arena is a disposable process tree with its own user, mount, PID, network, IPC, UTS, cgroup and time namespaces,
-over a read-only copy of this machine's files without homes, keys, sockets and logs, with a /tmp, /dev/shm and loopback
+over a read-only view of this machine's files without homes, keys, sockets and logs, with a /tmp, /dev/shm and loopback
 of its own. It is killed as one. Root in there is nobody outside. `rlm-secure audit` runs its attacks in one.
 
 examples:

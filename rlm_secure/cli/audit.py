@@ -33,7 +33,7 @@ A target is a policy, a requirements file, a Python program, a Dockerfile, a Com
 the word packages. KIND:PATH says what a file is: policy, packages, python, dockerfile, container, seccomp,
 cells, trajectory. Without targets: the policy, the installed packages, and the local environment.
 
-Attacks run in an arena: a disposable process tree with its own namespaces, over a read-only copy of this machine's
+Attacks run in an arena: a disposable process tree with its own namespaces, over a read-only view of this machine's
 files without homes, keys, sockets and logs. Where none can be built, nothing is attacked. What an environment needs
 from outside is shared by name, and named in the report:
 
@@ -50,7 +50,7 @@ examples:
   rlm-secure audit
   rlm-secure audit --quick --format sarif -o audit.sarif
   rlm-secure audit policy.toml Dockerfile compose.yaml src/
-  rlm-secure audit --env docker --policy policy.toml
+  rlm-secure audit --env docker --share /run/docker.sock --share /tmp/rlm-secure-sockets:rw
   rlm-secure audit cells:examples/cells --policy standard
   rlm-secure audit --env examples.adapters.plain:open_session
 

@@ -9,12 +9,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rlm_secure.testing.adapter import Adapter, Said
+    from rlm_secure.testing.adapter import Adapter, Limits, Said
     from rlm_secure.testing.bare import Unscreened, unscreened
 
-_ROOMS = {"Adapter": "adapter", "Said": "adapter", "Unscreened": "bare", "unscreened": "bare"}
+_ROOMS = {"Adapter": "adapter", "Limits": "adapter", "Said": "adapter", "Unscreened": "bare", "unscreened": "bare"}
 
-__all__ = ["Adapter", "Said", "Unscreened", "unscreened"]
+__all__ = ["Adapter", "Limits", "Said", "Unscreened", "unscreened"]
 
 
 def __getattr__(name: str) -> Any:

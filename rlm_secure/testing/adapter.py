@@ -25,6 +25,14 @@ class Said(NamedTuple):
     error: str | None = None
 
 
+class Limits(NamedTuple):
+    """What a session shall be held to: seconds of a cell, bytes of its memory, bytes of what it prints."""
+
+    seconds: float
+    memory_bytes: int
+    stdout_bytes: int
+
+
 class Adapter(ABC):
     """One session of a sandbox. The audit makes it by calling what `--env module:name` names, without arguments."""
 
@@ -39,6 +47,9 @@ class Adapter(ABC):
         Code that raises, is refused or is stopped is an `error` in what is returned. An exception from here is a
         failure of the adapter: the attempt then counts as an error, neither as held nor as won.
         """
+
+    def limit(self, limits: Limits) -> None:  # noqa: B027 - a sandbox may have limits of its own, or none
+        """Set the limits that attacks try to exceed. Called once, before the first run; by default nothing is set."""
 
     def load_context(self, context: Any) -> None:  # noqa: B027 - most attacks need none
         """Bind `context` (JSON values) to the name `context` in the session."""

@@ -113,6 +113,8 @@ class Program:
         self._name = name
         self._bounds = bounds
         self._host: Host | None = None
+        # What sessions write past their own capture goes to whoever runs the host. Here that is a file that we read.
+        self._output = os.memfd_create("output")
         self._process: subprocess.Popen[bytes] | None = None
 
     def __call__(self) -> Session:
@@ -120,13 +122,16 @@ class Program:
         if self._host is None:
             self.begin()
         assert self._host is not None
-        return Session(self._host, self._bounds)
+        return Session(self._host, self._bounds, self._output)
 
     def begin(self) -> None:
         """A new host, for a new attempt: whatever the last one was is killed."""
         self._end_host()
         if self._process is None or self._process.poll() is not None:
             self._start()
+        assert self._process is not None
+        self.target.end_strays(kept=self._process.pid)
+        self._empty_output()
         ours, theirs = socket.socketpair()
         with theirs:
             try:
@@ -156,6 +161,13 @@ class Program:
         """End the program and its host. Idempotent."""
         self._end_host()
         self._stop()
+        if self._output >= 0:
+            os.close(self._output)
+            self._output = -1
+
+    def _empty_output(self) -> None:
+        os.ftruncate(self._output, 0)
+        os.lseek(self._output, 0, os.SEEK_SET)
 
     def _start(self) -> None:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -166,9 +178,9 @@ class Program:
                 self._process = subprocess.Popen(
                     [sys.executable, "-B", "-m", "rlm_secure.testing.host", self._name, str(descriptor)],
                     stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    env=os.environ | self.target.environment,
+                    stdout=self._output,
+                    stderr=self._output,
+                    env=self.target.host_environment,
                     pass_fds=(descriptor, self.target.descriptor),
                     start_new_session=True,
                 )
@@ -217,11 +229,12 @@ class Host:
         self._next = 0
         self._gone = ""
 
-    def open(self) -> tuple[int, bool]:
-        """The number of a new session, and whether it keeps its state."""
+    def open(self, bounds: Bounds) -> tuple[int, bool]:
+        """The number of a new session, which is told its limits, and whether it keeps its state."""
         self._next += 1
         number = self._next
-        answer = self.ask({"op": "open", "session": number}, _OPEN_SECONDS)
+        limits = [bounds.seconds, bounds.memory_bytes, bounds.stdout_bytes]
+        answer = self.ask({"op": "open", "session": number, "limits": limits}, _OPEN_SECONDS)
         return number, answer.get("keeps_state") is True
 
     def ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
@@ -305,16 +318,32 @@ class Session:
 
     report = EnforcementReport(FOREIGN, ())
 
-    def __init__(self, host: Host, bounds: Bounds) -> None:
+    def __init__(self, host: Host, bounds: Bounds, output: int) -> None:
         self._host = host
         self._bounds = bounds
-        self._number, self._keeps_state = host.open()
+        self._output = output
+        self._number, self._keeps_state = host.open(bounds)
         self._prelude: str | None = None
 
     @property
     def host(self) -> HostFacts:
         """Where its host is."""
         return self._host.facts
+
+    def spilled(self) -> str:
+        """What was written to the host's own standard streams: past the session's capture, for anybody to see."""
+        return os.pread(self._output, _MOST_BYTES, 0).decode("utf-8", "replace")
+
+    def held_bytes(self) -> int:
+        """The most memory that a process of the host's held so far, or all of those that live hold now."""
+        now = peak = 0
+        with contextlib.suppress(psutil.Error):
+            host = psutil.Process(self._host.facts.pid)
+            for process in (host, *host.children(recursive=True)):
+                with contextlib.suppress(psutil.Error, OSError):
+                    peak = max(peak, _peak(process.pid))
+                    now += process.memory_info().rss
+        return max(now, peak)
 
     def run(self, code: str, timeout: float | None = None) -> REPLResult:
         """Run one cell; the first one is what a session without state is told again each time."""
@@ -330,3 +359,8 @@ class Session:
         """End it. A host that cannot is killed before the next attempt."""
         with contextlib.suppress(SessionFailed, HostDied, HostLate):
             self._host.ask({"op": "close", "session": self._number}, _OPEN_SECONDS)
+
+
+def _peak(pid: int) -> int:
+    with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:  # noqa: PTH123
+        return next((int(line.split()[1]) << 10 for line in file if line.startswith("VmHWM:")), 0)

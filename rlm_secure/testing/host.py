@@ -22,7 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from rlm_secure.testing.adapter import Adapter, Said
+from rlm_secure.testing.adapter import Adapter, Limits, Said
 
 LENGTH = struct.Struct(">I")
 STATUS = struct.Struct(">qq")
@@ -94,6 +94,7 @@ def _answer(request: dict[str, Any], sessions: dict[int, Adapter], factory: Call
             session = sessions[number] = factory()
             if not isinstance(session, Adapter):
                 raise TypeError(f"{type(session).__name__} is no rlm_secure.testing.Adapter")
+            session.limit(Limits(*request["limits"]))
             session.load_context(_CONTEXT)
             return {"keeps_state": bool(session.keeps_state)}
         case "run":

@@ -53,6 +53,8 @@ _SHARED = frozenset({Guarantee.SESSION_ISOLATION, Guarantee.AUTHENTIC_CHANNEL, G
 _ON_TIME = frozenset({Win.OUTLASTS, Win.BREAKS})
 #: Between the cells of one attack: long enough for what a host does with an idle session.
 _IDLE_SECONDS = 0.08
+#: How often a running attack is looked at.
+_LOOK_SECONDS = 0.02
 #: Fresh sessions that must still start, in time, after an attack: more than a pool keeps ready.
 _NEIGHBOURS = 3
 _ERRNO = re.compile(r"\[Errno (\d+)\]")
@@ -80,6 +82,17 @@ class Restarting(Protocol):
 
     def begin(self) -> None:
         """Make it anew."""
+
+
+@runtime_checkable
+class Watched(Protocol):
+    """A session of somebody else's: what it writes past its capture and holds is looked at from outside."""
+
+    def spilled(self) -> str:
+        """What it wrote to its host's own standard streams."""
+
+    def held_bytes(self) -> int:
+        """Bytes that its processes hold."""
 
 
 class SessionFailed(RLMSecureError):
@@ -163,6 +176,7 @@ class _Seen:
     overdue: bool = False
     dead_threads: list[str] = field(default_factory=list)
     bloat: int = 0
+    held: int = 0
     seconds: float = 0.0
 
     @property
@@ -238,7 +252,7 @@ def attempt(
         if (told := session.run(prelude)).error is not None:
             return _errored(attack, f"it could not be told its target: {told.error}")
         with _watched_threads():
-            seen = _watch(session, attack.cells, bounds.seconds + bounds.grace + slack)
+            seen = _watch(session, attack, bounds.seconds + bounds.grace + slack)
         if seen.overdue:
             stuck = f"the host had no answer after {seen.seconds:.1f} s"
         elif isinstance(seen.failure, HostDied | HostLate):
@@ -327,13 +341,15 @@ def _prelude(attack: Attack, report: EnforcementReport) -> str:
     return (sandboxes_dir() / "attacks" / "_prelude.py").read_text(encoding="utf-8")
 
 
-def _watch(session: Session, cells: tuple[str, ...], patience: float) -> _Seen:
+def _watch(session: Session, attack: Attack, patience: float) -> _Seen:
     """Run the cells in a thread, so that a host that never comes back is seen as such."""
     seen = _Seen()
+    watched = session if isinstance(session, Watched) else None
+    weighed = watched if attack.guarantee is Guarantee.BOUNDED_MEMORY else None
 
     def run() -> None:
         try:
-            for number, cell in enumerate(cells, 1):
+            for number, cell in enumerate(attack.cells, 1):
                 time.sleep(_IDLE_SECONDS if number > 1 else 0)
                 result = session.run(cell)
                 answer = "" if result.final_answer is None else str(result.final_answer)
@@ -345,16 +361,22 @@ def _watch(session: Session, cells: tuple[str, ...], patience: float) -> _Seen:
         except BaseException as error:  # noqa: BLE001 - what a host lets through is the finding
             seen.failure = error
 
-    before = _memory()
+    before, held = _memory(), weighed.held_bytes() if weighed else 0
+    patience *= len(attack.cells)
     deaths = len(_dead_threads)
     watch = Stopwatch()
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    while thread.is_alive() and watch.given <= patience * len(cells):
-        thread.join(min(0.2, patience))
+    alive = True
+    while alive and watch.given <= patience:
+        thread.join(_LOOK_SECONDS)
+        alive = thread.is_alive()
+        if weighed:
+            seen.held = max(seen.held, weighed.held_bytes() - held)
     seen.seconds = watch.passed
+    seen.said += [watched.spilled()] if watched else []
     # Or it came back late: a host that is stuck inside C holds this thread as well.
-    seen.overdue = thread.is_alive() or watch.given > patience * len(cells)
+    seen.overdue = thread.is_alive() or watch.given > patience
     seen.dead_threads = _dead_threads[deaths:]
     seen.bloat = max(now - then for now, then in zip(_memory(), before, strict=True))
     return seen
@@ -399,6 +421,8 @@ def _reached(attack: Attack, target: Target, seen: _Seen, bounds: Bounds) -> lis
     found += [f"a thread of the host died of {death}" for death in seen.dead_threads]
     if seen.bloat > _BLOAT_BYTES:
         found.append(f"the host grew by {seen.bloat >> 20} MiB")
+    if attack.guarantee is Guarantee.BOUNDED_MEMORY and seen.held > bounds.memory_bytes:
+        found.append(f"the session held {seen.held >> 20} MiB more, of {bounds.memory_bytes >> 20} allowed")
     if attack.wins is Win.REMAINS:
         found += [f"{leftover} remains" for leftover in target.leftovers()]
     if attack.wins is Win.FLOODS and len(seen.text) > bounds.result_bytes:

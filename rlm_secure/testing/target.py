@@ -12,6 +12,7 @@ import os
 import platform
 import re
 import secrets
+import signal
 import socket
 import stat
 import tempfile
@@ -125,6 +126,7 @@ class Target:
         self._open.callback(self._end_bystander)
         self._snapshot = self._state()
         self._processes = 0
+        self._tagged: frozenset[int] = frozenset()
 
     def _furnish(self) -> None:
         # Everything is open to every user: what keeps an attack out must be a wall, not a file mode.
@@ -161,6 +163,12 @@ class Target:
     def environment(self) -> dict[str, str]:
         """The variable that a process without walls finds in its environment."""
         return {self.tag: self.secrets["variable"]}
+
+    @property
+    def host_environment(self) -> dict[str, str]:
+        """The environment of a host beside this target: this process's own, and no other target's variable."""
+        others = {name: value for name, value in os.environ.items() if not _TAG.fullmatch(name)}
+        return others | self.environment
 
     def facts(self, source: str, bounds: Bounds, host: HostFacts | None = None) -> dict[str, Any]:
         """TARGET: everything that an attack may know, no secret among it.
@@ -247,6 +255,7 @@ class Target:
             steady = steady + 1 if count == self._processes else 0
             self._processes = count
             time.sleep(0.02)
+        self._tagged = frozenset(self._carriers())
 
     def leftovers(self) -> list[str]:
         """Processes and files that are still there after they had time to go, and were not at the last count."""
@@ -267,6 +276,12 @@ class Target:
             self._end_bystander()
             self._bystander = bystander(self.environment, self.secrets["command-line"])
         self._tidy()
+
+    def end_strays(self, kept: int) -> None:
+        """Kill what attempts left running: whoever carries this target's variable, but its bystander and `kept`."""
+        for pid in self._carriers() - {kept, self._bystander.pid}:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
     def _tidy(self) -> None:
         for path in self._shared_files():
@@ -296,10 +311,9 @@ class Target:
 
     def _remains(self) -> list[str]:
         found = [str(path) for path in self._shared_files()]
-        processes = self._own_processes()
-        if len(processes) > self._processes:
-            found.append(f"{len(processes) - self._processes} processes")
-        return found
+        # A pool may have put other processes in the place of some, which carry nothing of ours.
+        more = max(len(self._own_processes()) - self._processes, len(self._carriers() - self._tagged))
+        return found + ([f"{more} processes"] if more > 0 else [])
 
     def _shared_files(self) -> Iterator[Path]:
         for place in _SHARED_PLACES:
@@ -314,6 +328,15 @@ class Target:
             with contextlib.suppress(psutil.Error, OSError):
                 names = process.environ()
                 if self.tag in names or (process.pid in descendants and not any(map(_TAG.fullmatch, names))):
+                    found.add(process.pid)
+        return found
+
+    def _carriers(self) -> set[int]:
+        """Whoever carries this target's variable."""
+        found = set()
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error, OSError):
+                if self.tag in process.environ():
                     found.add(process.pid)
         return found
 

@@ -26,18 +26,20 @@ import psutil
 from rlm_secure.environments.local import cgroup
 from rlm_secure.errors import RLMSecureError
 from rlm_secure.removal import remove
-from rlm_secure.testing.arena.paths import HIDDEN, PRIVATE, Share, closed_above, needed, within
+from rlm_secure.testing.arena.paths import PRIVATE, Share, closed_above, hidden, host_sockets, needed, within
 from rlm_secure.testing.arena.relay import Relay
 
 _BUILD = Path(__file__).with_name("build.py")
 #: A file that only an arena has, and that nobody in it can make: /run is empty and read-only there.
 MARK = "/run/rlm-secure-arena"
-#: Users of arenas that root makes: above every range that distributions and container engines hand out.
-_FIRST_UID, _UIDS, _RANGES = 1_900_000_000, 65_536, 3_000
+#: Users of arenas that root makes: above what distributions, container engines and directories (sssd) hand out.
+_FIRST_UID, _UIDS, _RANGES = 2_001_000_000, 65_536, 2_200
 _PROCESSES = 4_096
 _SCRATCH_BYTES = 2 << 30
 _MEMORY_SHARE = 0.8
 _REMOVE_TRIES = 50
+#: As build.STANDS, which is not to be imported: it is a program for a bare interpreter.
+_STANDS = "stands"
 #: Variables that programs need and that hold no secret. What else a command shall see is passed to `start` by name.
 _VARIABLES = (
     "PATH", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "COLUMNS", "NO_COLOR", "TZ", "CI", "LD_LIBRARY_PATH", "PYTHONPATH",
@@ -75,7 +77,7 @@ class Arena:
 
     def hides(self, paths: Iterable[str]) -> list[str]:
         """Those of `paths` that are not to be seen in it."""
-        covered = (*HIDDEN, *PRIVATE, str(Path.home()))
+        covered = (*hidden(), *PRIVATE)
         shown = (*needed(), *(share.path for share in self.shares))
         found = (os.path.realpath(path) for path in paths)
         return [path for path in found if within(path, covered) and not within(path, shown)]
@@ -109,6 +111,7 @@ class Fight:
     def __init__(self) -> None:
         self._cleanup = contextlib.ExitStack()
         self._process: subprocess.Popen[bytes] | None = None
+        self._relays: list[Relay] = []
         self.about = About((), ())
 
     @property
@@ -138,7 +141,7 @@ class Fight:
             "command": list(command),
             "directory": str(Path.cwd()),
             "environment": _environment(arena) | dict(environment),
-            "hidden": sorted({*HIDDEN, str(Path.home()), *closed_above(each["source"] for each in bound)} - {"/"}),
+            "hidden": _hidden(bound),
             "private": PRIVATE,
             "scratch_bytes": _SCRATCH_BYTES,
             "bound": bound,
@@ -147,10 +150,12 @@ class Fight:
             "network": arena.network,
             "first_uid": first_uid,
             "uids": _UIDS,
-            "limits": {"RLIMIT_CORE": 0, "RLIMIT_NPROC": _PROCESSES, "RLIMIT_FSIZE": 4 * _SCRATCH_BYTES},
+            "limits": {"RLIMIT_CORE": 1, "RLIMIT_NPROC": _PROCESSES, "RLIMIT_FSIZE": 4 * _SCRATCH_BYTES},
             "kept": descriptors,
         }
         self._launch(job, group, streams, descriptors)
+        for relay in self._relays:  # the arena has it now
+            relay.take_away()
 
     def _launch(
         self, job: dict[str, Any], group: cgroup.Group | str, streams: tuple[Any, Any, Any], kept: tuple[int, ...]
@@ -164,6 +169,7 @@ class Fight:
                     stdin=streams[0],
                     stdout=streams[1],
                     stderr=streams[2],
+                    env=job["environment"],  # pid 1 of the arena keeps it
                     pass_fds=(given, told, *kept),
                     start_new_session=True,
                 )
@@ -179,7 +185,8 @@ class Fight:
             reason = outcome.read().decode(
                 "utf-8", "replace"
             )  # closed when the arena stands, or by its builder's death
-        if reason:
+        if reason != _STANDS:
+            reason = reason or "its builder died"
             raise ArenaRefused(f"no arena can be built here, so nothing was attacked: {reason}")
 
     def wait(self, timeout: float | None = None) -> int:
@@ -222,7 +229,7 @@ class Fight:
         found: list[dict[str, Any]] = [
             {"source": path, "path": path, "writable": False}
             for path in needed()
-            if within(path, (*HIDDEN, *PRIVATE, str(Path.home()))) or closed_above([path])
+            if within(path, (*hidden(), *PRIVATE)) or closed_above([path])
         ]
         found += [
             {"source": self._source(share, first_uid), "path": share.path, "writable": share.writable}
@@ -238,14 +245,24 @@ class Fight:
         if not path.exists():
             if not share.writable:
                 raise ArenaRefused(f"--share {share}: there is no such path")
-            path.mkdir(mode=0o700)
-            self._cleanup.callback(remove, path)
-            if os.getuid() == 0:
-                os.chown(path, first_uid, first_uid)
+            try:
+                path.mkdir(mode=0o700)
+                self._cleanup.callback(remove, path)
+                if os.getuid() == 0:
+                    os.chown(path, first_uid, first_uid, follow_symlinks=False)
+            except OSError as error:
+                raise ArenaRefused(f"--share {share}: it cannot be made: {error.strerror}") from None
             return share.path
         if path.is_socket() and os.getuid() == 0:
-            return self._cleanup.enter_context(Relay(path, uid=first_uid)).path
+            self._relays.append(self._cleanup.enter_context(Relay(path, uid=first_uid)))
+            return self._relays[-1].path
         return share.path
+
+
+def _hidden(bound: list[dict[str, Any]]) -> list[str]:
+    shown = [each["path"] for each in bound]
+    sockets = {path for path in host_sockets() if not within(path, shown)}
+    return sorted({*hidden(), *closed_above(each["source"] for each in bound), *sockets} - {"/"})
 
 
 def _check_others_may_read(path: str) -> None:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Self
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -29,11 +29,11 @@ _LINE_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One attack, by its name, on one environment under one policy (its values as JSON)."""
+    """One attack, by its name, on one environment under one policy (as JSON)."""
 
     attack: str
     environment: str
-    policy: dict[str, Any]
+    policy: str
 
 
 _REQUEST: TypeAdapter[Request] = TypeAdapter(Request)
@@ -51,7 +51,7 @@ class Attempts:
 
     def attempt(self, attack: Attack, environment: str, policy: Policy) -> Verdict:
         """The verdict on `attack`. Raises what opening a session raises, and ArenaRefused."""
-        request = Request(attack.name, environment, json.loads(policy.model_dump_json()))
+        request = Request(attack.name, environment, policy.model_dump_json())
         if not arena.outside():
             return _attempt(request, attack, self._grounds)
         if self._fight is None:
@@ -115,7 +115,7 @@ def main() -> None:
 
 
 def _attempt(request: Request, attack: Attack, grounds: dict[str, Ground]) -> Verdict:
-    policy, name = Policy.model_validate(request.policy), request.environment
+    policy, name = Policy.model_validate_json(request.policy), request.environment
     foreign = grounds.setdefault(name, Ground(name, bounds_of(policy))) if ":" in name else None
     sessions = foreign or _ours(name, attack, policy)
     checked = {attack.name: Control(attack.name, True, "", Excuse.NOTHING, "")}

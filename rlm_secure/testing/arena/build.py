@@ -1,7 +1,7 @@
 """The program that builds an arena and runs one command in it: `python -I -S -B build.py DESCRIPTOR`.
 
 It reads one JSON job from that descriptor, and needs nothing but the interpreter. On the job's `status` descriptor it
-says nothing when the arena stands, and else why it does not. Three processes:
+says STANDS when the arena stands, and else why it does not. Three processes:
 
     outer   the child of whoever wants an arena; waits, and passes signals on
     init    pid 1 of the arena: builds the mounts with the caller's privileges, then gives them up for good by entering
@@ -17,6 +17,7 @@ Sources: user_namespaces(7), mount_namespaces(7), pid_namespaces(7), mount_setat
 
 import contextlib
 import ctypes
+import errno
 import fcntl
 import json
 import os
@@ -40,7 +41,9 @@ _AT_RECURSIVE, _AT_FDCWD = 0x8000, -100
 _MOUNT_ATTR_RDONLY, _MOUNT_ATTR_NOSUID, _MOUNT_ATTR_NODEV = 1, 2, 4
 _MOUNT_SETATTR = 442  # the same number on every architecture
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
-_PR_SET_PDEATHSIG = 1
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
+_KEYCTL = {"x86_64": 250, "aarch64": 219}
+_KEYCTL_JOIN_SESSION_KEYRING = 1
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
 
 #: Where the arena is put together, in a mount namespace that only its makers see.
@@ -49,6 +52,8 @@ _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 #: Exit status of this program where the arena cannot be built; the reason is one line on standard error.
 REFUSED = 125
+#: Said when nothing can fail any more but the command itself. Who dies without a word has built nothing.
+STANDS = b"stands"
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
@@ -75,6 +80,9 @@ def main(descriptor: int) -> int:
 def _outer(job: dict[str, Any]) -> int:
     uid, gid = os.getuid(), os.getgid()
     with _said_on(job["status"]):
+        for fd in (0, 1, 2, *job["kept"]):
+            if _is_directory(fd):
+                raise Refused(f"descriptor {fd} is a directory of this machine, and a way to all that it holds")
         if uid != 0:
             _unshare(_CLONE_NEWUSER, "user namespace")
             _map(os.getpid(), f"{uid} {uid} 1", f"{gid} {gid} 1", groups=False)
@@ -97,11 +105,11 @@ def _outer(job: dict[str, Any]) -> int:
 def _init(job: dict[str, Any], uid: int, alive: int) -> int:
     with _said_on(job["status"]):
         _die_with_parent()
+        _mounts(job)
+        _leave_privileges(job, uid)
         if select.select([alive], [], [], 0)[0]:
             os._exit(REFUSED)  # outer has gone: it writes nothing, and nobody else holds the other end
         os.close(alive)
-        _mounts(job)
-        _leave_privileges(job, uid)
         _loopback(job)
         socket.sethostname("arena")
         for name, value in job["limits"].items():
@@ -110,6 +118,7 @@ def _init(job: dict[str, Any], uid: int, alive: int) -> int:
     if command == 0:
         os.close(job["status"])
         _become(job)
+    os.write(job["status"], STANDS)
     for fd in (*job["kept"], job["status"], 0):
         os.close(fd)
     _pass_signals_to(-command)
@@ -137,26 +146,27 @@ def _mounts(job: dict[str, Any]) -> None:
     """A root that is the host's, read-only, with covers on what is secret and room of its own on what is shared."""
     _mount(None, "/", None, _MS_REC | _MS_PRIVATE)
     # What is bound from the host is held before the stage, or a cover, hides it.
-    held = [(os.open(each["source"], os.O_PATH), each) for each in job["bound"]]
+    held = [(os.open(each["source"], os.O_PATH), each) for each in sorted(job["bound"], key=lambda each: each["path"])]
     _mount("tmpfs", _STAGE, "tmpfs", _MS_NOSUID | _MS_NODEV, "size=64k,mode=0700")
     root = f"{_STAGE}/root"
     os.mkdir(root)
     _mount("/", root, None, _MS_BIND | _MS_REC)
     _restrict(root, _MOUNT_ATTR_RDONLY | _MOUNT_ATTR_NOSUID | _MOUNT_ATTR_NODEV, recursive=True)
     _devices(root, job)
-    for path in job["hidden"]:
-        _cover(root + path)
+    covers = [cover for path in job["hidden"] if (cover := _cover(root + path)) is not None]
     for path in job["private"]:
         if os.path.isdir(root + path) and not os.path.islink(root + path):
             _mount("tmpfs", root + path, "tmpfs", _MS_NOSUID | _MS_NODEV, f"size={job['scratch_bytes']},mode=1777")
     for fd, each in held:
         _bind(fd, root + each["path"], writable=each["writable"])
+        if each["source"] == _STAGE:  # what was bound has the stage on top
+            _checked(_libc.umount2(os.fsencode(root + each["path"]), _MNT_DETACH), "taking the stage off")
         os.close(fd)
     _mount("proc", f"{root}/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
     _place(f"{root}{job['mark']}", json.dumps(job["about"]))
-    for path in job["hidden"]:
-        if os.path.isdir(root + path) and not os.path.islink(root + path):
-            _restrict(root + path, _MOUNT_ATTR_RDONLY, recursive=False)
+    for cover in covers:  # by descriptor: a share may lie on it by now, and another below it
+        _restrict(f"/proc/self/fd/{cover}", _MOUNT_ATTR_RDONLY, recursive=False)
+        os.close(cover)
     os.chdir(root)
     _checked(_libc.syscall(_PIVOT_ROOT[os.uname().machine], b".", b"."), "a root of its own")
     _checked(_libc.umount2(b".", _MNT_DETACH), "the host's root cannot be left behind")
@@ -178,16 +188,24 @@ def _devices(root: str, job: dict[str, Any]) -> None:
     _restrict(f"{root}/dev", _MOUNT_ATTR_RDONLY, recursive=False)
 
 
-def _cover(path: str) -> None:
-    """Hide a directory below an empty one, and a file below an empty file. What is not there needs no cover."""
+def _cover(path: str) -> int | None:
+    """Hide a directory below an empty one, whose descriptor is returned, and a file below an empty file.
+
+    What is not there, or goes meanwhile, needs no cover.
+    """
     try:
         about = os.lstat(path)
+        if stat.S_ISDIR(about.st_mode):
+            _mount("tmpfs", path, "tmpfs", _MS_NOSUID | _MS_NODEV, "size=1m,mode=0755")
+            return os.open(path, os.O_PATH)
+        if not stat.S_ISLNK(about.st_mode):
+            _mount("/dev/null", path, None, _MS_BIND)
     except OSError:
-        return
-    if stat.S_ISDIR(about.st_mode):
-        _mount("tmpfs", path, "tmpfs", _MS_NOSUID | _MS_NODEV, "size=1m,mode=0755")
-    elif not stat.S_ISLNK(about.st_mode):
-        _mount("/dev/null", path, None, _MS_BIND)
+        return None
+    except Refused:
+        if os.path.lexists(path):
+            raise
+    return None
 
 
 def _bind(descriptor: int, path: str, *, writable: bool) -> None:
@@ -219,7 +237,18 @@ def _leave_privileges(job: dict[str, Any], uid: int) -> None:
         _map(os.getpid(), f"{uid} {uid} 1", f"{gid} {gid} 1", groups=False)
     if os.path.exists("/proc/self/ns/time"):
         _unshare(_CLONE_NEWTIME, "time namespace")
+    _leave_keyring()
+    # Whoever is root in there may neither trace pid 1 nor read its memory, whatever fs.suid_dumpable says.
+    _libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
     _die_with_parent()  # the kernel forgets it when credentials change
+
+
+def _leave_keyring() -> None:
+    """Keys in the session keyring of whoever wanted the arena would be readable in there: no namespace holds them."""
+    if _libc.syscall(_KEYCTL[os.uname().machine], _KEYCTL_JOIN_SESSION_KEYRING, None) < 0:
+        number = ctypes.get_errno()
+        if number not in (errno.ENOSYS, errno.EPERM):  # a kernel without keys; a filter that bars everybody from them
+            raise Refused(f"it cannot leave the keyring of its caller: {os.strerror(number)}")
 
 
 @contextlib.contextmanager
@@ -306,6 +335,13 @@ def _limit(kind: int, value: int) -> None:
     _, ceiling = resource.getrlimit(kind)
     value = value if ceiling == resource.RLIM_INFINITY else min(value, ceiling)
     resource.setrlimit(kind, (value, value))
+
+
+def _is_directory(descriptor: int) -> bool:
+    try:
+        return stat.S_ISDIR(os.fstat(descriptor).st_mode)
+    except OSError:
+        return False  # closed
 
 
 def _touch(path: str) -> None:

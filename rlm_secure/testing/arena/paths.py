@@ -25,6 +25,10 @@ HIDDEN = (
 PRIVATE = ("/tmp", "/var/tmp")  # noqa: S108 - their names; the arena's own are mounted there
 
 
+#: What cannot be the host's: an arena would not be told from the host, or not work.
+_OWN = ("/run", "/dev")
+
+
 @dataclass(frozen=True, slots=True)
 class Share:
     """A path of the host that an arena sees as well, under the same name; read-only unless `writable`."""
@@ -40,10 +44,35 @@ class Share:
         found = os.path.realpath(path)
         if not path or found == "/":
             raise ValueError(f"--share {text!r}: name one directory, file or socket, not everything")
+        if found in _OWN or within(found, ("/proc",)):
+            raise ValueError(f"--share {text!r}: an arena has a {found} of its own; name what it needs of this one")
         return cls(found, writable)
 
     def __str__(self) -> str:
         return f"{self.path}:rw" if self.writable else self.path
+
+
+def hidden() -> set[str]:
+    """HIDDEN and the home of who runs this. A symbolic link is no place for a cover: what it leads to is."""
+    return {os.path.realpath(path) for path in (*HIDDEN, os.path.expanduser("~"))}  # noqa: PTH111 - "~" stays where nobody knows it
+
+
+def host_sockets() -> list[str]:
+    """Sockets of the host elsewhere: a read-only mount stops nobody from connecting. Later ones are not known."""
+    try:
+        lines = Path("/proc/net/unix").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return []
+    named = {line.split(maxsplit=7)[7] for line in lines if " /" in line}
+    found = {os.path.realpath(path) for path in named if _is_socket(path)}
+    return sorted(path for path in found if not within(path, (*hidden(), *PRIVATE)))
+
+
+def _is_socket(path: str) -> bool:
+    try:
+        return stat.S_ISSOCK(Path(path).stat().st_mode)
+    except (OSError, ValueError):
+        return False  # gone, or where not even its owner may look: nor may an arena
 
 
 def needed() -> list[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import socket
 import struct
 import tempfile
 import threading
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -16,6 +18,8 @@ from rlm_secure.removal import remove
 
 _CHUNK = 1 << 16
 _BACKLOG = 64
+#: Connections at a time: their threads and descriptors are outside of the arena, and of its bounds.
+_MOST = 256
 
 
 class Relay:
@@ -31,7 +35,12 @@ class Relay:
         self._listener.bind(self.path)
         Path(self.path).chmod(0o666)  # the kernel's word on who connects decides, below
         self._listener.listen(_BACKLOG)
+        self._room = threading.BoundedSemaphore(_MOST)
         threading.Thread(target=self._serve, name="rlm_secure-relay", daemon=True).start()
+
+    def take_away(self) -> None:
+        """Remove its name: what is mounted elsewhere by now leads to it, and nothing is left if we are killed."""
+        remove(self._directory)
 
     def __enter__(self) -> Self:
         return self
@@ -48,26 +57,38 @@ class Relay:
         while True:
             try:
                 theirs, _ = self._listener.accept()
-            except OSError:
-                return  # closed
-            _, uid, _ = struct.unpack("iII", theirs.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-            ours = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            try:
-                if uid not in (self._uid, os.getuid()):
-                    raise PermissionError(f"uid {uid} is not of the arena")
-                ours.connect(self._target)
-            except OSError:
-                theirs.close()
-                ours.close()
+            except OSError as error:
+                if error.errno in (errno.EBADF, errno.EINVAL):
+                    return  # closed
+                time.sleep(0.05)  # no descriptor left, or gone again
                 continue
-            for source, sink in ((theirs, ours), (ours, theirs)):
-                threading.Thread(target=_pass_on, args=(source, sink), daemon=True).start()
+            if self._room.acquire(blocking=False):
+                threading.Thread(target=self._connect, args=(theirs,), daemon=True).start()
+            else:
+                theirs.close()
+            del theirs
+
+    def _connect(self, theirs: socket.socket) -> None:
+        try:
+            with theirs, socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as ours, contextlib.suppress(OSError):
+                _, uid, _ = struct.unpack("iII", theirs.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+                if uid not in (self._uid, os.getuid()):
+                    return  # somebody else on this machine
+                ours.connect(self._target)
+                back = threading.Thread(target=_pass_on, args=(ours, theirs), daemon=True)
+                back.start()
+                _pass_on(theirs, ours)
+                back.join()
+        finally:
+            self._room.release()
 
 
 def _pass_on(source: socket.socket, sink: socket.socket) -> None:
-    """Copy until one side ends; then end the other side's direction. The sockets close with their last user."""
+    """Copy until one side ends; then end the other side's direction."""
     with contextlib.suppress(OSError):
         while chunk := source.recv(_CHUNK):
             sink.sendall(chunk)
     with contextlib.suppress(OSError):
         sink.shutdown(socket.SHUT_WR)
+    with contextlib.suppress(OSError):
+        source.shutdown(socket.SHUT_RD)  # who still writes there is told that nobody reads

@@ -17,6 +17,10 @@ from rlm_secure.testing.arena import build, paths
 from tests.attacks.throwaway.manifest import SHARED
 
 ROOT = Path(__file__).parents[3]
+NAMESPACES = (
+    build._CLONE_NEWUSER | build._CLONE_NEWNS | build._CLONE_NEWPID | build._CLONE_NEWNET
+    | build._CLONE_NEWIPC | build._CLONE_NEWUTS | build._CLONE_NEWCGROUP
+)  # fmt: skip
 _STAGE = "/tmp"
 #: Made for this world, or copied: an attack may write here as it may on the machine.
 _OWN = ("boot", "dev", "etc", "home", "media", "mnt", "root", "run", "srv", "tmp", "var")
@@ -47,7 +51,8 @@ _PRECIOUS = {
     "dev/shm/of-somebody-else": (0o600, "still at work\n"),
 }
 _WORLD_BYTES, _UPPER_BYTES = 128 << 20, 128 << 20
-_KEYCTL, _JOIN_SESSION_KEYRING = {"x86_64": 250, "aarch64": 219}, 1
+_KEYCTL, _JOIN_SESSION_KEYRING, _GET_KEYRING_ID = {"x86_64": 250, "aarch64": 219}, 1, 0
+_KEYRINGS = (-4, -5)  # the user's, and that of the user's sessions
 
 
 def world() -> int:
@@ -72,7 +77,8 @@ def world() -> int:
     build._loopback({"network": False})
     socket.sethostname("throwaway")
     build._checked(build._libc.setdomainname(b"nowhere", 7), "a domain name of its own")
-    build._libc.syscall(_KEYCTL[machine], _JOIN_SESSION_KEYRING, None)  # where the kernel has keys
+    for operation in ((_JOIN_SESSION_KEYRING, None, 0), *((_GET_KEYRING_ID, keyring, 1) for keyring in _KEYRINGS)):
+        build._libc.syscall(_KEYCTL[machine], *operation)  # keyrings as after a login, where the kernel has them
     return kept
 
 

@@ -17,55 +17,83 @@ from typing import Any, NoReturn
 
 from rlm_secure.testing import launch
 from rlm_secure.testing.target import Bounds, Target
-from tests.attacks.throwaway import manifest
 from tests.attacks.throwaway.build import ROOT
+from tests.attacks.throwaway.manifest import pids
 
 _LIMITS = {
     "RLIMIT_CPU": 10, "RLIMIT_DATA": 2 << 30, "RLIMIT_FSIZE": 1 << 30, "RLIMIT_NPROC": 128, "RLIMIT_CORE": 0,
 }  # fmt: skip
 _BOUNDS = Bounds()
-#: The exit status of an attack's process that got to its end.
+#: The exit status of a process that got to the end of its attack.
 _FINISHED = 77
 _SWEEP_SECONDS = 5.0
 _LAST_WORDS = 400
 
 
-def _run(asked: dict[str, Any], target: Target, scratch: Path) -> tuple[str, str]:
+class Unkillable(Exception):
+    """Something of an attack is still there."""
+
+
+def run(cells: Sequence[str], seconds: float, target: Target, scratch: Path) -> tuple[str, str]:
+    """How the process that ran `cells` ended, and what it said last. It has `scratch` for a directory.
+
+    "finished" is what went well: all cells ran, and their leavings were looked at. Then there is "status N", when it
+    ended itself or was made to exit, "signal N", and "overdue", when it was still there after `seconds`.
+    """
     ours, theirs = socket.socketpair()
     reader, writer = os.pipe()
     host = os.fork()
     if host == 0:
-        _host(asked, target, scratch, theirs.fileno(), writer)
+        _host(cells, target, scratch, theirs.fileno(), writer)
     theirs.close()
     os.close(writer)
-    said = bytearray()
     try:
-        ended = _watch(host, reader, ours, said, time.monotonic() + asked["seconds"])
+        return _watch(host, reader, ours.fileno(), time.monotonic() + seconds)
     finally:
         ours.close()
         os.close(reader)
-    return ended, said.decode("utf-8", "replace")
 
 
-def _watch(host: int, output: int, channel: socket.socket, said: bytearray, deadline: float) -> str:
-    """Hear what the attack says until its host ends or its time does; how that went."""
-    died = os.pidfd_open(host)
+def end(keepers: Collection[int]) -> None:
+    """Kill every process of this world but `keepers`. Raises Unkillable."""
+    deadline = time.monotonic() + _SWEEP_SECONDS
+    while others := pids() - set(keepers):
+        for pid in others:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
+        if time.monotonic() > deadline:
+            raise Unkillable(f"these processes cannot be killed: {sorted(others)}")
+        time.sleep(0.001)
+
+
+# -- watching ---------------------------------------------------------------------------------------
+
+
+def _watch(host: int, output: int, channel: int, deadline: float) -> tuple[str, str]:
+    """Hear what the attack says until its host ends or its time does."""
+    died, said = os.pidfd_open(host), b""
     with selectors.DefaultSelector() as selector:
-        for source in (died, output, channel.fileno()):
+        for source in (died, output, channel):
             selector.register(source, selectors.EVENT_READ)
         try:
-            while time.monotonic() < deadline:
-                for key, _ in selector.select(max(deadline - time.monotonic(), 0)):
-                    if key.fd == died:
-                        return _ending(os.waitstatus_to_exitcode(os.waitpid(host, 0)[1]))
-                    chunk = _read(key.fd)
+            while (left := deadline - time.monotonic()) > 0:
+                ready = {key.fd for key, _ in selector.select(left)}
+                for source in ready - {died}:
+                    chunk = _read(source)
+                    said = (said + chunk)[-_LAST_WORDS:] if source == output else said
                     if not chunk:
-                        selector.unregister(key.fd)
-                    elif key.fd == output:
-                        said[:] = (said + chunk)[-_LAST_WORDS:]
+                        selector.unregister(source)
+                if ready == {died}:  # and nothing is left to be heard
+                    return _ending(os.waitstatus_to_exitcode(os.waitpid(host, 0)[1])), _decoded(said)
         finally:
             os.close(died)
-    return "overdue"
+    return "overdue", _decoded(said)
+
+
+def _decoded(said: bytes) -> str:
+    return said.decode("utf-8", "replace").strip()
 
 
 def _read(descriptor: int) -> bytes:
@@ -81,22 +109,29 @@ def _ending(status: int) -> str:
     return f"signal {-status if status < 0 else status - 128}" if status < 0 or status > 128 else f"status {status}"
 
 
-def _host(asked: dict[str, Any], target: Target, scratch: Path, channel: int, writer: int) -> NoReturn:
+# -- running ----------------------------------------------------------------------------------------
+
+
+def _host(cells: Sequence[str], target: Target, scratch: Path, channel: int, writer: int) -> NoReturn:
     """What runs the cells: it forks for them, and ends as they did. Both are the attack's to destroy."""
+    status = 1
     try:
         os.setsid()
-        job = _job(asked, target.facts("".join(asked["cells"]), _BOUNDS), scratch)
+        job = _job(cells, target.facts("".join(cells), _BOUNDS), scratch)
         _stand_alone(target, channel, writer)
-        cells = os.fork()
-        if cells:
-            status = os.waitstatus_to_exitcode(os.waitpid(cells, 0)[1])
-            os._exit(status if status >= 0 else 128 - status)
-        os.chdir(scratch)
-        launch.main(str(job))
-        os._exit(_FINISHED)
+        if runner := os.fork():
+            ended = os.waitstatus_to_exitcode(os.waitpid(runner, 0)[1])
+            status = ended if ended >= 0 else 128 - ended
+        else:
+            os.chdir(scratch)
+            launch._own_mounts = lambda: None  # what it mounts is to be seen
+            launch.main(str(job))
+            status = _FINISHED
     except BaseException as error:
+        status = _FINISHED if isinstance(error, Exception) else 1  # that of a naive host who looks at what is left
         sys.stderr.write(f"{type(error).__name__}: {error}\n"[:_LAST_WORDS])
-        os._exit(_FINISHED if isinstance(error, Exception) else 1)
+    finally:
+        os._exit(status)  # nothing that the world's first process has open is this one's to clean up
 
 
 def _stand_alone(target: Target, channel: int, writer: int) -> None:
@@ -113,10 +148,10 @@ def _stand_alone(target: Target, channel: int, writer: int) -> None:
     os.environ.update({"PATH": os.defpath, "LC_ALL": "C.UTF-8", **target.environment})
 
 
-def _job(asked: dict[str, Any], facts: dict[str, Any], scratch: Path) -> Path:
+def _job(sources: Sequence[str], facts: dict[str, Any], scratch: Path) -> Path:
     """What launch.py is told."""
     cells = []
-    for index, source in enumerate(asked["cells"]):
+    for index, source in enumerate(sources):
         path = scratch / f"cell_{index}.py"
         path.write_bytes(source.encode("utf-8", "surrogatepass"))
         cells.append(str(path))
@@ -124,17 +159,3 @@ def _job(asked: dict[str, Any], facts: dict[str, Any], scratch: Path) -> Path:
     job = scratch / "job.json"
     job.write_text(json.dumps({"cells": cells, "facts": facts, "prelude": prelude, "channel": 3, "limits": _LIMITS}))
     return job
-
-
-def _sweep(keepers: frozenset[int]) -> None:
-    """Kill whatever the attack left running."""
-    deadline = time.monotonic() + _SWEEP_SECONDS
-    while others := manifest.pids() - keepers:
-        for pid in others:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-            with contextlib.suppress(ChildProcessError):
-                os.waitpid(pid, os.WNOHANG)
-        if time.monotonic() > deadline:
-            raise SystemExit(f"these cannot be killed: {others}")
-        time.sleep(0.001)
