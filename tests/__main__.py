@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -40,13 +41,16 @@ ALONE = (
     "tests/local/test_seccomp_profile.py",
     "tests/audit/test_environments.py",
 )
-#: What runs attacks in its own process, and so in an arena; with what that is given beside the checkout.
+#: Where a Docker engine listens.
+ENGINE = "/run/docker.sock"
+#: What runs attacks in its own process, and so in an arena; with what that is given for a Docker engine.
 IN_ARENA: dict[str, tuple[str, ...]] = {
     "tests/attacks": (),
     "tests/bypasses": (),
     CORPUS: (),
-    "tests/docker/test_corpus.py": ("/run/docker.sock",),
-    "tests/docker/test_escapes.py": ("/run/docker.sock",),
+    "tests/docker/test_corpus.py": ("--share", ENGINE),
+    # Its control is a container in the host's network, which has to reach what this process listens on.
+    "tests/docker/test_escapes.py": ("--share", ENGINE, "--share-network"),
 }
 #: So many tests may need a second run, when nothing else runs, before the whole is taken for broken.
 MOST_RERUNS = 3
@@ -56,6 +60,9 @@ LONG = ("tests", "tests/broker", "tests/clouds")
 #: process that has used none of it, also runs into a bug of Python 3.11's parser.
 PLUGINS = {"schemathesis": "schemathesis", "hypothesispytest": "hypothesis"}
 NO_TESTS = 5  # pytest's exit status
+AGAIN = ("--last-failed", "--last-failed-no-failures", "none")
+#: The last line of a pytest that came to its end.
+ENDED = re.compile(r"\bin \d+(\.\d+)?s\b")
 
 
 @dataclass(frozen=True)
@@ -89,17 +96,19 @@ class Part:
             command += ["-k", self.chosen]
         command += [*options, *self.paths]
         if self.given is not None:
-            shares = [str(ROOT), f"{directory / 'shared'}:rw", *self.given]
-            # An engine outside sees what it is told to mount only in a directory that both have.
-            shares += [f"/tmp/rlm-secure-{os.getpid()}-{name}:rw"] if self.given else []
-            options_of_arena = [option for share in shares for option in ("--share", share)]
-            command = [sys.executable, "-m", "rlm_secure", "arena", *options_of_arena, "--", *command]
+            given = ["--share", str(ROOT), "--share", f"{directory / 'shared'}:rw"]
+            if self.given and (Path(ENGINE).exists() or os.environ.get("RLM_SECURE_CI") == "1"):
+                subprocess.run([ROOT / "tests/docker/base_image.sh", "rlm-secure-test-base"], check=True)
+                # An engine outside sees what it is told to mount only in a directory that both have.
+                given += [*self.given, "--share", f"/tmp/rlm-secure-{os.getpid()}-{name}:rw"]
+            command = [sys.executable, "-m", "rlm_secure", "arena", *given, "--", *command]
         environment = os.environ | {"RLM_SECURE_PART": self.name}
         with output.open("ab") as file:
             process = subprocess.Popen(command, cwd=ROOT, stdout=file, stderr=file, env=environment)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
-        return process.returncode in (0, NO_TESTS), used.ru_utime + used.ru_stime
+        nothing_to_run = process.returncode == NO_TESTS and AGAIN[0] not in options
+        return process.returncode == 0 or nothing_to_run, used.ru_utime + used.ru_stime
 
 
 def parts() -> list[Part]:
@@ -172,16 +181,28 @@ def _again(failed: list[Part], directory: Path, marks: tuple[str, ...]) -> tuple
     final, others = [], []
     for part in failed:
         own = [row for row in rows if row["part"] == part.name]
-        # Without a failed test to show for it, the part ended by itself.
-        once = part.given is not None or not own or any(row["attack"] for row in own)
-        (final if once else others).append(part)
-        if once:
-            print(f"no second run for {part.name}: what carries the mark `attack` has lost when it loses once")
+        if any(row["attack"] for row in own) or part.given is not None:
+            reason = "what carries the mark `attack` has lost when it loses once"
+        elif not own or not ENDED.search(_last_line(directory, part)):
+            reason = "it did not come to its end"  # and nobody knows what else would have failed
+        else:
+            reason = ""
+        (final if reason else others).append(part)
+        if reason:
+            print(f"no second run for {part.name}: {reason}")
     reruns = sum(row["part"] == part.name for part in others for row in rows)
     if not others or reruns > MOST_RERUNS:
         return failed, reruns
     print(f"once more, alone: {', '.join(part.name for part in others)}", flush=True)
-    return final + _run(others, directory, 1, *marks, "--last-failed", "--last-failed-no-failures", "none"), reruns
+    return final + _run(others, directory, 1, *marks, *AGAIN), reruns
+
+
+def _output(directory: Path, part: Part) -> Path:
+    return directory / part.name.replace("/", ".")
+
+
+def _last_line(directory: Path, part: Part) -> str:
+    return _output(directory, part).read_text(encoding="utf-8", errors="replace").strip().rpartition("\n")[2]
 
 
 def _run(chosen: list[Part], directory: Path, jobs: int, *options: str) -> list[Part]:
@@ -189,12 +210,11 @@ def _run(chosen: list[Part], directory: Path, jobs: int, *options: str) -> list[
 
     def one(part: Part) -> bool:
         started = time.monotonic()
-        output = directory / part.name.replace("/", ".")
+        output = _output(directory, part)
         output.unlink(missing_ok=True)
         passed, used = part.run(directory, *options)
         said = output.read_text(encoding="utf-8", errors="replace")
-        last = said.strip().rpartition("\n")[2]
-        took = f"{time.monotonic() - started:6.0f} s  {used:4.0f} s cpu  {part.name:<42} {last}"
+        took = f"{time.monotonic() - started:6.0f} s  {used:4.0f} s cpu  {part.name:<42} {_last_line(directory, part)}"
         print(took if passed else f"\n{said}\n", flush=True)
         return passed
 

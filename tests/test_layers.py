@@ -54,11 +54,18 @@ NAMED_FILES: dict[str, dict[str, str]] = {
         "environments/local/context.py": "fills a sealed memory file from a str, without a copy",
         "removal.py": "staying on one mount, and taking off what is mounted, have no wrapper in the standard library",
         "testing/launch.py": "gives a control mounts of its own, so that the attack that wins there harms nothing",
+        "testing/arena/build.py": "makes the mounts and namespaces of an arena, with the interpreter alone",
     },
     "subprocess": {
         "environments/local/zygote.py": "starts the one clean process that sessions are forked from",
         "testing/control.py": "runs an attack where no wall stands, to show that it works there",
         "testing/processes.py": "starts the processes that attacks aim at",
+        "testing/arena/__init__.py": "starts the program that builds an arena",
+        "testing/arena/attempts.py": "talks to the judge in an arena through pipes",
+        "testing/foreign.py": "starts the program that holds sessions of somebody else's",
+        "testing/yardstick.py": "measures what the machine gives, beside what is attacked",
+        "audit/probes.py": "talks to the attacker in an arena through pipes",
+        "cli/demo.py": "passes on what the attacks in the arena print",
     },
 }
 

@@ -14,9 +14,8 @@ from typing import Any
 
 from pydantic_monty import AsyncMonty, AsyncMontySession, CollectStreams, MontyCrashedError, MontyError
 
-from rlm_secure.testing import Adapter, Said
+from rlm_secure.testing import Adapter, Limits, Said
 
-MEMORY_BYTES = 256 * 2**20
 GRACE_SECONDS = 0.5
 
 
@@ -29,13 +28,14 @@ class Monty(Adapter):
         self._session: AsyncMontySession | None = None
         self._inputs: dict[str, Any] = {}
         self._over: str | None = None
+        self._limits = Limits(seconds=10.0, memory_bytes=256 << 20, stdout_bytes=10 << 20)
         self._loop.run(self._enter())
 
     def run(self, code: str, timeout: float) -> Said:
         """Feed `code` to the session. A limit of Monty's leaves the session alive; a crash does not."""
         if self._over:
             return Said(error=self._over)
-        printed = CollectStreams()
+        printed = CollectStreams(self._limits.stdout_bytes)
         error: str | None = None
         try:
             self._loop.run(self._feed(code, timeout, printed))
@@ -51,6 +51,10 @@ class Monty(Adapter):
             "".join(text for stream, text in printed.output if stream == "stderr"),
             error,
         )
+
+    def limit(self, limits: Limits) -> None:
+        """Monty bounds its own heap, and what it collects of what is printed."""
+        self._limits = limits
 
     def load_context(self, context: Any) -> None:
         """Bind it when the next code is fed."""
@@ -68,7 +72,8 @@ class Monty(Adapter):
 
     async def _feed(self, code: str, timeout: float, printed: CollectStreams) -> None:
         if self._session is None:
-            session = self._pool.checkout(limits={"max_feed_duration_secs": timeout, "max_memory": MEMORY_BYTES})
+            limits = {"max_feed_duration_secs": timeout, "max_memory": self._limits.memory_bytes}
+            session = self._pool.checkout(limits=limits)
             self._session = await session.__aenter__()
         inputs, self._inputs = self._inputs, {}
         feeding = self._session.feed_run(code, inputs=inputs, print_callback=printed)

@@ -11,6 +11,8 @@ import argparse
 import json
 import os
 import re
+import subprocess
+import sys
 import sysconfig
 import textwrap
 import time
@@ -32,7 +34,8 @@ if TYPE_CHECKING:
     from rlm_secure.testing import Unscreened
 
 DETAILS = """\
-Uses no network and no key. Ends with exit code 0 only when the answer was right and every attack failed.
+Uses no network and no key; the attacks run in an arena (rlm-secure arena --help). Ends with exit code 0 only when
+the answer was right and every attack failed.
 
 exit codes:
   0  the answer was right, and every attack was stopped
@@ -205,7 +208,21 @@ def _show_cell(event: Event) -> None:
 
 
 def attack_the_walls() -> bool:
-    """Every hostile cell in its own session. True when all were stopped."""
+    """Every hostile cell in its own session, in an arena. True when all were stopped."""
+    from rlm_secure.testing import arena
+
+    if not arena.outside():
+        return attack_here()
+    terminal = report().is_terminal
+    command = [sys.executable, "-m", "rlm_secure.cli.demo"]
+    with arena.Arena().start(command, stdout=None if terminal else subprocess.PIPE) as fight:
+        if fight.process.stdout is not None:
+            report().file.write(fight.process.stdout.read().decode("utf-8", "replace"))
+        return fight.wait() == OK
+
+
+def attack_here() -> bool:
+    """The same in this process."""
     from rlm_secure import Sandbox
     from rlm_secure.environments.local.zygote import Plan
     from rlm_secure.testing import unscreened
@@ -288,3 +305,7 @@ def judge(result: REPLResult, denial: str) -> tuple[bool, str]:
     lines = [line.strip() for line in str(result.error).splitlines() if line.strip()]
     evidence = lines[0] if lines else type(result.error).__name__
     return re.match(denial, evidence) is not None, evidence
+
+
+if __name__ == "__main__":
+    sys.exit(OK if attack_here() else FAILED)

@@ -12,6 +12,7 @@ import os
 import select
 import signal
 import socket
+import struct
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -23,12 +24,14 @@ from rlm_secure.errors import CellException
 from rlm_secure.guarantees import EnforcementReport
 from rlm_secure.testing.corpus import Attack, Layer, Need
 from rlm_secure.testing.host import LENGTH, STATUS
-from rlm_secure.testing.judge import FOREIGN, HostDied, HostLate, SessionFailed
+from rlm_secure.testing.judge import FOREIGN, HostDied, HostLate, SessionFailed, writable
 from rlm_secure.testing.target import Bounds, HostFacts, Target
 from rlm_secure.testing.yardstick import Stopwatch
 from rlm_secure.types import REPLResult
 
+#: Above what a host says at most, in JSON of escapes; and what it may write past every capture.
 _MOST_BYTES = 64 << 20
+_MOST_SPILLED = 8 << 20
 _START_SECONDS = 60.0
 _OPEN_SECONDS = 30.0
 #: A cell that is given no time of its own, because it is no attack, has so long.
@@ -127,21 +130,23 @@ class Program:
     def begin(self) -> None:
         """A new host, for a new attempt: whatever the last one was is killed."""
         self._end_host()
-        if self._process is None or self._process.poll() is not None:
+        if self._process is not None and self._process.poll() is not None:
+            self._stop()
+        if self._process is None:
             self._start()
         assert self._process is not None
-        self.target.end_strays(kept=self._process.pid)
+        self.target.end_strays(self._process.pid)
         self._empty_output()
         ours, theirs = socket.socketpair()
         with theirs:
             try:
                 socket.send_fds(self._control, [b"host"], [theirs.fileno()])
                 pid, _ = STATUS.unpack(self._control.recv(STATUS.size))
-            except (OSError, TypeError, ValueError) as error:
+            except (OSError, struct.error) as error:
                 ours.close()
                 self._stop()
                 raise SessionFailed(f"no host for a session starts: {type(error).__name__}") from None
-        self._host = Host(ours, HostFacts(pid, self._address), self._control)
+        self._host = Host(ours, HostFacts(pid, self._address), self._control, self._output)
 
     def tries(self, cell: str) -> bool:
         """Whether a fresh session runs `cell`, which prints HAS and True."""
@@ -161,6 +166,7 @@ class Program:
         """End the program and its host. Idempotent."""
         self._end_host()
         self._stop()
+        self.target.end_strays()
         if self._output >= 0:
             os.close(self._output)
             self._output = -1
@@ -195,7 +201,7 @@ class Program:
             raise SessionFailed(f"{self._name} could not be loaded: {type(error).__name__}") from None
         if told["trouble"]:
             self._stop()
-            raise SessionFailed(f"{self._name} cannot be imported: {told['trouble']}")
+            raise SessionFailed(f"{self._name} cannot be imported: {writable(told['trouble'])}")
         self._address = int(told["address"])
 
     def _stop(self) -> None:
@@ -222,10 +228,11 @@ def _moved_up(end: socket.socket) -> int:
 class Host:
     """One process that holds sessions, from the judge's side."""
 
-    def __init__(self, connection: socket.socket, facts: HostFacts, control: socket.socket) -> None:
+    def __init__(self, connection: socket.socket, facts: HostFacts, control: socket.socket, output: int) -> None:
         self.facts = facts
         self._connection = connection
         self._control = control
+        self._output = output
         self._next = 0
         self._gone = ""
 
@@ -264,8 +271,8 @@ class Host:
             self._gone = f"the process that held the session says what cannot be read ({type(error).__name__})"
             raise HostDied(self._gone) from None
         if "raised" in answer:
-            failed = SessionFailed(f"the adapter raised {str(answer['raised'])[:500]}")
-            failed.trace = str(answer.get("trace", ""))
+            failed = SessionFailed(writable(f"the adapter raised {_text(answer['raised'])[:500]}"))
+            failed.trace = writable(_text(answer.get("trace")))
             raise failed
         return answer
 
@@ -280,7 +287,12 @@ class Host:
         while len(data) < count:
             if watch.given > seconds:
                 raise TimeoutError
-            if not select.select([self._connection], [], [], 0.1)[0]:
+            if os.fstat(self._output).st_size > _MOST_BYTES:
+                raise ValueError("it floods its host's standard output")
+            ready = select.select([self._connection, self._control], [], [], 0.1)[0]
+            if ready == [self._control]:  # it ended, and somebody else holds its end of the connection
+                raise EOFError
+            if not ready:
                 continue
             chunk = self._connection.recv(min(count - len(data), 1 << 20))
             if not chunk:
@@ -289,22 +301,21 @@ class Host:
         return bytes(data)
 
     def _kill(self) -> None:
-        if self.facts.pid <= 0:
-            return
+        if self._gone:
+            return  # its pid is nobody's, or somebody else's; what it left behind is Target.end_strays's
         with contextlib.suppress(psutil.Error):
             for child in psutil.Process(self.facts.pid).children(recursive=True):
                 with contextlib.suppress(psutil.Error):
                     child.kill()
-        if not self._gone:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self.facts.pid, signal.SIGKILL)
-            self._fate()
+        self._fate()
 
     def _fate(self) -> str:
-        """How the host ended, from its program; after this its pid is nobody's."""
+        """How the host ended, from its program; after this its pid is nobody's. One that lives on is killed."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.facts.pid, signal.SIGKILL)  # changes nothing for one that ends already
         try:
             _, status = STATUS.unpack(self._control.recv(STATUS.size))
-        except (OSError, ValueError):
+        except (OSError, struct.error):
             return "is gone, and so is its parent"
         finally:
             self._gone = self._gone or "its host is gone"
@@ -332,7 +343,7 @@ class Session:
 
     def spilled(self) -> str:
         """What was written to the host's own standard streams: past the session's capture, for anybody to see."""
-        return os.pread(self._output, _MOST_BYTES, 0).decode("utf-8", "replace")
+        return os.pread(self._output, _MOST_SPILLED, 0).decode("utf-8", "replace")
 
     def held_bytes(self) -> int:
         """The most memory that a process of the host's held so far, or all of those that live hold now."""
@@ -352,13 +363,17 @@ class Session:
         seconds = self._bounds.seconds if timeout is None else timeout
         request = {"op": "run", "session": self._number, "code": code, "timeout": seconds}
         said = self._host.ask(request, seconds + self._bounds.grace + _SLACK_SECONDS)
-        error = None if said.get("error") is None else CellException(str(said["error"]))
-        return REPLResult(str(said.get("stdout", "")), str(said.get("stderr", "")), {}, error=error)
+        stdout, stderr, error = (_text(said.get(name)) for name in ("stdout", "stderr", "error"))
+        return REPLResult(stdout, stderr, {}, error=None if said.get("error") is None else CellException(error))
 
     def close(self) -> None:
         """End it. A host that cannot is killed before the next attempt."""
         with contextlib.suppress(SessionFailed, HostDied, HostLate):
             self._host.ask({"op": "close", "session": self._number}, _OPEN_SECONDS)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _peak(pid: int) -> int:

@@ -146,10 +146,18 @@ class Verdict:
     seconds: float
     reach: Reach | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "evidence", writable(self.evidence))
+
     @property
     def held(self) -> bool:
         """Whether the attack ran, and got nothing."""
         return self.result in (Result.STOPPED, Result.CONTAINED)
+
+
+def writable(text: str) -> str:
+    """`text` as UTF-8 can hold it: what is attacked may say half of a surrogate pair."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,10 +271,12 @@ def attempt(
         return _errored(attack, f"it could not be told its target: {error}")
     finally:
         session.close()
-    if reason := _failed(attack, seen, report):
-        return _errored(attack, reason)
-    reached = _reached(attack, target, seen, bounds)
+    failed = _failed(attack, seen, report)
+    reached = _reached(attack, target, seen, bounds, failed=bool(failed))
     claimed = _claimed(attack, seen, layered=layered)
+    if failed and not reached and not claimed:
+        return _errored(attack, failed)
+    stuck = "" if failed else stuck
     if afterwards and not reached and not claimed and not stuck:
         stuck = _neighbours(open_session, 1)
     reached += [stuck] if stuck else []
@@ -354,7 +364,7 @@ def _watch(session: Session, attack: Attack, patience: float) -> _Seen:
                 result = session.run(cell)
                 answer = "" if result.final_answer is None else str(result.final_answer)
                 seen.claims += claims(number, result.stdout)
-                seen.said += [result.stdout, result.stderr, answer, str(result.locals)]
+                seen.said += [result.stdout, result.stderr, answer, str(result.locals), str(result.error or "")]
                 seen.error = result.error or seen.error
                 if result.error is not None and result.error.session_ended:
                     return
@@ -405,8 +415,11 @@ def _neighbours(open_session: Callable[[], Session], count: int = _NEIGHBOURS) -
     return f"fresh sessions took {watch.passed:.1f} s to start" if watch.given > count * _SLACK_SECONDS else ""
 
 
-def _reached(attack: Attack, target: Target, seen: _Seen, bounds: Bounds) -> list[str]:
-    """What the attack did that was seen from outside. Most of it counts whatever the attack was after."""
+def _reached(attack: Attack, target: Target, seen: _Seen, bounds: Bounds, *, failed: bool) -> list[str]:
+    """What the attack did that was seen from outside. Most of it counts whatever the attack was after.
+
+    The end of a session that `failed` by itself is no part of it.
+    """
     said = seen.text + (str(seen.failure) if seen.failure else "")
     found = [f"the {place} secret came out" for place in target.leaked(said)]
     found += [f"the {name} listener was reached" for name in target.heard()]
@@ -415,7 +428,7 @@ def _reached(attack: Attack, target: Target, seen: _Seen, bounds: Bounds) -> lis
     if target.signalled(_SIGNAL_SECONDS if attack.wins is Win.SIGNALS else 0.0):
         found.append("the bystander was signalled")
     if isinstance(seen.failure, HostDied | HostLate):
-        found.append(str(seen.failure))
+        found += [] if failed else [str(seen.failure)]
     elif seen.failure is not None and not isinstance(seen.failure, RLMSecureError):
         found.append(f"the host raised {type(seen.failure).__name__}: {seen.failure}")
     found += [f"a thread of the host died of {death}" for death in seen.dead_threads]

@@ -44,7 +44,7 @@ _ADDRESSES: Mapping[str, tuple[int, int, Any]] = {
     "datagram": (socket.AF_UNIX, socket.SOCK_DGRAM, "{directory}/datagram"),
 }
 #: An attack may leave more behind than anybody wants to look at.
-_MOST_ENTRIES, _MOST_BYTES = 10_000, 1 << 20
+_MOST_ENTRIES, _MOST_BYTES, _MOST_HEARD = 10_000, 1 << 10, 1_000
 _OCTAL = re.compile(r"\\([0-7]{3})")
 _TAG = re.compile("rlmsecure[0-9a-f]{12}")
 _CALL_NAME = re.compile(r'\bcall\("([a-z0-9_]+)"')
@@ -212,16 +212,16 @@ class Target:
 
     def heard(self) -> list[str]:
         """The listeners that something reached since the last look."""
-        reached = []
+        reached = dict.fromkeys(self._listeners, 0)
         for name, listener in self._listeners.items():
             with contextlib.suppress(BlockingIOError):
-                while True:
+                while reached[name] < _MOST_HEARD:  # who still sends is not waited for
                     if listener.type is socket.SOCK_STREAM:
                         listener.accept()[0].close()
                     else:
                         listener.recv(1024)
-                    reached.append(name)
-        return reached
+                    reached[name] += 1
+        return [name for name, times in reached.items() if times]
 
     def mounted(self) -> list[str]:
         """Where something is mounted on the target now, as this process sees it."""
@@ -277,9 +277,9 @@ class Target:
             self._bystander = bystander(self.environment, self.secrets["command-line"])
         self._tidy()
 
-    def end_strays(self, kept: int) -> None:
+    def end_strays(self, *kept: int) -> None:
         """Kill what attempts left running: whoever carries this target's variable, but its bystander and `kept`."""
-        for pid in self._carriers() - {kept, self._bystander.pid}:
+        for pid in self._carriers() - {*kept, self._bystander.pid}:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
@@ -297,16 +297,10 @@ class Target:
             if path in covered:
                 state[path] = ("covered",)
                 continue
-            about = os.lstat(path)
-            changes: tuple[Any, ...] = ()
-            if stat.S_ISDIR(about.st_mode):
-                # A directory's times and links follow from what is in it, which is listed by itself.
-                with contextlib.suppress(PermissionError):  # its mode says so, and that is a change
+            with contextlib.suppress(OSError):  # gone since, or never there: then it has no state
+                state[path] = _looks(path)
+                if stat.S_ISDIR(state[path][0]):
                     ahead += [entry.path for entry in os.scandir(path)]
-            else:
-                changes = (about.st_mtime_ns, about.st_nlink, about.st_size, _content(path, about.st_mode))
-            extra = tuple(os.listxattr(path, follow_symlinks=False))
-            state[path] = (about.st_mode, about.st_uid, about.st_gid, *changes, extra)
         return state
 
     def _remains(self) -> list[str]:
@@ -345,10 +339,22 @@ class Target:
         self._bystander.wait()
 
 
+def _looks(path: str) -> tuple[Any, ...]:
+    about = os.lstat(path)
+    changes: tuple[Any, ...] = ()
+    if not stat.S_ISDIR(about.st_mode):  # whose times and links follow from what is in it, which is listed by itself
+        changes = (about.st_mtime_ns, about.st_nlink, about.st_size, _content(path, about.st_mode))
+    extra = tuple(os.listxattr(path, follow_symlinks=False))
+    return (about.st_mode, about.st_uid, about.st_gid, *changes, extra)
+
+
 def _content(path: str, mode: int) -> bytes:
     if not stat.S_ISREG(mode):
         return b""
-    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except PermissionError:  # its mode says so, and that is a change
+        return b""
     try:
         return os.pread(fd, _MOST_BYTES, 0)
     finally:

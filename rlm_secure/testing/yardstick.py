@@ -19,8 +19,7 @@ import time
 _VALUES = struct.Struct("dd")
 #: What the process runs. It writes (seconds given so far, clock) and ends with whoever started it.
 _MEASURE = """
-import ctypes, mmap, os, struct, sys, time
-ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)
+import mmap, os, struct, sys, time
 memory = mmap.mmap(int(sys.argv[1]), 4096)
 given, last = 0.0, time.monotonic()
 parent = os.getppid()
@@ -34,6 +33,8 @@ while os.getppid() == parent:
     struct.pack_into("dd", memory, 0, given, now)
     time.sleep(0.04)
 """
+#: A measurement this old has no successor.
+_DEAD_SECONDS = 3.0
 #: However slow the machine is, this many seconds of the clock count as one.
 MOST = 6.0
 
@@ -50,15 +51,19 @@ class Yardstick:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            env={},  # of no target: nobody takes it for a stray
             pass_fds=(fd,),
             start_new_session=True,
         )
         os.close(fd)
 
     def given(self) -> float:
-        """Seconds that the machine has given since it started; between two measurements, those of the clock."""
+        """Seconds that the machine has given since it started; those of the clock where nothing was measured."""
         given, at = _VALUES.unpack_from(self._memory, 0)
-        return float(given + min(max(time.monotonic() - at, 0.0), 0.1) if at else 0.0)
+        since = max(time.monotonic() - at, 0.0)
+        if not at:
+            return 0.0
+        return float(given + (min(since, 0.1) if since < _DEAD_SECONDS else since))
 
     def close(self) -> None:
         """Stop measuring."""
@@ -81,7 +86,7 @@ def shared() -> Yardstick:
 
 
 class Stopwatch:
-    """Seconds given since it was made, never fewer than a MOSTth of those that passed."""
+    """Seconds given since it was made: never more than those that passed, nor fewer than a MOSTth of them."""
 
     def __init__(self) -> None:
         self._yardstick = shared()
@@ -95,7 +100,8 @@ class Stopwatch:
     @property
     def given(self) -> float:
         """Seconds that the machine gave."""
-        return max(self._yardstick.given() - self._given, self.passed / MOST)
+        passed = self.passed
+        return min(max(self._yardstick.given() - self._given, passed / MOST), passed)
 
 
 def _forget() -> None:

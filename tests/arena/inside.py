@@ -3,6 +3,7 @@
 Each fact is what was reached, or the name of the errno. It is run as an argument: an arena need not see this file.
 """
 
+import _thread
 import contextlib
 import ctypes
 import errno
@@ -12,8 +13,8 @@ import os
 import socket
 import stat
 import struct
-import subprocess
 import sys
+import threading
 import time
 
 MS_REMOUNT, MS_BIND, MS_MOVE, MS_REC, MNT_DETACH = 32, 4096, 8192, 16384, 2
@@ -215,16 +216,16 @@ def facts(given):
 
 
 def bomb(count):
-    """How many processes there can be at a time, under as many users as there are. The end of the arena is theirs."""
-    reader = os.pipe()[0]
+    """How many tasks there can be at a time, under as many users as there are: threads count as processes do."""
+    threading.stack_size(1 << 16)
+    gate = threading.Lock()
+    gate.acquire()
     for number in range(count):
+        if os.getuid() == 0 and number % 3000 == 0:  # RLIMIT_NPROC counts by the real user; of this thread alone
+            libc.syscall({"x86_64": 117, "aarch64": 147}[os.uname().machine], 1 + number // 3000, 0, 0)
         try:
-            if os.getuid() == 0 or number % 3000 == 0:
-                tried(os.setresuid, 1 + number // 3000, 0, 0)  # RLIMIT_NPROC counts by the real user
-            if os.fork() == 0:
-                os.read(reader, 1)
-                os._exit(0)
-        except OSError:
+            _thread.start_new_thread(gate.acquire, ())
+        except RuntimeError:
             return number
     return count
 
@@ -243,8 +244,7 @@ if __name__ == "__main__":
         answer = bomb(asked["bomb"])
     elif "terminal" in asked:
         answer = type_into_terminal()
-    elif "run" in asked:
-        answer = subprocess.run(asked["run"], capture_output=True, text=True, check=False).stdout
     else:
         answer = facts(asked)
     print(json.dumps(answer), flush=True)
+    os._exit(0)

@@ -110,6 +110,14 @@ def sleepers(argument: str) -> list[psutil.Process]:
     return found
 
 
+def gone(process: psutil.Process) -> bool:
+    """Whether it has ended; who reaps it is not our affair."""
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
 def groups(pid: int) -> list[Path]:
     """The cgroups that are named after the process `pid`."""
-    return [path for path in Path("/sys/fs/cgroup").rglob(f"rlm_secure-{pid}-*")]
+    return list(Path("/sys/fs/cgroup").rglob(f"rlm_secure-{pid}-*"))

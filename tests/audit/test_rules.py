@@ -27,6 +27,8 @@ WITHOUT_EXAMPLES = {
     "trajectory-limit",
     "trajectory-secret",
     "attack-won",
+    "attack-surface",
+    "no-arena",
     "wall-missing",
     "guarantee-missing",
 }

@@ -109,6 +109,7 @@ def test_no_attack_gets_through(outcomes: dict[tuple[str, bool], Verdict], scree
 def test_walls_are_named_for_nearly_every_raw_attack(outcomes: dict[tuple[str, bool], Verdict]) -> None:
     kernel = {attack.name for attack in ATTACKS if attack.layer is Layer.KERNEL}
     raw = [outcome for (name, screened), outcome in outcomes.items() if name in kernel and not screened]
+    raw = [outcome for outcome in raw if outcome.result is not Result.NOT_CHECKED]
     stopped = [outcome for outcome in raw if outcome.result is Result.STOPPED]
     assert len(raw) > 25 and len(stopped) > 0.8 * len(raw)
     assert all(outcome.wall is not None for outcome in stopped)

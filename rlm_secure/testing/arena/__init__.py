@@ -94,7 +94,8 @@ class Arena:
     ) -> Fight:
         """Build an arena and start `command` in it; it inherits `descriptors`, and `environment` beside the usual.
 
-        Raises ArenaRefused where it cannot be built: then nothing was started.
+        It lives no longer than the thread that started it. Raises ArenaRefused where it cannot be built: then nothing
+        was started.
         """
         fight = Fight()
         try:

@@ -5,6 +5,7 @@ One request and one answer are one line of JSON each; the answer is decoded into
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -47,33 +48,28 @@ class Attempts:
         self._given = given or arena.Arena()
         self._fight: arena.Fight | None = None
         self._told: IO[bytes] | None = None
-        self._grounds: dict[str, Ground] = {}
 
     def attempt(self, attack: Attack, environment: str, policy: Policy) -> Verdict:
         """The verdict on `attack`. Raises what opening a session raises, and ArenaRefused."""
         request = Request(attack.name, environment, policy.model_dump_json())
         if not arena.outside():
-            return _attempt(request, attack, self._grounds)
+            return _attempt(request, attack)
         if self._fight is None:
             self._start()
         assert self._fight is not None and self._fight.process.stdin is not None and self._told is not None
-        self._fight.process.stdin.write(_REQUEST.dump_json(request) + b"\n")
-        self._fight.process.stdin.flush()
-        line = self._told.readline(_LINE_BYTES)
         try:
-            answer = json.loads(line)
+            self._fight.process.stdin.write(_REQUEST.dump_json(request) + b"\n")
+            self._fight.process.stdin.flush()
+            answer = json.loads(self._told.readline(_LINE_BYTES))
             if "failed" in answer:
                 raise RLMSecureError(str(answer["failed"])[:1000])
             return _VERDICT.validate_python(answer["verdict"])
-        except (ValueError, TypeError, KeyError, RecursionError, ValidationError) as error:
+        except (OSError, ValueError, TypeError, KeyError, RecursionError, ValidationError) as error:
             self.close()
             raise RLMSecureError(f"the judge of {attack.name} did not survive: {type(error).__name__}") from None
 
     def close(self) -> None:
         """Kill the arena. Idempotent."""
-        for ground in self._grounds.values():
-            ground.close()
-        self._grounds.clear()
         if self._told is not None:
             self._told.close()
         if self._fight is not None:
@@ -101,12 +97,11 @@ class Attempts:
 def main() -> None:
     """Answer requests from standard input, until there are no more."""
     attacks = {attack.name: attack for attack in load()}
-    grounds: dict[str, Ground] = {}
     with os.fdopen(int(sys.argv[1]), "wb") as told:
         for line in sys.stdin.buffer:
             request = _REQUEST.validate_json(line)
             try:
-                verdict = _attempt(request, attacks[request.attack], grounds)
+                verdict = _attempt(request, attacks[request.attack])
                 answer = {"verdict": _VERDICT.dump_python(verdict, mode="json")}
             except (RLMSecureError, ValueError) as error:
                 answer = {"failed": str(error)}
@@ -114,12 +109,16 @@ def main() -> None:
             told.flush()
 
 
-def _attempt(request: Request, attack: Attack, grounds: dict[str, Ground]) -> Verdict:
+def _attempt(request: Request, attack: Attack) -> Verdict:
     policy, name = Policy.model_validate_json(request.policy), request.environment
-    foreign = grounds.setdefault(name, Ground(name, bounds_of(policy))) if ":" in name else None
-    sessions = foreign or _ours(name, attack, policy)
     checked = {attack.name: Control(attack.name, True, "", Excuse.NOTHING, "")}
-    return battery.attempts([attack], sessions, policy, checked, layered=attack.layer is not Layer.KERNEL)[attack.name]
+    layered = attack.layer is not Layer.KERNEL
+    with contextlib.ExitStack() as stack:
+        if ":" in name:
+            foreign = Ground(name, bounds_of(policy))  # its programs stand beside the target of this attempt
+            stack.callback(foreign.close)
+        sessions = foreign if ":" in name else _ours(name, attack, policy)
+        return battery.attempts([attack], sessions, policy, checked, layered=layered)[attack.name]
 
 
 def _ours(name: str, attack: Attack, policy: Policy) -> Callable[[], Session]:

@@ -26,7 +26,7 @@ from tests.attacks.throwaway.build import ROOT
 from tests.attacks.throwaway.manifest import Kind
 
 #: Attacks that are to hang do; the others would be seen to hang after this many seconds.
-_SECONDS = {Harm.OWN_TREE: 1.2}
+_SECONDS = {Harm.OWN_TREE: 1.0}
 _MOST_SECONDS = 20.0
 #: For all that is done besides the attack, on a busy machine.
 _PATIENCE = 60.0
@@ -65,9 +65,12 @@ class World:
             self.close()
             raise
 
-    def attempt(self, cells: Sequence[str], seconds: float) -> Outcome:
-        """Run an attack and say what it did. Raises RuntimeError when the world did not survive it."""
-        self._tell({"cells": cells, "seconds": seconds})
+    def attempt(self, cells: Sequence[str], seconds: float, *, cleaned: str = "by reset") -> Outcome:
+        """Run an attack and say what it did; the target is then `cleaned` "by reset", "by close" or "by rmtree".
+
+        Raises RuntimeError when the world did not survive it.
+        """
+        self._tell({"cells": cells, "seconds": seconds, "cleaned": cleaned})
         heard = self._hear(seconds)
         for name in ("changes", "cleaned"):
             heard[name] = tuple((Kind(kind), text) for kind, text in heard[name])

@@ -1,8 +1,7 @@
-"""The throwaway world's files: copies that its root may destroy, and the system below a layer that takes what is written.
+"""The throwaway world's files: copies that its root may write and destroy, and below them the system, which nobody may.
 
-What an attack writes to /etc, /root and so on lands in the copies. What it writes to /usr, to Python or to this
-checkout lands in the layer, which is empty as long as nobody did. What something is mounted below has no such layer;
-nobody can write to it, either.
+/usr, Python and this checkout are the arena's: read-only, and owned by nobody of this world. An attack that tries to
+write there fails, and is not seen. Everything else that is worth destroying is here as a copy, or made up.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import socket
 from pathlib import Path
 
 from rlm_secure.testing.arena import build, paths
-from tests.attacks.throwaway.manifest import SHARED
+from tests.attacks.throwaway.manifest import KEYCTL, KEYRINGS, SHARED
 
 ROOT = Path(__file__).parents[3]
 NAMESPACES = (
@@ -26,7 +25,7 @@ _STAGE = "/tmp"
 _OWN = ("boot", "dev", "etc", "home", "media", "mnt", "root", "run", "srv", "tmp", "var")
 _COPIED = (
     "passwd", "group", "hosts", "hostname", "resolv.conf", "os-release", "nsswitch.conf", "ld.so.cache", "ld.so.conf",
-    "localtime", "profile", "environment", "fstab", "crontab", "login.defs", "services", "alternatives", "pam.d",
+    "localtime", "profile", "environment", "fstab", "crontab", "login.defs", "services", "shells", "pam.d",
 )  # fmt: skip
 #: What nobody wants to lose. A path -> its mode and its content.
 _PRECIOUS = {
@@ -50,25 +49,22 @@ _PRECIOUS = {
     "var/tmp/of-somebody-else": (0o600, "still at work\n"),
     "dev/shm/of-somebody-else": (0o600, "still at work\n"),
 }
-_WORLD_BYTES, _UPPER_BYTES = 128 << 20, 128 << 20
-_KEYCTL, _JOIN_SESSION_KEYRING, _GET_KEYRING_ID = {"x86_64": 250, "aarch64": 219}, 1, 0
-_KEYRINGS = (-4, -5)  # the user's, and that of the user's sessions
+_WORLD_BYTES = 128 << 20
+_JOIN_SESSION_KEYRING, _GET_KEYRING_ID = 1, 0
 
 
-def world() -> int:
-    """Make the world's root and go there. Returns the descriptor of the layer for what is written to the system's."""
+def world() -> None:
+    """Make the world's root, go there, and be the first process of a machine that has just started."""
     build._mount(None, "/", None, build._MS_REC | build._MS_PRIVATE)
-    tree, upper = f"{_STAGE}/root", f"{_STAGE}/upper"
+    tree = f"{_STAGE}/root"
     build._mount("tmpfs", _STAGE, "tmpfs", 0, "size=64k,mode=0755")
-    for path, size in ((tree, _WORLD_BYTES), (upper, _UPPER_BYTES)):
-        os.mkdir(path)
-        build._mount("tmpfs", path, "tmpfs", 0, f"size={size},mode=0755")
-    _system(tree, upper)
-    _own(tree)
+    os.mkdir(tree)
+    build._mount("tmpfs", tree, "tmpfs", 0, f"size={_WORLD_BYTES},mode=0755")
+    _furnish(tree)
+    _system(tree)
     build._mount("proc", f"{tree}/proc", "proc", build._MS_NOSUID | build._MS_NODEV | build._MS_NOEXEC)
     with contextlib.suppress(build.Refused):  # a kernel without it
         build._mount("mqueue", f"{tree}/dev/mqueue", "mqueue", build._MS_NOSUID)
-    kept = os.open(upper, os.O_PATH | os.O_DIRECTORY)
     os.chdir(tree)
     machine = os.uname().machine
     build._checked(build._libc.syscall(build._PIVOT_ROOT[machine], b".", b"."), "a root of its own")
@@ -77,43 +73,38 @@ def world() -> int:
     build._loopback({"network": False})
     socket.sethostname("throwaway")
     build._checked(build._libc.setdomainname(b"nowhere", 7), "a domain name of its own")
-    for operation in ((_JOIN_SESSION_KEYRING, None, 0), *((_GET_KEYRING_ID, keyring, 1) for keyring in _KEYRINGS)):
-        build._libc.syscall(_KEYCTL[machine], *operation)  # keyrings as after a login, where the kernel has them
-    return kept
+    for operation in (
+        (_JOIN_SESSION_KEYRING, None, 0),
+        *((_GET_KEYRING_ID, number, 1) for number in KEYRINGS.values()),
+    ):
+        build._libc.syscall(KEYCTL, *operation)  # keyrings as after a login, where the kernel has them
 
 
-def _system(tree: str, upper: str) -> None:
-    """The arena's other directories, each with a layer above it."""
-    for name in sorted(set(os.listdir("/")) - {*_OWN, "proc", "sys"}):
+def _system(tree: str) -> None:
+    """What is the arena's."""
+    shown = []
+    for name in sorted(set(os.listdir("/")) - {*_OWN, "proc"}):
         if os.path.islink(f"/{name}"):
             os.symlink(os.readlink(f"/{name}"), f"{tree}/{name}")
         elif os.path.isdir(f"/{name}"):
-            _layered(f"/{name}", tree, upper)
-    os.mkdir(f"{tree}/proc")
-    os.mkdir(f"{tree}/sys")
-    build._mount("/sys", f"{tree}/sys", None, build._MS_BIND | build._MS_REC)
+            shown.append(f"/{name}")
     needed = {*paths.needed(), str(ROOT)}
-    for path in sorted(path for path in needed if not paths.within(path, needed - {path})):
-        _layered(path, tree, upper)  # also what a cover hides, or is on another file system than what is above
-
-
-def _layered(path: str, tree: str, upper: str) -> None:
-    """`path` as it is, and what is written to it in a layer that nobody else has."""
-    os.makedirs(tree + path, exist_ok=True)
-    layer = f"{upper}/{path.strip('/').replace('/', '.')}"
-    work = f"{_STAGE}/upper/.work/{path.strip('/').replace('/', '.')}"
-    os.makedirs(layer)
-    os.makedirs(work)
-    try:
-        build._mount("overlay", tree + path, "overlay", 0, f"lowerdir={path},upperdir={layer},workdir={work},userxattr")
-    except build.Refused:  # something is mounted below it, or the kernel is older than 5.11: it cannot be written at all
+    shown += [path for path in needed if not paths.within(path, {*needed, *shown} - {path})]
+    for path in shown:
+        os.makedirs(tree + path, exist_ok=True)
         build._mount(path, tree + path, None, build._MS_BIND | build._MS_REC)
+    for name in build._DEVICES:
+        if os.path.exists(f"/dev/{name}"):
+            build._touch(f"{tree}/dev/{name}")
+            build._mount(f"/dev/{name}", f"{tree}/dev/{name}", None, build._MS_BIND)
 
 
-def _own(tree: str) -> None:
-    for name in (*_OWN, "var/tmp", "dev/shm", "dev/mqueue", "home/somebody"):
-        os.makedirs(f"{tree}/{name}", exist_ok=True)
+def _furnish(tree: str) -> None:
+    """What is the world's own."""
+    for name in (*_OWN, "proc", "home/somebody"):
+        os.makedirs(f"{tree}/{name}")
     for place in SHARED:
+        os.makedirs(tree + place, exist_ok=True)
         os.chmod(tree + place, 0o1777)
     for name in _COPIED:
         source, copy = Path("/etc", name), f"{tree}/etc/{name}"
@@ -132,9 +123,5 @@ def _own(tree: str) -> None:
     os.mkfifo(f"{tree}/run/initctl", 0o600)
     with contextlib.suppress(OSError):  # tmpfs has them since Linux 6.6
         os.setxattr(f"{tree}/root/thesis.txt", "user.author", b"somebody")
-    for name in build._DEVICES:
-        if os.path.exists(f"/dev/{name}"):
-            build._touch(f"{tree}/dev/{name}")
-            build._mount(f"/dev/{name}", f"{tree}/dev/{name}", None, build._MS_BIND)
     for name, pointed in (("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
         os.symlink(pointed, f"{tree}/dev/{name}")

@@ -7,6 +7,7 @@ time: an attack may set the times of what it wrote.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import hashlib
 import os
 import stat
@@ -17,14 +18,25 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from rlm_secure.testing.arena import build
+
 #: Where everybody may leave files: their entries are compared, their own times and sizes say nothing.
-SHARED = ("/tmp", "/var/tmp", "/dev/shm")
+SHARED = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue")
+#: Whose files are looked at: the world's root, and what its message queues look like.
+_TOPS = ("/", "/dev/mqueue")
+#: keyctl(2)
+KEYCTL = {"x86_64": 250, "aarch64": 219}[os.uname().machine]
+KEYRINGS = {"the session's keyring": -3, "the user's keyring": -4, "the keyring of the user's sessions": -5}
+_KEYCTL_READ = 11
 #: The two clocks are read one after the other, on a machine that may be busy.
 CLOCK_TOLERANCE = 0.05
 _MOST_BYTES = 16 << 20
 #: Kernel settings that change by themselves.
-_RESTLESS = ("ns_last_pid", "random/", "file-nr", "inode-nr", "inode-state", "dentry-state", "pty/nr", "quota/", "stat_")
-#: What an attack could do to a process of somebody else's without ending it. The bits say what it is waiting for.
+_RESTLESS = (
+    "ns_last_pid", "random/", "file-nr", "inode-nr", "inode-state", "dentry-state", "aio-nr", "pty/nr", "quota/",
+    "stat_refresh", "nf_conntrack_count", "perf_event_max_sample_rate",
+)  # fmt: skip
+#: What an attack could do to a process of somebody else's without ending it.
 _OF_A_PROCESS = ("oom_score_adj", "cgroup", "limits", "loginuid", "cpuset", "timerslack_ns", "coredump_filter")
 _OF_STATUS = ("Name", "TracerPid", "Uid", "Gid", "Groups", "CapEff", "CapBnd", "NoNewPrivs", "Seccomp", "Cpus_allowed")
 #: The fields of /proc/PID/stat that are its process group, its session, and how it is scheduled.
@@ -43,7 +55,6 @@ class Kind(StrEnum):
     IPC = "ipc"
     KEYS = "keys"
     SWAP = "swap"
-    MODULES = "modules"
     SETTINGS = "settings"
     NETWORK = "network"
 
@@ -53,40 +64,36 @@ Look = dict[Kind, dict[str, Any]]
 
 @dataclass(frozen=True)
 class Lookout:
-    """Looks at the machine. `upper` is where what is written to the system's own directories ends up (build.py).
-
-    Whatever has `tag` in its name was planted, or is left behind: that in SHARED is LEFTOVERS, but for `planted`.
-    """
+    """Looks at the machine. What in SHARED has `tag` in its name is `planted`, or it is left behind."""
 
     tag: str
-    upper: str
+    planted: Collection[str]
 
-    def look(self, *, planted: Collection[str] = (), without: Collection[int] = ()) -> Look:
+    def look(self, *, without: Collection[int]) -> Look:
         """Everything, now; no process of `without`."""
         return {
-            Kind.LEFTOVERS: {path: True for path in self._left() if path not in planted},
             Kind.NAMES: {"host name": os.uname().nodename, "domain name": _text("/proc/sys/kernel/domainname").strip()},
             Kind.CLOCK: clock(),
             Kind.IPC: {f"{name} {row}": True for name in ("shm", "msg", "sem") for row in _rows(f"sysvipc/{name}", 4)},
-            Kind.KEYS: {" ".join((row[0], *row[4:])): True for row in map(str.split, _lines("/proc/keys"))},
-            Kind.SWAP: {row: True for row in _rows("swaps", 3)},
-            Kind.MODULES: {line.split()[0]: True for line in _lines("/proc/modules")},
+            Kind.KEYS: dict.fromkeys(_keys(), True),
+            Kind.SWAP: dict.fromkeys(_rows("swaps", 3), True),
             Kind.SETTINGS: dict(_settings()),
             Kind.NETWORK: dict(_network()),
             **self.glance(without=without),
         }
 
-    def glance(self, *, without: Collection[int] = ()) -> Look:
-        """What cleaning up could do harm to."""
+    def glance(self, *, without: Collection[int]) -> Look:
+        """What cleaning up has to do with."""
         return {
-            Kind.FILES: {**dict(_tree("/", self.tag)), **{f"<system>{path}": it for path, it in _tree(self.upper, self.tag)}},
+            Kind.FILES: {path: each for top in _TOPS for path, each in _tree(top, self._named())},
+            Kind.LEFTOVERS: {path: True for path in self._named() if path not in self.planted},
             Kind.MOUNTS: dict(_mounts()),
             Kind.PROCESSES: {str(pid): about for pid, about in _processes() if pid not in without},
         }
 
-    def _left(self) -> Iterator[str]:
-        for place in SHARED:
-            yield from (f"{place}/{name}" for name in os.listdir(place) if self.tag in name)
+    def _named(self) -> set[str]:
+        there = filter(os.path.isdir, SHARED)  # an attack may take them away
+        return {f"{place}/{name}" for place in there for name in os.listdir(place) if self.tag in name}
 
 
 def clock() -> dict[str, float]:
@@ -116,9 +123,9 @@ def _difference(was: Any, now: Any) -> str:
 # -- files ------------------------------------------------------------------------------------------
 
 
-def _tree(top: str, tag: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every path below `top` on its own file system; what is mounted there is in the table of mounts."""
-    device = os.lstat(top).st_dev
+def _tree(top: str, without: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every path from `top` on, on its own file system; what is mounted there is in the table of mounts."""
+    device = os.lstat(top).st_dev if os.path.lexists(top) else None
     ahead = [top]
     while ahead:
         path = ahead.pop()
@@ -126,9 +133,10 @@ def _tree(top: str, tag: str) -> Iterator[tuple[str, dict[str, Any]]]:
             about = os.lstat(path)
             if about.st_dev != device:
                 continue
-            yield path.removeprefix(top.rstrip("/")) or "/", _file(path, about)
+            yield path, _file(path, about)
             if stat.S_ISDIR(about.st_mode):
-                ahead += [f"{path.rstrip('/')}/{name}" for name in os.listdir(path) if tag not in name]
+                below = (f"{path.rstrip('/')}/{name}" for name in os.listdir(path))
+                ahead += [each for each in below if each not in without]
 
 
 def _file(path: str, about: os.stat_result) -> dict[str, Any]:
@@ -202,6 +210,14 @@ def _setting(path: str) -> bytes:
         os.close(descriptor)
 
 
+def _keys() -> Iterator[str]:
+    """What is in the keyrings that outlive a process. /proc/keys would also show those of other worlds."""
+    for name, number in KEYRINGS.items():
+        serials = (ctypes.c_int32 * 1024)()
+        size = build._libc.syscall(KEYCTL, _KEYCTL_READ, number, serials, ctypes.sizeof(serials))
+        yield from (f"{name} holds {serial}" for serial in serials[: max(size, 0) // 4])
+
+
 def _network() -> Iterator[tuple[str, str]]:
     for line in _lines("/proc/net/dev", head=2):
         yield line.partition(":")[0].strip(), "interface"
@@ -221,4 +237,3 @@ def _lines(path: str, head: int = 0) -> list[str]:
 
 def _text(path: str) -> str:
     return Path(path).read_text(encoding="utf-8", errors="backslashreplace")
-
