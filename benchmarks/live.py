@@ -10,6 +10,8 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -19,7 +21,8 @@ from typing import Any
 from rlm_secure.environments.place import place
 from rlm_secure.errors import CellTimeout, RLMSecureError
 from rlm_secure.policy import Policy, load_policy
-from rlm_secure.testing import corpus, judge
+from rlm_secure.testing import arena, corpus, judge
+from rlm_secure.testing.arena.paths import Share
 from rlm_secure.testing.bare import Unscreened
 from rlm_secure.testing.target import Target
 
@@ -36,15 +39,29 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--options", default="{}", help="options of the environment, as JSON")
     parser.add_argument("--yes", action="store_true", help="do not ask: it starts sandboxes on your account")
     given = parser.parse_args(arguments)
+    if not arena.outside():  # what follows is the same, in the arena that it made
+        print(json.dumps(run(given.provider, json.loads(given.options))))
+        return 0
     if not given.yes and input(f"Start sandboxes on your {given.provider} account? [y/N] ").strip().lower() != "y":
         return 2
-    report = run(given.provider, json.loads(given.options))
+    report = _in_arena(given.provider, given.options)
     path = Path(f"live-{given.provider}-{report['started'][:10]}.json")
     path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     for name, step in report["steps"].items():
         print(f"{'ok    ' if step['ok'] else 'FAILED'} {step['seconds']:7.2f} s  {name}: {step['said']}")
     print(f"the report is in {path}")
     return 0 if all(step["ok"] for step in report["steps"].values()) else 1
+
+
+def _in_arena(provider: str, options: str) -> dict[str, Any]:
+    """As `run`, where its attacks harm nobody: with the network, and the provider's own variables."""
+    variables = tuple(name for name in os.environ if name.startswith(f"{provider.upper()}_"))
+    given = arena.Arena((Share(str(Path.cwd())),), network=True, variables=variables)
+    command = [sys.executable, "-m", "benchmarks.live", provider, "--options", options]
+    with given.start(command, stdout=subprocess.PIPE) as fight:
+        assert fight.process.stdout is not None
+        report: dict[str, Any] = json.loads(fight.process.stdout.read() or b"{}")
+    return report
 
 
 def run(provider: str, options: dict[str, Any]) -> dict[str, Any]:
@@ -126,7 +143,7 @@ def _attacks(environment: Any, layer: corpus.Layer) -> str:
         for attack in chosen:
             # Other sessions have machines of their own here: how they fare says nothing about this one.
             opens = lambda: _open(environment, policy, screened)  # noqa: E731
-            outcome = judge.attempt(attack, opens, target, policy, afterwards=False)
+            outcome = judge.attempt(attack, opens, target, policy, afterwards=False, layered=screened)
             assert outcome.result is not judge.Result.WON, f"{attack.name} won: {outcome.evidence}"
             results.append(outcome.result.value)
     return ", ".join(f"{results.count(each)} {each}" for each in sorted(set(results)))

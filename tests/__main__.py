@@ -36,6 +36,7 @@ ALONE = (
     "tests/docker/test_escapes.py",
     "tests/docker/test_faults.py",
     "tests/clouds/test_fleet.py",
+    "tests/clouds/test_live.py",
     "tests/local/test_faults.py",
     "tests/docker/test_loop.py",
     "tests/local/test_seccomp_profile.py",
@@ -48,6 +49,7 @@ IN_ARENA: dict[str, tuple[str, ...]] = {
     "tests/attacks": (),
     "tests/bypasses": (),
     CORPUS: (),
+    "tests/clouds/test_live.py": (),
     "tests/docker/test_corpus.py": ("--share", ENGINE),
     # Its control is a container in the host's network, which has to reach what this process listens on.
     "tests/docker/test_escapes.py": ("--share", ENGINE, "--share-network"),

@@ -18,7 +18,14 @@ from rlm_secure.testing.control import Control
 
 IN_CI = os.environ.get("RLM_SECURE_CI") == "1"
 #: What runs attacks in the process of pytest itself.
-IN_ARENA = ("attacks", "bypasses", "clouds/test_attacks.py", "docker/test_corpus.py", "docker/test_escapes.py")
+IN_ARENA = (
+    "attacks",
+    "bypasses",
+    "clouds/test_attacks.py",
+    "clouds/test_live.py",
+    "docker/test_corpus.py",
+    "docker/test_escapes.py",
+)
 
 
 @pytest.hookimpl(tryfirst=True)  # before marks are selected by

@@ -1,7 +1,9 @@
-"""Which wall of the kernel layer catches what: `python -m tests.attacks.matrix` measures it and writes MATRIX.md.
+"""Which wall of the kernel layer catches what. As root, because an attack that needs root has no control elsewhere:
+
+    rlm-secure arena --share . -- python -m tests.attacks.matrix > MATRIX.new && mv MATRIX.new tests/attacks/MATRIX.md
 
 Every raw attack whose control wins is tried under eleven plans: all walls, each single wall taken away, and each
-single wall alone. Run it as root; an attack that needs root has no control elsewhere.
+single wall alone.
 """
 
 from __future__ import annotations
@@ -106,9 +108,9 @@ def render(rows: list[Row]) -> str:
     lines = [
         "# Which wall catches which raw attack",
         "",
-        "Written by `python -m tests.attacks.matrix` as root on an x86_64 machine, checked by",
+        "Written by `python -m tests.attacks.matrix` in an arena of root on an x86_64 machine, checked by",
         "`tests/attacks/test_matrix.py`. Each row is a file in `sandboxes/attacks`, run as plain Python with ctypes; the",
-        "control of each got through on that machine. WON: it got through. A dot: it did not.",
+        "control of each got through in that arena. WON: it got through. A dot: it did not.",
         "",
         "The first five columns take one wall away and leave the others; the last five leave one wall alone. The walls",
         "that no plan takes away stand in all of them: a separate process, its empty environment, no inherited",
@@ -153,5 +155,4 @@ def documented() -> dict[str, tuple[list[str], list[str]]]:
 
 
 if __name__ == "__main__":
-    DOCUMENT.write_text(render(measure(measurable())), encoding="utf-8")
-    sys.stderr.write(f"{DOCUMENT} is written\n")
+    sys.stdout.write(render(measure(measurable())))

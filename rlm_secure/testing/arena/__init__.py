@@ -12,6 +12,7 @@ import contextlib
 import json
 import os
 import secrets
+import socket
 import subprocess
 import sys
 import time
@@ -132,7 +133,7 @@ class Fight:
         """See Arena.start."""
         first_uid = _FIRST_UID + _UIDS * secrets.randbelow(_RANGES)
         group = self._group()
-        missing = (f"a cgroup ({group})",) if isinstance(group, str) else ()
+        missing = _missing(group)
         shared = [str(share) for share in arena.shares] + (["the host's network"] if arena.network else [])
         shared += [f"the variable {name}" for name in arena.variables if name in os.environ]
         self.about = About(tuple(shared), missing)
@@ -283,6 +284,16 @@ def _environment(arena: Arena) -> dict[str, str]:
     sockets = [share.path for share in arena.shares if share.writable and Path(share.path).is_dir()]
     ours |= {"RLM_SECURE_SOCKETS": sockets[0]} if sockets else {}
     return {"PATH": os.defpath, **wanted, **ours, "HOME": "/tmp", "PYTHONDONTWRITEBYTECODE": "1"}  # noqa: S108 - its own
+
+
+def _missing(group: cgroup.Group | str) -> tuple[str, ...]:
+    """What this machine cannot give an arena, found out by trying."""
+    found = (f"a cgroup ({group})",) if isinstance(group, str) else ()
+    try:
+        socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM).close()
+    except OSError:
+        return found
+    return (*found, "a wall in front of AF_VSOCK, which leads to a hypervisor and belongs to no network namespace")
 
 
 def _remove_group(group: cgroup.Group) -> None:
