@@ -116,6 +116,8 @@ def run(arguments: argparse.Namespace) -> int:
     from rlm_secure.testing.arena import ArenaRefused, NotInArena, waive
 
     try:
+        if arguments.this_machine_is_disposable and not arguments.no_arena:
+            raise NotInArena("--this-machine-is-disposable goes with --no-arena: in an arena no machine is at risk")
         if arguments.no_arena:
             waive(disposable=arguments.this_machine_is_disposable)
         known = accept.read_baseline(Path(arguments.baseline)) if arguments.baseline else frozenset()

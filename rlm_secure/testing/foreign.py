@@ -130,8 +130,15 @@ class Program:
     def begin(self) -> None:
         """A new host, for a new attempt: whatever the last one was is killed."""
         self._end_host()
-        if self._process is not None and self._process.poll() is not None:
-            self._stop()
+        try:
+            self._host = self._new_host()
+        except (OSError, struct.error):  # the last attack got at the program itself
+            try:
+                self._host = self._new_host()
+            except (OSError, struct.error) as error:
+                raise SessionFailed(f"no host for a session starts: {type(error).__name__}") from None
+
+    def _new_host(self) -> Host:
         if self._process is None:
             self._start()
         assert self._process is not None
@@ -142,11 +149,11 @@ class Program:
             try:
                 socket.send_fds(self._control, [b"host"], [theirs.fileno()])
                 pid, _ = STATUS.unpack(self._control.recv(STATUS.size))
-            except (OSError, struct.error) as error:
+            except BaseException:
                 ours.close()
                 self._stop()
-                raise SessionFailed(f"no host for a session starts: {type(error).__name__}") from None
-        self._host = Host(ours, HostFacts(pid, self._address), self._control, self._output)
+                raise
+        return Host(ours, HostFacts(pid, self._address), self._control, self._output)
 
     def tries(self, cell: str) -> bool:
         """Whether a fresh session runs `cell`, which prints HAS and True."""

@@ -5,14 +5,21 @@ Each audit here builds an arena of its own, as one from the command line does.
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import os
+import subprocess
+import sys
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from rlm_secure.audit import COULD_NOT_RUN, FOUND, Report, audit
 from rlm_secure.audit.formats import html, junit, text
 from rlm_secure.audit.formats import json as json_format
+from rlm_secure.audit.probes import EnvironmentSubject
+from rlm_secure.audit.rules import environments
 from rlm_secure.guarantees import Guarantee
 from rlm_secure.testing import corpus
 from rlm_secure.testing.arena import Arena
@@ -124,3 +131,69 @@ def test_a_name_that_the_module_has_not_is_said() -> None:
 def test_what_an_environment_needs_from_outside_is_said(name: str) -> None:
     with pytest.raises(ValueError, match="out of an arena's reach; add --share"):
         audit(environments=[name], only=TWO)
+
+
+PLAIN = ("audit", "--env", "examples.adapters.plain:open_session")
+
+
+def command(*arguments: str, wrapped: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    whole = [*wrapped, sys.executable, "-m", "rlm_secure", *arguments]
+    return subprocess.run(whole, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.mark.root
+def test_where_namespaces_are_refused_nothing_is_attacked() -> None:
+    """The incident: as root, on an adapter that is a bare exec. Without an arena there is no attack at all."""
+    before = manifest()
+    done = command(*PLAIN, wrapped=("setpriv", "--bounding-set=-sys_admin", "--inh-caps=-all"))
+    assert done.returncode == COULD_NOT_RUN
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1 and "no arena can be built here, so nothing was attacked" in done.stderr
+    assert manifest() == before
+
+
+@pytest.mark.root
+def test_root_must_say_that_a_machine_is_disposable() -> None:
+    done = command(*PLAIN, "--no-arena")
+    assert done.returncode == COULD_NOT_RUN
+    assert "--this-machine-is-disposable" in done.stderr
+
+
+def test_a_machine_that_is_said_to_be_disposable_only_counts_with_no_arena() -> None:
+    done = command("audit", "--this-machine-is-disposable", "strict")
+    assert done.returncode == COULD_NOT_RUN
+    assert "--no-arena" in done.stderr
+
+
+def test_attacks_without_an_arena_are_a_finding() -> None:
+    subject = EnvironmentSubject("local", None, (), (), (), 0, 1.0, arena=None)
+    (finding,) = environments.NoArena().check(subject)
+    assert (finding.rule, finding.severity.value) == ("no-arena", "medium")
+    assert not list(environments.NoArena().check(dataclasses.replace(subject, arena="nothing is shared with it")))
+
+
+@pytest.mark.root
+def test_an_audit_as_root_leaves_the_machine_as_it_was() -> None:
+    """Plain exec under the attacks that mount, remove and rename where they can: nothing outside has changed."""
+    chosen = {attack.name for attack in corpus.load() if attack.guarantee is Guarantee.NO_HOST_FILES}
+    before = manifest()
+    report = audited("examples.adapters.plain:open_session", frozenset(chosen))
+    assert report.environments[0].count(Result.WON) > 40
+    assert manifest() == before
+
+
+def manifest() -> dict[str, object]:
+    """What an attack that got out would have changed: the mounts, the names, and the files that it would find first."""
+    mounts = Path("/proc/self/mountinfo").read_text().splitlines()
+    found: dict[str, object] = {
+        "mounts": [line for line in mounts if "/docker" not in line],  # an engine may be at work for other tests
+        "name": os.uname().nodename,
+        "swaps": Path("/proc/swaps").read_text(),
+    }
+    for place in ("/", "/etc", "/boot", "/root", "/home", "/srv", "/opt", "/usr/local/bin", "/var/spool"):
+        for path in sorted(Path(place).iterdir()) if Path(place).is_dir() else ():
+            about = path.lstat()
+            # The root's own entries include directories in which other tests are at work.
+            changes = () if path.is_dir() else (about.st_mtime_ns, about.st_size)
+            found[str(path)] = (about.st_mode, about.st_uid, about.st_gid, *changes)
+    return found
