@@ -29,6 +29,7 @@ CORPUS = "tests/clouds/test_attacks.py"
 ALONE = (
     "tests/clouds/test_faults.py",
     "tests/attacks/test_kernel.py",
+    "tests/attacks/test_harm.py",
     "tests/clouds/test_sessions.py",
     "tests/clouds/test_lifecycle.py",
     CORPUS,

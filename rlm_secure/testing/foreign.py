@@ -34,6 +34,8 @@ _MOST_BYTES = 64 << 20
 _MOST_SPILLED = 8 << 20
 _START_SECONDS = 60.0
 _OPEN_SECONDS = 30.0
+#: To fork a host, or to see that one has ended; the program does nothing else.
+_FORK_SECONDS = 10.0
 #: A cell that is given no time of its own, because it is no attack, has so long.
 _TRIAL_SECONDS = 10.0
 #: What a session may be late by, in seconds that the machine gave. Below the judge's own, which watches us.
@@ -209,6 +211,7 @@ class Program:
         if told["trouble"]:
             self._stop()
             raise SessionFailed(f"{self._name} cannot be imported: {writable(told['trouble'])}")
+        self._control.settimeout(_FORK_SECONDS)
         self._address = int(told["address"])
 
     def _stop(self) -> None:

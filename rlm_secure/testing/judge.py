@@ -57,6 +57,7 @@ _IDLE_SECONDS = 0.08
 _LOOK_SECONDS = 0.02
 #: Fresh sessions that must still start, in time, after an attack: more than a pool keeps ready.
 _NEIGHBOURS = 3
+_USUAL_TIMES = 3
 _ERRNO = re.compile(r"\[Errno (\d+)\]")
 #: What an attack says when it got through. Not behind a quote: a traceback may show the line that would have said it.
 _CLAIM = re.compile(r"""(?<!["'\w])WON\b[^\n]{0,200}""")
@@ -248,6 +249,7 @@ def attempt(
         if attack.wins is Win.REMAINS:
             open_session().close()  # what starts with a first session, and stays, is not what the attack leaves
             target.count_processes()
+        opening = Stopwatch()
         session = open_session()
     except (SessionFailed, HostDied, HostLate) as error:
         return _errored(attack, f"no session was opened: {error}")
@@ -259,6 +261,7 @@ def attempt(
         prelude = prelude_cell(facts) + _prelude(attack, report)
         if (told := session.run(prelude)).error is not None:
             return _errored(attack, f"it could not be told its target: {told.error}")
+        usual = opening.given
         with _watched_threads():
             seen = _watch(session, attack, bounds.seconds + bounds.grace + slack)
         if seen.overdue:
@@ -266,7 +269,7 @@ def attempt(
         elif isinstance(seen.failure, HostDied | HostLate):
             pass  # nothing more can be tried in it
         elif afterwards and attack.guarantee in _SHARED:
-            stuck = _neighbours(open_session)
+            stuck = _neighbours(open_session, usual)
     except (SessionFailed, HostDied, HostLate) as error:
         return _errored(attack, f"it could not be told its target: {error}")
     finally:
@@ -278,7 +281,7 @@ def attempt(
         return _errored(attack, failed)
     stuck = "" if failed else stuck
     if afterwards and not reached and not claimed and not stuck:
-        stuck = _neighbours(open_session, 1)
+        stuck = _neighbours(open_session, usual, 1)
     reached += [stuck] if stuck else []
     if reached or claimed:
         reach = Reach.REACHED if reached else Reach.SURFACE
@@ -398,8 +401,11 @@ def _memory() -> tuple[int, int]:
     return int(psutil.Process().memory_info().rss), peak
 
 
-def _neighbours(open_session: Callable[[], Session], count: int = _NEIGHBOURS) -> str:
-    """Start `count` sessions side by side and use them; what is wrong with that, or ""."""
+def _neighbours(open_session: Callable[[], Session], usual: float, count: int = _NEIGHBOURS) -> str:
+    """Start `count` sessions side by side and use them; what is wrong with that, or "".
+
+    `usual` is how long one took before the attack, in seconds that the machine gave: a container takes its time.
+    """
     watch = Stopwatch()
     sessions: list[Session] = []
     try:
@@ -407,12 +413,13 @@ def _neighbours(open_session: Callable[[], Session], count: int = _NEIGHBOURS) -
             sessions.append(open_session())
             if sessions[-1].run("print(6 * 7)").stdout.strip() != "42":
                 return "a fresh session does not compute any more"
+        late = watch.given > count * (_SLACK_SECONDS + _USUAL_TIMES * usual)
+        return f"fresh sessions took {watch.passed:.1f} s to start, one before it {usual:.1f} s" if late else ""
     except (RLMSecureError, HostDied, HostLate) as error:
         return f"no fresh session starts any more: {error}"
     finally:
         for session in sessions:
             session.close()
-    return f"fresh sessions took {watch.passed:.1f} s to start" if watch.given > count * _SLACK_SECONDS else ""
 
 
 def _reached(attack: Attack, target: Target, seen: _Seen, bounds: Bounds, *, failed: bool) -> list[str]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
+from unittest.mock import ANY
 
 import pytest
 
 pytest_plugins = ["pytester"]
+ROOT = Path(__file__).parents[2]
 PLUGIN = ("-p", "rlm_secure.testing.plugin", "-p", "no:cacheprovider")
 
 
@@ -92,3 +95,54 @@ def test_loading_the_plugin_loads_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+ATTACKS = """
+    import os
+    import pytest
+
+    @pytest.mark.rlm_guarantee("no-reflection")
+    def test_it(rlm_attack):
+        verdict = rlm_attack()
+        assert (verdict.result, verdict.reach) == {expected!r}, verdict.evidence
+        assert not [name for name in os.environ if name.startswith("rlmsecure")], "it was attacked elsewhere"
+"""
+
+
+@pytest.mark.attack
+def test_attacks_run_in_an_arena_that_does_not_see_the_project(pytester: pytest.Pytester) -> None:
+    """The project lies in /tmp, of which an arena has its own."""
+    source = ATTACKS.format(expected=("stopped", None))
+    result = run(pytester, source, "--rlm-secure-env", "local", "-k", "builtin-open or builtin-eval")
+    result.assert_outcomes(passed=2, deselected=ANY)
+
+
+@pytest.mark.attack
+def test_an_adapter_of_ones_own_is_shared_with_the_arena(pytester: pytest.Pytester) -> None:
+    pytester.path.chmod(0o755)  # an arena's users are nobody on this machine
+    pytester.makepyfile(mine=(ROOT / "examples" / "adapters" / "plain.py").read_text())
+    pytester.makeconftest("""
+        from pathlib import Path
+
+        import pytest
+        from rlm_secure.testing.arena import Arena
+        from rlm_secure.testing.arena.attempts import Attempts
+        from rlm_secure.testing.arena.paths import Share
+
+        @pytest.fixture(scope="session")
+        def rlm_arena():
+            with Attempts(Arena((Share(str(Path(__file__).parent)),))) as made:
+                yield made
+    """)
+    source = ATTACKS.format(expected=("won", "reached"))
+    result = run(pytester, source, "--rlm-secure-env", "mine:Plain", "-k", "builtin-open")
+    result.assert_outcomes(passed=1, deselected=ANY)
+
+
+@pytest.mark.attack
+def test_an_adapter_that_the_arena_does_not_see_is_said(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(mine="class Mine: pass")
+    source = ATTACKS.format(expected=("won", "reached"))
+    result = run(pytester, source, "--rlm-secure-env", "mine:Mine", "-k", "builtin-open")
+    result.assert_outcomes(failed=1, deselected=ANY)
+    result.stdout.fnmatch_lines(["*mine:Mine cannot be imported: ModuleNotFoundError: No module named 'mine'"])

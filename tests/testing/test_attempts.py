@@ -1,0 +1,111 @@
+"""One attack after the other in an arena that stays, asked for from outside."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import psutil
+import pytest
+
+from rlm_secure import RLMSecureError
+from rlm_secure.testing import arena, corpus, judge
+from rlm_secure.testing.arena import Arena
+from rlm_secure.testing.arena.attempts import Attempts
+from rlm_secure.testing.arena.paths import Share
+from rlm_secure.testing.judge import Reach, Result
+
+pytestmark = [pytest.mark.attack, pytest.mark.timeout(300)]
+
+ROOT = __file__.rpartition("/tests/")[0]
+POLICY = judge.policy("strict")
+CORPUS = {attack.name: attack for attack in corpus.load()}
+PLAIN = "examples.adapters.plain:Plain"
+
+
+@pytest.fixture(scope="module")
+def attempts():
+    with Attempts(Arena((Share(ROOT),))) as made:
+        yield made
+
+
+def judge_of(attempts):
+    """The process that judges, seen from here: under the arena's two of its own."""
+    assert attempts._fight is not None
+    (judging,) = psutil.Process(attempts._fight.process.pid).children()[0].children()
+    return judging
+
+
+def test_ours_holds_and_plain_python_does_not(attempts):
+    """And nothing of either is left."""
+    verdict = attempts.attempt(CORPUS["builtin-open"], "local", POLICY)
+    assert (verdict.name, verdict.result, verdict.wall, verdict.reach) == ("builtin-open", "stopped", "language", None)
+    before = len(judge_of(attempts).children(recursive=True))
+    for _ in range(2):
+        verdict = attempts.attempt(CORPUS["builtin-open"], PLAIN, POLICY)
+        assert (verdict.result, verdict.reach) == (Result.WON, Reach.REACHED)
+    assert len(judge_of(attempts).children(recursive=True)) <= before
+
+
+def test_limits_are_those_of_each_request(attempts):
+    """What a session is told of its limits is of its own policy, whatever an earlier one had."""
+    flood = next(attack for attack in CORPUS.values() if attack.wins is corpus.Win.OUTLASTS and not attack.needs)
+    long = POLICY.model_copy(update={"limits": POLICY.limits.model_copy(update={"cell_seconds": 1.5})})
+    short = attempts.attempt(flood, PLAIN, POLICY).seconds
+    assert attempts.attempt(flood, PLAIN, long).seconds > short + 0.8
+
+
+def test_kernel_attacks_are_run_without_the_language_layer(attempts):
+    attack = next(each for each in CORPUS.values() if each.layer is corpus.Layer.KERNEL and not each.excuse)
+    verdict = attempts.attempt(attack, "local", POLICY)
+    assert verdict.held and verdict.wall != "language"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("nowhere", "unknown environment 'nowhere'"),
+        ("no.such:thing", "no.such:thing cannot be imported: ModuleNotFoundError"),
+        ("examples.adapters.plain:nothing", "cannot be imported: AttributeError"),
+    ],
+)
+def test_a_name_that_means_nothing_is_said_in_a_sentence(attempts, name, said):
+    before = judge_of(attempts).pid if attempts._fight else None
+    with pytest.raises(RLMSecureError, match=said) as refused:
+        attempts.attempt(CORPUS["builtin-open"], name, POLICY)
+    assert "\n" not in str(refused.value)
+    assert before in (None, judge_of(attempts).pid), "the same judge goes on"
+
+
+@pytest.mark.parametrize("when", ["before", "during"])
+def test_a_judge_that_dies_is_an_error_and_the_next_attempt_has_a_new_one(attempts, when):
+    attack = CORPUS["builtin-open"]
+    assert attempts.attempt(attack, "local", POLICY).held
+    first = judge_of(attempts)
+    if when == "before":
+        first.kill()
+        attempts._fight.process.wait(10)
+    unknown = replace(attack, name="not-in-the-corpus")  # which a judge cannot look up
+    with pytest.raises(RLMSecureError, match="the judge of .* did not survive"):
+        attempts.attempt(attack if when == "before" else unknown, "local", POLICY)
+    assert not first.is_running()
+    assert attempts.attempt(attack, "local", POLICY).held
+    assert judge_of(attempts) != first
+
+
+def test_closing_ends_the_arena_and_is_idempotent():
+    attempts = Attempts(Arena((Share(ROOT),)))
+    attempts.close()
+    before = os.listdir("/proc/self/fd")
+    attempts.attempt(CORPUS["builtin-open"], "local", POLICY)
+    judging = judge_of(attempts)
+    attempts.close()
+    attempts.close()
+    assert not judging.is_running()
+    assert len(os.listdir("/proc/self/fd")) == len(before)
+
+
+def test_an_arena_that_cannot_be_built_is_refused_before_anything_runs(monkeypatch):
+    monkeypatch.setattr(arena, "_BUILD", "/no/such/program")
+    with Attempts() as attempts, pytest.raises(arena.ArenaRefused):
+        attempts.attempt(CORPUS["builtin-open"], "local", POLICY)
