@@ -21,7 +21,7 @@ from typing import Any
 from rlm_secure.environments.place import place
 from rlm_secure.errors import CellTimeout, RLMSecureError
 from rlm_secure.policy import Policy, load_policy
-from rlm_secure.testing import arena, corpus, judge
+from rlm_secure.testing import arena, corpus, judge, verdict
 from rlm_secure.testing.arena.paths import Share
 from rlm_secure.testing.bare import Unscreened
 from rlm_secure.testing.target import Target
@@ -144,7 +144,7 @@ def _attacks(environment: Any, layer: corpus.Layer) -> str:
             # Other sessions have machines of their own here: how they fare says nothing about this one.
             opens = lambda: _open(environment, policy, screened)  # noqa: E731
             outcome = judge.attempt(attack, opens, target, policy, afterwards=False, layered=screened)
-            assert outcome.result is not judge.Result.WON, f"{attack.name} won: {outcome.evidence}"
+            assert outcome.result is not verdict.Result.WON, f"{attack.name} won: {outcome.evidence}"
             results.append(outcome.result.value)
     return ", ".join(f"{results.count(each)} {each}" for each in sorted(set(results)))
 

@@ -944,6 +944,9 @@ def test_a_sweep_goes_on_after_what_cannot_be_removed_and_says_so(monkeypatch: p
 
 #: What may still name the standard library's way, which follows mounts and hides what stays.
 ALLOWED = {
+    "tests/attacks/test_harm.py": "attacks on a throw-away world, and the clean-up that once walked through a mount",
+    "tests/attacks/throwaway/__init__.py": "says what the next one does",
+    "tests/attacks/throwaway/__main__.py": "the clean-up that once walked through a mount, in a throw-away world",
     "tests/test_removal.py": "the control, and this rule",
     "tests/local/test_seccomp_profile.py": "a program that runs inside a sandbox, to see whether the profile lets it",
 }

@@ -24,8 +24,10 @@ from rlm_secure.testing import arena, battery
 from rlm_secure.testing.control import Control
 from rlm_secure.testing.corpus import Attack, Excuse, Layer, Win, load
 from rlm_secure.testing.foreign import Ground as ForeignGround
-from rlm_secure.testing.judge import Result, Session, SessionFailed, Verdict, bounds_of
+from rlm_secure.testing.judge import bounds_of
 from rlm_secure.testing.judge import policy as low_limits
+from rlm_secure.testing.session import Session, SessionFailed
+from rlm_secure.testing.verdict import Result, Verdict
 
 #: With --quick: so many attacks on each guarantee, for each layer.
 _QUICK = 3

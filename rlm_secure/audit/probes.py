@@ -24,7 +24,7 @@ from rlm_secure.errors import RLMSecureError
 from rlm_secure.guarantees import EnforcementReport, Guarantee, Wall
 from rlm_secure.testing import arena as arenas
 from rlm_secure.testing.arena import Arena
-from rlm_secure.testing.judge import Reach, Result
+from rlm_secure.testing.verdict import Reach, Result
 
 if TYPE_CHECKING:
     from rlm_secure.policy import Policy

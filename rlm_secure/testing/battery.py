@@ -18,8 +18,10 @@ from rlm_secure.policy import Policy
 from rlm_secure.testing.control import Control, control
 from rlm_secure.testing.corpus import Attack, Win
 from rlm_secure.testing.foreign import Ground
-from rlm_secure.testing.judge import BOUNDS, Session, Verdict, attempt, not_checked
+from rlm_secure.testing.judge import BOUNDS, attempt
+from rlm_secure.testing.session import Session
 from rlm_secure.testing.target import Bounds, Target
+from rlm_secure.testing.verdict import Verdict, not_checked
 
 _WORKERS = 4
 _T = TypeVar("_T")

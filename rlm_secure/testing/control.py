@@ -17,9 +17,9 @@ from pathlib import Path
 from rlm_secure.removal import Scratch
 from rlm_secure.resources import sandboxes_dir
 from rlm_secure.testing.corpus import Attack, Excuse, Win
-from rlm_secure.testing.judge import claims
 from rlm_secure.testing.processes import plain
 from rlm_secure.testing.target import Bounds, Target
+from rlm_secure.testing.verdict import claims
 
 #: Given to every control; they keep the machine safe, not the host.
 _LIMITS = {"RLIMIT_CPU": 20, "RLIMIT_DATA": 2 << 30, "RLIMIT_FSIZE": 1 << 30, "RLIMIT_CORE": 0}

@@ -24,8 +24,9 @@ from rlm_secure.errors import CellException
 from rlm_secure.guarantees import EnforcementReport
 from rlm_secure.testing.corpus import Attack, Layer, Need
 from rlm_secure.testing.host import LENGTH, STATUS
-from rlm_secure.testing.judge import FOREIGN, HostDied, HostLate, SessionFailed, writable
+from rlm_secure.testing.session import FOREIGN, HostDied, HostLate, SessionFailed
 from rlm_secure.testing.target import Bounds, HostFacts, Target
+from rlm_secure.testing.verdict import writable
 from rlm_secure.testing.yardstick import Stopwatch
 from rlm_secure.types import REPLResult
 

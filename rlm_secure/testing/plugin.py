@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rlm_secure.policy import Policy
     from rlm_secure.sandbox import Sandbox
     from rlm_secure.testing.arena.attempts import Attempts
-    from rlm_secure.testing.judge import Verdict
+    from rlm_secure.testing.verdict import Verdict
 
 _ATTACK = "rlm_attack"
 _LOCAL = "local"

@@ -11,7 +11,8 @@ from rlm_secure.environments.local import pool
 from rlm_secure.environments.local.zygote import Plan, zygote
 from rlm_secure.errors import EnvironmentUnavailable
 from rlm_secure.testing import battery, corpus, judge, unscreened
-from rlm_secure.testing.judge import Result, Session, Verdict
+from rlm_secure.testing.session import Session
+from rlm_secure.testing.verdict import Result, Verdict
 
 ATTACKS = corpus.load()
 

@@ -16,8 +16,8 @@ from rlm_secure.environments.local import pool
 from rlm_secure.environments.local.zygote import Plan, zygote
 from rlm_secure.testing import battery, corpus, judge, unscreened
 from rlm_secure.testing.corpus import Attack, Layer, Win
-from rlm_secure.testing.judge import Result
 from rlm_secure.testing.target import Target
+from rlm_secure.testing.verdict import Result
 
 DOCUMENT = Path(__file__).with_name("MATRIX.md")
 WALLS = ("namespaces", "landlock", "seccomp", "rlimits", "mdwe")

@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from rlm_secure.testing import battery, corpus, judge, unscreened  # noqa: E402
 from rlm_secure.testing.control import Control  # noqa: E402
 from rlm_secure.testing.corpus import Excuse, Layer  # noqa: E402
-from rlm_secure.testing.judge import Result  # noqa: E402
+from rlm_secure.testing.verdict import Result  # noqa: E402
 from tests.attacks.conftest import stands  # noqa: E402
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from rlm_secure.guarantees import EnforcementReport, Guarantee
 from rlm_secure.testing import judge
 from rlm_secure.testing.corpus import Attack, Harm, Layer, Win
-from rlm_secure.testing.judge import Verdict
 from rlm_secure.testing.target import Target
+from rlm_secure.testing.verdict import Verdict
 from rlm_secure.types import REPLResult
 
 POLICY = judge.policy("strict")

@@ -10,7 +10,7 @@ from rlm_secure.guarantees import Guarantee
 from rlm_secure.testing import corpus
 from rlm_secure.testing.corpus import Layer, Need
 from rlm_secure.testing.foreign import Abilities, Ground
-from rlm_secure.testing.judge import SessionFailed
+from rlm_secure.testing.session import SessionFailed
 from rlm_secure.testing.target import Target, prelude_cell
 from tests.attacks.cells import BOUNDS, named, opened, said
 

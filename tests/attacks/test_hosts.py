@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from rlm_secure.testing.foreign import Ground
-from rlm_secure.testing.judge import HostDied, HostLate
+from rlm_secure.testing.session import HostDied, HostLate
 from rlm_secure.testing.target import Target
 from tests.attacks.cells import BOUNDS, gone, named, opened, said
 

@@ -13,8 +13,9 @@ from rlm_secure.errors import CellException, CellRefused, EnvironmentUnavailable
 from rlm_secure.guarantees import Wall
 from rlm_secure.testing import judge, yardstick
 from rlm_secure.testing.corpus import Win
-from rlm_secure.testing.judge import FOREIGN, Claim, HostDied, HostLate, Reach, Result, SessionFailed, claims
+from rlm_secure.testing.session import FOREIGN, HostDied, HostLate, SessionFailed
 from rlm_secure.testing.target import Target
+from rlm_secure.testing.verdict import Claim, Reach, Result, claims
 from tests.attacks.puppets import POLICY, Puppet, Trial, an_attack, raises, says
 
 

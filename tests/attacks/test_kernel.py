@@ -10,8 +10,8 @@ import pytest
 
 from rlm_secure.guarantees import Guarantee, Wall
 from rlm_secure.testing import battery, corpus, judge, unscreened
-from rlm_secure.testing.judge import Reach, Result
 from rlm_secure.testing.target import Target
+from rlm_secure.testing.verdict import Reach, Result
 from tests.attacks.conftest import ATTACKS, each, stands
 
 RAW = tuple(attack for attack in ATTACKS if attack.layer is corpus.Layer.KERNEL)

@@ -6,7 +6,7 @@ import pytest
 
 from rlm_secure import Sandbox
 from rlm_secure.guarantees import Guarantee, Wall
-from rlm_secure.testing import corpus, judge
+from rlm_secure.testing import corpus, judge, watch
 from tests.attacks.conftest import ATTACKS, each, stands
 
 CELLS = corpus.for_layer(ATTACKS, screened=True)
@@ -50,8 +50,8 @@ def test_a_cell_cannot_make_the_host_hoard_what_a_tool_answers():
     policy = judge.policy("strict")
     policy = policy.model_copy(update={"limits": policy.limits.model_copy(update={"cell_seconds": 20.0})})
     with Sandbox(policy=policy, tools={"book": lambda: "x" * 1_000_000}) as sandbox:
-        before = judge._memory()[0]
+        before = watch.memory()[0]
         result = sandbox.run("total = 0\nfor number in range(300):\n    total += len(book())\nprint(total)")
-        grown = judge._memory()[0] - before
+        grown = watch.memory()[0] - before
     assert result.stdout == "300000000\n"
     assert grown < 128 << 20

@@ -15,8 +15,9 @@ from rlm_secure.errors import CellException, SessionEnded
 from rlm_secure.guarantees import Guarantee
 from rlm_secure.testing import judge
 from rlm_secure.testing.corpus import Win
-from rlm_secure.testing.judge import FOREIGN, HostDied, Reach, Result, SessionFailed
+from rlm_secure.testing.session import FOREIGN, HostDied, SessionFailed
 from rlm_secure.testing.target import Target
+from rlm_secure.testing.verdict import Reach, Result
 from rlm_secure.types import REPLResult
 from tests.attacks.puppets import POLICY, Puppet, Trial, Weighed, an_attack, raises, says
 

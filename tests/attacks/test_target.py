@@ -6,7 +6,6 @@ import contextlib
 import ctypes
 import os
 import resource
-import shutil
 import signal
 import socket
 import subprocess
@@ -18,6 +17,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from rlm_secure.removal import remove
 from rlm_secure.testing import arena
 from rlm_secure.testing.target import Bounds, Target
 
@@ -162,7 +162,7 @@ DAMAGE = {
     "another name": lambda directory: os.link(directory / "victim", directory / "inbox" / "victim"),
     "no socket": lambda directory: (directory / "socket").unlink(),
     "no inbox": lambda directory: (directory / "inbox").rmdir(),
-    "nothing left": shutil.rmtree,
+    "nothing left": remove,
     "elsewhere": lambda directory: directory.rename(f"{directory}-moved"),
     "a link to elsewhere": lambda directory: [
         directory.rename(f"{directory}-m"),

@@ -25,7 +25,7 @@ from rlm_secure.testing import corpus
 from rlm_secure.testing.arena import Arena
 from rlm_secure.testing.arena.paths import Share
 from rlm_secure.testing.corpus import Layer, Need, Win
-from rlm_secure.testing.judge import Reach, Result
+from rlm_secure.testing.verdict import Reach, Result
 
 pytestmark = [pytest.mark.attack, pytest.mark.timeout(300)]
 
@@ -133,7 +133,7 @@ def test_what_an_environment_needs_from_outside_is_said(name: str) -> None:
         audit(environments=[name], only=TWO)
 
 
-PLAIN = ("audit", "--env", "examples.adapters.plain:open_session")
+PLAIN = ("audit", "--env", "examples.adapters.plain:open_session", "--share", ROOT)
 
 
 def command(*arguments: str, wrapped: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:

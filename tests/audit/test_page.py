@@ -16,7 +16,7 @@ from rlm_secure.audit.formats import html
 from rlm_secure.audit.probes import EnvironmentSubject, Probe
 from rlm_secure.guarantees import EnforcementReport, Guarantee, Level, Wall, WallStatus
 from rlm_secure.testing.corpus import load
-from rlm_secure.testing.judge import Result
+from rlm_secure.testing.verdict import Result
 from tests.audit.seeded import SEEDS
 
 ROOT = Path(__file__).parents[2]

@@ -18,7 +18,7 @@ from rlm_secure.testing import battery, corpus, judge
 from rlm_secure.testing.bare import Unscreened
 from rlm_secure.testing.control import Control
 from rlm_secure.testing.corpus import Excuse, Layer
-from rlm_secure.testing.judge import Result, Verdict
+from rlm_secure.testing.verdict import Result, Verdict
 from tests.clouds.conftest import WIRES, Cloud
 
 pytestmark = [

@@ -18,12 +18,12 @@ from rlm_secure.broker.client import Client, Declined, Lost
 from rlm_secure.environments.docker import DockerEnvironment, DockerLease
 from rlm_secure.environments.docker.engine import connect
 from rlm_secure.environments.remote import Lease, RemoteSession
-from rlm_secure.errors import ProtocolViolation
+from rlm_secure.errors import EnvironmentUnavailable, ProtocolViolation
 from rlm_secure.guarantees import Wall, WallStatus
 from rlm_secure.policy import Policy
 from rlm_secure.testing import Unscreened, battery, corpus, judge
 from rlm_secure.testing.control import Control
-from rlm_secure.testing.judge import Result, Verdict
+from rlm_secure.testing.verdict import Result, Verdict
 from tests.attacks.conftest import ATTACKS, each, stands
 
 pytestmark = [pytest.mark.attack, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -80,9 +80,16 @@ class Yard:
     def session(self, *, screen: bool) -> Unscreened:
         with self._lock:
             lease = self._idle.pop() if self._idle else None
-        lease = lease or DockerLease(connect(), self._policy, self._image, "unix")
-        # The language layer is the only wall whose absence is accepted.
-        return Unscreened(RemoteSession(Kept(lease, self), self._policy, screen=screen))
+        for last in (False, True):
+            lease = lease or DockerLease(connect(), self._policy, self._image, "unix")
+            try:
+                # The language layer is the only wall whose absence is accepted.
+                return Unscreened(RemoteSession(Kept(lease, self), self._policy, screen=screen))
+            except EnvironmentUnavailable:  # its container has gone since; no attack has begun
+                lease = None
+                if last:
+                    raise
+        raise AssertionError("the second round returns")
 
     def give_back(self, lease: DockerLease) -> None:
         with self._lock:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import replace
 
 import psutil
@@ -13,7 +14,7 @@ from rlm_secure.testing import arena, corpus, judge
 from rlm_secure.testing.arena import Arena
 from rlm_secure.testing.arena.attempts import Attempts
 from rlm_secure.testing.arena.paths import Share
-from rlm_secure.testing.judge import Reach, Result
+from rlm_secure.testing.verdict import Reach, Result
 
 pytestmark = [pytest.mark.attack, pytest.mark.timeout(300)]
 
@@ -44,6 +45,9 @@ def test_ours_holds_and_plain_python_does_not(attempts):
     for _ in range(2):
         verdict = attempts.attempt(CORPUS["builtin-open"], PLAIN, POLICY)
         assert (verdict.result, verdict.reach) == (Result.WON, Reach.REACHED)
+    deadline = time.monotonic() + 10  # a pool fills itself meanwhile, and shrinks again
+    while len(judge_of(attempts).children(recursive=True)) > before and time.monotonic() < deadline:
+        time.sleep(0.1)
     assert len(judge_of(attempts).children(recursive=True)) <= before
 
 

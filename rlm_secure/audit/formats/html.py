@@ -13,7 +13,7 @@ from rlm_secure.audit.report import Report
 from rlm_secure.audit.rules import BY_ID
 from rlm_secure.guarantees import Guarantee
 from rlm_secure.logger.inert import inert
-from rlm_secure.testing.judge import Reach, Result
+from rlm_secure.testing.verdict import Reach, Result
 
 _STYLE = """
 :root{color-scheme:light dark;--ink:#16202b;--soft:#4a5663;--paper:#fff;--card:#f4f6f8;--line:#c9d1d9;

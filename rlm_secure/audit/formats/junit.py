@@ -10,7 +10,7 @@ from rlm_secure.audit.finding import Finding
 from rlm_secure.audit.probes import EnvironmentSubject, Probe
 from rlm_secure.audit.report import Report
 from rlm_secure.logger.inert import inert
-from rlm_secure.testing.judge import Result
+from rlm_secure.testing.verdict import Result
 
 # What XML 1.0 has no way to write, after inert() has spelled out the controls.
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

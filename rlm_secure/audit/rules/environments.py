@@ -9,7 +9,7 @@ from rlm_secure.audit.probes import EnvironmentSubject, Probe, is_foreign
 from rlm_secure.audit.rule import Kind, Rule
 from rlm_secure.audit.rules.isolation import weakened
 from rlm_secure.guarantees import Guarantee, Level
-from rlm_secure.testing.judge import Reach
+from rlm_secure.testing.verdict import Reach
 
 _SHOWN = 8
 

@@ -23,7 +23,9 @@ from rlm_secure.testing import arena, battery
 from rlm_secure.testing.control import Control
 from rlm_secure.testing.corpus import Attack, Excuse, Layer, load
 from rlm_secure.testing.foreign import Ground
-from rlm_secure.testing.judge import Session, Verdict, bounds_of
+from rlm_secure.testing.judge import bounds_of
+from rlm_secure.testing.session import Session
+from rlm_secure.testing.verdict import Verdict
 
 _LINE_BYTES = 1 << 20
 

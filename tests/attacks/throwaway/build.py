@@ -57,11 +57,12 @@ def world() -> None:
     """Make the world's root, go there, and be the first process of a machine that has just started."""
     build._mount(None, "/", None, build._MS_REC | build._MS_PRIVATE)
     tree = f"{_STAGE}/root"
+    shown = _shown()  # held before the stage covers what is below it
     build._mount("tmpfs", _STAGE, "tmpfs", 0, "size=64k,mode=0755")
     os.mkdir(tree)
     build._mount("tmpfs", tree, "tmpfs", 0, f"size={_WORLD_BYTES},mode=0755")
     _furnish(tree)
-    _system(tree)
+    _system(tree, shown)
     build._mount("proc", f"{tree}/proc", "proc", build._MS_NOSUID | build._MS_NODEV | build._MS_NOEXEC)
     with contextlib.suppress(build.Refused):  # a kernel without it
         build._mount("mqueue", f"{tree}/dev/mqueue", "mqueue", build._MS_NOSUID)
@@ -80,19 +81,24 @@ def world() -> None:
         build._libc.syscall(KEYCTL, *operation)  # keyrings as after a login, where the kernel has them
 
 
-def _system(tree: str) -> None:
+def _shown() -> dict[str, int]:
+    """The directories of the arena that a world sees, each with a descriptor."""
+    names = sorted(set(os.listdir("/")) - {*_OWN, "proc"})
+    shown = [f"/{name}" for name in names if os.path.isdir(f"/{name}") and not os.path.islink(f"/{name}")]
+    needed = {*paths.needed(), str(ROOT)}
+    shown += [path for path in needed if not paths.within(path, {*needed, *shown} - {path})]
+    return {path: os.open(path, os.O_PATH | os.O_DIRECTORY) for path in shown}
+
+
+def _system(tree: str, shown: dict[str, int]) -> None:
     """What is the arena's."""
-    shown = []
     for name in sorted(set(os.listdir("/")) - {*_OWN, "proc"}):
         if os.path.islink(f"/{name}"):
             os.symlink(os.readlink(f"/{name}"), f"{tree}/{name}")
-        elif os.path.isdir(f"/{name}"):
-            shown.append(f"/{name}")
-    needed = {*paths.needed(), str(ROOT)}
-    shown += [path for path in needed if not paths.within(path, {*needed, *shown} - {path})]
-    for path in shown:
+    for path, descriptor in shown.items():
         os.makedirs(tree + path, exist_ok=True)
-        build._mount(path, tree + path, None, build._MS_BIND | build._MS_REC)
+        build._mount(f"/proc/self/fd/{descriptor}", tree + path, None, build._MS_BIND | build._MS_REC)
+        os.close(descriptor)
     for name in build._DEVICES:
         if os.path.exists(f"/dev/{name}"):
             build._touch(f"{tree}/dev/{name}")

@@ -1,0 +1,60 @@
+"""What attacks run in: the sessions that a judge can be given, and how those of others fail."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+from rlm_secure.errors import RLMSecureError
+from rlm_secure.guarantees import EnforcementReport
+from rlm_secure.types import REPLResult
+
+#: What the report of a session of somebody else's is called: nothing is known of it, so it names no wall.
+FOREIGN = "foreign"
+
+
+class Session(Protocol):
+    """What an attack is run in: Sandbox, Unscreened and Foreign are such sessions."""
+
+    @property
+    def report(self) -> EnforcementReport:
+        """What holds around it."""
+
+    def run(self, code: str, timeout: float | None = None) -> REPLResult:
+        """Run one cell."""
+
+    def close(self) -> None:
+        """End it."""
+
+
+@runtime_checkable
+class Restarting(Protocol):
+    """What opens sessions in a host that is made anew for each attempt."""
+
+    def begin(self) -> None:
+        """Make it anew."""
+
+
+@runtime_checkable
+class Watched(Protocol):
+    """A session of somebody else's: what it writes past its capture and holds is looked at from outside."""
+
+    def spilled(self) -> str:
+        """What it wrote to its host's own standard streams."""
+
+    def held_bytes(self) -> int:
+        """Bytes that its processes hold."""
+
+
+class SessionFailed(RLMSecureError):
+    """A session of somebody else's could not do what it was asked to: this attempt says nothing."""
+
+    trace: str = ""
+    """The adapter's own traceback, for who asks."""
+
+
+class HostDied(Exception):
+    """The process that holds sessions of somebody else's ended while a cell ran."""
+
+
+class HostLate(Exception):
+    """A session of somebody else's gave no answer in time, and was killed."""
