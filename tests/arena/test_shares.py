@@ -102,7 +102,7 @@ def test_tmp_can_be_shared_in_part_and_as_a_whole(tmp_path):
         Path(directory).chmod(0o755)
         (Path(directory) / "file").write_text("there")
         # Beside it there is at most the checkout, where that lies in /tmp.
-        shown = shell(f"cat {directory}/file; ls -A /tmp", directory)
+        shown = shell(f"cat {directory}/file; ls -A /tmp", str(directory))
         assert shown.startswith("there") and Path(directory).name in shown and len(shown.split()) <= 3
         assert shell(f"cat {directory}/file", "/tmp") == "there"
 
