@@ -58,9 +58,9 @@ def _in_arena(provider: str, options: str) -> dict[str, Any]:
     variables = tuple(name for name in os.environ if name.startswith(f"{provider.upper()}_"))
     given = arena.Arena((Share(str(Path.cwd())),), network=True, variables=variables)
     command = [sys.executable, "-m", "benchmarks.live", provider, "--options", options]
-    with given.start(command, stdout=subprocess.PIPE) as fight:
-        assert fight.process.stdout is not None
-        report: dict[str, Any] = json.loads(fight.process.stdout.read() or b"{}")
+    with given.start(command, stdout=subprocess.PIPE) as running:
+        assert running.process.stdout is not None
+        report: dict[str, Any] = json.loads(running.process.stdout.read() or b"{}")
     return report
 
 

@@ -186,17 +186,17 @@ def _in_arena(job: Job, arena: Arena, progress: Progress | None) -> EnvironmentS
     with os.fdopen(reader, "rb") as told:
         try:
             command = [sys.executable, "-m", "rlm_secure.audit.attack", str(writer)]
-            fight = arena.start(command, stdin=subprocess.PIPE, descriptors=(writer,))
+            running = arena.start(command, stdin=subprocess.PIPE, descriptors=(writer,))
         finally:
             os.close(writer)
-        with fight:
-            assert fight.process.stdin is not None
-            fight.process.stdin.write(JOB.dump_json(job))
-            fight.process.stdin.close()
+        with running:
+            assert running.process.stdin is not None
+            running.process.stdin.write(JOB.dump_json(job))
+            running.process.stdin.close()
             while line := told.readline(_LINE_BYTES):
                 if (subject := _heard(line, progress)) is not None:
                     return subject
-            raise AttackFailed(f"the attack on {job.name} ended without a result, with status {fight.wait(10)}")
+            raise AttackFailed(f"the attack on {job.name} ended without a result, with status {running.wait(10)}")
 
 
 def _heard(line: bytes, progress: Progress | None) -> EnvironmentSubject | None:

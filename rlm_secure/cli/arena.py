@@ -45,13 +45,13 @@ def run(arguments: argparse.Namespace) -> int:
     from rlm_secure.testing.arena import ArenaRefused
 
     try:
-        with options.arena_of(arguments).start(arguments.program, stdin=None) as fight:
-            say(f"arena: {fight.about}")
+        with options.arena_of(arguments).start(arguments.program, stdin=None) as running:
+            say(f"arena: {running.about}")
             while True:
                 try:
-                    return fight.wait()
+                    return running.wait()
                 except KeyboardInterrupt:
-                    fight.process.send_signal(signal.SIGINT)
+                    running.process.send_signal(signal.SIGINT)
     except ArenaRefused as error:
         say(f"rlm-secure: error: {error}", style="red")
         return REFUSED

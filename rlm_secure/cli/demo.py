@@ -215,10 +215,10 @@ def attack_the_walls() -> bool:
         return attack_here()
     terminal = report().is_terminal
     command = [sys.executable, "-m", "rlm_secure.cli.demo"]
-    with arena.Arena().start(command, stdout=None if terminal else subprocess.PIPE) as fight:
-        if fight.process.stdout is not None:
-            report().file.write(fight.process.stdout.read().decode("utf-8", "replace"))
-        return fight.wait() == OK
+    with arena.Arena().start(command, stdout=None if terminal else subprocess.PIPE) as running:
+        if running.process.stdout is not None:
+            report().file.write(running.process.stdout.read().decode("utf-8", "replace"))
+        return running.wait() == OK
 
 
 def attack_here() -> bool:

@@ -172,11 +172,11 @@ def test_a_fork_bomb_is_bounded(nobody: bool):
 def test_a_cgroup_bounds_the_whole_and_goes_with_it():
     if isinstance(reason := cgroup.parents(os.getpid()), str):
         pytest.skip(reason)  # a machine without cgroups; in CI that is a failure (tests/conftest.py)
-    with Arena().start(["sleep", "60"]) as fight:
+    with Arena().start(["sleep", "60"]) as running:
         found = scene.groups(os.getpid())
-        assert found and "a cgroup" not in str(fight.about)
+        assert found and "a cgroup" not in str(running.about)
         members = {pid for path in found for pid in (path / "cgroup.procs").read_text().split()}
-        assert str(fight.process.pid) in members and len(members) >= 3
+        assert str(running.process.pid) in members and len(members) >= 3
         bounds = {file.name: file.read_text().strip() for path in found for file in path.glob("*max") if file.is_file()}
         assert bounds["pids.max"] == "4096"
         memory = [int(file.read_text()) for path in found for file in path.glob("memory.limit_in_bytes")]
@@ -186,9 +186,9 @@ def test_a_cgroup_bounds_the_whole_and_goes_with_it():
 
 def test_without_a_cgroup_it_says_so(monkeypatch):
     monkeypatch.setattr(cgroup, "parents", lambda _: "none here")
-    with Arena().start(["true"]) as fight:
-        assert str(fight.about).startswith("nothing of the host is shared with it; without a cgroup (none here)")
-        assert fight.wait() == 0
+    with Arena().start(["true"]) as running:
+        assert str(running.about).startswith("nothing of the host is shared with it; without a cgroup (none here)")
+        assert running.wait() == 0
 
 
 def test_no_key_is_pressed_on_the_terminal():

@@ -42,8 +42,8 @@ for name, number in zip(sys.argv[1::2], sys.argv[2::2]):
         rules.add_rule(pyseccomp.ERRNO(getattr(errno, number)), name)
         rules.load()
         try:
-            with Arena().start(["echo", "started"]) as fight:
-                fight.wait()
+            with Arena().start(["echo", "started"]) as running:
+                running.wait()
         except ArenaRefused as error:
             print(error)
         sys.exit(0)
@@ -132,36 +132,36 @@ def test_the_builder_starts_nothing_for_who_is_gone(tmp_path):
     ],
 )
 def test_the_exit_status_is_the_commands(command, status):
-    with Arena().start(command, stderr=subprocess.DEVNULL) as fight:
-        assert fight.wait() == status
+    with Arena().start(command, stderr=subprocess.DEVNULL) as running:
+        assert running.wait() == status
 
 
 def test_it_begins_where_the_caller_is_if_that_is_there(monkeypatch, tmp_path):
     for directory, found in ((Path("/usr"), "/usr\n"), (tmp_path, "/\n")):
         monkeypatch.chdir(directory)
-        with Arena().start(["pwd"], stdout=subprocess.PIPE) as fight:
-            assert fight.process.stdout.read().decode() == found
+        with Arena().start(["pwd"], stdout=subprocess.PIPE) as running:
+            assert running.process.stdout.read().decode() == found
 
 
 def test_a_descriptor_is_kept_by_its_number():
     reader, writer = os.pipe()
     with Arena().start(
         [sys.executable, "-c", f"import os; os.write({writer}, b'told')"], descriptors=(writer,)
-    ) as fight:
+    ) as running:
         os.close(writer)
         with os.fdopen(reader) as pipe:
             assert pipe.read() == "told"  # and nobody else in there holds it
-        assert fight.wait() == 0
+        assert running.wait() == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signals_are_passed_on(number):
     line = f"trap 'echo got; exit 3' {number.name.removeprefix('SIG')}; echo ready; while :; do sleep 0.02; done"
-    with Arena().start(["sh", "-c", line], stdout=subprocess.PIPE) as fight:
-        assert fight.process.stdout.readline() == b"ready\n"
-        fight.process.send_signal(number)
-        assert fight.process.stdout.read() == b"got\n"
-        assert fight.wait() == 3
+    with Arena().start(["sh", "-c", line], stdout=subprocess.PIPE) as running:
+        assert running.process.stdout.readline() == b"ready\n"
+        running.process.send_signal(number)
+        assert running.process.stdout.read() == b"got\n"
+        assert running.wait() == 3
 
 
 # -- ends -------------------------------------------------------------------------------------------
@@ -173,26 +173,26 @@ DAEMONS = (
 CALLER = """
 import sys
 from rlm_secure.testing.arena import Arena
-with Arena().start(["sh", "-c", sys.argv[1]]) as fight:
-    fight.wait()
+with Arena().start(["sh", "-c", sys.argv[1]]) as running:
+    running.wait()
 """
 
 
 def test_leaving_it_ends_everything_in_it():
     nap = scene.nap()
-    with Arena().start(["sh", "-c", DAEMONS.format(nap)]) as fight:
+    with Arena().start(["sh", "-c", DAEMONS.format(nap)]) as running:
         assert scene.soon(lambda: len(scene.sleepers(nap)) == 5)
         with pytest.raises(subprocess.TimeoutExpired):
-            fight.wait(0.01)
+            running.wait(0.01)
     assert scene.soon(lambda: not scene.sleepers(nap))
-    fight.close()
+    running.close()
 
 
 def test_the_end_of_the_command_is_the_end_of_its_daemons():
     nap = scene.nap()
-    with Arena().start(["sh", "-c", f"setsid sleep {nap} & (setsid sleep {nap} &); sleep 0.2"]) as fight:
+    with Arena().start(["sh", "-c", f"setsid sleep {nap} & (setsid sleep {nap} &); sleep 0.2"]) as running:
         assert scene.soon(lambda: len(scene.sleepers(nap)) == 2)
-        assert fight.wait() == 0
+        assert running.wait() == 0
         assert scene.soon(lambda: not scene.sleepers(nap))
 
 
@@ -263,11 +263,11 @@ def test_sigkill_leaves_no_relay(tmp_path):
 def test_many_at_a_time():
     found = []
 
-    def fight() -> None:
+    def running() -> None:
         with Arena().start(["hostname"], stdout=subprocess.PIPE) as each:
             found.append((each.process.stdout.read(), each.wait()))
 
-    threads = [threading.Thread(target=fight) for _ in range(6)]
+    threads = [threading.Thread(target=running) for _ in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -26,9 +26,9 @@ except arena.ArenaRefused as error:
 
 def test_it_is_known_inside():
     given = Arena((arena.Share("/usr"),)) if os.getuid() == 0 else Arena()
-    with given.start([sys.executable, "-c", ASKED], stdout=subprocess.PIPE) as fight:
-        lines = fight.process.stdout.read().decode().splitlines()
-        assert lines[0] == f"False {fight.about.shared} {fight.about}"
+    with given.start([sys.executable, "-c", ASKED], stdout=subprocess.PIPE) as running:
+        lines = running.process.stdout.read().decode().splitlines()
+        assert lines[0] == f"False {running.about.shared} {running.about}"
         assert lines[1:] in (["refused"], [])  # nobody may build another one in it
 
 

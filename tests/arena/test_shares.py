@@ -29,8 +29,8 @@ def place() -> Iterator[Path]:
 
 def run(arena: Arena, *command: str, **options) -> str:
     """What `command` prints in it."""
-    with arena.start(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options) as fight:
-        return fight.process.stdout.read().decode()
+    with arena.start(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options) as running:
+        return running.process.stdout.read().decode()
 
 
 def shell(line: str, *shares: str, **options) -> str:
@@ -59,9 +59,9 @@ def test_a_share_is_read_only_unless_it_is_writable(place):
     assert shell(f"echo new > {place}/file && mkdir {place}/made && echo ok", f"{place}:rw") == "ok\n"
     assert (place / "file").read_text() == "new\n" and (place / "made").is_dir()
     about = Arena((Share(str(place), True), Share("/usr")), network=True, variables=("PATH", "NO_SUCH")).start(["true"])
-    with about as fight:
+    with about as running:
         assert (
-            str(fight.about).split(";")[0] == f"shared with it: {place}:rw, /usr, the host's network, the variable PATH"
+            str(running.about).split(";")[0] == f"shared with it: {place}:rw, /usr, the host's network, the variable PATH"
         )
 
 
@@ -137,8 +137,8 @@ def test_a_new_directory_is_there_as_long_as_the_arena(place):
     arena = Arena((Share(f"{place}/new", True),))
     with arena.start(
         ["sh", "-c", f"echo told > {place}/new/file; echo $RLM_SECURE_SOCKETS"], stdout=subprocess.PIPE
-    ) as fight:
-        assert fight.process.stdout.read().decode() == f"{place}/new\n"
+    ) as running:
+        assert running.process.stdout.read().decode() == f"{place}/new\n"
         assert (place / "new" / "file").read_text() == "told\n"
         assert (place / "new").stat().st_mode & 0o777 == 0o700
     assert not (place / "new").exists()

@@ -32,8 +32,8 @@ def attempts():
 
 def judge_of(attempts):
     """The process that judges, seen from here: under the arena's two of its own."""
-    assert attempts._fight is not None
-    (judging,) = psutil.Process(attempts._fight.process.pid).children()[0].children()
+    assert attempts._running is not None
+    (judging,) = psutil.Process(attempts._running.process.pid).children()[0].children()
     return judging
 
 
@@ -74,7 +74,7 @@ def test_kernel_attacks_are_run_without_the_language_layer(attempts):
     ],
 )
 def test_a_name_that_means_nothing_is_said_in_a_sentence(attempts, name, said):
-    before = judge_of(attempts).pid if attempts._fight else None
+    before = judge_of(attempts).pid if attempts._running else None
     with pytest.raises(RLMSecureError, match=said) as refused:
         attempts.attempt(CORPUS["builtin-open"], name, POLICY)
     assert "\n" not in str(refused.value)
@@ -88,7 +88,7 @@ def test_a_judge_that_dies_is_an_error_and_the_next_attempt_has_a_new_one(attemp
     first = judge_of(attempts)
     if when == "before":
         first.kill()
-        attempts._fight.process.wait(10)
+        attempts._running.process.wait(10)
     unknown = replace(attack, name="not-in-the-corpus")  # which a judge cannot look up
     with pytest.raises(RLMSecureError, match="the judge of .* did not survive"):
         attempts.attempt(attack if when == "before" else unknown, "local", POLICY)

@@ -92,22 +92,22 @@ class Arena:
         stdout: int | IO[Any] | None = None,
         stderr: int | IO[Any] | None = None,
         descriptors: Sequence[int] = (),
-    ) -> Fight:
+    ) -> ArenaProcess:
         """Build an arena and start `command` in it; it inherits `descriptors`, and `environment` beside the usual.
 
         It lives no longer than the thread that started it. Raises ArenaRefused where it cannot be built: then nothing
         was started.
         """
-        fight = Fight()
+        running = ArenaProcess()
         try:
-            fight.begin(self, command, environment or {}, (stdin, stdout, stderr), tuple(descriptors))
+            running.begin(self, command, environment or {}, (stdin, stdout, stderr), tuple(descriptors))
         except BaseException:
-            fight.close()
+            running.close()
             raise
-        return fight
+        return running
 
 
-class Fight:
+class ArenaProcess:
     """A command in an arena. A context manager: leaving it kills the arena as a whole."""
 
     def __init__(self) -> None:
@@ -184,9 +184,8 @@ class Fight:
             with contextlib.suppress(BrokenPipeError):  # it is dead already, and says so on the other pipe
                 json.dump({**job, "status": told}, handing)
                 handing.close()
-            reason = outcome.read().decode(
-                "utf-8", "replace"
-            )  # closed when the arena stands, or by its builder's death
+            # Closed when the arena stands, or by its builder's death.
+            reason = outcome.read().decode("utf-8", "replace")
         if reason != _STANDS:
             reason = reason or "its builder died"
             raise ArenaRefused(f"no arena can be built here, so nothing was attacked: {reason}")

@@ -48,7 +48,7 @@ class Attempts:
 
     def __init__(self, given: arena.Arena | None = None) -> None:
         self._given = given or arena.Arena()
-        self._fight: arena.Fight | None = None
+        self._running: arena.ArenaProcess | None = None
         self._told: IO[bytes] | None = None
 
     def attempt(self, attack: Attack, environment: str, policy: Policy) -> Verdict:
@@ -56,12 +56,12 @@ class Attempts:
         request = Request(attack.name, environment, policy.model_dump_json())
         if not arena.outside():
             return _attempt(request, attack)
-        if self._fight is None:
+        if self._running is None:
             self._start()
-        assert self._fight is not None and self._fight.process.stdin is not None and self._told is not None
+        assert self._running is not None and self._running.process.stdin is not None and self._told is not None
         try:
-            self._fight.process.stdin.write(_REQUEST.dump_json(request) + b"\n")
-            self._fight.process.stdin.flush()
+            self._running.process.stdin.write(_REQUEST.dump_json(request) + b"\n")
+            self._running.process.stdin.flush()
             answer = json.loads(self._told.readline(_LINE_BYTES))
             if "failed" in answer:
                 raise RLMSecureError(str(answer["failed"])[:1000])
@@ -74,9 +74,9 @@ class Attempts:
         """Kill the arena. Idempotent."""
         if self._told is not None:
             self._told.close()
-        if self._fight is not None:
-            self._fight.close()
-        self._fight = self._told = None
+        if self._running is not None:
+            self._running.close()
+        self._running = self._told = None
 
     def __enter__(self) -> Self:
         return self
@@ -91,7 +91,7 @@ class Attempts:
         self._told = os.fdopen(reader, "rb")
         try:
             command = [sys.executable, "-m", "rlm_secure.testing.arena.attempts", str(writer)]
-            self._fight = self._given.start(command, stdin=subprocess.PIPE, descriptors=(writer,))
+            self._running = self._given.start(command, stdin=subprocess.PIPE, descriptors=(writer,))
         finally:
             os.close(writer)
 
