@@ -197,3 +197,13 @@ def manifest() -> dict[str, object]:
             changes = () if path.is_dir() else (about.st_mtime_ns, about.st_size)
             found[str(path)] = (about.st_mode, about.st_uid, about.st_gid, *changes)
     return found
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_the_traceback_of_an_adapter_is_shown_on_request(asked: bool) -> None:
+    name = ("--env", "tests.audit.weak:NeverStarts", "--share", ROOT)
+    done = command("audit", *name, "--quick", *(["--traceback"] if asked else []))
+    assert done.returncode == COULD_NOT_RUN
+    assert "could not be judged" in done.stderr and "there is no such sandbox" in done.stderr
+    assert ("Traceback (most recent call last)" in done.stderr) == asked
+    assert ("--traceback shows where" in done.stderr) != asked
