@@ -9,24 +9,27 @@ from pathlib import Path
 
 
 def owner() -> str:
-    """This process: its machine's boot (hashed), its id, and when it started."""
-    return f"{_boot()}-{os.getpid()}-{_started(os.getpid())}"
+    """This process: its machine's boot and PID namespace (hashed), its id in there, and when it started."""
+    return f"{_realm()}-{os.getpid()}-{_started(os.getpid())}"
 
 
 def is_orphan(label: str) -> bool:
     """Whether the process of an `owner()` ran on this machine, since it booted, and is gone.
 
-    Of other machines, and of earlier boots, nothing is known: what they left ends by its time to live.
+    Of other machines, of earlier boots, and of other PID namespaces (a container's, an arena's) nothing is known: what
+    they left ends by its time to live.
     """
-    boot, _, process = label.partition("-")
+    realm, _, process = label.partition("-")
     pid, _, started = process.partition("-")
-    return boot == _boot() and pid.isdigit() and _started(int(pid)) != started
+    return realm == _realm() and pid.isdigit() and _started(int(pid)) != started
 
 
 @cache
-def _boot() -> str:
+def _realm() -> str:
+    """Where a process id means something: this boot of this machine, and this PID namespace."""
     try:
         text = Path("/proc/sys/kernel/random/boot_id").read_bytes()
+        text += str(Path("/proc/self/ns/pid").stat().st_ino).encode("ascii")
     except OSError:
         text = b"unknown"
     return hashlib.sha256(text).hexdigest()[:16]
