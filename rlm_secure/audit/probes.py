@@ -6,11 +6,15 @@ was near an attack: JSON, line by line, of bounded length, into these types and 
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import importlib.util
 import json
 import os
 import subprocess
 import sys
+import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +27,8 @@ from rlm_secure.audit.finding import NotChecked
 from rlm_secure.errors import RLMSecureError
 from rlm_secure.guarantees import EnforcementReport, Guarantee, Wall
 from rlm_secure.testing import arena as arenas
-from rlm_secure.testing.arena import Arena
+from rlm_secure.testing.arena import Arena, ArenaProcess
+from rlm_secure.testing.corpus import load
 from rlm_secure.testing.verdict import Reach, Result
 
 if TYPE_CHECKING:
@@ -33,6 +38,9 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int, str], None]
 
 _LINE_BYTES = 64 << 20
+_MOST_LINES = 10_000
+#: After its deadline, the last attack and its controls have so long.
+_MARGIN_SECONDS = 600.0
 #: What an arena must be given for an environment that is not in it.
 _REACH = {"docker": "--share /run/docker.sock --share /tmp/rlm-secure-sockets:rw"}
 _CLOUD = "--share-network, and --share-variable with the name of the variable that holds its key"
@@ -185,31 +193,61 @@ def _in_arena(job: Job, arena: Arena, progress: Progress | None) -> EnvironmentS
     reader, writer = os.pipe()
     with os.fdopen(reader, "rb") as told:
         try:
-            command = [sys.executable, "-m", "rlm_secure.audit.attack", str(writer)]
-            running = arena.start(command, stdin=subprocess.PIPE, descriptors=(writer,))
+            # Not ours: neither the directory that this is called from, nor the terminal or file that we write to.
+            command = [sys.executable, "-P", "-m", "rlm_secure.audit.attack", str(writer)]
+            running = arena.start(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                descriptors=(writer,),
+            )
         finally:
             os.close(writer)
         with running:
             assert running.process.stdin is not None
             running.process.stdin.write(JOB.dump_json(job))
             running.process.stdin.close()
-            while line := told.readline(_LINE_BYTES):
+            until = time.monotonic() + job.deadline + _MARGIN_SECONDS
+            threading.Thread(target=_end_at, args=(running, until), daemon=True).start()
+            for _ in range(_MOST_LINES):
+                line = told.readline(_LINE_BYTES)
                 if (subject := _heard(line, progress)) is not None:
-                    return subject
-            raise AttackFailed(f"the attack on {job.name} ended without a result, with status {running.wait(10)}")
+                    return _checked(subject, job, running)
+                if not line:
+                    break
+            raise AttackFailed(f"the attack on {job.name} ended without a result, or not in time")
+
+
+def _end_at(running: ArenaProcess, until: float) -> None:
+    """Kill an arena that is still at work then: whoever reads from it reads its end."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        running.wait(max(until - time.monotonic(), 0))
+        return
+    running.process.kill()
+
+
+def _checked(subject: EnvironmentSubject, job: Job, running: ArenaProcess) -> EnvironmentSubject:
+    """What the arena says, where it can be: of what was asked for, and of attacks that there are."""
+    guarantees = {attack.name: attack.guarantee for attack in load()}
+    if any(guarantees.get(probe.name) is not probe.guarantee for probe in subject.probes):
+        raise AttackFailed(f"the attacker of {job.name} tells of attacks that there are not")
+    return dataclasses.replace(subject, name=job.name, arena=str(running.about))
 
 
 def _heard(line: bytes, progress: Progress | None) -> EnvironmentSubject | None:
     """What a line from the arena says: progress, the end, or a refusal."""
+    kind, _, rest = line.partition(b" ")
     try:
-        kind, _, rest = line.partition(b" ")
         if kind == b"subject":
             return SUBJECT.validate_json(rest)
-        if kind == b"refused":
-            raise ValueError(str(json.loads(rest)))
-        done, total, name = json.loads(rest)
-        if progress:
-            progress(int(done), int(total), str(name))
-    except (ValidationError, TypeError, RecursionError) as error:
+        told: Any = json.loads(rest) if rest else None
+        if kind == b"step":
+            done, total, name = told
+            if progress:
+                progress(min(int(done), _MOST_LINES), min(int(total), _MOST_LINES), str(name)[:200])
+    except (ValidationError, ValueError, OverflowError, TypeError, RecursionError) as error:
         raise AttackFailed(f"the attacker said what cannot be read: {type(error).__name__}") from None
+    if kind == b"refused":
+        raise ValueError(str(told)[:1000])
     return None

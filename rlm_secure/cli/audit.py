@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
@@ -112,6 +113,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.list_rules:
         return _list_rules(arguments.format)
     from rlm_secure.audit import Severity, Unreadable, accept, audit
+    from rlm_secure.audit.formats.text import one_line
     from rlm_secure.audit.probes import AttackFailed
     from rlm_secure.testing.arena import ArenaRefused, NotInArena, waive
 
@@ -139,10 +141,10 @@ def run(arguments: argparse.Namespace) -> int:
         _print(found, arguments.format, arguments.output)
         for environment in found.environments:
             if not environment.judged:
-                shown = f"\n{environment.trace}" if arguments.traceback and environment.trace else ""
+                shown = "\n" + indent(environment.trace, "  ") if arguments.traceback and environment.trace else ""
                 more = "; --traceback shows where" if environment.trace and not shown else ""
                 say(
-                    f"rlm-secure: {environment.name} could not be judged: {environment.trouble}{more}{shown}",
+                    f"rlm-secure: {environment.name} could not be judged: {one_line(environment.trouble)}{more}{shown}",
                     style="red",
                 )
     except (Unreadable, ArenaRefused, NotInArena, AttackFailed) as error:

@@ -192,7 +192,7 @@ class Program:
             descriptor = _moved_up(theirs)
             try:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-B", "-m", "rlm_secure.testing.host", self._name, str(descriptor)],
+                    [sys.executable, "-B", "-P", "-m", "rlm_secure.testing.host", self._name, str(descriptor)],
                     stdin=subprocess.DEVNULL,
                     stdout=self._output,
                     stderr=self._output,

@@ -291,3 +291,11 @@ def test_paths():
     assert "/" not in needed() and all(Path(each).is_dir() for each in needed())
     assert psutil.Process().exe().startswith(tuple(needed()))
     assert "/root" in paths.hidden() or Path("/root").is_symlink()
+
+
+def test_a_new_share_below_one_that_can_be_written_is_refused(tmp_path):
+    """Whoever is in the arena could put something else in its place, and its removal would remove that."""
+    tmp_path.chmod(0o777)
+    shares = (Share(str(tmp_path), writable=True), Share(str(tmp_path / "sub" / "new"), writable=True))
+    with pytest.raises(ArenaRefused, match="make it yourself"):
+        Arena(shares).start(["true"])

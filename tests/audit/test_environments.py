@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from rlm_secure.audit import COULD_NOT_RUN, FOUND, Report, audit
+from rlm_secure.audit import COULD_NOT_RUN, FOUND, Report, audit, probes
 from rlm_secure.audit.formats import html, junit, text
 from rlm_secure.audit.formats import json as json_format
 from rlm_secure.audit.probes import EnvironmentSubject
@@ -207,3 +207,73 @@ def test_the_traceback_of_an_adapter_is_shown_on_request(asked: bool) -> None:
     assert "could not be judged" in done.stderr and "there is no such sandbox" in done.stderr
     assert ("Traceback (most recent call last)" in done.stderr) == asked
     assert ("--traceback shows where" in done.stderr) != asked
+
+
+class Forger:
+    """What a hostile adapter's module might say on the descriptor of the results, in place of the attacker."""
+
+    about = "nothing of the host is shared with it"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'step [1e999, 1, "x"]',
+        b'step [1, 2, "x", 4]',
+        b"step " + b"9" * 5000,
+        b"step {",
+        b"step " + b"[" * 100_000,
+        b"subject {}",
+        b"subject " + b'{"name": 7}',
+    ],
+)
+def test_what_the_arena_says_is_decoded_or_refused(line: bytes) -> None:
+    with pytest.raises(probes.AttackFailed, match="cannot be read"):
+        probes._heard(line, lambda *_: None)
+
+
+def test_the_name_and_the_arena_are_what_the_command_knows() -> None:
+    forged = EnvironmentSubject("local", None, (), (), (), 0, 1.0, arena="nothing at all")
+    job = probes.Job("tests.audit.weak:Dies", "{}")
+    found = probes._checked(forged, job, Forger())  # type: ignore[arg-type]
+    assert (found.name, found.arena) == (job.name, Forger.about)
+    probe = probes.Probe("no-such-attack", "", Guarantee.NO_EXEC, False, Result.STOPPED, None, "", 0.0)
+    with pytest.raises(probes.AttackFailed, match="attacks that there are not"):
+        probes._checked(dataclasses.replace(forged, probes=(probe,)), job, Forger())  # type: ignore[arg-type]
+
+
+def test_an_arena_that_is_late_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probes, "_MARGIN_SECONDS", 0.0)
+    with pytest.raises(probes.AttackFailed, match="not in time"):
+        audit(environments=["local"], only=TWO, deadline=0.3)
+
+
+def test_a_file_beside_the_adapter_is_nobody_elses_module(tmp_path: Path) -> None:
+    """Neither the command nor the judge imports it; the adapter's own process may."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    for parent in (tmp_path, folder):
+        parent.chmod(0o755)
+    (folder / "adapter.py").write_text(
+        "from rlm_secure.testing import Adapter, Said\n"
+        "class Mine(Adapter):\n"
+        "    def run(self, code, timeout):\n"
+        "        return Said('HAS True' if '6 * 7' in code else '')\n"
+    )
+    for name in ("psutil", "queue", "secrets", "rlm_secure_judge"):
+        (folder / f"{name}.py").write_text(f"open({str(tmp_path / 'imported')!r}, 'w')\nraise SystemExit(9)\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "rlm_secure", "audit", "--env", "adapter:Mine", "--quick", "--share", str(folder)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert not (tmp_path / "imported").exists()
+    assert "attacks held" in done.stdout, done.stderr
+
+
+def test_a_line_break_of_an_adapter_starts_no_line_of_the_report() -> None:
+    said = text.one_line("x\n::stop-commands::y\r::add-mask::z")
+    assert said == "x\\n::stop-commands::y\\r::add-mask::z"

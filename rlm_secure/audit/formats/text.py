@@ -33,7 +33,7 @@ def render(report: Report) -> Text:
         text.append(_environment(environment))
     for each in report.not_checked:
         text.append("not checked ", "yellow")
-        text.append(inert(f"{each.what}: {each.reason}\n"))
+        text.append(one_line(f"{each.what}: {each.reason}") + "\n")
     text.append(summary(report) + "\n", "bold")
     return text
 
@@ -52,6 +52,11 @@ def summary(report: Report) -> str:
     )
 
 
+def one_line(text: str) -> str:
+    """Text on one line: what follows a line break could be a command to whoever reads the output."""
+    return inert(text).replace("\r", "\\r").replace("\n", "\\n")
+
+
 def _finding(finding: Finding) -> Text:
     text = Text()
     text.append(f"{finding.severity}", _STYLES[finding.severity])
@@ -59,7 +64,7 @@ def _finding(finding: Finding) -> Text:
     if finding.confidence != "high":
         text.append(f" (confidence {finding.confidence})", "dim")
     text.append(inert(f"\n  --> {finding.location}\n"), "dim")
-    text.append(inert(f"  {finding.message}\n"))
+    text.append(one_line(f"  {finding.message}") + "\n")
     text.append("  do: ", "green")
     text.append(inert(f"{finding.hint}\n"))
     if finding.weakens:
@@ -69,7 +74,7 @@ def _finding(finding: Finding) -> Text:
 
 
 def _environment(environment: EnvironmentSubject) -> Text:
-    text = Text(inert(f"environment {environment.name}"), "bold")
+    text = Text(one_line(f"environment {environment.name}"), "bold")
     text.append(f": {len(environment.probes)} attacks in {environment.seconds:.1f} s\n", "not bold")
     for line, style in _matrix(environment):
         text.append(line + "\n", style)
@@ -77,12 +82,13 @@ def _environment(environment: EnvironmentSubject) -> Text:
     if walls:
         text.append(f"  stopped by: {walls}\n", "dim")
     where = f"in an arena; {environment.arena}" if environment.arena else "on this machine itself, without an arena"
-    text.append(inert(f"  attacked {where}\n"), "dim" if environment.arena else "yellow")
+    text.append(one_line(f"  attacked {where}") + "\n", "dim" if environment.arena else "yellow")
     for (result, reason), number in environment.unjudged().most_common():
         names = [each.name for each in environment.probes if (each.result, each.evidence) == (result, reason)]
         shown = ", ".join(names[:_MANY]) + (f" and {number - _MANY} more" if number > _MANY else "")
         text.append(
-            inert(f"  {result.value} {number}: {reason}: {shown}\n"), "yellow" if result is Result.ERRORED else "dim"
+            one_line(f"  {result.value} {number}: {reason}: {shown}") + "\n",
+            "yellow" if result is Result.ERRORED else "dim",
         )
     text.append("\n")
     return text

@@ -233,19 +233,22 @@ class ArenaProcess:
             if within(path, (*hidden(), *PRIVATE)) or closed_above([path])
         ]
         found += [
-            {"source": self._source(share, first_uid), "path": share.path, "writable": share.writable}
+            {"source": self._source(arena, share, first_uid), "path": share.path, "writable": share.writable}
             for share in arena.shares
         ]
         for each in found if os.getuid() == 0 else ():
             _check_others_may_read(each["source"])
         return found
 
-    def _source(self, share: Share, first_uid: int) -> str:
+    def _source(self, arena: Arena, share: Share, first_uid: int) -> str:
         """What to mount for a share: itself, a relay of a socket that the arena's users may not open, a new folder."""
         path = Path(share.path)
         if not path.exists():
             if not share.writable:
                 raise ArenaRefused(f"--share {share}: there is no such path")
+            if any(other.writable and within(share.path, [other.path]) for other in arena.shares if other != share):
+                # Whoever is in the arena could put something else in its place, and its removal would remove that.
+                raise ArenaRefused(f"--share {share}: make it yourself, it lies in another share that can be written")
             try:
                 path.mkdir(mode=0o700)
                 self._cleanup.callback(remove, path)

@@ -90,8 +90,14 @@ class Attempts:
         reader, writer = os.pipe()
         self._told = os.fdopen(reader, "rb")
         try:
-            command = [sys.executable, "-m", "rlm_secure.testing.arena.attempts", str(writer)]
-            self._running = self._given.start(command, stdin=subprocess.PIPE, descriptors=(writer,))
+            command = [sys.executable, "-P", "-m", "rlm_secure.testing.arena.attempts", str(writer)]
+            self._running = self._given.start(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,  # whoever is in there writes to no terminal, and reads from none
+                stderr=subprocess.DEVNULL,
+                descriptors=(writer,),
+            )
         finally:
             os.close(writer)
 
