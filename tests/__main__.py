@@ -38,6 +38,8 @@ ALONE = (
     "tests/docker/test_faults.py",
     "tests/clouds/test_fleet.py",
     "tests/clouds/test_live.py",
+    "tests/test_removal.py",
+    "tests/test_again.py",
     "tests/local/test_faults.py",
     "tests/docker/test_loop.py",
     "tests/local/test_seccomp_profile.py",
