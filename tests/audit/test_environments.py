@@ -53,13 +53,13 @@ def audited(name: str, only: frozenset[str] = KERNEL | LANGUAGE) -> Report:
 
 
 def test_plain_exec_loses_nearly_everything_and_says_so_once_for_each_guarantee() -> None:
-    report = audited("examples.adapters.plain:open_session")
+    report = audited("examples.adapters.plain:open_session", KERNEL)
     (environment,) = report.environments
     assert report.code == FOUND
     assert environment.arena is not None and ROOT in environment.arena
     judged = len(environment.probes) - environment.count_not_checked()
     assert judged >= 20
-    assert environment.count(Result.WON) >= 0.8 * judged
+    assert environment.count(Result.WON) >= 0.85 * judged
     assert environment.count_reach(Reach.REACHED) and environment.count_reach(Reach.SURFACE)
     found = Counter((each.rule, each.severity.value, each.weakens) for each in report.findings)
     assert {(rule, severity) for rule, severity, _ in found} == {
