@@ -53,6 +53,7 @@ NAMED_FILES: dict[str, dict[str, str]] = {
         "environments/local/nearby.py": "asks for processors by masks: a set of 128 numbers takes as long as a cell",
         "environments/local/context.py": "fills a sealed memory file from a str, without a copy",
         "removal.py": "staying on one mount, and taking off what is mounted, have no wrapper in the standard library",
+        "testing/nested.py": "entering namespaces has no wrapper in the standard library of Python 3.11",
         "testing/launch.py": "gives a control mounts of its own, so that the attack that wins there harms nothing",
         "testing/arena/build.py": "makes the mounts and namespaces of an arena, with the interpreter alone",
     },

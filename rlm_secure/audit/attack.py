@@ -48,8 +48,10 @@ def main() -> int:
 
         job = JOB.validate_json(sys.stdin.buffer.read())
         try:
+            if is_foreign(job.name):
+                arena.stand_above()
             subject = attack_here(job, lambda *step: tell(b"step", json.dumps(step).encode()))
-        except ValueError as error:
+        except (arena.ArenaRefused, ValueError) as error:
             tell(b"refused", json.dumps(str(error)).encode())
             return 2
         tell(b"subject", SUBJECT.dump_json(subject))

@@ -22,6 +22,7 @@ import psutil
 
 from rlm_secure.errors import CellException
 from rlm_secure.guarantees import EnforcementReport
+from rlm_secure.testing import nested
 from rlm_secure.testing.corpus import Attack, Layer, Need
 from rlm_secure.testing.host import LENGTH, STATUS
 from rlm_secure.testing.session import FOREIGN, HostDied, HostLate, SessionFailed
@@ -190,14 +191,16 @@ class Program:
         with theirs:
             # Far from 3: that number is our own worker's channel, and attacks on it mean that.
             descriptor = _moved_up(theirs)
+            program = [sys.executable, "-B", "-P", "-m", "rlm_secure.testing.host", self._name, str(descriptor)]
+            command, namespaces = nested.below(program)
             try:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-B", "-P", "-m", "rlm_secure.testing.host", self._name, str(descriptor)],
+                    command,
                     stdin=subprocess.DEVNULL,
                     stdout=self._output,
                     stderr=self._output,
                     env=self.target.host_environment,
-                    pass_fds=(descriptor, self.target.descriptor),
+                    pass_fds=(descriptor, self.target.descriptor, *namespaces),
                     start_new_session=True,
                 )
             finally:

@@ -10,6 +10,7 @@ the answers are its pid and, when it is gone, its exit status.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import importlib
 import json
@@ -23,6 +24,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
+from rlm_secure.testing import nested
 from rlm_secure.testing.adapter import Adapter, Limits, Said
 
 LENGTH = struct.Struct(">I")
@@ -74,6 +76,8 @@ def _load(name: str) -> tuple[Callable[[], Adapter], str]:
 def _serve(judge: socket.socket, factory: Callable[[], Adapter]) -> NoReturn:
     """One host: opens sessions and runs cells, one request after the other, until the judge is gone."""
     os.setpgid(0, 0)
+    with contextlib.suppress(OSError):  # it may not mount anything, then
+        nested.own_mounts()  # what this attempt mounts is gone with it
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     sessions: dict[int, Adapter] = {}
     try:

@@ -26,7 +26,7 @@ from rlm_secure.policy import Policy, load_policy
 from rlm_secure.resources import sandboxes_dir
 from rlm_secure.testing.corpus import Attack, Excuse, Layer, Need, Win
 from rlm_secure.testing.session import FOREIGN, HostDied, HostLate, Restarting, Session, SessionFailed
-from rlm_secure.testing.target import Bounds, Target, prelude_cell
+from rlm_secure.testing.target import Bounds, HostFacts, Target, prelude_cell
 from rlm_secure.testing.verdict import Reach, Result, Verdict, errored
 from rlm_secure.testing.watch import Seen, watch, watched_threads
 from rlm_secure.testing.yardstick import Stopwatch
@@ -119,7 +119,7 @@ def attempt(
     finally:
         session.close()
     failed = _failed(attack, seen, report)
-    reached = _reached(attack, target, seen, bounds, failed=bool(failed))
+    reached = _reached(attack, target, seen, bounds, getattr(session, "host", None), failed=bool(failed))
     claimed = _claimed(attack, seen, layered=layered)
     if failed and not reached and not claimed:
         return errored(attack, failed)
@@ -198,7 +198,9 @@ def _neighbours(open_session: Callable[[], Session], usual: float, count: int = 
             session.close()
 
 
-def _reached(attack: Attack, target: Target, seen: Seen, bounds: Bounds, *, failed: bool) -> list[str]:
+def _reached(
+    attack: Attack, target: Target, seen: Seen, bounds: Bounds, host: HostFacts | None, *, failed: bool
+) -> list[str]:
     """What the attack did that was seen from outside. Most of it counts whatever the attack was after.
 
     The end of a session that `failed` by itself is no part of it.
@@ -206,7 +208,7 @@ def _reached(attack: Attack, target: Target, seen: Seen, bounds: Bounds, *, fail
     said = seen.text + (str(seen.failure) if seen.failure else "")
     found = [f"the {place} secret came out" for place in target.leaked(said)]
     found += [f"the {name} listener was reached" for name in target.heard()]
-    found += [f"something was mounted on {path}" for path in target.mounted()]
+    found += [f"something was mounted on {path}" for path in target.mounted(host)]
     found += [f"{path} was changed" for path in target.damage()]
     if target.signalled(_SIGNAL_SECONDS if attack.wins is Win.SIGNALS else 0.0):
         found.append("the bystander was signalled")

@@ -11,6 +11,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from rlm_secure.testing import nested
+
 _LAUNCH = Path(__file__).with_name("launch.py")
 #: Nothing but wait; any signal that is not ignored ends it.
 _WAIT = "import sys, time\nsys.stdout.write('.')\nsys.stdout.flush()\ntime.sleep(3600)\n"
@@ -18,12 +20,14 @@ _WAIT = "import sys, time\nsys.stdout.write('.')\nsys.stdout.flush()\ntime.sleep
 
 def bystander(environment: Mapping[str, str], argument: str) -> subprocess.Popen[bytes]:
     """A process of the same user that only waits, with `environment` and `argument` for others to read."""
+    command, namespaces = nested.below([sys.executable, "-I", "-S", "-c", _WAIT, argument])
     process = subprocess.Popen(
-        [sys.executable, "-I", "-S", "-c", _WAIT, argument],
+        command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env=_environment(environment),
+        pass_fds=namespaces,
     )
     assert process.stdout is not None
     with process.stdout:

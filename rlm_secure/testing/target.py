@@ -223,10 +223,11 @@ class Target:
                     reached[name] += 1
         return [name for name, times in reached.items() if times]
 
-    def mounted(self) -> list[str]:
-        """Where something is mounted on the target now, as this process sees it."""
-        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123
-            points = {_OCTAL.sub(lambda code: chr(int(code[1], 8)), line.split(" ")[4]) for line in file}
+    def mounted(self, host: HostFacts | None = None) -> list[str]:
+        """Where something is mounted on the target now, as this process sees it, and its session's host if it lives."""
+        points = set(_mount_points("self"))
+        with contextlib.suppress(OSError):
+            points.update(_mount_points(str(host.pid)) if host else ())
         return sorted(point for point in points if Path(point).is_relative_to(self.directory))
 
     def damage(self) -> list[str]:
@@ -337,6 +338,11 @@ class Target:
     def _end_bystander(self) -> None:
         self._bystander.kill()
         self._bystander.wait()
+
+
+def _mount_points(process: str) -> list[str]:
+    with open(f"/proc/{process}/mountinfo", encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123
+        return [_OCTAL.sub(lambda code: chr(int(code[1], 8)), line.split(" ")[4]) for line in file]
 
 
 def _looks(path: str) -> tuple[Any, ...]:

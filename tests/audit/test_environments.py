@@ -192,6 +192,8 @@ def manifest() -> dict[str, object]:
     }
     for place in ("/", "/etc", "/boot", "/root", "/home", "/srv", "/opt", "/usr/local/bin", "/var/spool"):
         for path in sorted(Path(place).iterdir()) if Path(place).is_dir() else ():
+            if path.name.startswith("rlm-secure-test-"):
+                continue  # tests of the arena make such ones, at the same time (tests/arena/scene.py)
             about = path.lstat()
             # The root's own entries include directories in which other tests are at work.
             changes = () if path.is_dir() else (about.st_mtime_ns, about.st_size)
@@ -240,6 +242,25 @@ def test_the_name_and_the_arena_are_what_the_command_knows() -> None:
     probe = probes.Probe("no-such-attack", "", Guarantee.NO_EXEC, False, Result.STOPPED, None, "", 0.0)
     with pytest.raises(probes.AttackFailed, match="attacks that there are not"):
         probes._checked(dataclasses.replace(forged, probes=(probe,)), job, Forger())  # type: ignore[arg-type]
+
+
+#: What judges in an arena without standing above what it judges.
+_BESIDE = """
+from rlm_secure.audit.attack import attack_here
+from rlm_secure.audit.probes import Job
+from rlm_secure.policy import load_policy
+print(attack_here(Job("tests.audit.weak:Thief", load_policy("strict").model_dump_json(), True, (), 60)).trouble)
+"""
+_WAYS = {"memory", "descriptors", "copies", "files", "environment", "namespace", "steps", "mounts"}
+
+
+def test_an_adapter_has_no_right_over_its_judge() -> None:
+    """It cannot write its own verdicts. Beside its judge, as root in the same arena, it takes all that there is."""
+    assert audited("tests.audit.weak:Thief").environments[0].trouble.endswith("took nothing of the judge")
+    with ARENA.start([sys.executable, "-c", _BESIDE], stdout=subprocess.PIPE) as beside:
+        said = beside.process.communicate(timeout=60)[0].decode()
+    taken = set(said.partition(" took ")[2].partition(" of the judge")[0].split())
+    assert taken >= (_WAYS if os.getuid() == 0 else _WAYS - {"namespace", "mounts"}), said
 
 
 def test_an_arena_that_is_late_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:

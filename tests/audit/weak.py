@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import os
 import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
 
 from rlm_secure.testing import Adapter, Said
 
@@ -65,6 +71,59 @@ class Boasts(Adapter):
         if "x = 1" in code:
             return Said('  print("WON it")\nSWONK', "WON said to stderr", "WON in an error")
         return _printed(code)
+
+
+class Thief(Adapter):
+    """Wants to be the judge, and says how far it came."""
+
+    def __init__(self) -> None:
+        judge = psutil.Process(os.getppid()).ppid()
+        raise RuntimeError(f"took {' '.join(taken(judge)) or 'nothing'} of the judge")
+
+    def run(self, code: str, timeout: float) -> Said:
+        raise AssertionError
+
+
+def taken(pid: int) -> list[str]:
+    """The ways into the process `pid` that are open to this one. Each would do to write its verdicts."""
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def pidfd_getfd() -> None:
+        pidfd = os.pidfd_open(pid)
+        done(libc.syscall(438, pidfd, 1, 0))
+
+    def trace() -> None:
+        done(libc.ptrace(16, pid, 0, 0))  # PTRACE_ATTACH
+        os.waitpid(pid, 0)
+        done(libc.ptrace(17, pid, 0, 0))
+
+    def cover() -> None:
+        done(libc.mount(b"tmpfs", os.fsencode(Path(__file__).parent), b"tmpfs", 0, b"size=64k"))
+        with open(f"/proc/{pid}/mountinfo", encoding="utf-8") as file:
+            assert str(Path(__file__).parent) in file.read().split(), "only for itself"
+
+    ways: dict[str, Callable[[], object]] = {
+        "memory": lambda: open(f"/proc/{pid}/mem", "r+b").close(),
+        "descriptors": lambda: [os.stat(f"/proc/{pid}/fd/{each}") for each in os.listdir(f"/proc/{pid}/fd")],
+        "copies": pidfd_getfd,
+        "files": lambda: os.listdir(f"/proc/{pid}/root/"),
+        "environment": lambda: open(f"/proc/{pid}/environ", "rb").read(),
+        "namespace": lambda: done(libc.setns(os.open(f"/proc/{pid}/ns/mnt", os.O_RDONLY), 0)),
+        "steps": trace,
+        "mounts": cover,
+    }
+    found = []
+    for name, way in ways.items():
+        with contextlib.suppress(OSError, AssertionError):
+            way()
+            found.append(name)
+    return found
+
+
+def done(result: int) -> None:
+    """Raise OSError for a call that failed."""
+    if result < 0:
+        raise OSError(ctypes.get_errno(), "refused")
 
 
 def no_adapter() -> object:

@@ -27,6 +27,7 @@ import psutil
 from rlm_secure.environments.local import cgroup
 from rlm_secure.errors import RLMSecureError
 from rlm_secure.removal import remove
+from rlm_secure.testing import nested
 from rlm_secure.testing.arena.paths import PRIVATE, Share, closed_above, hidden, host_sockets, needed, within
 from rlm_secure.testing.arena.relay import Relay
 
@@ -39,6 +40,7 @@ _PROCESSES = 4_096
 _SCRATCH_BYTES = 2 << 30
 _MEMORY_SHARE = 0.8
 _REMOVE_TRIES = 50
+_NETWORK = "the host's network"
 #: As build.STANDS, which is not to be imported: it is a program for a bare interpreter.
 _STANDS = "stands"
 #: Variables that programs need and that hold no secret. What else a command shall see is passed to `start` by name.
@@ -62,6 +64,11 @@ class About:
 
     shared: tuple[str, ...]
     missing: tuple[str, ...]
+
+    @property
+    def network(self) -> bool:
+        """Whether its network is the host's."""
+        return _NETWORK in self.shared
 
     def __str__(self) -> str:
         shared = f"shared with it: {', '.join(self.shared)}" if self.shared else "nothing of the host is shared with it"
@@ -134,7 +141,7 @@ class ArenaProcess:
         first_uid = _FIRST_UID + _UIDS * secrets.randbelow(_RANGES)
         group = self._group()
         missing = _missing(group)
-        shared = [str(share) for share in arena.shares] + (["the host's network"] if arena.network else [])
+        shared = [str(share) for share in arena.shares] + ([_NETWORK] if arena.network else [])
         shared += [f"the variable {name}" for name in arena.variables if name in os.environ]
         self.about = About(tuple(shared), missing)
         bound = self._bound(arena, first_uid)
@@ -321,6 +328,19 @@ def inside() -> About | None:
     if not sealed or users[:3] == ["0", "0", "4294967295"]:
         return None
     return About(tuple(about["shared"]), tuple(about["missing"]))
+
+
+def stand_above() -> None:
+    """Have sessions of somebody else's live in a user namespace below this process, if it is in an arena.
+
+    For the main thread of a program that judges, before it starts anything. Raises ArenaRefused.
+    """
+    if about := inside():
+        try:
+            nested.stand_above(network=about.network)
+        except OSError as error:
+            reason = f"nothing parts the judge from what it judges: {error.strerror or error}"
+            raise ArenaRefused(f"nothing was attacked: {reason}") from None
 
 
 def waive(*, disposable: bool) -> None:

@@ -105,10 +105,14 @@ class Attempts:
 def main() -> None:
     """Answer requests from standard input, until there are no more."""
     attacks = {attack.name: attack for attack in load()}
+    above = False
     with os.fdopen(int(sys.argv[1]), "wb") as told:
         for line in sys.stdin.buffer:
             request = _REQUEST.validate_json(line)
             try:
+                if ":" in request.environment and not above:
+                    arena.stand_above()
+                    above = True
                 verdict = _attempt(request, attacks[request.attack])
                 answer = {"verdict": _VERDICT.dump_python(verdict, mode="json")}
             except (RLMSecureError, ValueError) as error:
