@@ -53,6 +53,7 @@ IN_ARENA: dict[str, tuple[str, ...]] = {
     "tests/bypasses": (),
     CORPUS: (),
     "tests/clouds/test_live.py": (),
+    "tests/local/test_seccomp_profile.py": (),
     "tests/docker/test_corpus.py": ("--share", ENGINE),
     # Its control is a container in the host's network, which has to reach what this process listens on.
     "tests/docker/test_escapes.py": ("--share", ENGINE, "--share-network"),

@@ -110,3 +110,9 @@ def test_an_arena_that_cannot_be_built_is_refused_before_anything_runs(monkeypat
     monkeypatch.setattr(arena, "_BUILD", "/no/such/program")
     with Attempts() as attempts, pytest.raises(arena.ArenaRefused):
         attempts.attempt(CORPUS["builtin-open"], "local", POLICY)
+
+
+def test_an_adapter_has_no_right_over_the_judge_that_stays(attempts):
+    """As in an audit, whose test shows what it takes beside its judge (tests/audit/test_environments.py)."""
+    with pytest.raises(RLMSecureError, match="took nothing of the judge"):
+        attempts.attempt(CORPUS["builtin-open"], "tests.audit.weak:Thief", POLICY)
