@@ -1,8 +1,8 @@
-"""Each battery runs once; the tests look up what became of their attack."""
+"""Each battery runs once; the tests look up what became of their attack. And what several files share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -11,8 +11,12 @@ from rlm_secure.environments.local import pool
 from rlm_secure.environments.local.zygote import Plan, zygote
 from rlm_secure.errors import EnvironmentUnavailable
 from rlm_secure.testing import battery, corpus, judge, unscreened
+from rlm_secure.testing.foreign import Program
 from rlm_secure.testing.session import Session
+from rlm_secure.testing.target import Target
 from rlm_secure.testing.verdict import Result, Verdict
+from tests.attacks.cells import named, opened
+from tests.attacks.puppets import Trial
 
 ATTACKS = corpus.load()
 
@@ -37,9 +41,10 @@ def stands(attack: corpus.Attack, outcome: Verdict) -> bool:
 
 
 def run(
-    attacks: tuple[corpus.Attack, ...], open_session: Callable[[], Session], policy, controls, *, layered: bool
+    attacks: tuple[corpus.Attack, ...], kind: Callable[..., Session], base: str, controls, *, layered: bool
 ) -> dict[str, Verdict]:
     """A battery in which an attack that wins spoils nothing for the next one."""
+    policy = judge.policy(base)
 
     def renew(outcome: Verdict) -> None:
         if outcome.result is Result.WON:
@@ -48,11 +53,11 @@ def run(
 
     def patiently() -> Session:
         try:
-            return open_session()
+            return kind(policy=policy)
         except EnvironmentUnavailable:
             pool.drain()
             zygote(Plan()).retire()
-            return open_session()
+            return kind(policy=policy)
 
     return battery.attempts(attacks, patiently, policy, controls, layered=layered, heard=renew)
 
@@ -60,20 +65,44 @@ def run(
 @pytest.fixture(scope="session")
 def without_language(controls) -> dict[str, Verdict]:
     """Every attack, in plain Python behind the walls of the kernel alone."""
-    policy = judge.policy("strict")
-    return run(ATTACKS, lambda: unscreened(policy=policy), policy, controls, layered=False)
+    return run(ATTACKS, unscreened, "strict", controls, layered=False)
 
 
 @pytest.fixture(scope="session")
 def with_language(controls) -> dict[str, Verdict]:
     """Every attack that needs no ctypes, in the sandbox as it is."""
-    policy = judge.policy("strict")
-    return run(corpus.for_layer(ATTACKS, screened=True), lambda: Sandbox(policy=policy), policy, controls, layered=True)
+    return run(corpus.for_layer(ATTACKS, screened=True), Sandbox, "strict", controls, layered=True)
 
 
 @pytest.fixture(scope="session")
 def with_most_modules(controls) -> dict[str, Verdict]:
     """The attacks on the language layer, under the policy that offers the most modules to attack it with."""
-    policy = judge.policy("research")
     attacks = tuple(attack for attack in ATTACKS if attack.layer is corpus.Layer.LANGUAGE)
-    return run(attacks, lambda: Sandbox(policy=policy), policy, controls, layered=True)
+    return run(attacks, Sandbox, "research", controls, layered=True)
+
+
+@pytest.fixture(scope="module")
+def target() -> Iterator[Target]:
+    with Target() as made:
+        yield made
+
+
+@pytest.fixture
+def tried(target: Target) -> Iterator[Trial]:
+    """What lets puppets attack the target, which is mended after each test."""
+    yield Trial(target)
+    target.reset()
+
+
+@pytest.fixture(scope="module")
+def cells(target: Target) -> Iterator[Program]:
+    """The program of hosts that `program` opens sessions in."""
+    with opened(target, named("Cells")) as program:
+        yield program
+
+
+@pytest.fixture
+def program(cells: Program) -> Program:
+    """What opens sessions in a host that is new for each test."""
+    cells.begin()
+    return cells

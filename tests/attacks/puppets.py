@@ -52,10 +52,6 @@ class Weighed(Puppet):
         return self.held if self.ran else 0
 
 
-def an_attack(wins: Win = Win.REVEALS, guarantee: Guarantee = Guarantee.NO_HOST_FILES, cells: int = 1) -> Attack:
-    return Attack("any", "Any.", guarantee, Layer.BOTH, wins, Harm.HARMLESS, ("x = 1",) * cells)
-
-
 class Trial:
     """Runs attacks beside one target. `opened` are the sessions of the last one."""
 
@@ -79,16 +75,17 @@ class Trial:
             self.opened.append(kind(acts, environment))
             return self.opened[-1]
 
-        attack = an_attack(wins, guarantee, len(acts))
+        attack = Attack("any", "Any.", guarantee, Layer.BOTH, wins, Harm.HARMLESS, ("x = 1",) * len(acts))
         return judge.attempt(attack, open_session, self._target, policy, **options)
 
 
+# These two take whatever they are given: they also stand for a session's `run`, or for what opens one.
 def says(stdout: str = "", stderr: str = "", locals: Any = None, **more: Any) -> Act:  # noqa: A002 - as REPLResult names it
-    return lambda known: REPLResult(stdout, stderr, locals or {}, **more)
+    return lambda *given: REPLResult(stdout, stderr, locals or {}, **more)
 
 
 def raises(error: BaseException) -> Act:
-    def act(known: object) -> None:
+    def act(*given: object) -> None:
         raise error
 
     return act

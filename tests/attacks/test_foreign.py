@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 import pytest
@@ -11,30 +12,8 @@ from rlm_secure.testing import corpus
 from rlm_secure.testing.corpus import Layer, Need
 from rlm_secure.testing.foreign import Abilities, Ground
 from rlm_secure.testing.session import SessionFailed
-from rlm_secure.testing.target import Target, prelude_cell
+from rlm_secure.testing.target import prelude_cell
 from tests.attacks.cells import BOUNDS, named, opened, said
-
-
-@pytest.fixture(scope="module")
-def target():
-    with Target() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def ground(target):
-    made = Ground(named("Cells"), BOUNDS)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def program(ground, target):
-    """What opens sessions in a host that is new for each test."""
-    found = ground.opener(target)
-    found.begin()
-    return found
-
 
 # -- what a session is given ------------------------------------------------------------------------
 
@@ -136,12 +115,8 @@ def test_an_exception_of_the_adapter_is_told_with_its_trace(program):
     ],
 )
 def test_what_is_no_adapter_is_said(target, kind, evidence):
-    ground = Ground(kind, BOUNDS)
-    try:
-        with pytest.raises(SessionFailed, match=evidence):
-            ground.abilities(target)
-    finally:
-        ground.close()
+    with contextlib.closing(Ground(kind, BOUNDS)) as ground, pytest.raises(SessionFailed, match=evidence):
+        ground.abilities(target)
 
 
 # -- what a session has -----------------------------------------------------------------------------
@@ -156,11 +131,8 @@ def test_what_is_no_adapter_is_said(target, kind, evidence):
     ],
 )
 def test_what_a_session_has_is_tried(target, kind, found):
-    ground = Ground(named(kind), BOUNDS)
-    try:
+    with contextlib.closing(Ground(named(kind), BOUNDS)) as ground:
         assert ground.abilities(target) == found
-    finally:
-        ground.close()
 
 
 def attack(layer, *needs):

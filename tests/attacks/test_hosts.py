@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import resource
 import threading
 import time
@@ -14,28 +15,6 @@ from rlm_secure.testing.foreign import Ground
 from rlm_secure.testing.session import HostDied, HostLate
 from rlm_secure.testing.target import Target
 from tests.attacks.cells import BOUNDS, gone, named, opened, said
-
-
-@pytest.fixture(scope="module")
-def target():
-    with Target() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def ground(target):
-    made = Ground(named("Cells"), BOUNDS)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def program(ground, target):
-    """What opens sessions in a host that is new for each test."""
-    found = ground.opener(target)
-    found.begin()
-    return found
-
 
 SOCKET = """
 import os, signal, stat, time
@@ -116,6 +95,17 @@ def test_nothing_stays_from_one_attempt_to_the_next(program):
     assert said(program(), "import os; print(ascii(3), os.environ.get('x'), os.getcwd() == '/')") == "3 None False\n"
 
 
+@pytest.mark.root
+def test_what_is_mounted_is_seen_at_the_host_and_gone_with_it(program, target):
+    inbox = f"{target.directory}/inbox"
+    code = "import ctypes\nprint(ctypes.CDLL(None).mount(b'tmpfs', {!r}, b'tmpfs', 0, None))"
+    host = (session := program()).host
+    assert said(session, code.format(os.fsencode(inbox))) == "0\n"
+    assert (target.mounted(), target.mounted(host)) == ([], [inbox])
+    program.begin()
+    assert (target.mounted(host), target.mounted(program().host)) == ([], [])  # the first is nobody's pid by now
+
+
 def test_what_it_says_is_cut_and_of_no_other_kind(program):
     session = program()
     assert len(said(session, "print('\\xe9' * (5 << 20))")) == 2 << 20
@@ -127,8 +117,7 @@ def test_what_it_says_is_cut_and_of_no_other_kind(program):
 def test_programs_side_by_side(target):
     with contextlib.ExitStack() as stack:
         targets = [stack.enter_context(Target()) for _ in range(4)]
-        ground = Ground(named("Cells"), BOUNDS)
-        stack.callback(ground.close)
+        ground = stack.enter_context(contextlib.closing(Ground(named("Cells"), BOUNDS)))
         gate = threading.Barrier(4)
 
         def look(own):

@@ -14,22 +14,8 @@ from rlm_secure.guarantees import Wall
 from rlm_secure.testing import judge, yardstick
 from rlm_secure.testing.corpus import Win
 from rlm_secure.testing.session import FOREIGN, HostDied, HostLate, SessionFailed
-from rlm_secure.testing.target import Target
 from rlm_secure.testing.verdict import Claim, Reach, Result, claims
-from tests.attacks.puppets import POLICY, Puppet, Trial, an_attack, raises, says
-
-
-@pytest.fixture(scope="module")
-def target():
-    with Target() as made:
-        yield made
-
-
-@pytest.fixture
-def tried(target):
-    yield Trial(target)
-    target.reset()
-
+from tests.attacks.puppets import POLICY, Puppet, raises, says
 
 # -- claims -----------------------------------------------------------------------------------------
 
@@ -95,35 +81,24 @@ def test_defeats(tried, act, result, wall):
 
 @pytest.mark.parametrize("error", [SessionFailed("no"), HostDied("no"), HostLate("no")])
 @pytest.mark.parametrize("when", ["open", "prelude", "cell"])
-def test_a_session_that_fails_by_itself_neither_held_nor_lost(target, error, when):
-    def open_session():
-        if when == "open":
-            raise error
-        puppet = Puppet([raises(error)], FOREIGN)
-        if when == "prelude":
-            puppet.run = lambda code, timeout=None: raises(error)(code)
-        return puppet
-
-    attack = an_attack(Win.PRINTS)
-    verdict = judge.attempt(attack, open_session, target, POLICY)
+def test_a_session_that_fails_by_itself_neither_held_nor_lost(tried, error, when):
+    fails = raises(error)
+    kind = {"open": fails, "prelude": type("Deaf", (Puppet,), {"run": fails}), "cell": Puppet}[when]
+    verdict = tried(fails, kind=kind, environment=FOREIGN, wins=Win.PRINTS)
     died = isinstance(error, HostDied) and when == "cell"  # there the attack is what killed it
     assert verdict.result is (Result.WON if died else Result.ERRORED)
     assert not verdict.held
 
 
 def test_a_prelude_that_raises_is_no_attempt(tried):
-    def deaf(acts, environment):
-        puppet = Puppet(acts, environment)
-        puppet.run = says(error=CellException("TARGET is too long"))
-        return puppet
-
+    deaf = type("Deaf", (Puppet,), {"run": says(error=CellException("TARGET is too long"))})
     verdict = tried(says("WON"), kind=deaf, wins=Win.PRINTS)
     assert (verdict.result, verdict.evidence) == (Result.ERRORED, "it could not be told its target: TARGET is too long")
 
 
 def test_an_environment_that_is_not_there_is_told_to_who_asked(tried):
     with pytest.raises(EnvironmentUnavailable):
-        tried(kind=lambda acts, environment: raises(EnvironmentUnavailable("no"))(acts))
+        tried(kind=raises(EnvironmentUnavailable("no")))
 
 
 @pytest.mark.parametrize("wins", list(Win))

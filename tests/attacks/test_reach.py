@@ -18,24 +18,10 @@ from rlm_secure.testing.corpus import Win
 from rlm_secure.testing.session import FOREIGN, HostDied, SessionFailed
 from rlm_secure.testing.target import Target
 from rlm_secure.testing.verdict import Reach, Result
-from rlm_secure.types import REPLResult
-from tests.attacks.puppets import POLICY, Puppet, Trial, Weighed, an_attack, raises, says
+from tests.attacks.puppets import Puppet, Trial, Weighed, raises, says
 
 MS_BIND = 4096
 libc = ctypes.CDLL(None, use_errno=True)
-
-
-@pytest.fixture(scope="module")
-def target():
-    with Target() as made:
-        yield made
-
-
-@pytest.fixture
-def tried(target):
-    yield Trial(target)
-    target.reset()
-
 
 PLACES = ("file", "variable", "descriptor", "memory", "command-line")
 WAYS = {
@@ -119,14 +105,13 @@ def test_a_reach_beats_a_surface(tried, target):
 def test_what_was_bound_into_the_target_is_evidence_and_survives(tmp_path, ending):
     """The incident: a directory bound there by an attack was deleted with the target."""
     (tmp_path / "precious").write_text("as it was")
-    attack = an_attack(Win.PRINTS)
 
     def binds(known):
         coded = [os.fsencode(path) for path in (tmp_path, known["inbox"])]
         assert libc.mount(*coded, None, ctypes.c_ulong(MS_BIND), None) == 0, os.strerror(ctypes.get_errno())
 
     with Target() as target:
-        verdict = judge.attempt(attack, lambda: Puppet([binds]), target, POLICY)
+        verdict = Trial(target)(binds, wins=Win.PRINTS)
         assert verdict.reach is Reach.REACHED
         assert f"something was mounted on {target.directory}/inbox" in verdict.evidence
         assert str(tmp_path) not in verdict.evidence
@@ -181,7 +166,7 @@ def test_neighbours_that_no_longer_work_are_the_attacks_doing(tried, shared):
     def idle(acts, environment):
         puppet = Puppet(acts, environment)
         if len(tried.opened) >= 1 + 2 * shared:
-            puppet.run = lambda code, timeout=None: REPLResult("", "", {})
+            puppet.run = says("")
         return puppet
 
     guarantee = Guarantee.SESSION_ISOLATION if shared else Guarantee.NO_HOST_FILES
