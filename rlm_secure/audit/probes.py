@@ -12,7 +12,6 @@ import importlib.util
 import json
 import os
 import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -40,10 +39,16 @@ Progress = Callable[[int, int, str], None]
 _LINE_BYTES = 64 << 20
 _MOST_LINES = 10_000
 #: After its deadline, the last attack and its controls have so long.
-_MARGIN_SECONDS = 600.0
+_MARGIN_SECONDS = 300.0
+#: No attempt takes so long, nor all controls together.
+_SILENCE_SECONDS = 300.0
+_LOOK_SECONDS = 1.0
 #: What an arena must be given for an environment that is not in it.
 _REACH = {"docker": "--share /run/docker.sock --share /tmp/rlm-secure-sockets:rw"}
 _CLOUD = "--share-network, and --share-variable with the name of the variable that holds its key"
+
+
+_PROVE_NOTHING = (Result.NOT_CHECKED, Result.ERRORED)
 
 
 class AttackFailed(RLMSecureError):
@@ -97,14 +102,31 @@ class EnvironmentSubject:
         return self.count(Result.NOT_CHECKED) + self.count(Result.ERRORED)
 
     @property
+    def unproved(self) -> tuple[Guarantee, ...]:
+        """Guarantees on which attempts failed by themselves, and none held or won."""
+        failed = {probe.guarantee for probe in self.probes if probe.result is Result.ERRORED}
+        judged = {probe.guarantee for probe in self.probes if probe.result not in _PROVE_NOTHING}
+        return tuple(each for each in Guarantee if each in failed - judged)
+
+    @property
     def judged(self) -> bool:
-        """Whether any attempt held or won."""
-        return len(self.probes) > self.count_not_checked()
+        """Whether attempts held or won, and not so few that the others decide."""
+        decided = len(self.probes) - self.count_not_checked()
+        return decided > 0 and decided >= self.count(Result.ERRORED) and not self.unproved
+
+    @property
+    def reason(self) -> str:
+        """Why it could not be judged."""
+        if self.trouble:
+            return self.trouble
+        unproved = ", ".join(each.value for each in self.unproved)
+        said = next((probe.evidence for probe in self.probes if probe.result is Result.ERRORED), "no attack was run")
+        which = f" (none on {unproved} could be tried)" if unproved else ""
+        return f"{self.count(Result.ERRORED)} of {len(self.probes)} attempts failed by themselves{which}: {said}"
 
     def unjudged(self) -> Counter[tuple[Result, str]]:
         """Why attempts prove nothing, and how often for that reason."""
-        unjudged = (Result.NOT_CHECKED, Result.ERRORED)
-        return Counter((probe.result, probe.evidence) for probe in self.probes if probe.result in unjudged)
+        return Counter((probe.result, probe.evidence) for probe in self.probes if probe.result in _PROVE_NOTHING)
 
     def walls(self) -> Counter[str]:
         """How often each wall stopped an attack."""
@@ -152,7 +174,7 @@ def attack(
     """
     check(name, arena or Arena())
     job = Job(name, policy.model_dump_json(), quick, tuple(sorted(only)), deadline)
-    if arenas.outside():
+    if not arenas.waived():
         return _in_arena(job, arena or Arena(), progress)
     from rlm_secure.audit.attack import attack_here
 
@@ -193,15 +215,7 @@ def _in_arena(job: Job, arena: Arena, progress: Progress | None) -> EnvironmentS
     reader, writer = os.pipe()
     with os.fdopen(reader, "rb") as told:
         try:
-            # Not ours: neither the directory that this is called from, nor the terminal or file that we write to.
-            command = [sys.executable, "-P", "-m", "rlm_secure.audit.attack", str(writer)]
-            running = arena.start(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                descriptors=(writer,),
-            )
+            running = arena.judge("rlm_secure.audit.attack", writer)
         finally:
             os.close(writer)
         with running:
@@ -209,9 +223,11 @@ def _in_arena(job: Job, arena: Arena, progress: Progress | None) -> EnvironmentS
             running.process.stdin.write(JOB.dump_json(job))
             running.process.stdin.close()
             until = time.monotonic() + job.deadline + _MARGIN_SECONDS
-            threading.Thread(target=_end_at, args=(running, until), daemon=True).start()
+            heard = [time.monotonic()]  # the last time
+            threading.Thread(target=_end_at, args=(running, until, heard), daemon=True).start()
             for _ in range(_MOST_LINES):
                 line = told.readline(_LINE_BYTES)
+                heard[0] = time.monotonic()
                 if (subject := _heard(line, progress)) is not None:
                     return _checked(subject, job, running)
                 if not line:
@@ -219,19 +235,29 @@ def _in_arena(job: Job, arena: Arena, progress: Progress | None) -> EnvironmentS
             raise AttackFailed(f"the attack on {job.name} ended without a result, or not in time")
 
 
-def _end_at(running: ArenaProcess, until: float) -> None:
-    """Kill an arena that is still at work then: whoever reads from it reads its end."""
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        running.wait(max(until - time.monotonic(), 0))
-        return
+def _end_at(running: ArenaProcess, until: float, heard: list[float]) -> None:
+    """Kill an arena that is still at work then, or that says nothing for long: whoever reads from it reads its end.
+
+    An adapter may stop its judge.
+    """
+    while time.monotonic() < min(until, heard[0] + _SILENCE_SECONDS):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            running.wait(_LOOK_SECONDS)
+            return
     running.process.kill()
 
 
 def _checked(subject: EnvironmentSubject, job: Job, running: ArenaProcess) -> EnvironmentSubject:
     """What the arena says, where it can be: of what was asked for, and of attacks that there are."""
     guarantees = {attack.name: attack.guarantee for attack in load()}
-    if any(guarantees.get(probe.name) is not probe.guarantee for probe in subject.probes):
-        raise AttackFailed(f"the attacker of {job.name} tells of attacks that there are not")
+    told = Counter((probe.name, probe.screened) for probe in subject.probes)
+    names, wanted = {name for name, _ in told}, {each for each in guarantees if not job.only or each in job.only}
+    whole = not is_foreign(job.name) or job.quick or subject.trouble or names == wanted
+    if not whole or not names <= wanted or max(told.values(), default=1) > 1:
+        raise AttackFailed(f"the attacker of {job.name} tells of other attacks than those that it was to try")
+    for probe in subject.probes:
+        if probe.guarantee is not guarantees[probe.name] or (probe.result is Result.WON) is (probe.reach is None):
+            raise AttackFailed(f"the attacker of {job.name} tells of {probe.name} what cannot be")
     return dataclasses.replace(subject, name=job.name, arena=str(running.about))
 
 

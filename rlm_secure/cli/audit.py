@@ -144,7 +144,7 @@ def run(arguments: argparse.Namespace) -> int:
                 shown = "\n" + indent(environment.trace, "  ") if arguments.traceback and environment.trace else ""
                 more = "; --traceback shows where" if environment.trace and not shown else ""
                 say(
-                    f"rlm-secure: {environment.name} could not be judged: {one_line(environment.trouble)}{more}{shown}",
+                    f"rlm-secure: {environment.name} could not be judged: {one_line(environment.reason)}{more}{shown}",
                     style="red",
                 )
     except (Unreadable, ArenaRefused, NotInArena, AttackFailed) as error:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 
 class Said(NamedTuple):
-    """What one run of code gave: what it printed, and the error that ended it (None where none did)."""
+    """What one run of code gave: what it printed, as it printed it, and the error that ended it (None if none did)."""
 
     stdout: str = ""
     stderr: str = ""
@@ -26,11 +26,12 @@ class Said(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """What a session shall be held to: seconds of a cell, bytes of its memory, bytes of what it prints."""
+    """What a session shall be held to: seconds of a cell, bytes of memory, bytes of what it prints, calls of models."""
 
     seconds: float
     memory_bytes: int
     stdout_bytes: int
+    calls: int = 0
 
 
 class Adapter(ABC):

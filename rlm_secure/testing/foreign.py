@@ -25,7 +25,7 @@ from rlm_secure.guarantees import EnforcementReport
 from rlm_secure.testing import nested
 from rlm_secure.testing.corpus import Attack, Layer, Need
 from rlm_secure.testing.host import LENGTH, STATUS
-from rlm_secure.testing.session import FOREIGN, HostDied, HostLate, SessionFailed
+from rlm_secure.testing.session import FOREIGN, Habits, HostDied, HostLate, SessionFailed
 from rlm_secure.testing.target import Bounds, HostFacts, Target
 from rlm_secure.testing.verdict import writable
 from rlm_secure.testing.yardstick import Stopwatch
@@ -43,6 +43,8 @@ _TRIAL_SECONDS = 10.0
 #: What a session may be late by, in seconds that the machine gave. Below the judge's own, which watches us.
 _SLACK_SECONDS = 1.2
 _TRY_AGAIN = 3
+#: A cell that does nothing may take so long, on its way to a sandbox and back.
+_MOST_LATENCY = 5.0
 
 #: How it is tried whether a session has what an attack needs: a cell that prints HAS.
 _TRIALS = {
@@ -50,7 +52,7 @@ _TRIALS = {
     Need.LLM_QUERY: 'print("HAS", llm_query is not None)',
     Need.CTYPES: 'import ctypes\nprint("HAS", ctypes.CDLL(None) is not None)',
 }
-_PLAIN = 'import os, errno, sys\nprint("HAS", os.getpid() > 0)'
+_PLAIN = 'import os, errno\nprint("HAS", os.getpid() > 0)'
 _WORKS = 'print("HAS", 6 * 7 == 42)'
 
 
@@ -65,6 +67,8 @@ class Abilities:
         """Why an attack means nothing here; "" where it does."""
         if Need.CHANNEL in attack.needs:
             return "it attacks the channel of our worker, which this session has not"
+        if Need.VARIABLES in attack.needs:
+            return "it is after what a host reports of variables, and this one reports none"
         if missing := sorted(attack.needs - self.has):
             return f"it needs {', '.join(missing)}; that was tried in this session, and is not there"
         if attack.layer is Layer.KERNEL and not self.plain:
@@ -79,6 +83,7 @@ class Ground:
         self._name = name
         self._bounds = bounds
         self._programs: list[Program] = []
+        self._habits = Habits()
 
     def opener(self, target: Target) -> Program:
         """What opens sessions beside `target`; the same for the same target."""
@@ -86,11 +91,12 @@ class Ground:
             if program.target is target:
                 return program
         program = Program(self._name, self._bounds, target)
+        program.habits = self._habits
         self._programs.append(program)
         return program
 
     def abilities(self, target: Target) -> Abilities:
-        """What sessions have, found out by trying. Raises SessionFailed where none runs a cell."""
+        """What sessions have, found out by trying, as their habits are. Raises SessionFailed where none runs a cell."""
         opener = self.opener(target)
         failed = SessionFailed("a cell that prints was run, and nothing came out")
         for _ in range(_TRY_AGAIN):
@@ -104,6 +110,7 @@ class Ground:
                 failed = SessionFailed(str(error))
         else:
             raise failed
+        opener.habits = self._habits = opener.tried_out()
         return Abilities(opener.tries(_PLAIN), frozenset(need for need, cell in _TRIALS.items() if opener.tries(cell)))
 
     def close(self) -> None:
@@ -117,6 +124,7 @@ class Program:
 
     def __init__(self, name: str, bounds: Bounds, target: Target) -> None:
         self.target = target
+        self.habits = Habits()
         self._name = name
         self._bounds = bounds
         self._host: Host | None = None
@@ -129,7 +137,33 @@ class Program:
         if self._host is None:
             self.begin()
         assert self._host is not None
-        return Session(self._host, self._bounds, self._output)
+        return Session(self._host, self._bounds, self._output, self.habits.cell)
+
+    def tried_out(self) -> Habits:
+        """How sessions behave that nobody attacks: as many side by side as an attack's neighbours are, and itself."""
+        self.begin()
+        sessions: list[Session] = []
+        start = cell = 0.0
+        try:
+            for _ in range(1 + Habits().beside):
+                watch = Stopwatch()
+                sessions.append(self())
+                sessions[-1].run(_WORKS, _TRIAL_SECONDS)
+                start, watch = max(start, watch.given), Stopwatch()
+                sessions[-1].run(_WORKS, _TRIAL_SECONDS)
+                cell = max(cell, watch.given)
+        except (SessionFailed, HostDied, HostLate):
+            pass  # so many there are at a time
+        finally:
+            for session in sessions:
+                session.close()
+        return Habits(max(len(sessions) - 1, 0), start, min(cell, _MOST_LATENCY))
+
+    def end(self) -> None:
+        """End the host of this attempt, and what it left running."""
+        self._end_host()
+        if self._process is not None:
+            self.target.end_strays(self._process.pid)
 
     def begin(self) -> None:
         """A new host, for a new attempt: whatever the last one was is killed."""
@@ -153,6 +187,8 @@ class Program:
             try:
                 socket.send_fds(self._control, [b"host"], [theirs.fileno()])
                 pid, _ = STATUS.unpack(self._control.recv(STATUS.size))
+                if _parent(pid) != self._process.pid:
+                    raise SessionFailed("the program that starts hosts names a process that is none of its own")
             except BaseException:
                 ours.close()
                 self._stop()
@@ -254,7 +290,7 @@ class Host:
         """The number of a new session, which is told its limits, and whether it keeps its state."""
         self._next += 1
         number = self._next
-        limits = [bounds.seconds, bounds.memory_bytes, bounds.stdout_bytes]
+        limits = [bounds.seconds, bounds.memory_bytes, bounds.stdout_bytes, bounds.calls]
         answer = self.ask({"op": "open", "session": number, "limits": limits}, _OPEN_SECONDS)
         return number, answer.get("keeps_state") is True
 
@@ -333,7 +369,7 @@ class Host:
             return "is gone, and so is its parent"
         finally:
             self._gone = self._gone or "its host is gone"
-        if status < 0:
+        with contextlib.suppress(ValueError):
             return f"died of {signal.Signals(-status).name}"
         return f"ended with status {status}"
 
@@ -343,11 +379,13 @@ class Session:
 
     report = EnforcementReport(FOREIGN, ())
 
-    def __init__(self, host: Host, bounds: Bounds, output: int) -> None:
+    def __init__(self, host: Host, bounds: Bounds, output: int, latency: float) -> None:
         self._host = host
         self._bounds = bounds
         self._output = output
+        self._latency = latency
         self._number, self._keeps_state = host.open(bounds)
+        self._written = os.fstat(output).st_size
         self._prelude: str | None = None
 
     @property
@@ -357,18 +395,40 @@ class Session:
 
     def spilled(self) -> str:
         """What was written to the host's own standard streams: past the session's capture, for anybody to see."""
-        return os.pread(self._output, _MOST_SPILLED, 0).decode("utf-8", "replace")
+        return os.pread(self._output, _MOST_SPILLED, self._written).decode("utf-8", "replace")
 
     def held_bytes(self) -> int:
-        """The most memory that a process of the host's held so far, or all of those that live hold now."""
+        """The most memory that a process of the host's held so far, or all of those that live hold now.
+
+        What several of them share counts once.
+        """
         now = peak = 0
+        for process in self._processes():
+            with contextlib.suppress(psutil.Error, OSError):
+                resident, own = process.memory_info().rss, _own_bytes(process.pid)
+                now += own
+                peak = max(peak, _peak(process.pid) - (resident - own))
+        return max(now, peak)
+
+    def forget_peak(self) -> None:
+        """Let `held_bytes` be about what comes now."""
+        for process in self._processes():
+            with contextlib.suppress(OSError), open(f"/proc/{process.pid}/clear_refs", "w") as file:  # noqa: PTH123
+                file.write("5")  # the peak of resident memory (proc_pid_clear_refs(5))
+
+    def busy_seconds(self) -> float:
+        """Processor seconds of the host and of all that it started and that lives."""
+        used = 0.0
+        for process in self._processes():
+            with contextlib.suppress(psutil.Error):
+                used += sum(process.cpu_times()[:2])
+        return used
+
+    def _processes(self) -> list[psutil.Process]:
         with contextlib.suppress(psutil.Error):
             host = psutil.Process(self._host.facts.pid)
-            for process in (host, *host.children(recursive=True)):
-                with contextlib.suppress(psutil.Error, OSError):
-                    peak = max(peak, _peak(process.pid))
-                    now += process.memory_info().rss
-        return max(now, peak)
+            return [host, *host.children(recursive=True)]
+        return []
 
     def run(self, code: str, timeout: float | None = None) -> REPLResult:
         """Run one cell; the first one is what a session without state is told again each time."""
@@ -376,7 +436,7 @@ class Session:
             self._prelude, code = (code, code) if self._prelude is None else (self._prelude, self._prelude + code)
         seconds = self._bounds.seconds if timeout is None else timeout
         request = {"op": "run", "session": self._number, "code": code, "timeout": seconds}
-        said = self._host.ask(request, seconds + self._bounds.grace + _SLACK_SECONDS)
+        said = self._host.ask(request, seconds + self._bounds.grace + _SLACK_SECONDS + self._latency)
         stdout, stderr, error = (_text(said.get(name)) for name in ("stdout", "stderr", "error"))
         return REPLResult(stdout, stderr, {}, error=None if said.get("error") is None else CellException(error))
 
@@ -388,6 +448,21 @@ class Session:
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
+
+
+def _parent(pid: int) -> int:
+    """The parent of a process; 0 where there is none of that number."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:  # noqa: PTH123
+            return int(file.read().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
+def _own_bytes(pid: int) -> int:
+    """Resident bytes, a page that is shared by n processes counted as an n-th (proc_pid_smaps(5))."""
+    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii", errors="replace") as file:  # noqa: PTH123
+        return next((int(line.split()[1]) << 10 for line in file if line.startswith("Pss:")), 0)
 
 
 def _peak(pid: int) -> int:

@@ -8,7 +8,7 @@ that starts with WON, counts as well, and is told apart: it reached a surface, w
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from rlm_secure.environments.remote.worker import KILL_SECONDS
 from rlm_secure.errors import (
@@ -25,10 +25,10 @@ from rlm_secure.guarantees import EnforcementReport, Guarantee, Wall
 from rlm_secure.policy import Policy, load_policy
 from rlm_secure.resources import sandboxes_dir
 from rlm_secure.testing.corpus import Attack, Excuse, Layer, Need, Win
-from rlm_secure.testing.session import FOREIGN, HostDied, HostLate, Restarting, Session, SessionFailed
-from rlm_secure.testing.target import Bounds, HostFacts, Target, prelude_cell
+from rlm_secure.testing.session import FOREIGN, Habits, HostDied, HostLate, Restarting, Session, SessionFailed
+from rlm_secure.testing.target import Bounds, Target, prelude_cell
 from rlm_secure.testing.verdict import Reach, Result, Verdict, errored
-from rlm_secure.testing.watch import Seen, watch, watched_threads
+from rlm_secure.testing.watch import Seen, still_computes, watch, watched_threads
 from rlm_secure.testing.yardstick import Stopwatch
 
 #: Lower than any shipped policy, so that the greedy attacks end soon.
@@ -44,9 +44,13 @@ _BLOAT_BYTES = 64 << 20
 _SHARED = frozenset({Guarantee.SESSION_ISOLATION, Guarantee.AUTHENTIC_CHANNEL, Guarantee.HOST_INTEGRITY})
 #: Attacks that are after time, or after the host itself: only from them a session that does not answer is a win.
 _ON_TIME = frozenset({Win.OUTLASTS, Win.BREAKS})
-#: Fresh sessions that must still start, in time, after an attack: more than a pool keeps ready.
-_NEIGHBOURS = 3
 _USUAL_TIMES = 3
+#: What comes out of a sandbox of somebody else's may stand in a box or an object; of ours it is exactly this.
+_ANSWER = re.compile(r"(?<!\d)42(?!\d)")
+#: What is told a bound on its output may pass it by its own words: prompts, errors, what it left out.
+_WORDS = 4
+#: What counts objects leaves out what an allocator needs for them. Greedy attacks want twice their bound.
+_OVERHEAD = 1.25
 _ERRNO = re.compile(r"\[Errno (\d+)\]")
 
 
@@ -104,27 +108,36 @@ def attempt(
     except (SessionFailed, HostDied, HostLate) as error:
         return errored(attack, f"no session was opened: {error}")
     bounds, report = bounds_of(policy), session.report
-    slack = _SLACK_SECONDS + (0 if report.environment in ("local", FOREIGN) else KILL_SECONDS)
+    habits = open_session.habits if isinstance(open_session, Restarting) else Habits()
+    slack = _SLACK_SECONDS + habits.cell + (0 if report.environment in ("local", FOREIGN) else KILL_SECONDS)
+    host = getattr(session, "host", None)
+    covered = target.mounted(host)  # a sandbox may cover what it wants to hide
     try:
-        facts = target.facts("".join(attack.cells), bounds, getattr(session, "host", None))
+        facts = target.facts("".join(attack.cells), bounds, host)
         session.run(prelude_cell(facts) + _prelude(attack, report)).check()
-        usual = opening.given
+        usual = max(opening.given, habits.start)
         with watched_threads():
             seen = watch(session, attack, bounds.seconds + bounds.grace + slack)
         stuck = f"the host had no answer after {seen.seconds:.1f} s" if seen.overdue else ""
-        if afterwards and not stuck and not _host_is_gone(seen) and attack.guarantee in _SHARED:
-            stuck = _neighbours(open_session, usual)
+        if not stuck and attack.wins is Win.OUTLASTS and still_computes(session):
+            stuck = "it goes on computing after the session said that it had ended"
+        if afterwards and not stuck and not _host_is_gone(seen) and attack.guarantee in _SHARED and habits.beside:
+            stuck = _neighbours(open_session, usual, habits.beside)
     except (SessionFailed, HostDied, HostLate, CellError) as error:
         return errored(attack, f"it could not be told its target: {error}")
     finally:
         session.close()
     failed = _failed(attack, seen, report)
-    reached = _reached(attack, target, seen, bounds, getattr(session, "host", None), failed=bool(failed))
+    mounts = [path for path in target.mounted(host) if path not in covered]
+    reached = _reached(attack, target, seen, bounds, report, mounts, failed=bool(failed))
     claimed = _claimed(attack, seen, layered=layered)
-    if failed and not reached and not claimed:
-        return errored(attack, failed)
     if afterwards and not (failed or reached or claimed or stuck):
         stuck = _neighbours(open_session, usual, 1)
+    if isinstance(open_session, Restarting):
+        open_session.end()  # what it would still do, it has done now
+        reached += [each for each in _seen_at(target) if each not in reached]
+    if failed and not reached and not claimed:
+        return errored(attack, failed)
     if stuck and not failed:
         reached.append(stuck)
     return _verdict(attack, seen, report, reached, claimed, checked=checked)
@@ -134,7 +147,9 @@ def _opened(attack: Attack, open_session: Callable[[], Session], target: Target)
     if isinstance(open_session, Restarting):
         open_session.begin()
     if attack.wins is Win.REMAINS:
-        open_session().close()  # what starts with a first session, and stays, is not what the attack leaves
+        first = open_session()  # what starts with a first session, or cell, and stays, is not what the attack leaves
+        first.run("print(6 * 7)")
+        first.close()
         target.count_processes()
     return open_session()
 
@@ -177,20 +192,35 @@ def _prelude(attack: Attack, report: EnforcementReport) -> str:
     return (sandboxes_dir() / "attacks" / "_prelude.py").read_text(encoding="utf-8")
 
 
-def _neighbours(open_session: Callable[[], Session], usual: float, count: int = _NEIGHBOURS) -> str:
+def _neighbours(open_session: Callable[[], Session], usual: float, count: int) -> str:
     """Start `count` sessions side by side and use them; what is wrong with that, or "".
 
-    `usual` is how long one took before the attack, in seconds that the machine gave: a container takes its time.
+    `usual` is how long one takes before an attack, in seconds that the machine gives: a container takes its time.
     """
+    try:
+        return _start(open_session, usual, count)
+    except SessionFailed:  # an adapter may fail by itself; not twice
+        pass
+    try:
+        return _start(open_session, usual, 1)
+    except SessionFailed as error:
+        return f"no fresh session starts any more: {error}"
+
+
+def _start(open_session: Callable[[], Session], usual: float, count: int) -> str:
     watch = Stopwatch()
     sessions: list[Session] = []
     try:
         for _ in range(count):
             sessions.append(open_session())
-            if sessions[-1].run("print(6 * 7)").stdout.strip() != "42":
+            said = sessions[-1].run("print(6 * 7)").stdout
+            foreign = sessions[-1].report.environment == FOREIGN
+            if not (_ANSWER.search(said) if foreign else said == "42\n"):
                 return "a fresh session does not compute any more"
         late = watch.given > count * (_SLACK_SECONDS + _USUAL_TIMES * usual)
         return f"fresh sessions took {watch.passed:.1f} s to start, one before it {usual:.1f} s" if late else ""
+    except SessionFailed:
+        raise
     except (RLMSecureError, HostDied, HostLate) as error:
         return f"no fresh session starts any more: {error}"
     finally:
@@ -198,20 +228,32 @@ def _neighbours(open_session: Callable[[], Session], usual: float, count: int = 
             session.close()
 
 
+def _seen_at(target: Target, patience: float = 0.0) -> list[str]:
+    """What an attack did to the target, whatever it was after; signals are waited for, `patience` seconds."""
+    found = [f"the {name} listener was reached" for name in target.heard()]
+    found += ["the network was changed: no listener is reached any more"] if target.deaf() else []
+    found += [f"{path} was changed" for path in target.damage()]
+    return found + (["the bystander was signalled"] if target.signalled(patience) else [])
+
+
 def _reached(
-    attack: Attack, target: Target, seen: Seen, bounds: Bounds, host: HostFacts | None, *, failed: bool
+    attack: Attack,
+    target: Target,
+    seen: Seen,
+    bounds: Bounds,
+    report: EnforcementReport,
+    mounts: Iterable[str],
+    *,
+    failed: bool,
 ) -> list[str]:
     """What the attack did that was seen from outside. Most of it counts whatever the attack was after.
 
-    The end of a session that `failed` by itself is no part of it.
+    `mounts` are those that are new on the target. The end of a session that `failed` by itself is no part of it.
     """
     said = seen.text + (str(seen.failure) if seen.failure else "")
     found = [f"the {place} secret came out" for place in target.leaked(said)]
-    found += [f"the {name} listener was reached" for name in target.heard()]
-    found += [f"something was mounted on {path}" for path in target.mounted(host)]
-    found += [f"{path} was changed" for path in target.damage()]
-    if target.signalled(_SIGNAL_SECONDS if attack.wins is Win.SIGNALS else 0.0):
-        found.append("the bystander was signalled")
+    found += [f"something was mounted on {path}" for path in mounts]
+    found += _seen_at(target, _SIGNAL_SECONDS if attack.wins is Win.SIGNALS else 0.0)
     if isinstance(seen.failure, HostDied | HostLate):
         found += [] if failed else [str(seen.failure)]
     elif seen.failure is not None and not isinstance(seen.failure, RLMSecureError):
@@ -219,12 +261,13 @@ def _reached(
     found += [f"a thread of the host died of {death}" for death in seen.dead_threads]
     if seen.bloat > _BLOAT_BYTES:
         found.append(f"the host grew by {seen.bloat >> 20} MiB")
-    if attack.guarantee is Guarantee.BOUNDED_MEMORY and seen.held > bounds.memory_bytes:
+    if attack.guarantee is Guarantee.BOUNDED_MEMORY and seen.held > bounds.memory_bytes * _OVERHEAD:
         found.append(f"the session held {seen.held >> 20} MiB more, of {bounds.memory_bytes >> 20} allowed")
     if attack.wins is Win.REMAINS:
         found += [f"{leftover} remains" for leftover in target.leftovers()]
-    if attack.wins is Win.FLOODS and len(seen.text) > bounds.result_bytes:
-        found.append(f"{len(seen.text)} characters arrived, of {bounds.result_bytes} allowed")
+    allowed = bounds.result_bytes if report.environment != FOREIGN else _WORDS * bounds.stdout_bytes
+    if attack.wins is Win.FLOODS and len(seen.text) > allowed:
+        found.append(f"{len(seen.text)} characters arrived, of {allowed} allowed")
     return found
 
 

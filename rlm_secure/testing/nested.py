@@ -26,7 +26,8 @@ _CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
 _MS_REC, _MS_PRIVATE = 16384, 1 << 18
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
 
-#: Descriptors of the namespaces that are entered, the user namespace last: it gives up what the others need.
+#: Descriptors of the namespaces that are entered, the user namespace first: among mounts that an attacker arranged no
+#: process has a right over the judge, not for a moment.
 _namespaces: tuple[int, ...] = ()
 
 
@@ -39,14 +40,14 @@ def stand_above(*, network: bool) -> None:
     global _namespaces
     names = {"user": _CLONE_NEWUSER}
     if os.geteuid() == 0:
-        names = {"mnt": _CLONE_NEWNS, "ipc": _CLONE_NEWIPC, "uts": _CLONE_NEWUTS, "cgroup": _CLONE_NEWCGROUP} | names
-        names = names if network else {"net": _CLONE_NEWNET} | names
+        names |= {"mnt": _CLONE_NEWNS, "ipc": _CLONE_NEWIPC, "uts": _CLONE_NEWUTS, "cgroup": _CLONE_NEWCGROUP}
+        names |= {} if network else {"net": _CLONE_NEWNET}
     with _born(sum(names.values())) as child:
         _map(child)
         held = {name: os.open(f"/proc/{child}/ns/{name}", os.O_RDONLY | os.O_CLOEXEC) for name in names}
     if "net" in held:
         _enter(held.pop("net"))
-        _loopback()
+        loopback()
     _namespaces = tuple(held.values())
 
 
@@ -124,7 +125,8 @@ def _enter(descriptor: int) -> None:
     os.close(descriptor)
 
 
-def _loopback() -> None:
+def loopback() -> None:
+    """Bring this network's loopback up. Raises OSError."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         request = struct.pack("16sH14x", b"lo", 0)
         (flags,) = struct.unpack("16xH14x", fcntl.ioctl(any_socket, _SIOCGIFFLAGS, request))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from rlm_secure.errors import RLMSecureError
@@ -26,23 +27,47 @@ class Session(Protocol):
         """End it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """What sessions of a kind are like when nobody attacks: what is like that after an attack is not its doing.
+
+    `beside` of them can be opened while another one lives; one takes `start` seconds at most until its first cell has
+    run, and `cell` seconds for a cell that does nothing.
+    """
+
+    beside: int = 3
+    start: float = 0.0
+    cell: float = 0.0
+
+
 @runtime_checkable
 class Restarting(Protocol):
     """What opens sessions in a host that is made anew for each attempt."""
 
+    habits: Habits
+
     def begin(self) -> None:
         """Make it anew."""
+
+    def end(self) -> None:
+        """End it, with all that it started."""
 
 
 @runtime_checkable
 class Watched(Protocol):
-    """A session of somebody else's: what it writes past its capture and holds is looked at from outside."""
+    """A session of somebody else's: what it writes past its capture, holds and computes is looked at from outside."""
 
     def spilled(self) -> str:
-        """What it wrote to its host's own standard streams."""
+        """What it wrote to its host's own standard streams since it was opened."""
 
     def held_bytes(self) -> int:
-        """Bytes that its processes hold."""
+        """Bytes that its processes hold, or held at once since `forget_peak`."""
+
+    def forget_peak(self) -> None:
+        """Let `held_bytes` be about what comes now."""
+
+    def busy_seconds(self) -> float:
+        """Processor seconds that its processes have had."""
 
 
 class SessionFailed(RLMSecureError):

@@ -26,7 +26,7 @@ from typing import Any, Self
 import psutil
 
 from rlm_secure.removal import remove
-from rlm_secure.testing import arena, yardstick
+from rlm_secure.testing import arena, nested, yardstick
 from rlm_secure.testing.processes import bystander
 
 #: Machine code that returns 42, by machine.
@@ -47,6 +47,8 @@ _ADDRESSES: Mapping[str, tuple[int, int, Any]] = {
 _MOST_ENTRIES, _MOST_BYTES, _MOST_HEARD = 10_000, 1 << 10, 1_000
 _OCTAL = re.compile(r"\\([0-7]{3})")
 _TAG = re.compile("rlmsecure[0-9a-f]{12}")
+#: What a sandbox may put between the characters of a long line: line breaks, and colours.
+_BREAKS = re.compile(r"\x1b\[[0-9;]*m|\s+")
 _CALL_NAME = re.compile(r'\bcall\("([a-z0-9_]+)"')
 
 
@@ -109,7 +111,7 @@ class Target:
 
     def _plant(self) -> None:
         self.directory = Path(tempfile.mkdtemp(prefix=self.tag))
-        self._open.callback(remove, self.directory)
+        self._open.callback(lambda: remove(self.directory))
         self._open.callback(self._tidy)
         self._listeners: dict[str, socket.socket] = {}
         self._open.callback(self._hang_up, *_ADDRESSES)
@@ -130,12 +132,11 @@ class Target:
 
     def _furnish(self) -> None:
         # Everything is open to every user: what keeps an attack out must be a wall, not a file mode.
-        self.directory.mkdir(exist_ok=True)
         self.directory.chmod(0o755)
         for name, text, mode in (("canary", self.secrets["file"], 0o644), ("victim", "as it was\n", 0o666)):
-            path = self.directory / name
-            path.write_text(text, encoding="utf-8")
-            path.chmod(mode)
+            with (self.directory / name).open("x", encoding="utf-8") as file:
+                file.write(text)
+                os.fchmod(file.fileno(), mode)
         (self.directory / "link").symlink_to(self.directory / "canary")
         (self.directory / "inbox").mkdir()
         (self.directory / "inbox").chmod(0o777)
@@ -207,8 +208,9 @@ class Target:
     # -- watching ---------------------------------------------------------------------------------
 
     def leaked(self, text: str) -> list[str]:
-        """The places whose secret is in `text`."""
-        return [place for place, secret in self.secrets.items() if secret in text]
+        """The places whose secret is in `text`, however that is broken into lines."""
+        texts = (text, _BREAKS.sub("", text))
+        return [place for place, secret in self.secrets.items() if any(secret in each for each in texts)]
 
     def heard(self) -> list[str]:
         """The listeners that something reached since the last look."""
@@ -223,6 +225,15 @@ class Target:
                     reached[name] += 1
         return [name for name, times in reached.items() if times]
 
+    def deaf(self) -> bool:
+        """Whether not even this process reaches its own listeners: then the network that it shares was changed."""
+        try:
+            with socket.create_connection(self._listeners["port"].getsockname(), timeout=1):
+                self._listeners["port"].accept()[0].close()
+            return False
+        except OSError:
+            return True
+
     def mounted(self, host: HostFacts | None = None) -> list[str]:
         """Where something is mounted on the target now, as this process sees it, and its session's host if it lives."""
         points = set(_mount_points("self"))
@@ -236,14 +247,12 @@ class Target:
         return sorted(path for path in {*now, *self._snapshot} if now.get(path) != self._snapshot.get(path))
 
     def signalled(self, patience: float = 0.0) -> bool:
-        """Whether the bystander was stopped or ended; looks for `patience` seconds, as a signal takes its time."""
-        deadline = time.monotonic() + patience
+        """Whether the bystander was ended, stopped or traced; looks for `patience` seconds that the machine gives."""
+        watch = yardstick.Stopwatch()
         while True:
-            if self._bystander.poll() is not None:
+            if self._bystander.poll() is not None or _held(self._bystander.pid):
                 return True
-            if psutil.Process(self._bystander.pid).status() == psutil.STATUS_STOPPED:
-                return True
-            if time.monotonic() >= deadline:
+            if watch.given >= patience:
                 return False
             time.sleep(0.01)
 
@@ -267,13 +276,17 @@ class Target:
 
     def reset(self) -> None:
         """Before the next attack: make the target anew where the last one changed it, forget what it said."""
+        if self.deaf():
+            nested.loopback()
         self.heard()
         if self.mounted() or self.damage():
             self._hang_up("socket", "datagram")
             remove(self.directory)
+            # One of another name: nobody has put anything into it yet that a path would lead to.
+            self.directory = Path(tempfile.mkdtemp(prefix=self.tag))
             self._furnish()
             self._snapshot = self._state()
-        if self.signalled():
+        if self.signalled() or psutil.Process(self._bystander.pid).nice() != psutil.Process().nice():
             self._end_bystander()
             self._bystander = bystander(self.environment, self.secrets["command-line"])
         self._tidy()
@@ -311,13 +324,25 @@ class Target:
         return found + ([f"{more} processes"] if more > 0 else [])
 
     def _shared_files(self) -> Iterator[Path]:
+        seen = 0
         for place in _SHARED_PLACES:
-            with contextlib.suppress(OSError):
-                yield from (path for path in place.glob(f"*{self.tag}*") if path != self.directory)
+            for above, directories, files in os.walk(place):
+                directories[:] = [name for name in directories if Path(above, name) != self.directory]
+                yield from (Path(above, name) for name in (*directories, *files) if self.tag in name)
+                directories[:] = [name for name in directories if self.tag not in name]
+                seen += len(directories) + len(files)
+                if seen > _MOST_ENTRIES:
+                    break
 
     def _own_processes(self) -> set[int]:
-        """Whoever carries this target's variable, and the descendants of this process that carry no target's."""
+        """Whoever carries this target's variable, and those that carry no target's and that this process started.
+
+        In an arena these are all others: what lost its parent, and every variable, is nobody else's there.
+        """
         descendants = {process.pid for process in psutil.Process().children(recursive=True)}
+        if arena.inside():
+            above = {process.pid for process in (psutil.Process(), *psutil.Process().parents())}
+            descendants = set(psutil.pids()) - above
         found = set()
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error, OSError):
@@ -338,6 +363,13 @@ class Target:
     def _end_bystander(self) -> None:
         self._bystander.kill()
         self._bystander.wait()
+
+
+def _held(pid: int) -> bool:
+    """Whether a process is stopped, or traced: then its signals go to the tracer first."""
+    with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:  # noqa: PTH123
+        about = dict(line.split(":", 1) for line in file)
+    return about["State"].split()[0] in "Tt" or about["TracerPid"].strip() != "0"
 
 
 def _mount_points(process: str) -> list[str]:

@@ -22,6 +22,8 @@ from rlm_secure.testing.yardstick import Stopwatch
 _IDLE_SECONDS = 0.08
 #: How often a running attack is looked at.
 _LOOK_SECONDS = 0.02
+#: After a cell's end it is looked so often, for so many seconds that the machine gives, whether it goes on.
+_LOOKS, _LOOK_AFTER_SECONDS = 5, 0.3
 
 
 @dataclass(slots=True)
@@ -92,6 +94,8 @@ def watch(session: Session, attack: Attack, patience: float) -> Seen:
         except BaseException as error:  # noqa: BLE001 - what a host lets through is the finding
             seen.failure = error
 
+    if weighed:
+        weighed.forget_peak()
     before, held = memory(), weighed.held_bytes() if weighed else 0
     patience *= len(attack.cells)
     deaths = len(_dead_threads)
@@ -111,6 +115,19 @@ def watch(session: Session, attack: Attack, patience: float) -> Seen:
     seen.dead_threads = _dead_threads[deaths:]
     seen.bloat = max(now - then for now, then in zip(memory(), before, strict=True))
     return seen
+
+
+def still_computes(session: Session) -> bool:
+    """Whether a session of somebody else's, whose cell is over, goes on computing for as long as anybody looks."""
+    if not isinstance(session, Watched):
+        return False
+    for _ in range(_LOOKS):  # what tidies up after a cell ends, and is no finding
+        watch, before = Stopwatch(), session.busy_seconds()
+        while watch.given < _LOOK_AFTER_SECONDS:
+            time.sleep(_LOOK_SECONDS)
+        if session.busy_seconds() - before < watch.given / 2:
+            return False
+    return True
 
 
 def memory() -> tuple[int, int]:

@@ -56,14 +56,32 @@ class Yardstick:
             start_new_session=True,
         )
         os.close(fd)
+        self._pace = self._paced()
+        self._last: tuple[float, float] | None = None
 
     def given(self) -> float:
-        """Seconds that the machine has given since it started; those of the clock where nothing was measured."""
-        given, at = _VALUES.unpack_from(self._memory, 0)
-        since = max(time.monotonic() - at, 0.0)
-        if not at:
-            return 0.0
-        return float(given + (min(since, 0.1) if since < _DEAD_SECONDS else since))
+        """Seconds that the machine has given since it started; those of the clock where nothing was measured.
+
+        An attacker of the same user may stop it, or have it run less: from then on the clock counts.
+        """
+        now = time.monotonic()
+        if self._last is None:
+            given, at = _VALUES.unpack_from(self._memory, 0)
+            since = max(now - at, 0.0)
+            if self._pace is not None and self._paced() == self._pace:
+                return float(given + (min(since, 0.1) if since < _DEAD_SECONDS else since)) if at else 0.0
+            self._last = (given + since if at else 0.0, now)
+        return self._last[0] + now - self._last[1]
+
+    def _paced(self) -> object:
+        """How the kernel runs it, and whether it is stopped; None where it is gone."""
+        pid = self._process.pid
+        try:
+            with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:  # noqa: PTH123
+                stopped = file.read().rpartition(")")[2].split()[0] in "Tt"
+            return stopped, os.sched_getscheduler(pid), os.getpriority(os.PRIO_PROCESS, pid), os.sched_getaffinity(pid)
+        except OSError:
+            return None
 
     def close(self) -> None:
         """Stop measuring."""

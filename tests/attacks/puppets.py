@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -43,13 +44,19 @@ class Puppet:
 class Weighed(Puppet):
     """A puppet of somebody else's: it is looked at from outside."""
 
-    held, wrote = 0, ""
+    held, wrote, busy = 0, "", 0.0
 
     def spilled(self) -> str:
         return self.wrote
 
     def held_bytes(self) -> int:
         return self.held if self.ran else 0
+
+    def forget_peak(self) -> None:
+        pass
+
+    def busy_seconds(self) -> float:
+        return self.busy * time.monotonic()
 
 
 class Trial:

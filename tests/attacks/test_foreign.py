@@ -36,7 +36,7 @@ def test_a_session_without_state_is_told_the_first_cell_each_time(target):
 
 def test_limits_context_and_the_end_reach_the_adapter(program):
     session = program()
-    assert said(session, "print(list(limits))") == f"{[BOUNDS.seconds, BOUNDS.memory_bytes, BOUNDS.stdout_bytes]}\n"
+    assert said(session, "print(list(limits))") == f"{[BOUNDS.seconds, BOUNDS.memory_bytes, BOUNDS.stdout_bytes, BOUNDS.calls]}\n"
     assert said(session, "print(context[:9])") == "the quick\n"
     session.close()
     assert session.spilled() == "closed"

@@ -148,9 +148,9 @@ def test_floods_are_measured_where_the_attack_is_after_that(tried, wins):
 
 
 def test_memory_of_somebody_elses_is_measured_where_it_is_to_be_bounded(tried):
-    heavy = type("Heavy", (Weighed,), {"held": judge.BOUNDS.memory_bytes + (5 << 20)})
+    heavy = type("Heavy", (Weighed,), {"held": judge.BOUNDS.memory_bytes + (25 << 20)})
     verdict = tried(says(""), kind=heavy, guarantee=Guarantee.BOUNDED_MEMORY)
-    assert verdict.evidence == "the session held 101 MiB more, of 96 allowed"
+    assert verdict.evidence == "the session held 121 MiB more, of 96 allowed"
     assert tried(says(""), kind=heavy).held
 
 

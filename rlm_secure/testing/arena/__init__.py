@@ -114,6 +114,22 @@ class Arena:
         return running
 
 
+    def judge(self, module: str, told: int) -> ArenaProcess:
+        """Start `python -m MODULE TOLD` in it, a program that judges; in the arena that this process is in, if any.
+
+        It reads from a pipe and writes to the descriptor `told`, neither to a terminal nor to a file of the caller's.
+        Raises ArenaRefused.
+        """
+        # Not ours: the directory that this is called from may hold modules of an adapter's.
+        command = [sys.executable, "-P", "-m", module, str(told)]
+        if (here := inside()) is None:
+            quiet = subprocess.DEVNULL
+            return self.start(command, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, descriptors=(told,))
+        running = ArenaProcess()
+        running.begin_here(here, command, told)
+        return running
+
+
 class ArenaProcess:
     """A command in an arena. A context manager: leaving it kills the arena as a whole."""
 
@@ -166,6 +182,19 @@ class ArenaProcess:
         for relay in self._relays:  # the arena has it now
             relay.take_away()
 
+    def begin_here(self, here: About, command: Sequence[str], told: int) -> None:
+        """Start `command` in the arena that this process is in. Whatever it starts ends with it."""
+        self.about = here
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=(told,),
+            start_new_session=True,
+        )
+        self._cleanup.callback(self._kill)
+
     def _launch(
         self, job: dict[str, Any], group: cgroup.Group | str, streams: tuple[Any, Any, Any], kept: tuple[int, ...]
     ) -> None:
@@ -215,7 +244,11 @@ class ArenaProcess:
 
     def _kill(self) -> None:
         # The kernel kills all that init holds when init dies, and init dies with this process.
+        started = _descendants(self.process.pid) if inside() else []
         self.process.kill()
+        for each in started:
+            with contextlib.suppress(psutil.Error):
+                each.kill()
         self.process.wait()
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
             if pipe is not None:
@@ -305,6 +338,13 @@ def _missing(group: cgroup.Group | str) -> tuple[str, ...]:
     return (*found, "a wall in front of AF_VSOCK, which leads to a hypervisor and belongs to no network namespace")
 
 
+def _descendants(pid: int) -> list[psutil.Process]:
+    try:
+        return list(psutil.Process(pid).children(recursive=True))
+    except psutil.Error:
+        return []
+
+
 def _remove_group(group: cgroup.Group) -> None:
     for _ in range(_REMOVE_TRIES):  # the last process of a killed tree leaves its group a moment after its parent
         if group.remove():
@@ -352,6 +392,11 @@ def waive(*, disposable: bool) -> None:
             "if it is a throw-away one, add --this-machine-is-disposable"
         )
     _waived = True
+
+
+def waived() -> bool:
+    """Whether attacks run on this machine itself: this process is in no arena, and somebody said that it may be."""
+    return _waived and inside() is None
 
 
 def outside() -> bool:

@@ -8,16 +8,17 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import subprocess
+import select
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import IO, Self
 
 from pydantic import TypeAdapter, ValidationError
 
 from rlm_secure.errors import RLMSecureError
+from rlm_secure.logger.inert import excerpt, inert
 from rlm_secure.policy import Policy
 from rlm_secure.testing import arena, battery
 from rlm_secure.testing.control import Control
@@ -28,6 +29,8 @@ from rlm_secure.testing.session import Session
 from rlm_secure.testing.verdict import Verdict
 
 _LINE_BYTES = 1 << 20
+#: No attempt takes so long.
+_SECONDS = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ class Attempts:
     def attempt(self, attack: Attack, environment: str, policy: Policy) -> Verdict:
         """The verdict on `attack`. Raises what opening a session raises, and ArenaRefused."""
         request = Request(attack.name, environment, policy.model_dump_json())
-        if not arena.outside():
+        if arena.waived():
             return _attempt(request, attack)
         if self._running is None:
             self._start()
@@ -62,13 +65,21 @@ class Attempts:
         try:
             self._running.process.stdin.write(_REQUEST.dump_json(request) + b"\n")
             self._running.process.stdin.flush()
-            answer = json.loads(self._told.readline(_LINE_BYTES))
+            answer = json.loads(self._line())
             if "failed" in answer:
-                raise RLMSecureError(str(answer["failed"])[:1000])
-            return _VERDICT.validate_python(answer["verdict"])
+                raise RLMSecureError(excerpt(str(answer["failed"]), 1000))
+            verdict = _VERDICT.validate_python(answer["verdict"])
+            return replace(verdict, name=attack.name, guarantee=attack.guarantee, evidence=inert(verdict.evidence))
         except (OSError, ValueError, TypeError, KeyError, RecursionError, ValidationError) as error:
             self.close()
             raise RLMSecureError(f"the judge of {attack.name} did not survive: {type(error).__name__}") from None
+
+    def _line(self) -> bytes:
+        """The judge's answer. An adapter may have stopped the judge: nobody waits for ever."""
+        assert self._told is not None
+        if not select.select([self._told], [], [], _SECONDS)[0]:
+            raise TimeoutError
+        return self._told.readline(_LINE_BYTES)
 
     def close(self) -> None:
         """Kill the arena. Idempotent."""
@@ -90,14 +101,7 @@ class Attempts:
         reader, writer = os.pipe()
         self._told = os.fdopen(reader, "rb")
         try:
-            command = [sys.executable, "-P", "-m", "rlm_secure.testing.arena.attempts", str(writer)]
-            self._running = self._given.start(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,  # whoever is in there writes to no terminal, and reads from none
-                stderr=subprocess.DEVNULL,
-                descriptors=(writer,),
-            )
+            self._running = self._given.judge("rlm_secure.testing.arena.attempts", writer)
         finally:
             os.close(writer)
 

@@ -42,12 +42,18 @@ _MOUNT_ATTR_RDONLY, _MOUNT_ATTR_NOSUID, _MOUNT_ATTR_NODEV = 1, 2, 4
 _MOUNT_SETATTR = 442  # the same number on every architecture
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
+_PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS, _SECCOMP_MODE_FILTER = 22, 38, 2
+_SECCOMP_RET_ERRNO, _SECCOMP_RET_ALLOW, _X32_CALL = 0x00050000, 0x7FFF0000, 0x40000000
+_BPF_LD, _BPF_AND, _BPF_JEQ, _BPF_JGE, _BPF_JGT, _BPF_RET = 0x20, 0x54, 0x15, 0x35, 0x25, 0x06
+#: AUDIT_ARCH_* of the machine, the first of its three calls on keys; the same for its 32-bit programs.
+_KEY_CALLS = {"x86_64": (0xC000003E, 248, 0x40000003, 286), "aarch64": (0xC00000B7, 217, 0x40000028, 309)}
 _KEYCTL = {"x86_64": 250, "aarch64": 219}
 _KEYCTL_JOIN_SESSION_KEYRING = 1
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
 
 #: Where the arena is put together, in a mount namespace that only its makers see.
 _STAGE = "/tmp"  # every system has it; it is covered before anything is made in it
+_FIRST_PID = "20000"
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 #: Exit status of this program where the arena cannot be built; the reason is one line on standard error.
@@ -163,6 +169,8 @@ def _mounts(job: dict[str, Any]) -> None:
             _checked(_libc.umount2(os.fsencode(root + each["path"]), _MNT_DETACH), "taking the stage off")
         os.close(fd)
     _mount("proc", f"{root}/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
+    with contextlib.suppress(OSError):  # no number of a process here is one of a sandbox's own, which begins at 1
+        _place(f"{root}/proc/sys/kernel/ns_last_pid", _FIRST_PID)
     _place(f"{root}{job['mark']}", json.dumps(job["about"]))
     for cover in covers:  # by descriptor: a share may lie on it by now, and another below it
         _restrict(f"/proc/self/fd/{cover}", _MOUNT_ATTR_RDONLY, recursive=False)
@@ -238,6 +246,8 @@ def _leave_privileges(job: dict[str, Any], uid: int) -> None:
     if os.path.exists("/proc/self/ns/time"):
         _unshare(_CLONE_NEWTIME, "time namespace")
     _leave_keyring()
+    if uid != 0:
+        _bar_keys()
     # Whoever is root in there may neither trace pid 1 nor read its memory, whatever fs.suid_dumpable says.
     _libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
     _die_with_parent()  # the kernel forgets it when credentials change
@@ -249,6 +259,33 @@ def _leave_keyring() -> None:
         number = ctypes.get_errno()
         if number not in (errno.ENOSYS, errno.EPERM):  # a kernel without keys; a filter that bars everybody from them
             raise Refused(f"it cannot leave the keyring of its caller: {os.strerror(number)}")
+
+
+def _bar_keys() -> None:
+    """Refuse add_key, request_key and keyctl for good: a user's own keys are its own in every namespace (keyrings(7)).
+
+    Sources: seccomp(2), syscall(2); the numbers are those of the kernel's tables, for the machine's 32-bit calls too.
+    """
+    native, first, compatible, compatible_first = _KEY_CALLS[os.uname().machine]
+    no, yes = _SECCOMP_RET_ERRNO | errno.ENOSYS, _SECCOMP_RET_ALLOW
+    program = (
+        (_BPF_LD, 0, 0, 4),  # 0: which architecture's call it is
+        (_BPF_JEQ, 0, 4, native),  # 1: else to 6
+        (_BPF_LD, 0, 0, 0),
+        (_BPF_AND, 0, 0, ~_X32_CALL & 0xFFFFFFFF),
+        (_BPF_JGE, 0, 6, first),  # 4: else to 11
+        (_BPF_JGT, 5, 4, first + 2),  # 5: to 11, else to 10
+        (_BPF_JEQ, 0, 4, compatible),  # 6: else to 11
+        (_BPF_LD, 0, 0, 0),
+        (_BPF_JGE, 0, 2, compatible_first),  # 8: else to 11
+        (_BPF_JGT, 1, 0, compatible_first + 2),  # 9: to 11, else to 10
+        (_BPF_RET, 0, 0, no),
+        (_BPF_RET, 0, 0, yes),
+    )
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *each) for each in program))
+    filters = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", len(program), ctypes.addressof(code)))
+    _checked(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "barring its user's keys")
+    _checked(_libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, filters, 0, 0), "barring its user's keys")
 
 
 @contextlib.contextmanager

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import pwd
 import site
 import stat
 import sys
@@ -25,6 +27,8 @@ HIDDEN = (
 PRIVATE = ("/tmp", "/var/tmp")  # noqa: S108 - their names; the arena's own are mounted there
 
 
+#: What no program does without.
+_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/etc", "/proc", "/dev")
 #: What cannot be the host's: an arena would not be told from the host, or not work.
 _OWN = ("/run", "/dev")
 
@@ -53,8 +57,11 @@ class Share:
 
 
 def hidden() -> set[str]:
-    """HIDDEN and the home of who runs this. A symbolic link is no place for a cover: what it leads to is."""
-    return {os.path.realpath(path) for path in (*HIDDEN, os.path.expanduser("~"))}  # noqa: PTH111 - "~" stays where nobody knows it
+    """HIDDEN and the homes of who runs this. A symbolic link is no place for a cover: what it leads to is."""
+    homes = {os.path.realpath(os.path.expanduser("~"))}  # noqa: PTH111 - "~" stays where nobody knows it
+    with contextlib.suppress(KeyError):  # HOME may name another; that of a system's own user is no home
+        homes |= {os.path.realpath(pwd.getpwuid(os.getuid()).pw_dir)} - {"/"}
+    return {os.path.realpath(path) for path in HIDDEN} | {home for home in homes if not within(home, _SYSTEM)}
 
 
 def host_sockets() -> list[str]:
