@@ -42,7 +42,7 @@ _MOST_LINES = 10_000
 _MARGIN_SECONDS = 300.0
 #: No attempt takes so long, nor all controls together.
 _SILENCE_SECONDS = 300.0
-_LOOK_SECONDS = 1.0
+_LOOK_SECONDS = 0.1
 #: What an arena must be given for an environment that is not in it.
 _REACH = {"docker": "--share /run/docker.sock --share /tmp/rlm-secure-sockets:rw"}
 _CLOUD = "--share-network, and --share-variable with the name of the variable that holds its key"

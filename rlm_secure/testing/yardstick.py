@@ -74,11 +74,11 @@ class Yardstick:
         return self._last[0] + now - self._last[1]
 
     def _paced(self) -> object:
-        """How the kernel runs it, and whether it is stopped; None where it is gone."""
+        """How the kernel runs it, and whether it is stopped or dead; None where it is gone."""
         pid = self._process.pid
         try:
             with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:  # noqa: PTH123
-                stopped = file.read().rpartition(")")[2].split()[0] in "Tt"
+                stopped = file.read().rpartition(")")[2].split()[0] in "TtZ"
             return stopped, os.sched_getscheduler(pid), os.getpriority(os.PRIO_PROCESS, pid), os.sched_getaffinity(pid)
         except OSError:
             return None

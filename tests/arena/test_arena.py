@@ -205,3 +205,26 @@ def test_no_key_is_pressed_on_the_terminal():
     os.close(terminal)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     assert json.loads(told.splitlines()[-1]) in ("EPERM", "EIO")
+
+
+#: The calls on keys, and the first again as the 32-bit interface of x86_64 numbers it.
+KEYS = """
+import ctypes, errno, os
+libc = ctypes.CDLL(None, use_errno=True)
+first = {"x86_64": 248, "aarch64": 217}[os.uname().machine]
+def call(number):
+    found = libc.syscall(ctypes.c_long(number), 0, -4, 0, 0, 0)
+    return errno.errorcode.get(ctypes.get_errno(), "EOK") if found < 0 else "done"
+print([call(first + each) for each in range(-1, 4)], call(first | 0x40000000))
+"""
+
+
+@pytest.mark.parametrize("nobody", [pytest.param(True, marks=pytest.mark.root)] if os.getuid() == 0 else [False])
+def test_who_is_not_root_has_no_keys_there(nobody):
+    """They are the user's in every namespace: those of the machine itself would be read and written."""
+    python = "python" if nobody else sys.executable
+    command = scene.cli("--", python, "-c", KEYS, nobody=nobody)
+    said = subprocess.run(command, capture_output=True, text=True, check=True, cwd=scene.ROOT).stdout
+    before, *keys, after = said.partition("]")[0].strip("[").replace("'", "").split(", ")
+    assert keys == ["ENOSYS"] * 3 and said.split()[-1] == "ENOSYS"
+    assert before != "ENOSYS" or after != "ENOSYS", "other calls are not barred"

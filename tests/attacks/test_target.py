@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import os
 import resource
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -18,7 +20,7 @@ import psutil
 import pytest
 
 from rlm_secure.removal import remove
-from rlm_secure.testing import arena
+from rlm_secure.testing import arena, yardstick
 from rlm_secure.testing.target import Bounds, Target
 
 FACTS = ("", Bounds())
@@ -295,3 +297,53 @@ def test_what_was_planted_goes_when_planting_fails(monkeypatch):
     with pytest.raises(ZeroDivisionError):
         Target()
     assert sorted(os.listdir("/tmp")) == before
+
+
+def test_a_bystander_that_is_traced_was_hit(target):
+    """Its tracer would get its signals, and could keep them."""
+    pid, libc = target.facts(*FACTS)["bystander"], ctypes.CDLL(None, use_errno=True)
+    assert libc.ptrace(0x4206, pid, 0, 0) == 0, os.strerror(ctypes.get_errno())  # PTRACE_SEIZE, which stops nobody
+    assert target.signalled()
+    target.reset()
+    assert not target.signalled() and target.facts(*FACTS)["bystander"] != pid
+
+
+@pytest.mark.root
+def test_a_network_that_is_down_is_seen_and_mended(target):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        fcntl.ioctl(any_socket, 0x8914, struct.pack("16sH14x", b"lo", 0))  # SIOCSIFFLAGS, and it is not up
+    assert target.deaf()
+    target.reset()
+    assert not target.deaf() and target.heard() == []
+
+
+def test_what_is_planted_anew_has_another_name(target):
+    """Who waits for the old one cannot have its files lead elsewhere."""
+    before = target.directory
+    (before / "victim").write_text("changed")
+    target.reset()
+    assert target.directory != before and not before.exists()
+    assert target.facts(*FACTS)["victim"] == f"{target.directory}/victim" and target.damage() == []
+
+
+@pytest.mark.parametrize(
+    "slow",
+    [
+        pytest.param(lambda pid: os.kill(pid, signal.SIGSTOP), id="stopped"),
+        pytest.param(lambda pid: os.sched_setscheduler(pid, os.SCHED_IDLE, os.sched_param(0)), id="idle"),
+        pytest.param(lambda pid: os.setpriority(os.PRIO_PROCESS, pid, 19), id="nice"),
+        pytest.param(lambda pid: os.kill(pid, signal.SIGKILL), id="killed"),
+    ],
+)
+def test_who_holds_the_yardstick_does_not_hold_the_clock(slow):
+    measure = yardstick.Yardstick()
+    try:
+        while not measure.given():
+            time.sleep(0.01)
+        slow(measure._process.pid)
+        measure.given()
+        before, started = measure.given(), time.monotonic()
+        time.sleep(0.3)
+        assert measure.given() - before == pytest.approx(time.monotonic() - started, abs=0.05)
+    finally:
+        measure.close()

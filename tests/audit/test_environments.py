@@ -235,13 +235,48 @@ def test_what_the_arena_says_is_decoded_or_refused(line: bytes) -> None:
 
 
 def test_the_name_and_the_arena_are_what_the_command_knows() -> None:
-    forged = EnvironmentSubject("local", None, (), (), (), 0, 1.0, arena="nothing at all")
-    job = probes.Job("tests.audit.weak:Dies", "{}")
-    found = probes._checked(forged, job, Forger())  # type: ignore[arg-type]
-    assert (found.name, found.arena) == (job.name, Forger.about)
-    probe = probes.Probe("no-such-attack", "", Guarantee.NO_EXEC, False, Result.STOPPED, None, "", 0.0)
-    with pytest.raises(probes.AttackFailed, match="attacks that there are not"):
-        probes._checked(dataclasses.replace(forged, probes=(probe,)), job, Forger())  # type: ignore[arg-type]
+    found = probes._checked(TOLD, ASKED, Forger())  # type: ignore[arg-type]
+    assert (found.name, found.arena) == (ASKED.name, Forger.about)
+
+
+ASKED = probes.Job("tests.audit.weak:Dies", "{}", only=("builtin-open",))
+GUARANTEE = next(attack.guarantee for attack in corpus.load() if attack.name == "builtin-open")
+PROBE = probes.Probe("builtin-open", "", GUARANTEE, False, Result.STOPPED, None, "", 0.0)
+TOLD = EnvironmentSubject("local", None, (), (PROBE,), (), 0, 1.0, arena="nothing at all")
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ((dataclasses.replace(PROBE, name="no-such-attack"),), "other attacks"),
+        ((PROBE, dataclasses.replace(PROBE, name="execve-of-a-shell", guarantee=Guarantee.NO_EXEC)), "other attacks"),
+        ((PROBE, PROBE), "other attacks"),
+        ((), "other attacks"),
+        ((dataclasses.replace(PROBE, guarantee=Guarantee.NO_EXEC),), "what cannot be"),
+        ((dataclasses.replace(PROBE, result=Result.WON),), "what cannot be"),
+        ((dataclasses.replace(PROBE, reach=Reach.SURFACE),), "what cannot be"),
+    ],
+)
+def test_what_the_attacker_tells_is_held_against_what_it_was_asked(told: tuple[probes.Probe, ...], said: str) -> None:
+    with pytest.raises(probes.AttackFailed, match=said):
+        probes._checked(dataclasses.replace(TOLD, probes=told), ASKED, Forger())  # type: ignore[arg-type]
+
+
+def test_a_judge_that_was_stopped_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probes, "_SILENCE_SECONDS", 5.0)
+    with pytest.raises(probes.AttackFailed, match="not in time"):
+        audited("tests.audit.weak:Stops", TWO)
+
+
+def test_a_guarantee_on_which_all_attempts_failed_is_not_clean() -> None:
+    """An adapter that runs only what it likes to run has not held the rest."""
+    report = audited("tests.audit.weak:Picks", LANGUAGE | {"builtin-open"})
+    (environment,) = report.environments
+    results = Counter(probe.result for probe in environment.probes)
+    assert results[Result.CONTAINED] and results[Result.ERRORED] and not results[Result.WON]
+    assert report.code == COULD_NOT_RUN and not environment.judged
+    assert environment.unproved and environment.unproved[0].value in environment.reason
+    assert "not this one" in environment.reason
 
 
 #: What judges in an arena without standing above what it judges.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -73,6 +74,36 @@ class Boasts(Adapter):
         return _printed(code)
 
 
+class Stops(Adapter):
+    """Stops its judge, which then never answers."""
+
+    def __init__(self) -> None:
+        os.kill(psutil.Process(os.getppid()).ppid(), signal.SIGSTOP)
+
+    def run(self, code: str, timeout: float) -> Said:
+        return _printed(code)
+
+
+class Paints(Adapter):
+    """Raises what would drive a terminal."""
+
+    def __init__(self) -> None:
+        raise OSError("\x1b]0;mine\x07\x1b[2J\nsecond line")
+
+    def run(self, code: str, timeout: float) -> Said:
+        raise AssertionError
+
+
+class Picks(Adapter):
+    """Runs one attack of many, and fails at all others."""
+
+    def run(self, code: str, timeout: float) -> Said:
+        trial = code.startswith("TARGET = ") or "HAS" in code or "6 * 7" in code
+        if not trial and "open" not in code:
+            raise RuntimeError("not this one")
+        return _printed(code)
+
+
 class Thief(Adapter):
     """Wants to be the judge, and says how far it came."""
 
@@ -98,9 +129,11 @@ def taken(pid: int) -> list[str]:
         done(libc.ptrace(17, pid, 0, 0))
 
     def cover() -> None:
-        done(libc.mount(b"tmpfs", os.fsencode(Path(__file__).parent), b"tmpfs", 0, b"size=64k"))
         with open(f"/proc/{pid}/mountinfo", encoding="utf-8") as file:
-            assert str(Path(__file__).parent) in file.read().split(), "only for itself"
+            before = file.read()
+            done(libc.mount(b"tmpfs", os.fsencode(Path(__file__).parent), b"tmpfs", 0, b"size=64k"))
+            file.seek(0)
+            assert file.read() != before, "only for itself"
 
     ways: dict[str, Callable[[], object]] = {
         "memory": lambda: open(f"/proc/{pid}/mem", "r+b").close(),

@@ -112,6 +112,21 @@ def test_an_arena_that_cannot_be_built_is_refused_before_anything_runs(monkeypat
         attempts.attempt(CORPUS["builtin-open"], "local", POLICY)
 
 
+def test_what_an_adapter_says_drives_no_terminal(attempts):
+    with pytest.raises(RLMSecureError) as refused:
+        attempts.attempt(CORPUS["builtin-open"], "tests.audit.weak:Paints", POLICY)
+    assert "\\x1b]0;mine" in str(refused.value)
+    assert str(refused.value).isprintable()
+
+
+def test_a_judge_that_was_stopped_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr("rlm_secure.testing.arena.attempts._SECONDS", 5.0)
+    with Attempts(Arena((Share(ROOT),))) as attempts:
+        with pytest.raises(RLMSecureError, match="did not survive: TimeoutError"):
+            attempts.attempt(CORPUS["builtin-open"], "tests.audit.weak:Stops", POLICY)
+        assert attempts.attempt(CORPUS["builtin-open"], "local", POLICY).held
+
+
 def test_an_adapter_has_no_right_over_the_judge_that_stays(attempts):
     """As in an audit, whose test shows what it takes beside its judge (tests/audit/test_environments.py)."""
     with pytest.raises(RLMSecureError, match="took nothing of the judge"):
