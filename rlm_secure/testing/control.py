@@ -16,7 +16,7 @@ from pathlib import Path
 
 from rlm_secure.removal import Scratch
 from rlm_secure.resources import sandboxes_dir
-from rlm_secure.testing.corpus import Attack, Excuse, Win
+from rlm_secure.testing.corpus import Attack, Excuse, Need, Win
 from rlm_secure.testing.processes import plain
 from rlm_secure.testing.target import Bounds, Target
 from rlm_secure.testing.verdict import claims
@@ -72,9 +72,17 @@ def control(attack: Attack, target: Target, bounds: Bounds = _BOUNDS) -> Control
             process = plain(job, target.environment, scratch, fds=fds)
         cleanup.callback(_end, process)
         patience = {Win.OUTLASTS: bounds.seconds + bounds.grace + _START_SECONDS, Win.BREAKS: _NAIVE_SECONDS}
-        watch = _Watch(process, ours, limit=4 * bounds.stdout_bytes, patient=attack.wins is Win.OUTLASTS)
+        watch = _Watch(
+            process,
+            ours,
+            limit=4 * bounds.stdout_bytes,
+            patient=attack.wins is Win.OUTLASTS,
+            answers=attack.wins is Win.PRINTS and Need.CHANNEL in attack.needs,
+        )
         watch.run(time.monotonic() + patience.get(attack.wins, _PATIENCE_SECONDS))
         evidence = _victory(attack, target, watch, bounds.stdout_bytes)
+    if attack.wins is Win.REMAINS:
+        target.end_strays()  # it has been seen, and would stay for long
     if evidence:
         return Control(attack.name, True, evidence, attack.excuse, attack.reason)
     return Control(attack.name, False, watch.last_words(), attack.excuse, attack.reason)
@@ -105,13 +113,16 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 class _Watch:
     """Reads what a control says until it ends, says more than `limit` bytes (or `patient`, drops the rest), or its
-    time is over."""
+    time is over. One that `answers` is a naive host to whoever calls it on the channel."""
 
-    def __init__(self, process: subprocess.Popen[bytes], channel: socket.socket, *, limit: int, patient: bool) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], channel: socket.socket, *, limit: int, patient: bool, answers: bool
+    ) -> None:
         self._process = process
         self._channel = channel
         self._limit = limit
         self._patient = patient
+        self._answers = answers
         self.text = bytearray()
         self.complaints = bytearray()
         self.frames = bytearray()
@@ -138,6 +149,8 @@ class _Watch:
                         sinks[key.fd] += chunk
                     if not chunk:
                         selector.unregister(key.fd)
+                if self._answers:
+                    self._answer()
                 self.flooded = not self._patient and max(map(len, sinks.values())) > self._limit
                 ended = gone and not ready
                 self.overdue = time.monotonic() >= deadline and not ended
@@ -147,6 +160,19 @@ class _Watch:
                 self._process.wait(max(deadline - time.monotonic(), 0))
             except subprocess.TimeoutExpired:
                 self.overdue = True
+
+    def _answer(self) -> None:
+        """Answer the call that was made: a naive host has whatever tool it is asked for."""
+        try:
+            message = _message(self.frames)
+        except (EOFError, ValueError, RecursionError, MemoryError):
+            return
+        if not isinstance(message, dict) or message.get("op") != "call":
+            return
+        self._answers = False
+        said = json.dumps({"op": "reply", "value": f"what {message.get('tool')} returned"}).encode("ascii")
+        with contextlib.suppress(OSError):
+            self._channel.sendall(_HEADER.pack(len(said)) + said)
 
     def status(self) -> int | None:
         """The exit status; negative for a signal, None while it runs."""
@@ -202,14 +228,20 @@ def _broken(watch: _Watch) -> str:
     if not watch.frames:
         return ""
     # Nobody but the attack wrote on this channel: whatever a naive host takes from it is forged, or breaks it.
-    if len(watch.frames) < _HEADER.size:
-        return "half a frame, and a naive host waits for the rest"
-    (length,) = _HEADER.unpack(watch.frames[: _HEADER.size])
-    body = bytes(watch.frames[_HEADER.size : _HEADER.size + length])
-    if len(body) < length:
-        return f"a frame of {length} bytes that never comes"
     try:
-        message = json.loads(body)
-        return f"a forged frame: {str(message)[:60]}"
+        return f"a forged frame: {str(_message(watch.frames))[:60]}"
+    except EOFError as error:
+        return str(error)
     except (ValueError, RecursionError, MemoryError) as error:
         return f"a frame that raises {type(error).__name__}"
+
+
+def _message(frames: bytearray) -> object:
+    """What the first frame says. Raises EOFError for one that is not whole, and what json.loads raises."""
+    if len(frames) < _HEADER.size:
+        raise EOFError("half a frame, and a naive host waits for the rest")
+    (length,) = _HEADER.unpack(frames[: _HEADER.size])
+    body = bytes(frames[_HEADER.size : _HEADER.size + length])
+    if len(body) < length:
+        raise EOFError(f"a frame of {length} bytes that never comes")
+    return json.loads(body)

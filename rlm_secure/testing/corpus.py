@@ -87,6 +87,8 @@ class Need(StrEnum):
     """That function."""
     CTYPES = "ctypes"
     """Calls into the C library."""
+    VARIABLES = "variables"
+    """A host that reports what variables a cell bound; only our own does."""
 
 
 class Excuse(StrEnum):

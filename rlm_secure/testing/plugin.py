@@ -4,7 +4,10 @@
         assert secure_sandbox.run("print(6 * 7)").stdout == "42\\n"
 
     def test_my_environment_holds(rlm_attack):
-        assert rlm_attack().result != "won"
+        verdict = rlm_attack()
+        if verdict.result == "not-checked":
+            pytest.skip(verdict.evidence)
+        assert verdict.held, verdict.evidence  # neither won, nor failed before it could be told
 
 It is loaded into every pytest run of whoever has this package: it imports nothing of it until a fixture is used.
 """

@@ -2,12 +2,11 @@
 
 guarantee: authentic-channel
 layer: kernel
-wins: breaks
+wins: prints
 outcome: kills its own process tree
 needs: channel
 """
 
-import json
 import os
 import struct
 
@@ -18,9 +17,8 @@ def send(body):
         frame = frame[os.write(3, frame) :]
 
 
-
 send(b'{"op":"call","call":"tool","tool":"__import__","args":["os"],"kwargs":{}}')
 reply = os.read(3, 65536)
-if b'"error"' in reply:
-    raise PermissionError(1, reply[4:120].decode())
+if b'"value"' not in reply:
+    raise RuntimeError(reply[4:120].decode())
 print("WON", reply[:200])

@@ -1,4 +1,4 @@
-"""Raise an exception whose class has a name of a megabyte.
+"""Raise an exception whose class has a name of five megabytes.
 
 guarantee: bounded-output
 layer: both
@@ -9,5 +9,5 @@ outcome: kills its own process tree
 class Made(Exception):
     pass
 
-Made.__name__ = Made.__qualname__ = "x" * 1_000_000
+Made.__name__ = Made.__qualname__ = "x" * 5_000_000
 raise Made

@@ -1,4 +1,4 @@
-"""End the process with exit status 0 in the middle of a cell.
+"""End the process with exit status 9 in the middle of a cell.
 
 guarantee: host-integrity
 layer: kernel

@@ -7,5 +7,5 @@ outcome: harmless
 needs: ctypes
 """
 
-pidfd = call("pidfd_open", TARGET["bystander"], 0)
+pidfd = call("pidfd_open", another(TARGET["bystander"]), 0)
 call("pidfd_send_signal", pidfd, 15, 0, 0)

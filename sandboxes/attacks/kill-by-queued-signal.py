@@ -11,4 +11,4 @@ import struct
 
 SI_QUEUE, SIGTERM = -1, 15
 about = ctypes.create_string_buffer(struct.pack("iii", SIGTERM, 0, SI_QUEUE) + bytes(116))
-call("rt_sigqueueinfo", TARGET["bystander"], SIGTERM, about)
+call("rt_sigqueueinfo", another(TARGET["bystander"]), SIGTERM, about)

@@ -11,4 +11,4 @@ import struct
 
 SI_QUEUE, SIGTERM = -1, 15
 about = ctypes.create_string_buffer(struct.pack("iii", SIGTERM, 0, SI_QUEUE) + bytes(116))
-call("rt_tgsigqueueinfo", TARGET["bystander"], TARGET["bystander"], SIGTERM, about)
+call("rt_tgsigqueueinfo", another(TARGET["bystander"]), TARGET["bystander"], SIGTERM, about)

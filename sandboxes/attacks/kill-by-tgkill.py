@@ -7,4 +7,4 @@ outcome: harmless
 needs: ctypes
 """
 
-call("tgkill", TARGET["bystander"], TARGET["bystander"], 15)
+call("tgkill", another(TARGET["bystander"]), TARGET["bystander"], 15)

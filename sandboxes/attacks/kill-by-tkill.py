@@ -7,4 +7,4 @@ outcome: harmless
 needs: ctypes
 """
 
-call("tkill", TARGET["bystander"], 15)
+call("tkill", another(TARGET["bystander"]), 15)

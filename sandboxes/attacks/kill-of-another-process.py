@@ -7,4 +7,4 @@ outcome: harmless
 needs: ctypes
 """
 
-call("kill", TARGET["bystander"], 15)
+call("kill", another(TARGET["bystander"]), 15)

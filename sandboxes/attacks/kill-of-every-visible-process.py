@@ -1,4 +1,4 @@
-"""Ask, for each pid there could be, whether it may signal that process.
+"""Ask, for each pid there could be but its own, whether it may signal that process.
 
 guarantee: host-integrity
 layer: kernel
@@ -15,7 +15,7 @@ for pid in range(2, 40_000):
         continue
     try:
         call("kill", pid, 0)
-        print("WON", pid)
+        print("WON", another(pid))
         break
     except OSError as error:
         last = last if last and error.errno == errno.ESRCH else error

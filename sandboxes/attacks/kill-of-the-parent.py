@@ -1,4 +1,4 @@
-"""Ask whether it may signal its parent; signal 0 hurts nobody.
+"""Ask whether it may signal its parent, where that is the host; signal 0 hurts nobody.
 
 guarantee: host-integrity
 layer: kernel
@@ -11,4 +11,6 @@ parent = os.getppid()
 if parent == 0:
     raise ProcessLookupError(3, "there is no parent to be seen")
 call("kill", parent, 0)
+if parent != TARGET["host"]:
+    raise ProcessLookupError(3, "its parent is not the host")
 print("WON allowed")

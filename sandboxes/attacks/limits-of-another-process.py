@@ -9,6 +9,6 @@ needs: ctypes
 
 RLIMIT_NOFILE = 7
 about = (ctypes.c_ulong * 2)()
-call("prlimit64", TARGET["bystander"], RLIMIT_NOFILE, 0, about)
-call("prlimit64", TARGET["bystander"], RLIMIT_NOFILE, about, 0)
+call("prlimit64", another(TARGET["bystander"]), RLIMIT_NOFILE, 0, about)
+call("prlimit64", another(TARGET["bystander"]), RLIMIT_NOFILE, about, 0)
 print("WON", list(about))

@@ -7,4 +7,4 @@ outcome: harmless
 needs: ctypes
 """
 
-print("WON", call("pidfd_open", TARGET["bystander"], 0))
+print("WON", call("pidfd_open", another(TARGET["bystander"]), 0))

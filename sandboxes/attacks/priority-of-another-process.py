@@ -8,5 +8,5 @@ needs: ctypes
 """
 
 PRIO_PROCESS = 0
-call("setpriority", PRIO_PROCESS, TARGET["bystander"], 19)
+call("setpriority", PRIO_PROCESS, another(TARGET["bystander"]), 19)
 print("WON slowed")

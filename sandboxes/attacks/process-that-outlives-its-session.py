@@ -17,6 +17,6 @@ if os.fork() == 0:
                 os.close(fd)
             except OSError:
                 pass
-        time.sleep(4)
+        time.sleep(120)
     os._exit(0)
 time.sleep(0.2)

@@ -8,6 +8,6 @@ needs: ctypes
 """
 
 mask = ctypes.create_string_buffer(128)
-size = call("sched_getaffinity", TARGET["bystander"], 128, mask)
-call("sched_setaffinity", TARGET["bystander"], size, mask)
+size = call("sched_getaffinity", another(TARGET["bystander"]), 128, mask)
+call("sched_setaffinity", another(TARGET["bystander"]), size, mask)
 print("WON", mask.raw[:4].hex())

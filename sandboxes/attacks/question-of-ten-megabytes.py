@@ -7,7 +7,8 @@ outcome: harmless
 needs: llm_query
 """
 
-reply = llm_query("x" * 10_000_000)
-if reply.startswith("Error"):
+reply = str(llm_query("x" * 10_000_000))
+# A refusal may be a text as well.
+if [sign for sign in ("error", "limit", "refuse", "denied", "exceed", "too l") if sign in reply.lower()]:
     raise PermissionError(reply[:200])
 print("WON", len(reply))

@@ -4,6 +4,7 @@ guarantee: bounded-time
 layer: both
 wins: outlasts
 outcome: kills its own process tree
+needs: variables
 """
 
 class Made:

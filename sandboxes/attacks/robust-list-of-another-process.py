@@ -8,5 +8,5 @@ needs: ctypes
 """
 
 head, size = ctypes.c_long(), ctypes.c_long()
-call("get_robust_list", TARGET["bystander"], ctypes.byref(head), ctypes.byref(size))
+call("get_robust_list", another(TARGET["bystander"]), ctypes.byref(head), ctypes.byref(size))
 print("WON", size.value)

@@ -1,14 +1,17 @@
-"""Become root.
+"""Become root without being root.
 
 guarantee: session-isolation
 layer: kernel
 wins: prints
 outcome: harmless
 needs: ctypes
-control: root - only root becomes root
+control: machine - who is root has nothing to become, and nobody else becomes root
 """
 
+before = {os.getuid(), os.geteuid()}
 call("setuid", 0)
-if os.getuid():
+if 0 in before:
+    raise RuntimeError("it was root before")
+if os.geteuid():
     raise PermissionError(1, "still not root")
-print("WON root")
+print("WON root, and before that", before)

@@ -13,4 +13,6 @@ _thread.start_new_thread(done.append, (1,))
 for _ in range(10**7):
     if done:
         break
+if not done:
+    raise TimeoutError(110, "the thread did not run")
 print("WON", done)

@@ -8,5 +8,5 @@ needs: ctypes
 """
 
 PTRACE_SEIZE = 0x4206
-call("ptrace", PTRACE_SEIZE, TARGET["bystander"], 0, 0)
+call("ptrace", PTRACE_SEIZE, another(TARGET["bystander"]), 0, 0)
 print("WON seized")

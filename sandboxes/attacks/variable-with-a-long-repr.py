@@ -4,6 +4,7 @@ guarantee: bounded-output
 layer: both
 wins: floods
 outcome: kills its own process tree
+needs: variables
 """
 
 class Made:

@@ -4,6 +4,7 @@ guarantee: host-integrity
 layer: both
 wins: breaks
 outcome: kills its own process tree
+needs: variables
 """
 
 made = ()

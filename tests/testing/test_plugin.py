@@ -65,7 +65,8 @@ def test_the_corpus_is_a_parameter(pytester: pytest.Pytester) -> None:
 
         @pytest.mark.rlm_guarantee("no-host-files", "no-secrets")
         def test_it(rlm_attack):
-            assert rlm_attack().result != "won"
+            verdict = rlm_attack()
+            assert verdict.held, verdict.evidence
     """
     listed = run(pytester, source, "--collect-only", "-q")
     listed.stdout.fnmatch_lines(["*test_it[[]*[]]"])
