@@ -131,6 +131,7 @@ class Program:
         # What sessions write past their own capture goes to whoever runs the host. Here that is a file that we read.
         self._output = os.memfd_create("output")
         self._process: subprocess.Popen[bytes] | None = None
+        self._own: frozenset[int] = frozenset()
 
     def __call__(self) -> Session:
         """A session, in the host that this attempt has. Raises SessionFailed, HostDied or HostLate."""
@@ -143,7 +144,7 @@ class Program:
         """How sessions behave that nobody attacks: as many side by side as an attack's neighbours are, and itself."""
         self.begin()
         sessions: list[Session] = []
-        start = cell = 0.0
+        start, cell, working = 0.0, 0.0, 0
         try:
             for _ in range(1 + Habits().beside):
                 watch = Stopwatch()
@@ -152,22 +153,27 @@ class Program:
                 start, watch = max(start, watch.given), Stopwatch()
                 sessions[-1].run(_WORKS, _TRIAL_SECONDS)
                 cell = max(cell, watch.given)
+                working += 1
         except (SessionFailed, HostDied, HostLate):
             pass  # so many there are at a time
         finally:
             for session in sessions:
                 session.close()
-        return Habits(max(len(sessions) - 1, 0), start, min(cell, _MOST_LATENCY))
+        return Habits(max(working - 1, 0), start, min(cell, _MOST_LATENCY))
 
     def end(self) -> None:
         """End the host of this attempt, and what it left running."""
         self._end_host()
         if self._process is not None:
+            for each in _below(self._process.pid):
+                with contextlib.suppress(psutil.Error):
+                    if each.pid not in self._own:
+                        each.kill()
             self.target.end_strays(self._process.pid)
 
     def begin(self) -> None:
         """A new host, for a new attempt: whatever the last one was is killed."""
-        self._end_host()
+        self.end()
         try:
             self._host = self._new_host()
         except (OSError, struct.error):  # the last attack got at the program itself
@@ -180,7 +186,7 @@ class Program:
         if self._process is None:
             self._start()
         assert self._process is not None
-        self.target.end_strays(self._process.pid)
+        self.end()
         self._empty_output()
         ours, theirs = socket.socketpair()
         with theirs:
@@ -251,6 +257,7 @@ class Program:
         if told["trouble"]:
             self._stop()
             raise SessionFailed(f"{self._name} cannot be imported: {writable(told['trouble'])}")
+        self._own = frozenset(each.pid for each in _below(self._process.pid))  # what its module started
         self._control.settimeout(_FORK_SECONDS)
         self._address = int(told["address"])
 
@@ -353,10 +360,9 @@ class Host:
     def _kill(self) -> None:
         if self._gone:
             return  # its pid is nobody's, or somebody else's; what it left behind is Target.end_strays's
-        with contextlib.suppress(psutil.Error):
-            for child in psutil.Process(self.facts.pid).children(recursive=True):
-                with contextlib.suppress(psutil.Error):
-                    child.kill()
+        for child in _below(self.facts.pid):
+            with contextlib.suppress(psutil.Error):
+                child.kill()
         self._fate()
 
     def _fate(self) -> str:
@@ -425,9 +431,9 @@ class Session:
         return used
 
     def _processes(self) -> list[psutil.Process]:
+        pid = self._host.facts.pid
         with contextlib.suppress(psutil.Error):
-            host = psutil.Process(self._host.facts.pid)
-            return [host, *host.children(recursive=True)]
+            return [psutil.Process(pid), *_below(pid)]
         return []
 
     def run(self, code: str, timeout: float | None = None) -> REPLResult:
@@ -448,6 +454,14 @@ class Session:
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
+
+
+def _below(pid: int) -> list[psutil.Process]:
+    """The descendants of a process."""
+    try:
+        return list(psutil.Process(pid).children(recursive=True))
+    except psutil.Error:
+        return []
 
 
 def _parent(pid: int) -> int:

@@ -38,12 +38,14 @@ _REASON = 2_000
 
 def main() -> None:
     """Serve the judge until it is gone."""
+    nested.adopt_orphans()  # what a host leaves behind is found, and ended, by who looks below this process
     name, control = sys.argv[1], socket.socket(fileno=int(sys.argv[2]))
     secret = control.recv(_SECRET_BYTES)
     sys.path.append(str(Path.cwd()))  # last: a file beside the adapter stands in for no module of anybody else's
     factory, trouble = _load(name)
     # Where CPython keeps the bytes of a bytes object: after its header, whose last byte is the NUL's.
     control.sendall(json.dumps({"trouble": trouble, "address": id(secret) + bytes.__basicsize__ - 1}).encode())
+    own = _children()
     while True:
         _, descriptors, _, _ = socket.recv_fds(control, 16, 1)
         if not descriptors:
@@ -58,7 +60,20 @@ def main() -> None:
         os.close(descriptors[0])
         control.sendall(STATUS.pack(pid, 0))
         _, status = os.waitpid(pid, 0)
+        _bury(own)
         control.sendall(STATUS.pack(pid, os.waitstatus_to_exitcode(status)))
+
+
+def _children() -> set[int]:
+    """What the adapter's module started when it was imported."""
+    return set(map(int, Path("/proc/thread-self/children").read_text(encoding="ascii").split()))
+
+
+def _bury(own: set[int]) -> None:
+    """Take note of the orphans that have ended; of the module's own children whoever started them does."""
+    with contextlib.suppress(ChildProcessError):
+        while (found := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)) and found.si_pid not in own:
+            os.waitpid(found.si_pid, 0)
 
 
 def _load(name: str) -> tuple[Callable[[], Adapter], str]:

@@ -23,6 +23,7 @@ from collections.abc import Iterator, Sequence
 
 _CLONE_NEWNS, _CLONE_NEWCGROUP, _CLONE_NEWUTS, _CLONE_NEWIPC = 0x00020000, 0x02000000, 0x04000000, 0x08000000
 _CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
+_PR_SET_CHILD_SUBREAPER = 36
 _MS_REC, _MS_PRIVATE = 16384, 1 << 18
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
 
@@ -66,6 +67,11 @@ def own_mounts() -> None:
     """What this process mounts from now on is seen by itself and its children alone. Raises OSError."""
     _checked(_libc().unshare(_CLONE_NEWNS))
     _checked(_libc().mount(None, b"/", None, ctypes.c_ulong(_MS_REC | _MS_PRIVATE), None))
+
+
+def adopt_orphans() -> None:
+    """Be the parent of every descendant that loses its own (prctl(2), PR_SET_CHILD_SUBREAPER). Raises OSError."""
+    _checked(_libc().prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 
 
 def main() -> None:

@@ -11,6 +11,8 @@ from rlm_secure.testing.corpus import Attack
 
 #: What an attack says when it got through. Not behind a quote: a traceback may show the line that would have said it.
 _CLAIM = re.compile(r"""(?<!["'\w])WON\b[^\n]{0,200}""")
+#: A sandbox may paint what it passes on.
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Result(StrEnum):
@@ -73,7 +75,7 @@ class Claim:
 
 def claims(cell: int, stdout: str) -> list[Claim]:
     """What one cell claims, in what it printed itself."""
-    return [Claim(cell, found[0]) for found in _CLAIM.finditer(stdout)]
+    return [Claim(cell, found[0]) for found in _CLAIM.finditer(_COLOUR.sub("", stdout))]
 
 
 def errored(attack: Attack, reason: str) -> Verdict:

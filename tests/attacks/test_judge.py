@@ -20,7 +20,7 @@ from tests.attacks.puppets import POLICY, Puppet, raises, says
 # -- claims -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("said", ["WON it\n", "abc\nWON it", "no newline before: WON it\nmore", "\tWON it"])
+@pytest.mark.parametrize("said", ["WON it\n", "abc\nWON it", "no newline before: WON it\nmore", "\tWON it", "\x1b[32mWON it\x1b[0m"])
 def test_a_claim_is_the_word_to_the_end_of_its_line(said):
     assert claims(2, said) == [Claim(2, "WON it")]
 
