@@ -30,6 +30,7 @@ ALONE = (
     "tests/clouds/test_faults.py",
     "tests/attacks/test_kernel.py",
     "tests/attacks/test_harm.py",
+    "tests/attacks/test_habits.py",
     "tests/clouds/test_sessions.py",
     "tests/clouds/test_lifecycle.py",
     CORPUS,

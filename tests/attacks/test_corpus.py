@@ -44,6 +44,12 @@ def test_an_attack_says_what_it_needs():
         assert not raw or Need.CTYPES in attack.needs, attack.name
 
 
+def test_an_attack_on_what_a_host_reports_of_variables_says_so():
+    for attack in ATTACKS:
+        if attack.name.startswith(("variable", "repr-")):
+            assert attack.needs == {Need.VARIABLES}, attack.name
+
+
 def test_few_controls_are_excused():
     assert sum(attack.excuse is Excuse.MACHINE for attack in ATTACKS) < len(ATTACKS) / 10
     assert sum(attack.excuse is Excuse.ROOT for attack in ATTACKS) < len(ATTACKS) / 8

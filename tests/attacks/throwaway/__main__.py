@@ -71,7 +71,7 @@ def _serve() -> None:
 def _attempt(asked: dict[str, Any], target: Target, lookout: Lookout, untouched: Look) -> dict[str, Any]:
     """Run one attack and compare; then clean up as every user of a target does, and compare again."""
     scratch = Path(tempfile.mkdtemp(prefix=target.tag, dir="/tmp"))  # and the target cleans it up with its own
-    lookout = replace(lookout, planted={*lookout.planted, str(scratch)})
+    lookout = replace(lookout, planted={str(target.directory), str(scratch)})
     keepers, before = pids(), {**untouched, Kind.CLOCK: clock()}
     ended, said = session.run(asked["cells"], asked["seconds"], target, scratch)
     session.end(keepers)
@@ -83,6 +83,7 @@ def _attempt(asked: dict[str, Any], target: Target, lookout: Lookout, untouched:
     mounted = target.mounted()
     try:
         _clean_up(asked["cleaned"], target)
+        lookout = replace(lookout, planted={str(target.directory), str(scratch)})  # a mended one has another name
         cleaned = changes(before, lookout.glance(without=_planted(target)))
     except OSError as error:
         cleaned = [(Kind.FILES, f"what was planted cannot be cleaned up: {error}")]
