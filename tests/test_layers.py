@@ -62,7 +62,6 @@ NAMED_FILES: dict[str, dict[str, str]] = {
         "testing/control.py": "runs an attack where no wall stands, to show that it works there",
         "testing/processes.py": "starts the processes that attacks aim at",
         "testing/arena/__init__.py": "starts the program that builds an arena",
-        "testing/arena/attempts.py": "talks to the judge in an arena through pipes",
         "testing/foreign.py": "starts the program that holds sessions of somebody else's",
         "testing/yardstick.py": "measures what the machine gives, beside what is attacked",
         "audit/probes.py": "talks to the attacker in an arena through pipes",
