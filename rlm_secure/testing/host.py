@@ -65,8 +65,11 @@ def main() -> None:
 
 
 def _children() -> set[int]:
-    """What the adapter's module started when it was imported."""
-    return set(map(int, Path("/proc/thread-self/children").read_text(encoding="ascii").split()))
+    """What the adapter's module started when it was imported; nothing where the kernel does not tell."""
+    try:
+        return set(map(int, Path("/proc/thread-self/children").read_text(encoding="ascii").split()))
+    except OSError:
+        return set()
 
 
 def _bury(own: set[int]) -> None:
