@@ -144,7 +144,7 @@ class Program:
         """How sessions behave that nobody attacks: as many side by side as an attack's neighbours are, and itself."""
         self.begin()
         sessions: list[Session] = []
-        start, cell, working = 0.0, 0.0, 0
+        start, cell, working = 0.0, _MOST_LATENCY, 0
         try:
             for _ in range(1 + Habits().beside):
                 watch = Stopwatch()
@@ -152,14 +152,14 @@ class Program:
                 sessions[-1].run(_WORKS, _TRIAL_SECONDS)
                 start, watch = max(start, watch.given), Stopwatch()
                 sessions[-1].run(_WORKS, _TRIAL_SECONDS)
-                cell = max(cell, watch.given)
+                cell = min(cell, watch.given)  # the least: what is slow once needs no time for ever
                 working += 1
         except (SessionFailed, HostDied, HostLate):
             pass  # so many there are at a time
         finally:
             for session in sessions:
                 session.close()
-        return Habits(max(working - 1, 0), start, min(cell, _MOST_LATENCY))
+        return Habits(max(working - 1, 0), start, cell if working else 0.0)
 
     def end(self) -> None:
         """End the host of this attempt, and what it left running."""
@@ -217,7 +217,7 @@ class Program:
 
     def close(self) -> None:
         """End the program and its host. Idempotent."""
-        self._end_host()
+        self.end()
         self._stop()
         self.target.end_strays()
         if self._output >= 0:

@@ -2,7 +2,8 @@
 
 Root in an arena could trace the judge and write its verdicts. Root in there cannot: its capabilities are over the
 namespaces made together with it, and none over a process outside (ptrace(2): "the caller has CAP_SYS_PTRACE in the user
-namespace of the target"). It can still kill the judge, and then there is no verdict.
+namespace of the target"). It is another user as well, and signals nobody outside. Who is not root in the arena is the
+same user below, and can end or stop the judge: then there is no verdict.
 
 `python -I -S -B nested.py DESCRIPTORS COMMAND...` enters the namespaces of these numbers and becomes the command: so
 its memory belongs to that user namespace from its first byte. This file needs nothing but the interpreter.
@@ -27,6 +28,8 @@ _PR_SET_CHILD_SUBREAPER = 36
 _MS_REC, _MS_PRIVATE = 16384, 1 << 18
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
 
+#: Who is root there is this user of the judge's arena, and so can neither signal nor slow down what is the judge's.
+ROOT = 65_535
 #: Descriptors of the namespaces that are entered, the user namespace first: among mounts that an attacker arranged no
 #: process has a right over the judge, not for a moment.
 _namespaces: tuple[int, ...] = ()
@@ -74,11 +77,24 @@ def adopt_orphans() -> None:
     _checked(_libc().prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 
 
+def planted(path: str) -> None:
+    """Give what is planted at `path` to who is root below: it may do there what root may do with its own."""
+    if _namespaces and os.geteuid() == 0:
+        os.chown(path, ROOT, ROOT, follow_symlinks=False)
+
+
 def main() -> None:
     """Enter the namespaces, and become the command."""
     directory = os.getcwd()  # noqa: PTH109 - which entering a mount namespace leaves
-    for descriptor in sys.argv[1].split(","):
-        _enter(int(descriptor))
+    root = os.geteuid() == 0
+    user, *others = map(int, sys.argv[1].split(","))
+    _enter(user)
+    if root:
+        os.setgroups([])
+        os.setresgid(0, 0, 0)
+        os.setresuid(0, 0, 0)
+    for descriptor in others:
+        _enter(descriptor)
     os.chdir(directory)
     os.execvp(sys.argv[2], sys.argv[2:])  # noqa: S606 - no shell is meant
 
@@ -110,15 +126,12 @@ def _born(flags: int) -> Iterator[int]:
 
 
 def _map(child: int) -> None:
-    """The same users as here, so that files and signals are for them what they are here."""
+    """The same users as here, but for root; who is not root here has but one."""
     if os.geteuid() != 0:
         _place(f"/proc/{child}/setgroups", "deny")
     for name, own in (("uid_map", os.geteuid()), ("gid_map", os.getegid())):
-        with open(f"/proc/self/{name}", encoding="ascii") as file:  # noqa: PTH123
-            ranges = [line.split() for line in file]
-        alone = f"{own} {own} 1"
-        every = "\n".join(f"{inside} {inside} {count}" for inside, _, count in ranges)
-        _place(f"/proc/{child}/{name}", every if os.geteuid() == 0 else alone)
+        every = f"0 {ROOT} 1\n1 1 {ROOT - 1}"
+        _place(f"/proc/{child}/{name}", every if os.geteuid() == 0 else f"{own} {own} 1")
 
 
 def _place(path: str, text: str) -> None:

@@ -124,11 +124,15 @@ class Target:
         self._open.callback(os.close, self.descriptor)
         os.write(self.descriptor, self.secrets["descriptor"].encode())
         os.set_inheritable(self.descriptor, True)
-        self._bystander = bystander(self.environment, self.secrets["command-line"])
+        self._stand_by()
         self._open.callback(self._end_bystander)
         self._snapshot = self._state()
         self._processes = 0
         self._tagged: frozenset[int] = frozenset()
+
+    def _stand_by(self) -> None:
+        self._bystander = bystander(self.environment, self.secrets["command-line"])
+        self._stood = _stance(self._bystander.pid)
 
     def _furnish(self) -> None:
         # Everything is open to every user: what keeps an attack out must be a wall, not a file mode.
@@ -143,6 +147,8 @@ class Target:
         self._listen("socket", "datagram")
         for name in ("socket", "datagram"):
             (self.directory / name).chmod(0o666)
+        for path in (*self.directory.iterdir(), self.directory):
+            nested.planted(str(path))
 
     def _listen(self, *names: str) -> None:
         for name in names:
@@ -247,10 +253,10 @@ class Target:
         return sorted(path for path in {*now, *self._snapshot} if now.get(path) != self._snapshot.get(path))
 
     def signalled(self, patience: float = 0.0) -> bool:
-        """Whether the bystander was ended, stopped or traced; looks for `patience` seconds that the machine gives."""
+        """Whether the bystander was ended, stopped, traced or changed; looks for `patience` seconds, as Stopwatch's."""
         watch = yardstick.Stopwatch()
         while True:
-            if self._bystander.poll() is not None or _held(self._bystander.pid):
+            if self._bystander.poll() is not None or _stance(self._bystander.pid) != self._stood:
                 return True
             if watch.given >= patience:
                 return False
@@ -289,7 +295,7 @@ class Target:
             self._snapshot = self._state()
         if self.signalled() or psutil.Process(self._bystander.pid).nice() != psutil.Process().nice():
             self._end_bystander()
-            self._bystander = bystander(self.environment, self.secrets["command-line"])
+            self._stand_by()
         self._tidy()
 
     def end_strays(self, *kept: int) -> None:
@@ -366,11 +372,16 @@ class Target:
         self._bystander.wait()
 
 
-def _held(pid: int) -> bool:
-    """Whether a process is stopped, or traced: then its signals go to the tracer first."""
+def _stance(pid: int) -> tuple[object, ...]:
+    """What a process that only waits is like: whether it is stopped or traced, what it blocks, what it says of itself.
+
+    A tracer gets its signals first; who may write its memory may have it ignore them, or hide what it was.
+    """
     with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:  # noqa: PTH123
-        about = dict(line.split(":", 1) for line in file)
-    return about["State"].split()[0] in "Tt" or about["TracerPid"].strip() != "0"
+        about = {name: value.strip() for name, value in (line.split(":", 1) for line in file)}
+    said = [Path(f"/proc/{pid}/{name}").read_bytes() for name in ("cmdline", "environ")]
+    held = about["State"][0] in "Tt"
+    return held, *(about[name] for name in ("TracerPid", "SigBlk", "SigIgn", "SigCgt")), *said
 
 
 def _mount_points(process: str) -> list[str]:
@@ -382,7 +393,8 @@ def _looks(path: str) -> tuple[Any, ...]:
     about = os.lstat(path)
     changes: tuple[Any, ...] = ()
     if not stat.S_ISDIR(about.st_mode):  # whose times and links follow from what is in it, which is listed by itself
-        changes = (about.st_mtime_ns, about.st_nlink, about.st_size, _content(path, about.st_mode))
+        times = (about.st_ctime_ns, about.st_mtime_ns)
+        changes = (about.st_ino, *times, about.st_nlink, about.st_size, _content(path, about.st_mode))
     extra = tuple(os.listxattr(path, follow_symlinks=False))
     return (about.st_mode, about.st_uid, about.st_gid, *changes, extra)
 

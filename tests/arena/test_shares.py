@@ -238,7 +238,7 @@ def test_sockets_that_are_not_shared_are_covered(echo):
 
 def test_a_relay_ends_with_nothing_left(echo):
     before = threading.active_count()
-    with relay.Relay(echo, uid=os.getuid()) as ours:
+    with relay.Relay(echo, uids=(os.getuid(),)) as ours:
         clients = [socket.socket(socket.AF_UNIX) for _ in range(relay._MOST + 20)]
         answered = 0
         for client in clients:
@@ -262,13 +262,13 @@ def test_a_relay_ends_with_nothing_left(echo):
 
 
 def test_a_relay_turns_other_users_away_and_says_when_nobody_is_there(echo, monkeypatch):
-    with relay.Relay(echo, uid=0) as ours, socket.socket(socket.AF_UNIX) as client:
+    with relay.Relay(echo, uids=(0,)) as ours, socket.socket(socket.AF_UNIX) as client:
         monkeypatch.setattr(relay.os, "getuid", lambda: 1)
-        monkeypatch.setattr(ours, "_uid", 2)
+        monkeypatch.setattr(ours, "_uids", (2,))
         client.connect(ours.path)
         assert client.recv(1) == b""
     monkeypatch.undo()
-    with relay.Relay(echo.parent / "none", uid=0) as ours, socket.socket(socket.AF_UNIX) as client:
+    with relay.Relay(echo.parent / "none", uids=(0,)) as ours, socket.socket(socket.AF_UNIX) as client:
         client.connect(ours.path)
         assert client.recv(1) == b""
 
@@ -277,7 +277,7 @@ def test_a_relay_hangs_up_on_who_writes_to_nobody(place):
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(f"{place}/once")
         server.listen()
-        with relay.Relay(place / "once", uid=os.getuid()) as ours, socket.socket(socket.AF_UNIX) as client:
+        with relay.Relay(place / "once", uids=(os.getuid(),)) as ours, socket.socket(socket.AF_UNIX) as client:
             client.settimeout(10)
             client.connect(ours.path)
             server.accept()[0].close()

@@ -22,7 +22,7 @@ from rlm_secure.audit.probes import EnvironmentSubject
 from rlm_secure.audit.rules import environments
 from rlm_secure.guarantees import Guarantee
 from rlm_secure.testing import corpus
-from rlm_secure.testing.arena import Arena
+from rlm_secure.testing.arena import Arena, ArenaProcess
 from rlm_secure.testing.arena.paths import Share
 from rlm_secure.testing.corpus import Layer, Need, Win
 from rlm_secure.testing.verdict import Reach, Result
@@ -263,9 +263,15 @@ def test_what_the_attacker_tells_is_held_against_what_it_was_asked(told: tuple[p
 
 
 def test_a_judge_that_was_stopped_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probes, "_SILENCE_SECONDS", 5.0)
+    monkeypatch.setattr(probes, "_SILENCE_SECONDS", 1.0)
+    monkeypatch.setattr(Arena, "judge", silent)
     with pytest.raises(probes.AttackFailed, match="not in time"):
-        audited("tests.audit.weak:Stops", TWO)
+        audited("tests.audit.weak:Dies", TWO)
+
+
+def silent(arena: Arena, module: str, told: int) -> ArenaProcess:
+    """A judge that was stopped: it says nothing, and does not end."""
+    return arena.start(["sleep", "60"], stdin=subprocess.PIPE, descriptors=(told,))
 
 
 def test_a_guarantee_on_which_all_attempts_failed_is_not_clean() -> None:
@@ -286,16 +292,17 @@ from rlm_secure.audit.probes import Job
 from rlm_secure.policy import load_policy
 print(attack_here(Job("tests.audit.weak:Thief", load_policy("strict").model_dump_json(), True, (), 60)).trouble)
 """
-_WAYS = {"memory", "descriptors", "copies", "files", "environment", "namespace", "steps", "mounts"}
+_WAYS = {"memory", "descriptors", "copies", "files", "environment", "namespace", "signals", "pace", "steps", "mounts"}
 
 
 def test_an_adapter_has_no_right_over_its_judge() -> None:
     """It cannot write its own verdicts. Beside its judge, as root in the same arena, it takes all that there is."""
-    assert audited("tests.audit.weak:Thief").environments[0].trouble.endswith("took nothing of the judge")
+    taken = "took nothing of" if os.getuid() == 0 else "took signals pace of"  # the same user, where none is root
+    assert f"{taken} the judge" in audited("tests.audit.weak:Thief").environments[0].trouble
     with ARENA.start([sys.executable, "-c", _BESIDE], stdout=subprocess.PIPE) as beside:
         said = beside.process.communicate(timeout=60)[0].decode()
-    taken = set(said.partition(" took ")[2].partition(" of the judge")[0].split())
-    assert taken >= (_WAYS if os.getuid() == 0 else _WAYS - {"namespace", "mounts"}), said
+    found = set(said.partition(" took ")[2].partition(" of the judge")[0].split())
+    assert found >= (_WAYS if os.getuid() == 0 else _WAYS - {"namespace", "mounts"}), said
 
 
 def test_an_arena_that_is_late_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,7 +77,7 @@ def test_root_below_is_root_over_its_own_namespaces() -> None:
     assert differ(before, judge) == {"net"}  # what listens for attacks listens where they are
     assert attacker["capable"]
     assert attacker["directory"] == judge["directory"] == str(scene.ROOT)
-    assert all(mapped[:2] == ["0", "0"] for mapped in attacker["users"])
+    assert all(mapped[:2] == ["0", str(nested.ROOT)] for mapped in attacker["users"])  # signals nobody of the judge's
     assert len(attacker["descriptors"]) == len(judge["descriptors"])  # none of the namespaces'
 
 

@@ -120,8 +120,11 @@ class Arena:
         It reads from a pipe and writes to the descriptor `told`, neither to a terminal nor to a file of the caller's.
         Raises ArenaRefused.
         """
-        # Not ours: the directory that this is called from may hold modules of an adapter's.
-        command = [sys.executable, "-P", "-m", module, str(told)]
+        for share in self.shares:
+            if share.writable and any(within(os.path.realpath(path), [share.path]) for path in sys.path if path):
+                raise ArenaRefused(f"--share {share}: the judge imports modules from there; share it read-only")
+        # Not ours: the directory that this is called from, and what an arena's own home may hold by now.
+        command = [sys.executable, "-P", "-s", "-m", module, str(told)]
         if (here := inside()) is None:
             quiet = subprocess.DEVNULL
             return self.start(command, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, descriptors=(told,))
@@ -293,12 +296,13 @@ class ArenaProcess:
                 path.mkdir(mode=0o700)
                 self._cleanup.callback(remove, path)
                 if os.getuid() == 0:
-                    os.chown(path, first_uid, first_uid, follow_symlinks=False)
+                    owner = first_uid + nested.ROOT  # and root in the arena may what its users may
+                    os.chown(path, owner, owner, follow_symlinks=False)
             except OSError as error:
                 raise ArenaRefused(f"--share {share}: it cannot be made: {error.strerror}") from None
             return share.path
         if path.is_socket() and os.getuid() == 0:
-            self._relays.append(self._cleanup.enter_context(Relay(path, uid=first_uid)))
+            self._relays.append(self._cleanup.enter_context(Relay(path, uids=(first_uid, first_uid + nested.ROOT))))
             return self._relays[-1].path
         return share.path
 
@@ -325,7 +329,8 @@ def _environment(arena: Arena) -> dict[str, str]:
     # A container engine outside sees the sockets of its sandboxes only in a directory that both have.
     sockets = [share.path for share in arena.shares if share.writable and Path(share.path).is_dir()]
     ours |= {"RLM_SECURE_SOCKETS": sockets[0]} if sockets else {}
-    return {"PATH": os.defpath, **wanted, **ours, "HOME": "/tmp", "PYTHONDONTWRITEBYTECODE": "1"}  # noqa: S108 - its own
+    python = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONNOUSERSITE": "1"}  # its home is everybody's in there
+    return {"PATH": os.defpath, **wanted, **ours, **python, "HOME": "/tmp"}  # noqa: S108 - its own
 
 
 def _missing(group: cgroup.Group | str) -> tuple[str, ...]:

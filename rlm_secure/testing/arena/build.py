@@ -163,12 +163,15 @@ def _mounts(job: dict[str, Any]) -> None:
     for path in job["private"]:
         if os.path.isdir(root + path) and not os.path.islink(root + path):
             _mount("tmpfs", root + path, "tmpfs", _MS_NOSUID | _MS_NODEV, f"size={job['scratch_bytes']},mode=1777")
+    covers += _sealed(root, job)
     for fd, each in held:
         _bind(fd, root + each["path"], writable=each["writable"])
         if each["source"] == _STAGE:  # what was bound has the stage on top
             _checked(_libc.umount2(os.fsencode(root + each["path"]), _MNT_DETACH), "taking the stage off")
         os.close(fd)
     _mount("proc", f"{root}/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
+    for name in ("keys", "key-users"):  # names of the caller's keys, where it stays the caller's user
+        _cover(f"{root}/proc/{name}")
     with contextlib.suppress(OSError):  # no number of a process here is one of a sandbox's own, which begins at 1
         _place(f"{root}/proc/sys/kernel/ns_last_pid", _FIRST_PID)
     _place(f"{root}{job['mark']}", json.dumps(job["about"]))
@@ -179,6 +182,21 @@ def _mounts(job: dict[str, Any]) -> None:
     _checked(_libc.syscall(_PIVOT_ROOT[os.uname().machine], b".", b"."), "a root of its own")
     _checked(_libc.umount2(b".", _MNT_DETACH), "the host's root cannot be left behind")
     os.chdir("/")
+
+
+def _sealed(root: str, job: dict[str, Any]) -> list[int]:
+    """Directories above what is bound into a private place: nobody in there may put others in their stead."""
+    tops = set()
+    for path in (each["path"] for each in job["bound"]):
+        for private in (private for private in job["private"] if path.startswith(f"{private}/")):
+            top, slash, _ = path.removeprefix(f"{private}/").partition("/")
+            if slash:
+                tops.add(f"{root}{private}/{top}")
+    found = []
+    for top in sorted(tops):
+        os.mkdir(top)
+        found.append(_cover(top))
+    return [cover for cover in found if cover is not None]
 
 
 def _devices(root: str, job: dict[str, Any]) -> None:
@@ -400,6 +418,7 @@ def _pass_signals_to(process: int) -> None:
     def pass_on(number: int, _frame: object) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(process, number)
+            os.kill(process, signal.SIGCONT)  # who was stopped ends as well
 
     for number in _PASSED_ON:
         signal.signal(number, pass_on)

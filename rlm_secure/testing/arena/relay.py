@@ -23,11 +23,11 @@ _MOST = 256
 
 
 class Relay:
-    """Listens at `path` for the one user `uid`, and connects each of its connections to `target`."""
+    """Listens at `path` for users of `uids`, and connects each of its connections to `target`."""
 
-    def __init__(self, target: Path, *, uid: int) -> None:
+    def __init__(self, target: Path, *, uids: tuple[int, ...]) -> None:
         self._target = str(target)
-        self._uid = uid
+        self._uids = uids
         self._directory = tempfile.mkdtemp(prefix="rlm-secure-relay-")
         Path(self._directory).chmod(0o711)
         self.path = f"{self._directory}/socket"
@@ -72,7 +72,7 @@ class Relay:
         try:
             with theirs, socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as ours, contextlib.suppress(OSError):
                 _, uid, _ = struct.unpack("iII", theirs.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-                if uid not in (self._uid, os.getuid()):
+                if uid not in (*self._uids, os.getuid()):
                     return  # somebody else on this machine
                 ours.connect(self._target)
                 back = threading.Thread(target=_pass_on, args=(ours, theirs), daemon=True)
