@@ -293,10 +293,17 @@ class Target:
             self.directory = Path(tempfile.mkdtemp(prefix=self.tag))
             self._furnish()
             self._snapshot = self._state()
-        if self.signalled() or psutil.Process(self._bystander.pid).nice() != psutil.Process().nice():
+        if self.signalled() or self._slowed():
             self._end_bystander()
             self._stand_by()
         self._tidy()
+
+    def _slowed(self) -> bool:
+        """Whether the bystander has another priority than this process: it would answer late."""
+        try:
+            return os.getpriority(os.PRIO_PROCESS, self._bystander.pid) != os.getpriority(os.PRIO_PROCESS, 0)
+        except ProcessLookupError:
+            return True
 
     def end_strays(self, *kept: int) -> None:
         """Kill what attempts left running: whoever carries this target's variable, but its bystander and `kept`."""
@@ -377,9 +384,12 @@ def _stance(pid: int) -> tuple[object, ...]:
 
     A tracer gets its signals first; who may write its memory may have it ignore them, or hide what it was.
     """
-    with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:  # noqa: PTH123
-        about = {name: value.strip() for name, value in (line.split(":", 1) for line in file)}
-    said = [Path(f"/proc/{pid}/{name}").read_bytes() for name in ("cmdline", "environ")]
+    try:
+        with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:  # noqa: PTH123
+            about = {name: value.strip() for name, value in (line.split(":", 1) for line in file)}
+        said = [Path(f"/proc/{pid}/{name}").read_bytes() for name in ("cmdline", "environ")]
+    except OSError:
+        return ("about to end",)
     held = about["State"][0] in "Tt"
     return held, *(about[name] for name in ("TracerPid", "SigBlk", "SigIgn", "SigCgt")), *said
 

@@ -111,7 +111,7 @@ class ModalEmulator(Emulator):
 
     def hang_up(self) -> None:
         """Close every connection, as a server does that was idle for long."""
-        for each in self._connections:
+        for each in tuple(self._connections):  # another thread adds to them
             self._loop.call_soon_threadsafe(each.abort)
 
     # -- gRPC -------------------------------------------------------------------------------------
