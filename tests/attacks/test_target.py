@@ -21,7 +21,7 @@ import pytest
 
 from rlm_secure.removal import remove
 from rlm_secure.testing import arena, yardstick
-from rlm_secure.testing.target import Bounds, Target
+from rlm_secure.testing.target import Bounds, Target, _stance
 
 FACTS = ("", Bounds())
 LISTENERS = ["port", "udp", "abstract", "socket", "datagram"]
@@ -347,3 +347,8 @@ def test_who_holds_the_yardstick_does_not_hold_the_clock(slow):
         assert measure.given() - before == pytest.approx(time.monotonic() - started, abs=0.05)
     finally:
         measure.close()
+
+
+def test_who_is_gone_is_told_from_who_waits(target):
+    """A process that ends shows nothing of itself, for a moment before it is reaped as well."""
+    assert _stance(1 << 22) != _stance(target.facts(*FACTS)["bystander"])
