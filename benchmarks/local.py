@@ -7,6 +7,7 @@ without seccomp or Landlock. Where it is not installed its row is missing.
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import subprocess
 import sys
@@ -139,7 +140,9 @@ def throughput() -> Iterator[Sequence[Case]]:
     def spent() -> float:
         """CPU seconds of this process and of everything below it, the dead included."""
         own = psutil.Process()
-        return sum(sum(each.cpu_times()[:4]) for each in (own, *own.children(recursive=True)))
+        while True:  # until none of them ended meanwhile, whose time would be counted for nobody
+            with contextlib.suppress(psutil.NoSuchProcess):
+                return sum(sum(each.cpu_times()[:4]) for each in (own, *own.children(recursive=True)))
 
     def rate(clock: Callable[[], float], of: Sessions = sessions) -> Callable[[], float]:
         def measure() -> float:
