@@ -277,3 +277,11 @@ def test_many_at_a_time():
 
 def test_this_machine_is_in_its_tables():
     assert os.uname().machine in build._PIVOT_ROOT and os.uname().machine in build._KEYCTL
+
+
+def test_a_command_that_was_stopped_ends_when_it_is_asked_to():
+    with Arena().start(["sh", "-c", "echo here; kill -STOP $$; sleep 60"], stdout=subprocess.PIPE) as running:
+        assert running.process.stdout.readline() == b"here\n"
+        time.sleep(0.2)
+        running.process.terminate()
+        assert running.wait(10) == 128 + signal.SIGTERM

@@ -299,3 +299,24 @@ def test_a_new_share_below_one_that_can_be_written_is_refused(tmp_path):
     shares = (Share(str(tmp_path), writable=True), Share(str(tmp_path / "sub" / "new"), writable=True))
     with pytest.raises(ArenaRefused, match="make it yourself"):
         Arena(shares).start(["true"])
+
+
+def test_a_judge_imports_nothing_that_may_be_written_in_there(place, monkeypatch):
+    monkeypatch.syspath_prepend(str(place))
+    with pytest.raises(ArenaRefused, match="the judge imports modules from there; share it read-only"):
+        Arena((Share(str(place), writable=True),)).judge("rlm_secure.audit.attack", 1)
+
+
+def test_what_lies_above_a_share_in_tmp_is_nobodys_to_replace():
+    """Else who may write to /tmp in there has the judge run another program of the same path."""
+    with Scratch(prefix="rlm-secure-test-", dir="/tmp") as directory:
+        directory.chmod(0o755)
+        (directory / "deep").mkdir()
+        line = f"mv {directory} /tmp/aside; touch {directory}/new; mkdir {directory}/deep/new; ls /tmp {directory}"
+        said = shell(line, f"{directory}/deep")
+        assert said.split()[-1] == "deep" and "aside\n" not in said.replace("/tmp/aside", "")
+        assert said.count("Read-only file system") == 2, said
+
+
+def test_its_python_has_no_site_of_a_users_own():
+    assert run(Arena(), sys.executable, "-c", "import sys; print(sys.flags.no_user_site)") == "1\n"

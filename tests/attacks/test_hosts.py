@@ -11,8 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from rlm_secure.testing import foreign
 from rlm_secure.testing.foreign import Ground
-from rlm_secure.testing.session import HostDied, HostLate
+from rlm_secure.testing.session import HostDied, HostLate, SessionFailed
 from rlm_secure.testing.target import Target
 from tests.attacks.cells import BOUNDS, gone, named, opened, said
 
@@ -130,3 +131,12 @@ def test_programs_side_by_side(target):
         for own, seen in zip(targets, looks, strict=True):
             assert [other for other in targets if other.leaked(seen)] == [own]
             assert ground.opener(own) is ground.opener(own)
+
+
+def test_a_program_that_names_a_process_of_others_is_not_believed(program, monkeypatch):
+    """The judge would look at that one, and end it."""
+    assert [foreign._parent(number) for number in (-5, 1 << 22)] == [0, 0]
+    assert foreign._parent(os.getpid()) == os.getppid()
+    monkeypatch.setattr(foreign, "_parent", lambda pid: 1)
+    with pytest.raises(SessionFailed, match="none of its own"):
+        program.begin()

@@ -352,3 +352,23 @@ def test_who_holds_the_yardstick_does_not_hold_the_clock(slow):
 def test_who_is_gone_is_told_from_who_waits(target):
     """A process that ends shows nothing of itself, for a moment before it is reaped as well."""
     assert _stance(1 << 22) != _stance(target.facts(*FACTS)["bystander"])
+
+
+@pytest.mark.parametrize("what", ["a signal blocked", "its variables"])
+def test_a_bystander_that_says_something_else_was_hit(target, what, monkeypatch):
+    """Whoever may write its memory could have it ignore a signal, or hide what it was."""
+    before = _stance(target.facts(*FACTS)["bystander"])
+    assert target._stood == before
+    at = 2 if what == "a signal blocked" else -1
+    changed = (*before[:at], "other", *(before[at + 1 :] if at != -1 else ()))
+    monkeypatch.setattr("rlm_secure.testing.target._stance", lambda pid: changed)
+    assert target.signalled()
+
+
+def test_damage_that_was_put_back_is_seen(target):
+    victim = Path(target.facts(*FACTS)["victim"])
+    about = victim.stat()
+    victim.write_text("changed")
+    victim.write_text("as it was\n")
+    os.utime(victim, ns=(about.st_atime_ns, about.st_mtime_ns))
+    assert target.damage() == [str(victim)]

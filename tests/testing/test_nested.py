@@ -129,3 +129,15 @@ def test_nothing_is_entered_outside_an_arena() -> None:
 
     arena.stand_above()
     assert nested.below(["true"]) == (["true"], ())
+
+
+@pytest.mark.root
+def test_the_user_namespace_is_entered_before_the_mounts() -> None:
+    """Else a process with the judge's rights stands among mounts that an attacker arranged, for a moment."""
+    program = (
+        "import os\n"
+        "from rlm_secure.testing import arena, nested\n"
+        "arena.stand_above()\n"
+        "print([os.readlink(f'/proc/self/fd/{each}').partition(':')[0] for each in nested.below([])[1]])\n"
+    )
+    assert said(program) == "['user', 'mnt', 'ipc', 'uts', 'cgroup']\n"
