@@ -1,7 +1,7 @@
 """Attributes: who may read, set and delete which, decided on live values of a hostile cell.
 
 By exact types (a subclass may lie), by the names of names.py, and by whether the cell itself defined the class or
-function at hand; never by isinstance(), which believes what a value says its `__class__` is.
+function at hand (registry.py); never by isinstance(), which believes what a value says its `__class__` is.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from . import classes, facades, formatting, names
-from .classes import is_class, is_own
+from . import classes, facades, formatting, names, registry
+from .registry import derives, is_class, is_instance, own_class, own_instance
 from .violations import RuleViolation
 
 _super_class = super.__dict__["__self_class__"].__get__
@@ -48,7 +48,7 @@ class Attributes:
     def store(self, value: Any, name: str) -> Any:
         """`value`, if a cell may set or delete its attribute `name`. Raises RuleViolation otherwise."""
         if names.is_dunder(name):
-            if name in names.DEFINABLE and is_class(value) and is_own(value):
+            if name in names.DEFINABLE and own_class(value):
                 return value
             raise RuleViolation(
                 "attribute-store", f"the attribute {names.shown(name)} cannot be set; define it in the class"
@@ -67,10 +67,10 @@ class Attributes:
         if self._learn(kind):
             return value
         subject = _subject(value)
-        if name in names.TUPLE_METHODS and issubclass(subject, tuple):
+        if name in names.TUPLE_METHODS and derives(subject, tuple):
             return value
-        on_class, on_super = issubclass(kind, type), kind is super
-        if is_own(subject) and classes.opens(subject, name, on_class=on_class, on_super=on_super):
+        on_class, on_super = is_class(value), kind is super
+        if own_class(subject) and classes.opens(subject, name, on_class=on_class, on_super=on_super):
             return value
         raise RuleViolation(
             "private-attribute",
@@ -81,7 +81,7 @@ class Attributes:
         """Whether `kind` belongs to `known` after all: dataclass(slots=True) makes a second class of its own."""
         if kind not in self._judged:
             self._judged.add(kind)
-            if is_own(kind) and classes.has_no_foreign_privates(kind):
+            if own_class(kind) and classes.has_no_foreign_privates(kind):
                 self.known.add(kind)
                 return True
         return False
@@ -92,9 +92,9 @@ class Attributes:
 
     def _changeable(self, value: Any, name: str) -> Any:
         kind = type(value)
-        if kind in self.known or is_own(kind) or self._own_function(value) or kind in facades.WRITABLE:
+        if kind in self.known or own_class(kind) or own_class(value) or self._own_function(value):
             return value
-        if issubclass(kind, type) and is_own(value):
+        if kind in facades.WRITABLE:
             return value
         raise RuleViolation(
             "attribute-store",
@@ -102,12 +102,12 @@ class Attributes:
         )
 
     def _own_function(self, value: Any) -> bool:
-        return type(value) is types.FunctionType and value.__globals__ is self._space
+        return registry.own_function(value, self._space)
 
     def _guarded(self, value: Any, name: str, *default: Any) -> Any:
         if name != "obj":
             return formatting.contained(getattr(value, name, *default))
-        if issubclass(_subject(value), AttributeError):
+        if derives(_subject(value), AttributeError):
             raise RuleViolation("closed-attribute", "'obj' of an AttributeError is closed to cells; use its text")
         return getattr(value, name, *default)
 
@@ -117,7 +117,7 @@ class Attributes:
         if name in names.OWN_ONLY:
             return self._own_only(value, name, *default)
         subject = _subject(value)
-        allowed = names.DEFINABLE if is_own(subject) else _ON_BUILTINS if subject in _OPERABLE else ()
+        allowed = names.DEFINABLE if own_class(subject) else _ON_BUILTINS if subject in _OPERABLE else ()
         if name not in allowed:
             raise _closed_dunder(subject, name)
         found = getattr(value, name, *default)
@@ -131,10 +131,10 @@ class Attributes:
 
     def _own_only(self, value: Any, name: str, *default: Any) -> Any:
         kind = type(value)
-        own = issubclass(kind, type) and is_own(value)
-        if name == "__class__" and is_own(kind):
+        own = own_class(value)
+        if name == "__class__" and own_instance(value):
             return kind
-        if name == "__dict__" and is_own(kind):
+        if name == "__dict__" and own_instance(value):
             return getattr(value, name, *default)
         if name == "__dict__" and own:
             return types.MappingProxyType(classes.members_of(value))
@@ -180,8 +180,11 @@ def _subject(value: Any) -> type:
     kind = type(value)
     if kind is super:
         return _super_class(value) or super
-    subject: type = value if issubclass(kind, type) else kind
-    return subject
+    if is_class(value):
+        return value  # type: ignore[no-any-return]
+    if type in registry.order_of(kind):
+        raise RuleViolation("metaclass", "the attributes of this class are closed: nobody reviewed its metaclass")
+    return kind
 
 
 def title(kind: type) -> str:
@@ -193,7 +196,7 @@ def exact(name: Any) -> str:
     """`name` as an exact str: a subclass could answer the checks differently than the lookup."""
     if type(name) is str:
         return name
-    if issubclass(type(name), str):
+    if is_instance(name, str):
         return str.__str__(name)
     raise TypeError(f"attribute name must be string, not '{title(type(name))}'")
 
@@ -203,7 +206,7 @@ def _text(value: Any, name: str, *default: Any) -> Any:
     found = getattr(value, name, *default)
     if found is None or type(found) is str or (default and found is default[0]):
         return found
-    if issubclass(type(found), str):
+    if is_instance(found, str):
         return str.__str__(found)
     raise RuleViolation("dunder-attribute", f"the attribute {name!r} is not text here")
 
@@ -212,7 +215,7 @@ def _maker(found: Any) -> Callable[..., Any]:
     """`found`, a `__new__` called by name: for classes defined in cells only."""
 
     def make(kind: Any, /, *values: Any, **options: Any) -> Any:
-        if not (is_class(kind) and is_own(kind)):
+        if not (own_class(kind)):
             raise RuleViolation("foreign-instance", "__new__ makes instances of classes defined in cells only")
         return found(kind, *values, **options)
 
@@ -227,7 +230,7 @@ def _of_instances(found: Any, kind: type) -> Callable[..., Any]:
     """
 
     def method(self: Any, /, *values: Any, **options: Any) -> Any:
-        if not issubclass(type(self), kind):
+        if not is_instance(self, kind):
             raise RuleViolation(
                 "foreign-instance",
                 f"{found.__name__} of {title(kind)} takes its instances, not a {title(type(self))}",

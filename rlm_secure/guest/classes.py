@@ -1,24 +1,21 @@
-"""Which classes are a cell's own, and which classes a cell may derive from.
+"""Which classes a cell may derive from, what its own classes open, and what `type` answers.
 
-A class that a cell defined carries the cell's module name, which no cell can write. Stores and private names are
-allowed on such classes and their instances; every other class is foreign, and keeps its private side closed.
+Stores and private names are allowed on classes in the registry and on their instances; every other class is foreign,
+and keeps its private side closed.
 """
 
 from __future__ import annotations
 
 import builtins
 import types
+import typing
 from collections.abc import Callable
 from typing import Any
 
-from . import facades, names
+from . import facades, names, registry
+from .facades import generated
+from .registry import derives, is_class, is_instance, namespace_of, order_of, own_class, stored
 from .violations import RuleViolation
-
-#: `__name__` of a cell's globals, and so `__module__` of its classes.
-CELL = "__main__"
-
-_members_of = type.__dict__["__dict__"].__get__
-_order_of = type.__dict__["__mro__"].__get__
 
 #: Built-in types whose data-model methods do what operators do, on classes and exact instances alike.
 PLAIN_TYPES = frozenset(
@@ -59,11 +56,6 @@ _DERIVABLE = {
 }
 
 
-def is_class(value: object) -> bool:
-    """Whether `value` is a class; isinstance() would believe what the value says about itself."""
-    return issubclass(type(value), type)
-
-
 def _derivable() -> frozenset[type]:
     found: set[Any] = set(_BASES) | {BaseException}
     for module, listed in _DERIVABLE.items():
@@ -71,29 +63,34 @@ def _derivable() -> frozenset[type]:
         for name in dir(facade) if listed == "*" else listed.split():
             # With all their bases: the facade's enum.Enum derives from the real one.
             for kind in types.resolve_bases((getattr(facade, name),)):
-                found.update(_order_of(kind))
+                found.update(order_of(kind))
     return frozenset(found)
 
 
 FOREIGN_BASES = _derivable()
 
 
-def is_own(kind: type) -> bool:
-    """Whether a cell defined the class `kind`, and nothing but derivable classes is behind it."""
-    return _made_here(kind) and all(_made_here(each) or each in FOREIGN_BASES for each in _order_of(kind))
+#: What may stand among the bases beside classes: exact types, whose `__mro_entries__` name their origin.
+_ALIASES = frozenset({type(typing.List[int]), type(typing.List), type(typing.Tuple), type(typing.Callable)} | {  # noqa: UP006
+    type(list[int]), type(Callable[[], int]), type(typing.Callable[[], int])
+})  # fmt: skip
+#: Functions that stand for a base.
+_NAMED = (facades.load("typing").NamedTuple, facades.load("typing").TypedDict)
 
 
 #: Private names of derivable classes that may be read all the same: hooks of Enum, and an opaque record of ABC.
 _OPEN = frozenset({"_missing_", "_generate_next_value_", "_abc_impl"})
+#: Private names that Enum writes into the cell's own class. `_new_member_` is a raw `__new__`.
+_CLOSED = frozenset({"_new_member_"})
 
 
 def has_no_foreign_privates(kind: type) -> bool:
     """Whether every private name on instances of the own class `kind` is the cell's."""
     return not any(
         names.is_private(name) and not names.is_dunder(name) and name not in _OPEN
-        for each in _order_of(kind)
-        if not _made_here(each)
-        for name in _members_of(each)
+        for each in order_of(kind)
+        if not own_class(each)
+        for name in namespace_of(each)
     )
 
 
@@ -105,30 +102,22 @@ def opens(kind: type, name: str, *, on_class: bool = False, on_super: bool = Fal
     """
     if name in _OPEN:
         return True
-    if on_class and stored(type(kind), name) is not None:
+    if name in _CLOSED or (on_class and stored(type(kind), name) is not None):
         return False
-    holders = [each for each in _order_of(kind) if name in _members_of(each)]
-    return all(map(_made_here, holders if on_super else holders[:1]))
-
-
-def _made_here(kind: type) -> bool:
-    return bool(_members_of(kind).get("__module__") == CELL)
+    holders = [each for each in order_of(kind) if name in namespace_of(each)]
+    return all(map(own_class, holders if on_super else holders[:1]))
 
 
 def members_of(kind: type) -> dict[str, Any]:
     """A copy of the class's own namespace without what the interpreter keeps there."""
-    return {name: value for name, value in _members_of(kind).items() if not name.startswith("__")}
+    return {
+        name: value
+        for name, value in namespace_of(kind).items()
+        if not name.startswith("__") and name not in _CLOSED
+    }
 
 
-def stored(kind: type, name: str) -> Any:
-    """What `kind` or a base of it holds as `name`, as it is stored: no descriptor, no hook runs. None if nothing."""
-    for each in _order_of(kind):
-        found = _members_of(each).get(name)
-        if found is not None:
-            return found
-    return None
-
-
+@registry.admit_metaclass
 class _StandIn(type):
     """The type of classes that stand for one that no cell gets: they answer for it, and cannot be called as it."""
 
@@ -138,18 +127,18 @@ class _StandIn(type):
         if len(values) != 1 or options:
             raise RuleViolation("type-call", "type() takes one value here; define classes with a class statement")
         kind = type(values[0])
-        if issubclass(kind, type):
-            return Kind
-        return Function if kind is types.FunctionType else kind
+        if kind in _OFFERED or registry.own_instance(values[0]):
+            return kind
+        return _stand_in(kind)
 
     def __instancecheck__(cls, value: object) -> bool:
-        return issubclass(type(value), _STANDS_FOR[cls])
+        return is_instance(value, _STANDS_FOR[cls])
 
     def __subclasscheck__(cls, kind: Any) -> bool:
-        return kind is cls or (is_class(kind) and issubclass(kind, _STANDS_FOR[cls]))
+        return kind is cls or (is_class(kind) and derives(_STANDS_FOR.get(kind, kind), _STANDS_FOR[cls]))
 
     def __repr__(cls) -> str:
-        return f"<class '{cls.__name__}'>"
+        return type.__repr__(_STANDS_FOR[cls])
 
 
 class Kind(metaclass=_StandIn):
@@ -168,43 +157,92 @@ class Function(metaclass=_StandIn):
 
 
 _STANDS_FOR: dict[type, type] = {Kind: type, Function: types.FunctionType}
+_STAND_INS: dict[type, type] = {types.FunctionType: Function}
 for _named, _title in ((Kind, "type"), (_StandIn, "type"), (Function, "function")):
     _named.__name__ = _named.__qualname__ = _title
     _named.__module__ = "builtins"
 
 
-def class_builder(known: set[type]) -> Callable[..., Any]:
-    """The `__build_class__` of cells. `known` collects the classes on whose instances every private name is own."""
+def _offered() -> frozenset[type]:
+    """Classes that a cell can name, or whose instances are made by calls without further effect."""
+    found: set[Any] = set(_BASES) | _FINAL | {enumerate, filter, map, reversed, zip, super, property}
+    found |= {classmethod, staticmethod, types.SimpleNamespace}
+    for module in facades.NAMES:
+        facade = facades.load(module)
+        found.update(value for value in (getattr(facade, name) for name in dir(facade)) if is_class(value))
+    return frozenset(found)
+
+
+_OFFERED = _offered()
+
+
+def _stand_in(kind: type) -> type:
+    """What `type(x)` is where the class of `x` is in no facade: it has a name, and isinstance() knows it.
+
+    A class leads to its constructor: an alias of typing would take any origin, a method any function.
+    """
+    if type in order_of(kind):
+        return Kind
+    if not is_class(kind):
+        raise RuleViolation("metaclass", "the class of this value has a metaclass that nobody reviewed")
+    if derives(kind, Exception):
+        return kind
+    found = _STAND_INS.get(kind)
+    if found is None:
+        own = {"__slots__": (), "__module__": kind.__module__, "__qualname__": kind.__qualname__}
+        found = _STAND_INS[kind] = type.__call__(_StandIn, kind.__name__, (), own)
+        _STANDS_FOR[found] = kind
+    return found
+
+
+def class_builder(known: set[type], space: dict[str, Any]) -> Callable[..., Any]:
+    """The `__build_class__` of the cells whose globals are `space`.
+
+    `known` collects the classes on whose instances every private name is own.
+    """
     build = builtins.__build_class__
 
     def build_class(body: Any, name: str, /, *bases: Any, **options: Any) -> Any:
-        if "metaclass" in options:
-            raise RuleViolation("metaclass", "metaclasses are not supported; use a class decorator")
+        for option in options:
+            if option == "metaclass" or option.startswith("_"):
+                raise RuleViolation("metaclass", "metaclasses are not supported; use a class decorator")
         if bases:
             _check_bases(bases)
-        made = build(body, name, *bases, **options)
-        if is_class(made):
-            if not is_own(made):
-                raise RuleViolation(
-                    "class-base", "a class cannot have these bases here; keep one in an attribute instead"
-                )
-            if has_no_foreign_privates(made):
-                known.add(made)
+        try:
+            made = build(body, name, *bases, **options)
+        except RuntimeError as error:  # Python 3.11 wraps what `__set_name__` of the registrar raises
+            if type(error.__cause__) is RuleViolation and error.__cause__.rule == "class-slots":
+                raise error.__cause__ from None
+            raise
+        if names.REGISTRAR in namespace_of(made):  # a NamedTuple copies its body's names, and calls no hooks
+            type.__delattr__(made, names.REGISTRAR)
+        if "_make" in namespace_of(made):  # of typing.NamedTuple
+            generated.record(made)
+        registry.register(made, space)
+        if not all(own_class(each) or each in FOREIGN_BASES for each in order_of(made)):
+            raise RuleViolation("class-base", "a class cannot have these bases here; keep one in an attribute instead")
+        if has_no_foreign_privates(made):
+            known.add(made)
         return made
 
     return build_class
 
 
 def _check_bases(bases: tuple[Any, ...]) -> None:
+    """Refuse bases that are not derivable, before any of them is asked what it stands for.
+
+    `__mro_entries__` is called with all bases, and an alias compares its origin with each of them: among exact classes
+    and exact aliases no hook of a cell sees the comparison.
+    """
     for base in bases:
-        if not is_class(base) and _made_here(type(base)):
-            # It could answer `__mro_entries__` differently the second time it is asked.
-            raise RuleViolation("class-base", "a class derives from classes, not from instances of your own classes")
-    for base in types.resolve_bases(bases):
-        if not is_class(base):
-            raise RuleViolation("class-base", "a class derives from classes; this base is none")
-        if not (base in FOREIGN_BASES or is_own(base)):
-            shown = names.shown(type.__getattribute__(base, "__name__"))
+        kind = type(base)
+        origin = object.__getattribute__(base, "__origin__") if kind in _ALIASES else base
+        if is_class(origin):
+            if origin in FOREIGN_BASES or own_class(origin):
+                continue
+            shown = names.shown(type.__getattribute__(origin, "__name__"))
             raise RuleViolation(
                 "class-base", f"a class cannot derive from {shown} here; keep one in an attribute instead"
             )
+        if not any(origin is each for each in _NAMED):
+            raise RuleViolation("class-base", "a class derives from classes; this base is none")

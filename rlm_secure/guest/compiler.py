@@ -12,10 +12,8 @@ import warnings
 from types import CodeType
 from typing import Any
 
+from .registry import FILENAME
 from .transformer import CellTransformer, Finding
-
-#: The file name in code objects and tracebacks. A worker shows frames of such names only.
-FILENAME = "<cell>"
 
 _EXCERPT = 200  # characters of offending text in a refusal
 _ALSO = 4  # further findings listed in its text

@@ -6,11 +6,11 @@ import builtins
 from collections.abc import Callable
 from typing import Any
 
-from . import classes, names
+from . import classes, names, registry
 from .attributes import Attributes, exact, title
-from .classes import is_class
 from .facades.late import Builtins
 from .imports import import_guards
+from .registry import is_class
 from .violations import RuleViolation
 
 __all__ = ["RuleViolation", "build_globals", "is_internal"]
@@ -36,7 +36,8 @@ def build_globals(modules: frozenset[str], print_: Callable[..., None]) -> dict[
     `modules` are the modules that `import` may name; `print_` is the cells' print. The guards stand among the
     builtins, under names that no cell can spell.
     """
-    space: dict[str, object] = {"__name__": classes.CELL}
+    space: dict[str, object] = {"__name__": registry.CELL}
+    registry.register_globals(space)
     guard = Attributes(space)
     safe: dict[str, object] = {name: getattr(builtins, name) for name in _HARMLESS_BUILTINS}
     safe.update(classes.EXCEPTIONS)
@@ -44,7 +45,7 @@ def build_globals(modules: frozenset[str], print_: Callable[..., None]) -> dict[
     safe["BaseException"] = Exception
     safe["type"] = classes.Kind
     safe["print"] = print_
-    safe["__build_class__"] = classes.class_builder(guard.known)
+    safe["__build_class__"] = classes.class_builder(guard.known, space)
     safe[names.ATTRIBUTE] = guard.read
     safe[names.STORE] = guard.store
     safe[names.PRIVATE] = guard.private
@@ -53,6 +54,7 @@ def build_globals(modules: frozenset[str], print_: Callable[..., None]) -> dict[
     safe[names.PATTERN] = _pattern_class
     safe[names.CLASSES] = guard.known
     safe[names.TYPE] = type
+    safe[names.REGISTRAR] = registry.registrar(space)
     safe[names.EXCEPTION] = Exception
     safe[names.IMPORT], safe[names.IMPORT_FROM] = import_guards(modules)
     # A module, so that C code of the standard library finds an importer that cells do not have; the interpreter

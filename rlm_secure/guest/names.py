@@ -24,6 +24,7 @@ PATTERN = "<pattern>"
 CLASSES = "<classes>"
 TYPE = "<type>"
 EXCEPTION = "<exception>"
+REGISTRAR = "<registrar>"
 
 #: Names that mean something to RestrictedPython. They mean nothing here, and stay closed: a reader should never
 #: have to ask whether `_getattr_` in a cell is the guard.

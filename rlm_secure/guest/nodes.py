@@ -53,13 +53,13 @@ def choice(test: ast.expr, value: ast.expr, otherwise: ast.expr) -> ast.expr:
     return made
 
 
-def insert(function: ast.FunctionDef, name: str, value: ast.expr) -> None:
-    """`name = value`, before the first statement of `function` and after its docstring."""
+def insert(scope: ast.FunctionDef | ast.ClassDef, name: str, value: ast.expr) -> None:
+    """`name = value`, before the first statement of `scope` and after its docstring."""
     statement = placed(ast.Assign([placed(ast.Name(name, ast.Store()), value)], value), value)
-    first = function.body[0]
+    first = scope.body[0]
     text = first.value if isinstance(first, ast.Expr) else None
     documented = isinstance(text, ast.Constant) and isinstance(text.value, str)
-    function.body.insert(int(documented), statement)
+    scope.body.insert(int(documented), statement)
 
 
 def become(node: Any, kind: type[ast.AST], **fields: Any) -> None:

@@ -311,6 +311,7 @@ class CellTransformer(RestrictingNodeTransformer):
                 "metaclasses are not supported; derive from abc.ABC or enum.Enum, or use a class decorator",
             )
         self._scopes.append(Scope(node.body[::-1], CLASS, node.name, None))
+        nodes.insert(node, names.REGISTRAR, nodes.guard(names.REGISTRAR, node))
 
     def _type_parameters(self, node: ast.FunctionDef | ast.ClassDef) -> None:
         if getattr(node, "type_params", None):

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import keyword
 import unicodedata
-from types import FunctionType
-from typing import Any
 
 from ..names import CLOSED, GUARDED
+from ..registry import CELL, is_class, own_class, own_function
 
-#: Where a cell's functions and classes come from: `__name__` of its globals.
-CELL = "__main__"
+__all__ = ["CELL", "attribute", "identifier", "is_class", "own_class", "own_function"]
 
 
 def attribute(name: object, asked_by: str) -> str:
@@ -41,21 +39,3 @@ def identifier(name: object, asked_by: str, *, private: bool = False) -> str:
     if name.startswith("__" if private else "_"):
         raise ValueError(f"{asked_by} takes no name with a leading underscore: {name[:80]!r}; drop the underscore.")
     return name
-
-
-def is_class(value: object) -> bool:
-    """Whether `value` is a class; `isinstance` would believe what the value says about itself."""
-    return issubclass(type(value), type)
-
-
-def own_class(value: Any) -> bool:
-    """Whether `value` is a class that a cell defined."""
-    if not is_class(value):
-        return False
-    names = type.__getattribute__(value, "__dict__")
-    return bool(names.get("__module__") == CELL)
-
-
-def own_function(value: Any) -> bool:
-    """Whether `value` is a plain function that a cell defined."""
-    return type(value) is FunctionType and value.__globals__.get("__name__") == CELL

@@ -3,17 +3,35 @@
 from __future__ import annotations
 
 import abc
+import collections
 import dataclasses
 import enum
+import re
 import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
-from .checks import CELL, identifier, is_class, own_class, own_function
+from ..names import REGISTRAR, is_public
+from ..registry import (
+    CELL,
+    admit_metaclass,
+    derives,
+    globals_of,
+    is_class,
+    is_instance,
+    namespace_of,
+    own_class,
+    own_function,
+    register,
+    registrar,
+    stored,
+)
+from .checks import identifier
 from .copying import deepcopy
-from .facade import facade
+from .facade import Facade, facade, title_of
+from .generated import keep, record
 
 # ---- dataclasses -----------------------------------------------------------------------------------------------
 
@@ -32,15 +50,87 @@ def dataclass(cls: Any = None, /, **options: Any) -> Any:
 def _decorate(cls: Any, options: Mapping[str, Any]) -> Any:
     if not own_class(cls):
         raise TypeError("dataclasses.dataclass decorates a class that was defined in a cell.")
-    names = type.__getattribute__(cls, "__dict__").get("__annotations__", {})
-    if type(names) is not dict:
+    before = dict(namespace_of(cls))
+    annotations = before.get("__annotations__", {})
+    if type(annotations) is not dict:
         raise TypeError("dataclasses.dataclass takes a class whose fields are annotated names.")
-    for name in names:
+    for name in annotations:
         identifier(name, "dataclasses.dataclass", private=True)
     if cls.__doc__ is None:
         # Without a docstring the original makes one from inspect.signature, which evaluates text on some objects.
         cls.__doc__ = cls.__name__
-    return dataclasses.dataclass(**options)(cls)
+    options = dict(options)
+    if not all(map(is_public, annotations)):
+        options["match_args"] = False  # a pattern by position reads public attributes only
+    if options.get("slots"):  # then a second class is made, whose hooks see it before anybody else does
+        type.__setattr__(cls, REGISTRAR, registrar(globals_of(cls)))
+    markers = _markers(annotations, globals_of(cls))
+    spelled = {name: annotations[name] for name in markers}
+    annotations.update(markers)
+    try:
+        made = dataclasses.dataclass(**options)(cls)
+    finally:
+        annotations.update(spelled)
+        if REGISTRAR in namespace_of(cls):
+            type.__delattr__(cls, REGISTRAR)
+    for name, item in namespace_of(made)["__dataclass_fields__"].items():
+        if name in spelled and item.type is markers[name]:
+            item.type = spelled[name]
+    register(made)
+    keep(made, before)
+    return made
+
+
+#: As dataclasses reads an annotation that is text: a name, or a name in a module.
+_HEAD = re.compile(r"(?:\s*(\w+)\s*\.)?\s*(\w+)")
+_MARKERS = {"ClassVar": ("typing", typing.ClassVar), "InitVar": ("dataclasses", dataclasses.InitVar)}
+_MARKERS["KW_ONLY"] = ("dataclasses", dataclasses.KW_ONLY)
+
+
+def _markers(annotations: Mapping[str, Any], space: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Those of the `annotations` that are text and mean ClassVar, InitVar or KW_ONLY, with what they mean.
+
+    The original looks the names up in the module that the class says it is from. A cell's names are in `space`, the
+    globals of its session; nothing is evaluated.
+    """
+    found = {}
+    for name, text in annotations.items():
+        if type(text) is not str:
+            if is_instance(text, str):
+                raise TypeError(f"dataclasses.dataclass takes annotations as types or plain text, not as {name!r} has.")
+            continue
+        head = _HEAD.match(text)
+        if head is None:
+            continue
+        module, word = head.groups()
+        if space is None:
+            if word in _MARKERS:
+                raise TypeError(f"dataclasses.make_dataclass takes {word} itself, not the text {text[:80]!r}.")
+            continue
+        if module is not None:
+            home, marker = _MARKERS.get(word, ("", None))
+            facade = space.get(module)
+            means = marker if is_instance(facade, Facade) and title_of(facade) == home else None
+        else:
+            means = _marker(space.get(word))
+        if means is not None:
+            found[name] = means
+    return found
+
+
+def _marker(value: Any) -> Any:
+    """ClassVar, InitVar or KW_ONLY, if `value` is one of them, with or without a type in brackets."""
+    for _, marker in _MARKERS.values():
+        if value is marker:
+            return marker
+    if type(value) is dataclasses.InitVar:
+        return dataclasses.InitVar
+    if type(value) is _ALIAS and object.__getattribute__(value, "__origin__") is typing.ClassVar:
+        return typing.ClassVar
+    return None
+
+
+_ALIAS = type(typing.ClassVar[int])
 
 
 def make_dataclass(
@@ -51,26 +141,45 @@ def make_dataclass(
     **options: Any,
 ) -> Any:
     """dataclasses.make_dataclass without `namespace` and `module`, deriving from classes of cells only."""
-    if refused := options.keys() & {"namespace", "module"}:
-        raise TypeError(f"dataclasses.make_dataclass takes no {sorted(refused)[0]} here; write a class statement.")
+    for refused in ("namespace", "module", "decorator"):
+        if refused in options:
+            raise TypeError(f"dataclasses.make_dataclass takes no {refused} here; write a class statement.")
     if type(bases) is not tuple or not all(map(own_class, bases)):
         raise TypeError("dataclasses.make_dataclass takes bases as a tuple of classes that were defined in cells.")
     title = identifier(cls_name, "dataclasses.make_dataclass", private=True)
-    checked = []
+    namespace: dict[str, Any] = {REGISTRAR: registrar(None), "__module__": CELL}
+    annotations: dict[str, Any] = {}
     for item in fields:
         parts = (item, typing.Any) if type(item) is str else tuple(item)
-        checked.append((identifier(parts[0], "dataclasses.make_dataclass"), *parts[1:]))
-    where: dict[str, Any] = {"namespace": {"__module__": CELL}} if sys.version_info < (3, 12) else {"module": CELL}
-    return dataclasses.make_dataclass(title, checked, bases=bases, **where, **options)
+        if len(parts) not in (2, 3):
+            raise TypeError("dataclasses.make_dataclass takes each field as a name, (name, type) or (name, type, field).")
+        name = identifier(parts[0], "dataclasses.make_dataclass")
+        if name in annotations:
+            raise TypeError(f"Field name duplicated: {name!r}")
+        annotations[name] = parts[1]
+        if len(parts) == 3:
+            namespace[name] = parts[2]
+    namespace["__annotations__"] = annotations
+    return _decorate(types.new_class(title, bases, {}, lambda body: body.update(namespace)), options)
+
+
+def _stored_fields(kind: type) -> dict[str, dataclasses.Field[Any]] | None:
+    """What dataclasses wrote into the class; an instance or a metaclass could answer for itself."""
+    found: dict[str, dataclasses.Field[Any]] | None = stored(kind, "__dataclass_fields__")
+    return found
+
+
+def is_dataclass(obj: Any) -> bool:
+    """dataclasses.is_dataclass."""
+    return _stored_fields(obj if is_class(obj) else type(obj)) is not None
 
 
 def fields(class_or_instance: Any) -> tuple[dataclasses.Field[Any], ...]:
-    """dataclasses.fields, where they really are fields: an object can only pose as having some."""
-    found = dataclasses.fields(class_or_instance)
-    for item in found:
-        if type(item) is not dataclasses.Field or item.name.startswith("__"):
-            raise TypeError("dataclasses.fields takes a class that dataclasses.dataclass decorated.")
-    return found
+    """dataclasses.fields."""
+    found = _stored_fields(class_or_instance if is_class(class_or_instance) else type(class_or_instance))
+    if found is None:
+        raise TypeError("must be called with a dataclass type or instance")
+    return tuple(item for item in found.values() if item._field_type is dataclasses._FIELD)  # type: ignore[attr-defined]
 
 
 def asdict(obj: Any, *, dict_factory: Callable[[list[tuple[str, Any]]], Any] = dict) -> Any:
@@ -86,32 +195,42 @@ def astuple(obj: Any, *, tuple_factory: Callable[[list[Any]], Any] = tuple) -> A
 
 
 def replace(obj: Any, /, **changes: Any) -> Any:
-    """dataclasses.replace, of real dataclass instances."""
+    """dataclasses.replace, of the fields that the class was decorated with."""
     _require_instance(obj, "replace")
-    return dataclasses.replace(obj, **changes)
+    for item in (_stored_fields(type(obj)) or {}).values():
+        if item._field_type is dataclasses._FIELD_CLASSVAR:  # type: ignore[attr-defined]
+            continue
+        if not item.init:
+            if item.name in changes:
+                raise TypeError(f"field {item.name} is declared with init=False, it cannot be specified with replace()")
+            continue
+        if item.name not in changes:
+            if item._field_type is dataclasses._FIELD_INITVAR and item.default is dataclasses.MISSING:  # type: ignore[attr-defined]
+                raise TypeError(f"InitVar {item.name!r} must be specified with replace()")
+            changes[item.name] = getattr(obj, item.name)
+    return type(obj)(**changes)
 
 
 def _is_instance(obj: Any) -> bool:
-    return not is_class(obj) and dataclasses.is_dataclass(type(obj))
+    return not is_class(obj) and _stored_fields(type(obj)) is not None
 
 
 def _require_instance(obj: Any, asked: str) -> None:
     if not _is_instance(obj):
         raise TypeError(f"{asked}() should be called on dataclass instances")
-    fields(type(obj))
 
 
 def _convert(value: Any, build: Callable[[list[tuple[str, Any]]], Any]) -> Any:
     kind = type(value)
     if _is_instance(value):
         return build([(item.name, _convert(getattr(value, item.name), build)) for item in fields(kind)])
-    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+    if derives(kind, tuple) and stored(kind, "_fields") is not None:
         return kind(*[_convert(item, build) for item in value])
-    if issubclass(kind, list | tuple):
+    if derives(kind, list) or derives(kind, tuple):
         return kind(_convert(item, build) for item in value)
-    if issubclass(kind, dict):
+    if derives(kind, dict):
         pairs = [(_convert(key, build), _convert(item, build)) for key, item in value.items()]
-        if hasattr(kind, "default_factory"):  # a defaultdict takes its factory first
+        if derives(kind, collections.defaultdict):  # it takes its factory first
             made = kind(value.default_factory)
             made.update(pairs)
             return made
@@ -122,12 +241,13 @@ def _convert(value: Any, build: Callable[[list[tuple[str, Any]]], Any]) -> Any:
 DATACLASSES = facade(
     "dataclasses",
     dataclasses,
-    take="FrozenInstanceError InitVar KW_ONLY MISSING field is_dataclass",
+    take="FrozenInstanceError InitVar KW_ONLY MISSING field",
     own={
         "asdict": asdict,
         "astuple": astuple,
         "dataclass": dataclass,
         "fields": fields,
+        "is_dataclass": is_dataclass,
         "make_dataclass": make_dataclass,
         "replace": replace,
     },
@@ -140,11 +260,47 @@ DATACLASSES = facade(
 # ---- enum ------------------------------------------------------------------------------------------------------
 
 
+@admit_metaclass
 class _CellEnumType(enum.EnumType):
     """The metaclass of the enums below: its call form takes names and values, and nothing else.
 
     The original's takes `module`, `qualname` and any attribute names, dunders included: a class maker.
     """
+
+    @classmethod
+    def __prepare__(metacls, cls: str, bases: tuple[type, ...], **options: Any) -> Any:
+        """The namespace of a body. With a registrar: the call form has no body that could put one there."""
+        made = super().__prepare__(cls, bases, **options)
+        made[REGISTRAR] = registrar(None)
+        return made
+
+    @classmethod
+    def _find_new_(metacls, classdict: Any, member_type: Any, first_enum: Any) -> Any:
+        """How members are made: by what the original chooses, if that makes members.
+
+        The original writes its records onto whatever came out, and calls `__init__` of it. It compares functions that
+        cells do not have with what stands as `__new__`, which must be no object with hooks.
+        """
+        found = [stored(kind, "__new__") for kind in (member_type, first_enum) if kind is not None]
+        if any(type(each) is staticmethod and type(each.__func__) is not types.FunctionType for each in found) or (
+            not all(type(each) in (staticmethod, types.BuiltinMethodType, types.FunctionType) for each in found)
+        ):
+            raise TypeError("an enum takes members from a __new__ that was written with def.")
+        if "__new__" in classdict and not own_function(classdict["__new__"]):
+            raise TypeError("__new__ of an enum is written with def.")
+        if derives(first_enum or object, enum.Flag) and own_class(member_type):
+            raise TypeError("a flag takes its values from int; leave the other base out.")
+        inner, save, with_values = super()._find_new_(classdict, member_type, first_enum)  # type: ignore[misc]
+        if inner in (object.__new__, enum.Enum.__new__):
+            return inner, save, with_values
+
+        def new_member(cls: type, /, *values: Any) -> Any:
+            member = inner(cls, *values)
+            if type(member) is not cls:
+                raise TypeError(f"__new__ of {cls.__name__} makes no member but a {type(member).__name__}.")
+            return member
+
+        return new_member, save, with_values
 
     def __call__(cls, *args: Any, **options: Any) -> Any:
         # With members, several values are one tuple to look up; 3.11 would take the second as names.
@@ -165,7 +321,8 @@ class _CellEnumType(enum.EnumType):
             else:
                 name, value = item
                 checked.append((identifier(name, cls.__name__), value))
-        return enum.EnumType._create_(cls, title, checked, module=CELL, start=given.get("start", 1))  # type: ignore[attr-defined]
+        made = enum.EnumType._create_(cls, title, checked, module=CELL, start=given.get("start", 1))  # type: ignore[attr-defined]
+        return register(made)
 
     def _create_(cls, *_args: Any, **_options: Any) -> NoReturn:
         """Refused: the class maker itself."""
@@ -227,6 +384,36 @@ def get_origin(tp: Any) -> Any:
     return typing.Type if origin is type else origin  # noqa: UP006 - the alias, not the class
 
 
+def NamedTuple(typename: str, fields: Iterable[tuple[str, Any]] = (), /, **named: Any) -> Any:  # noqa: N802 - stands in for it
+    """typing.NamedTuple as a call; in a class statement it stands for what the original stands for."""
+    title = identifier(typename, "typing.NamedTuple", private=True)
+    pairs = [(identifier(name, "typing.NamedTuple"), kind) for name, kind in (*fields, *named.items())]
+    return record(typing.NamedTuple(title, pairs))  # type: ignore[misc]
+
+
+def TypedDict(typename: str, fields: Mapping[str, Any], /, *, total: bool = True) -> Any:  # noqa: N802
+    """typing.TypedDict as a call; in a class statement it stands for what the original stands for."""
+    title = identifier(typename, "typing.TypedDict", private=True)
+    if type(fields) is not dict or not all(type(name) is str for name in fields):
+        raise TypeError("typing.TypedDict takes the fields as a dict from names to types.")
+    made = typing.TypedDict(title, fields, total=bool(total))  # type: ignore[operator]
+    type.__setattr__(made, "__module__", CELL)
+    return register(made)
+
+
+for _function, _original in ((NamedTuple, typing.NamedTuple), (TypedDict, typing.TypedDict)):
+    _resolved = types.resolve_bases((_original,))
+    _function.__mro_entries__ = lambda _bases, resolved=_resolved: resolved  # type: ignore[attr-defined]
+    _function.__module__, _function.__qualname__ = "typing", _function.__name__
+
+
+def runtime_checkable(cls: Any) -> Any:
+    """typing.runtime_checkable, on protocols that a cell defined: it sets an attribute on what it is given."""
+    if not own_class(cls):
+        raise TypeError("typing.runtime_checkable decorates a protocol that was defined in a cell.")
+    return typing.runtime_checkable(cls)
+
+
 _SIGNATURES = (
     "AbstractSet Annotated Any AnyStr AsyncContextManager AsyncGenerator AsyncIterable AsyncIterator Awaitable "
     "Callable ChainMap ClassVar Collection Concatenate Container ContextManager Coroutine Counter DefaultDict Deque "
@@ -240,11 +427,17 @@ _SIGNATURES = (
 TYPING = facade(
     "typing",
     typing,
-    # NamedTuple and TypedDict go through collections.namedtuple's own checks, and through dict.
-    take=f"{_SIGNATURES} NamedTuple NewType TypedDict assert_never assert_type cast get_args is_typeddict "
-    "runtime_checkable",
+    take=f"{_SIGNATURES} NewType assert_never assert_type cast get_args is_typeddict",
     newer="NoDefault ReadOnly TypeAliasType TypeIs get_protocol_members is_protocol",
-    own={"final": _unchanged, "get_origin": get_origin, "overload": _unchanged, "override": _unchanged},
+    own={
+        "NamedTuple": NamedTuple,
+        "TypedDict": TypedDict,
+        "final": _unchanged,
+        "get_origin": get_origin,
+        "overload": _unchanged,
+        "override": _unchanged,
+        "runtime_checkable": runtime_checkable,
+    },
     left_out={
         "ForwardRef get_type_hints": "it evaluates annotations that are strings",
         "no_type_check no_type_check_decorator dataclass_transform": "it writes attributes on what it is given",

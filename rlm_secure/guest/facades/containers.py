@@ -13,6 +13,7 @@ from typing import Any
 from .checks import CELL, identifier
 from .copying import deepcopy, replaced, shallow
 from .facade import facade
+from .generated import record
 
 
 def namedtuple(
@@ -30,7 +31,7 @@ def namedtuple(
     else:
         for name in fields:
             identifier(name, "namedtuple")
-    return collections.namedtuple(title, fields, rename=rename, defaults=defaults, module=CELL)
+    return record(collections.namedtuple(title, fields, rename=rename, defaults=defaults, module=CELL))
 
 
 def _usable(name: object, earlier: list[str]) -> bool:

@@ -1,0 +1,164 @@
+"""Which classes and functions are a cell's own, and what a class really is.
+
+A class is a cell's own when it is in the registry: `build_class` put it there, or a reviewed facade that makes classes
+on a cell's behalf (namedtuple, make_dataclass, the call form of an enum). Identity decides, never a name that a class
+carries. A function is a cell's own when its globals are a session's and its code was compiled from a cell.
+
+What a class is, is read past its metaclass: `isinstance`, `issubclass` and `cls.__dict__` ask hooks that a cell may have
+written, or an ABC that a cell registered with. The order of bases and the namespace below come from the interpreter's
+own record. Only classes of known metaclasses are judged at all: theirs have no hook that a cell could have written.
+"""
+
+from __future__ import annotations
+
+import abc
+import enum
+import types
+import typing
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from .names import is_dunder, shown
+from .violations import RuleViolation
+
+#: `__name__` of a cell's globals, and so `__module__` of its classes. It proves nothing.
+CELL = "__main__"
+#: The file name in code objects and tracebacks of cells.
+FILENAME = "<cell>"
+
+Class = TypeVar("Class", bound=type)
+
+_order_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
+_namespace_of: Callable[[type], types.MappingProxyType[str, Any]] = type.__dict__["__dict__"].__get__
+
+
+def _standard_metaclasses() -> set[type]:
+    found = {type, abc.ABCMeta, enum.EnumType}
+    # Protocol, NamedTuple, TypedDict and Any each have one, which typing does not name in public.
+    found.update(kind for kind in vars(typing).values() if type in getattr(kind, "__mro__", ()))
+    return found
+
+
+def _registry() -> tuple[Callable[..., Any], ...]:
+    """The functions below around state that nothing else holds."""
+    made: dict[type, dict[str, Any] | None] = {}
+    spaces: dict[int, dict[str, Any]] = {}
+    metaclasses = _standard_metaclasses()
+
+    def is_class(value: object) -> bool:
+        """Whether `value` is a class of a known metaclass. No hook of any object runs."""
+        return type(value) in metaclasses
+
+    def own_class(value: object) -> bool:
+        """Whether `value` is a class that a cell defined, or that a facade made for it."""
+        return type(value) in metaclasses and value in made
+
+    def own_instance(value: object) -> bool:
+        """Whether the exact type of `value` is a cell's own class."""
+        kind = type(value)
+        return type(kind) in metaclasses and kind in made
+
+    def own_function(value: object, space: dict[str, Any] | None = None) -> bool:
+        """Whether `value` is a plain function compiled from a cell, of the session whose globals are `space`, or of any.
+
+        A method that a library generated for a cell's class is not.
+        """
+        if type(value) is not types.FunctionType or value.__code__.co_filename != FILENAME:
+            return False
+        table = value.__globals__
+        return table is space if space is not None else id(table) in spaces
+
+    def register(kind: Class, space: dict[str, Any] | None = None) -> Class:
+        """Enter `kind` as a cell's own, made by the session whose globals are `space`. Returns it.
+
+        Raises TypeError for a class of an unknown metaclass.
+        """
+        if type(kind) not in metaclasses:
+            raise TypeError("a class with a metaclass of its own cannot be a cell's class; use a class decorator.")
+        if made.get(kind) is None:
+            made[kind] = space
+        return kind
+
+    def globals_of(kind: type) -> dict[str, Any] | None:
+        """The globals of the session whose class statement made `kind`, or None."""
+        return made.get(kind)
+
+    def register_globals(space: dict[str, Any]) -> None:
+        """Enter `space` as the globals of a session, for as long as this process lives."""
+        spaces[id(space)] = space
+
+    def admit_metaclass(metaclass: Class) -> Class:
+        """A class decorator: `metaclass`, written for the guest, is a known one from here on."""
+        metaclasses.add(metaclass)
+        return metaclass
+
+    return is_class, own_class, own_instance, own_function, register, globals_of, register_globals, admit_metaclass
+
+
+(
+    is_class,
+    own_class,
+    own_instance,
+    own_function,
+    register,
+    globals_of,
+    register_globals,
+    admit_metaclass,
+) = _registry()
+
+
+def order_of(kind: type) -> tuple[type, ...]:
+    """The classes of `kind`, itself first, as the interpreter keeps them: the exact `__mro__`."""
+    return _order_of(kind)
+
+
+def namespace_of(kind: type) -> types.MappingProxyType[str, Any]:
+    """The class's own namespace, as the interpreter keeps it. Never hand it to a cell."""
+    return _namespace_of(kind)
+
+
+def derives(kind: type, base: type) -> bool:
+    """Whether `base` is in the exact `__mro__` of the class `kind`."""
+    return base in _order_of(kind)
+
+
+def is_instance(value: object, kind: type) -> bool:
+    """Whether `value` is an instance of `kind` by the exact `__mro__` of its type: nothing that it or an ABC says counts."""
+    return kind in _order_of(type(value))
+
+
+def stored(kind: type, name: str, default: Any = None) -> Any:
+    """What `kind` or a base of it holds as `name`, as it is stored: no descriptor, no hook runs."""
+    for each in _order_of(kind):
+        namespace = _namespace_of(each)
+        if name in namespace:
+            return namespace[name]
+    return default
+
+
+def registrar(space: dict[str, Any] | None) -> Any:
+    """What stands first in the namespace of a class body, and enters the class before any hook of the cell sees it.
+
+    A class is made, then its attributes get `__set_name__`, then its bases `__init_subclass__`: honest hooks of both
+    kinds set attributes on the class that they are handed. `space` are the session's globals, where there are any.
+    """
+
+    class Registrar:
+        __slots__ = ()
+
+        def __get__(self, _instance: object, _owner: object = None) -> None:
+            """A descriptor, so that an enum takes it for no member."""
+
+        def __set_name__(self, owner: type, name: str) -> None:
+            type.__delattr__(owner, name)
+            _check_slots(owner)
+            register(owner, space)
+
+    return Registrar()
+
+
+def _check_slots(kind: type) -> None:
+    """Refuse `__slots__ = ("__class__",)`: an instance could then say what it likes of itself, by `__getattr__`."""
+    for name, value in _namespace_of(kind).items():
+        if type(value) is types.MemberDescriptorType and is_dunder(name):
+            raise RuleViolation("class-slots", f"the slot {shown(name)} belongs to the interpreter; choose another name")
