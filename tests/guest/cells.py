@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import sys
 import types
 from typing import Any
 
@@ -60,10 +61,17 @@ def rule_of(source: str) -> str | None:
 
 def plain(source: str, names: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
     """Run `source` as plain Python; what it printed, and its namespace."""
-    space: dict[str, Any] = {"__name__": "__main__", **(names or {})}
+    module = types.ModuleType("__main__")  # where dataclasses looks up the names in annotations that are text
+    space = vars(module)
+    space.update(names or {})
     out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        exec(compile(source, FILE, "exec", dont_inherit=True), space)
+    before = sys.modules["__main__"]
+    sys.modules["__main__"] = module
+    try:
+        with contextlib.redirect_stdout(out):
+            exec(compile(source, FILE, "exec", dont_inherit=True), space)
+    finally:
+        sys.modules["__main__"] = before
     return out.getvalue(), space
 
 

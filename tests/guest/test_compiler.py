@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from rlm_secure.guest import compiler, names
+from rlm_secure.guest import compiler, names, registry
 from rlm_secure.guest.compiler import Refusal, compile_cell, compile_plain, run
 from rlm_secure.guest.transformer import CellTransformer
 
@@ -461,4 +461,4 @@ def test_run_lets_everything_through() -> None:
 
     with pytest.raises(Stop):
         run(compile_plain("stop()"), {"stop": stop})
-    assert compiler.FILENAME.startswith("<cell")
+    assert registry.FILENAME.startswith("<cell")

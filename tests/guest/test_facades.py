@@ -16,10 +16,11 @@ from typing import Any
 
 import pytest
 
-from rlm_secure.guest import facades, values
+from rlm_secure.guest import facades, registry, values
 from rlm_secure.guest.facades import binary, late, times
 from rlm_secure.policy.model import STRICT_MODULES
 
+from .cells import plain
 from .walk import complaint, shared_containers, walk
 
 ROOT = Path(__file__).parents[2]
@@ -34,8 +35,14 @@ def load(name: str) -> Any:
 def run(source: str, **names: object) -> dict[str, Any]:
     """Run `source` as plain Python whose functions and classes count as a cell's."""
     table = {name: value for name, value in vars(builtins).items() if name not in ("open", "__import__", "eval")}
-    namespace: dict[str, Any] = {"__builtins__": late.Builtins(table), "__name__": "__main__", "load": load, **names}
-    exec(textwrap.dedent(source), namespace)
+    namespace: dict[str, Any] = {"__name__": registry.CELL, "load": load, **names}
+    registry.register_globals(namespace)
+
+    def build_class(*values: Any, **options: Any) -> Any:
+        return registry.register(builtins.__build_class__(*values, **options), namespace)
+
+    namespace["__builtins__"] = late.Builtins(table | {"__build_class__": build_class})
+    exec(compile(textwrap.dedent(source), registry.FILENAME, "exec", dont_inherit=True), namespace)
     return namespace
 
 
@@ -542,9 +549,8 @@ def as_facades(source: str) -> str:
 
 @pytest.mark.parametrize("name", sorted(CELLS))
 def test_a_cell_gives_what_plain_python_gives(name: str) -> None:
-    plain: dict[str, Any] = {"__name__": "__main__"}
-    exec(textwrap.dedent(CELLS[name]), plain)
-    assert repr(run(as_facades(CELLS[name]))["result"]) == repr(plain["result"])
+    expected = plain(textwrap.dedent(CELLS[name]))[1]["result"]
+    assert repr(run(as_facades(CELLS[name]))["result"]) == repr(expected)
 
 
 # ---- our replacements -------------------------------------------------------------------------------------------
