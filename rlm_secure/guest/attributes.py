@@ -102,7 +102,8 @@ class Attributes:
         )
 
     def _own_function(self, value: Any) -> bool:
-        return registry.own_function(value, self._space)
+        own: bool = registry.own_function(value, self._space)
+        return own
 
     def _guarded(self, value: Any, name: str, *default: Any) -> Any:
         if name != "obj":

@@ -75,7 +75,7 @@ _ALIASES = frozenset({type(typing.List[int]), type(typing.List), type(typing.Tup
     type(list[int]), type(Callable[[], int]), type(typing.Callable[[], int])
 })  # fmt: skip
 #: Functions that stand for a base.
-_NAMED = (facades.load("typing").NamedTuple, facades.load("typing").TypedDict)
+_NAMED_TUPLE, _TYPED_DICT = (getattr(facades.load("typing"), name) for name in ("NamedTuple", "TypedDict"))
 
 
 #: Private names of derivable classes that may be read all the same: hooks of Enum, and an opaque record of ABC.
@@ -195,6 +195,22 @@ def _stand_in(kind: type) -> type:
     return found
 
 
+def _has_c_alias(kind: type) -> bool:
+    """Whether `kind[int]` is an alias of C code."""
+    found = stored(kind, "__class_getitem__")
+    if type(found) is classmethod:
+        return found.__func__ is types.GenericAlias
+    return type(found) is types.ClassMethodDescriptorType
+
+
+def _subscripted(kind: type, item: Any) -> Any:
+    """`L[int]` where L derives from a container: an alias of typing's, which writes on instances of L alone.
+
+    The one of C code writes itself on whatever the `__new__` of L returns.
+    """
+    return typing._GenericAlias(kind, item if type(item) is tuple else (item,))  # type: ignore[attr-defined]
+
+
 def class_builder(known: set[type], space: dict[str, Any]) -> Callable[..., Any]:
     """The `__build_class__` of the cells whose globals are `space`.
 
@@ -221,6 +237,8 @@ def class_builder(known: set[type], space: dict[str, Any]) -> Callable[..., Any]
         registry.register(made, space)
         if not all(own_class(each) or each in FOREIGN_BASES for each in order_of(made)):
             raise RuleViolation("class-base", "a class cannot have these bases here; keep one in an attribute instead")
+        if _has_c_alias(made):
+            type.__setattr__(made, "__class_getitem__", classmethod(_subscripted))
         if has_no_foreign_privates(made):
             known.add(made)
         return made
@@ -235,7 +253,7 @@ def _check_bases(bases: tuple[Any, ...]) -> None:
     and exact aliases no hook of a cell sees the comparison.
     """
     for base in bases:
-        kind = type(base)
+        kind: type = type(base)
         origin = object.__getattribute__(base, "__origin__") if kind in _ALIASES else base
         if is_class(origin):
             if origin in FOREIGN_BASES or own_class(origin):
@@ -244,5 +262,5 @@ def _check_bases(bases: tuple[Any, ...]) -> None:
             raise RuleViolation(
                 "class-base", f"a class cannot derive from {shown} here; keep one in an attribute instead"
             )
-        if not any(origin is each for each in _NAMED):
+        if origin is not _NAMED_TUPLE and origin is not _TYPED_DICT:
             raise RuleViolation("class-base", "a class derives from classes; this base is none")

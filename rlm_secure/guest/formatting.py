@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import names
+from .registry import derives, is_class, is_instance
 from .violations import RuleViolation
 
 _NAMES = frozenset({"format", "format_map"})
@@ -25,7 +26,7 @@ def contained(found: Any) -> Any:
     """`found`, an attribute called format or the like; replaced by a checked form where it formats templates."""
     kind = type(found)
     if kind is types.BuiltinMethodType:
-        if found.__name__ in _NAMES and issubclass(type(found.__self__), str):
+        if found.__name__ in _NAMES and is_instance(found.__self__, str):
             return _bound(str.__str__(found.__self__), found.__name__)
     elif kind is types.MethodDescriptorType:
         if found.__name__ in _NAMES and found.__objclass__ is str:
@@ -37,7 +38,7 @@ def contained(found: Any) -> Any:
         if any(function is each for each in _USER_STRING):
             name = function.__name__
             return _unbound(name) if kind is types.FunctionType else _bound(_template(found.__self__, name), name)
-    elif issubclass(kind, type) and issubclass(found, string.Formatter):
+    elif is_class(found) and derives(found, string.Formatter):
         raise _closed()
     return found
 
@@ -72,10 +73,10 @@ def _unbound(name: str) -> Callable[..., str]:
 def _template(value: Any, name: str) -> str:
     """The exact text of `value`, which is what the C code formats."""
     kind = type(value)
-    if issubclass(kind, collections.UserString):
+    if derives(kind, collections.UserString):
         value = value.data
         kind = type(value)
-    if issubclass(kind, str):
+    if derives(kind, str):
         return str.__str__(value)
     raise TypeError(f"{name} needs a string, not {type.__getattribute__(kind, '__name__')[:60]}")
 

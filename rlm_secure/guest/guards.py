@@ -111,9 +111,11 @@ def _removed(space: dict[str, object]) -> Callable[[str], object]:
 
 def _pattern_class(kind: Any) -> Any:
     """A class for a pattern with positional parts: the attributes that it reads are checked as if written out."""
-    if is_class(kind):
+    if type in registry.order_of(type(kind)):
+        if not is_class(kind):
+            raise RuleViolation("metaclass", "this class has a metaclass that nobody reviewed; use isinstance()")
         # As it is stored: a descriptor could show the check one tuple and the pattern another.
-        parts = classes.stored(kind, "__match_args__")
+        parts = registry.stored(kind, "__match_args__")
         if parts is not None and not (
             type(parts) is tuple and all(type(part) is str and names.is_public(part) for part in parts)
         ):

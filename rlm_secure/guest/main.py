@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import types
 
 
 def _never(**_handlers: object) -> None:
@@ -13,6 +14,8 @@ def _never(**_handlers: object) -> None:
 
 def main() -> None:
     """Do what the first argument names."""
+    # A cell's classes say that they are from `__main__`, and library code looks there for what their methods may name.
+    sys.modules["__main__"] = types.ModuleType("__main__")
     match sys.argv[1:]:
         case ["zygote", fd]:
             gc.disable()  # what it imports is no garbage; on again before the first session, in zygote.serve

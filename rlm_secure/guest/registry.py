@@ -4,9 +4,9 @@ A class is a cell's own when it is in the registry: `build_class` put it there, 
 on a cell's behalf (namedtuple, make_dataclass, the call form of an enum). Identity decides, never a name that a class
 carries. A function is a cell's own when its globals are a session's and its code was compiled from a cell.
 
-What a class is, is read past its metaclass: `isinstance`, `issubclass` and `cls.__dict__` ask hooks that a cell may have
-written, or an ABC that a cell registered with. The order of bases and the namespace below come from the interpreter's
-own record. Only classes of known metaclasses are judged at all: theirs have no hook that a cell could have written.
+What a class is, is read past its metaclass: `isinstance`, `issubclass` and `cls.__dict__` ask hooks that a cell may
+have written, or an ABC that a cell registered with. The order of bases and the namespace below come from the
+interpreter's own record. Only classes of known metaclasses are judged at all: theirs have no hook that a cell could have written.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _registry() -> tuple[Callable[..., Any], ...]:
         return type(kind) in metaclasses and kind in made
 
     def own_function(value: object, space: dict[str, Any] | None = None) -> bool:
-        """Whether `value` is a plain function compiled from a cell, of the session whose globals are `space`, or of any.
+        """Whether `value` is a plain function compiled from a cell: of the session with the globals `space`, or of any.
 
         A method that a library generated for a cell's class is not.
         """
@@ -123,7 +123,7 @@ def derives(kind: type, base: type) -> bool:
 
 
 def is_instance(value: object, kind: type) -> bool:
-    """Whether `value` is an instance of `kind` by the exact `__mro__` of its type: nothing that it or an ABC says counts."""
+    """Whether `value` is an instance of `kind` by the exact `__mro__` of its type, whatever it or an ABC says."""
     return kind in _order_of(type(value))
 
 
@@ -161,4 +161,4 @@ def _check_slots(kind: type) -> None:
     """Refuse `__slots__ = ("__class__",)`: an instance could then say what it likes of itself, by `__getattr__`."""
     for name, value in _namespace_of(kind).items():
         if type(value) is types.MemberDescriptorType and is_dunder(name):
-            raise RuleViolation("class-slots", f"the slot {shown(name)} belongs to the interpreter; choose another name")
+            raise RuleViolation("class-slots", f"the slot {shown(name)} belongs to the interpreter; name it otherwise")

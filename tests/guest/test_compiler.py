@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from rlm_secure.guest import compiler, names, registry
+from rlm_secure.guest import names, registry
 from rlm_secure.guest.compiler import Refusal, compile_cell, compile_plain, run
 from rlm_secure.guest.transformer import CellTransformer
 

@@ -30,7 +30,7 @@ from ..registry import (
 )
 from .checks import identifier
 from .copying import deepcopy
-from .facade import Facade, facade, title_of
+from .facade import Facade, facade
 from .generated import keep, record
 
 # ---- dataclasses -----------------------------------------------------------------------------------------------
@@ -77,14 +77,20 @@ def _decorate(cls: Any, options: Mapping[str, Any]) -> Any:
         if name in spelled and item.type is markers[name]:
             item.type = spelled[name]
     register(made)
+    if "__replace__" in namespace_of(made) and "__replace__" not in before:  # 3.13: it asks the instance for its fields
+        type.__setattr__(made, "__replace__", replace)
     keep(made, before)
     return made
 
 
 #: As dataclasses reads an annotation that is text: a name, or a name in a module.
 _HEAD = re.compile(r"(?:\s*(\w+)\s*\.)?\s*(\w+)")
-_MARKERS = {"ClassVar": ("typing", typing.ClassVar), "InitVar": ("dataclasses", dataclasses.InitVar)}
-_MARKERS["KW_ONLY"] = ("dataclasses", dataclasses.KW_ONLY)
+_FACADES: dict[str, Facade] = {}  # by name: what a cell's `import typing` binds
+_MARKERS: dict[str, tuple[str, Any]] = {
+    "ClassVar": ("typing", typing.ClassVar),
+    "InitVar": ("dataclasses", dataclasses.InitVar),
+    "KW_ONLY": ("dataclasses", dataclasses.KW_ONLY),
+}
 
 
 def _markers(annotations: Mapping[str, Any], space: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -109,8 +115,7 @@ def _markers(annotations: Mapping[str, Any], space: Mapping[str, Any] | None) ->
             continue
         if module is not None:
             home, marker = _MARKERS.get(word, ("", None))
-            facade = space.get(module)
-            means = marker if is_instance(facade, Facade) and title_of(facade) == home else None
+            means = marker if home and space.get(module) is _FACADES.get(home) else None
         else:
             means = _marker(space.get(word))
         if means is not None:
@@ -152,7 +157,7 @@ def make_dataclass(
     for item in fields:
         parts = (item, typing.Any) if type(item) is str else tuple(item)
         if len(parts) not in (2, 3):
-            raise TypeError("dataclasses.make_dataclass takes each field as a name, (name, type) or (name, type, field).")
+            raise TypeError("dataclasses.make_dataclass takes a field as a name, (name, type) or (name, type, field).")
         name = identifier(parts[0], "dataclasses.make_dataclass")
         if name in annotations:
             raise TypeError(f"Field name duplicated: {name!r}")
@@ -268,7 +273,7 @@ class _CellEnumType(enum.EnumType):
     """
 
     @classmethod
-    def __prepare__(metacls, cls: str, bases: tuple[type, ...], **options: Any) -> Any:
+    def __prepare__(metacls, cls: str, bases: tuple[type, ...], **options: Any) -> Any:  # type: ignore[override]
         """The namespace of a body. With a registrar: the call form has no body that could put one there."""
         made = super().__prepare__(cls, bases, **options)
         made[REGISTRAR] = registrar(None)
@@ -384,27 +389,34 @@ def get_origin(tp: Any) -> Any:
     return typing.Type if origin is type else origin  # noqa: UP006 - the alias, not the class
 
 
-def NamedTuple(typename: str, fields: Iterable[tuple[str, Any]] = (), /, **named: Any) -> Any:  # noqa: N802 - stands in for it
+_typing: Any = typing  # a type checker knows NamedTuple and TypedDict as statements only
+
+
+def NamedTuple(typename: str, fields: Iterable[tuple[str, Any]] = (), /, **named: Any) -> Any:
     """typing.NamedTuple as a call; in a class statement it stands for what the original stands for."""
     title = identifier(typename, "typing.NamedTuple", private=True)
     pairs = [(identifier(name, "typing.NamedTuple"), kind) for name, kind in (*fields, *named.items())]
-    return record(typing.NamedTuple(title, pairs))  # type: ignore[misc]
+    return record(_typing.NamedTuple(title, pairs))
 
 
-def TypedDict(typename: str, fields: Mapping[str, Any], /, *, total: bool = True) -> Any:  # noqa: N802
+def TypedDict(typename: str, fields: Mapping[str, Any], /, *, total: bool = True) -> Any:
     """typing.TypedDict as a call; in a class statement it stands for what the original stands for."""
     title = identifier(typename, "typing.TypedDict", private=True)
     if type(fields) is not dict or not all(type(name) is str for name in fields):
         raise TypeError("typing.TypedDict takes the fields as a dict from names to types.")
-    made = typing.TypedDict(title, fields, total=bool(total))  # type: ignore[operator]
+    made = _typing.TypedDict(title, fields, total=bool(total))
     type.__setattr__(made, "__module__", CELL)
     return register(made)
 
 
-for _function, _original in ((NamedTuple, typing.NamedTuple), (TypedDict, typing.TypedDict)):
-    _resolved = types.resolve_bases((_original,))
-    _function.__mro_entries__ = lambda _bases, resolved=_resolved: resolved  # type: ignore[attr-defined]
-    _function.__module__, _function.__qualname__ = "typing", _function.__name__
+def _stands_for(function: Any, original: Any) -> None:
+    resolved = types.resolve_bases((original,))
+    function.__mro_entries__ = lambda _bases: resolved
+    function.__module__, function.__qualname__ = "typing", function.__name__
+
+
+_stands_for(NamedTuple, typing.NamedTuple)
+_stands_for(TypedDict, typing.TypedDict)
 
 
 def runtime_checkable(cls: Any) -> Any:
@@ -489,3 +501,5 @@ ABC = facade(
         "get_cache_token update_abstractmethods": "internal",
     },
 )
+
+_FACADES.update(dataclasses=DATACLASSES, typing=TYPING)

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
-from .checks import own_class
+from ..names import is_dunder
+from ..registry import derives, is_class, namespace_of, order_of, own_class
 
 _HOOKS = ("__reduce_ex__", "__reduce__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__")
 
@@ -55,7 +56,7 @@ class Memo:
 def shallow(x: Any) -> Any:
     """copy.copy. Raises TypeError for what cannot be copied, and for classes of cells with reduce hooks."""
     kind = type(x)
-    if kind in _ATOMIC or kind is tuple or kind is frozenset or issubclass(kind, type):
+    if kind in _ATOMIC or kind is tuple or kind is frozenset or is_class(x):
         return x
     if kind in (list, dict, set, bytearray):
         return x.copy()
@@ -75,7 +76,7 @@ def _deep(x: Any, memo: Memo) -> Any:
         if key in copied:
             return copied[key]
     kind = type(x)
-    if kind in _ATOMIC or issubclass(kind, type):
+    if kind in _ATOMIC or is_class(x):
         return x
     if kind is list:
         made: list[Any] = []
@@ -103,9 +104,9 @@ def replaced(obj: Any, /, **changes: Any) -> Any:
     """
     kind = type(obj)
     hook = _find(kind, "__replace__")
-    if hook is None or issubclass(kind, type):
+    if hook is None or is_class(obj):
         raise TypeError(f"replace() does not support {_title(kind)} objects")
-    if issubclass(kind, types.SimpleNamespace) and kind is not types.SimpleNamespace:
+    if derives(kind, types.SimpleNamespace) and kind is not types.SimpleNamespace:
         _refuse(kind)
     return hook(obj, **changes)
 
@@ -127,28 +128,39 @@ def _deep_tuple(x: tuple[Any, ...], memo: Memo) -> Any:
 
 def _find(kind: type, name: str) -> Any:
     """The attribute that the classes of `kind` define; never the instance's own, never a metaclass's."""
-    for owner in type.__getattribute__(kind, "__mro__"):
-        names = type.__getattribute__(owner, "__dict__")
-        if name in names:
-            return getattr(kind, name)
+    if any(name in namespace_of(owner) for owner in order_of(kind)):
+        return getattr(kind, name)
     return None
 
 
 def _rebuild(x: Any, memo: Memo | None) -> Any:
     kind = type(x)
-    for owner in type.__getattribute__(kind, "__mro__"):
-        if own_class(owner):
-            names = type.__getattribute__(owner, "__dict__")
-            for hook in _HOOKS:
-                if hook in names:
-                    raise TypeError(
-                        f"copy does not run {hook} of classes defined in cells; define __copy__ or __deepcopy__."
-                    )
+    _check_hooks(namespace_of(owner) for owner in order_of(kind) if own_class(owner))
+    if (table := _table(x)) is not None:
+        _check_hooks([table])  # a method of the class gives way to an entry of the instance
     reduced: Any = kind.__reduce_ex__(x, 4)  # type: ignore[call-arg]
     if type(reduced) is str:  # a singleton that is known by its name
         return x
     func, args, state, items, pairs = (*reduced, None, None, None)[:5]
     return _assemble(x, memo, func, args, state, items, pairs)
+
+
+def _check_hooks(tables: Iterable[Mapping[str, Any]]) -> None:
+    for table in tables:
+        for hook in _HOOKS:
+            if hook in table:
+                raise TypeError(
+                    f"copy does not run {hook} of classes defined in cells; define __copy__ or __deepcopy__."
+                )
+
+
+def _table(x: Any) -> dict[str, Any] | None:
+    """The attributes of an instance, as they are kept; None where it has no room for any."""
+    try:
+        table = object.__getattribute__(x, "__dict__")
+    except AttributeError:
+        return None
+    return table if type(table) is dict else None
 
 
 def _assemble(
@@ -179,18 +191,20 @@ def _restore(y: Any, state: Any) -> None:
     """Give `y`, a fresh instance of the class that `state` was read from, that state."""
     kind = type(y)
     if (setter := _find(kind, "__setstate__")) is not None:  # a standard type's own: cells' were refused
+        if type(state) is dict and any(type(name) is not str or is_dunder(name) for name in state):
+            _refuse(kind)  # an exception's sets attributes by these names, __class__ among them
         setter(y, state)
         return
     slots = None
     if type(state) is tuple and len(state) == 2:
         state, slots = state
     if state is not None:
-        table = object.__getattribute__(y, "__dict__")
-        if type(table) is not dict or type(state) is not dict:
+        table = _table(y)
+        if table is None or type(state) is not dict:
             _refuse(kind)
         table.update(state)
     for name, value in (slots or {}).items():
-        if type(name) is not str or (name.startswith("__") and name.endswith("__")):
+        if type(name) is not str or is_dunder(name):
             _refuse(kind)  # __class__ is no slot
         object.__setattr__(y, name, value)
 

@@ -101,11 +101,6 @@ def members(made: Facade) -> tuple[str, ...]:
     return made._members
 
 
-def title_of(made: Facade) -> str:
-    """The name of the module that `made` stands for."""
-    return made._name
-
-
 def left_out(made: Facade) -> Mapping[str, str]:
     """The neighbours that `made` does not carry, each with the reason."""
     return made._left_out

@@ -10,8 +10,10 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from ..registry import namespace_of
 from .checks import attribute, own_class, own_function
 from .facade import facade
+from .generated import keep
 
 _Any = Callable[..., Any]
 
@@ -63,7 +65,10 @@ def total_ordering(cls: type) -> type:
     """functools.total_ordering, on classes that a cell defined: it sets methods on the class that it is given."""
     if not own_class(cls):
         raise TypeError("functools.total_ordering takes a class that was defined in a cell.")
-    return functools.total_ordering(cls)
+    before = dict(namespace_of(cls))
+    functools.total_ordering(cls)
+    keep(cls, before)
+    return cls
 
 
 FUNCTOOLS = facade(
@@ -91,48 +96,39 @@ FUNCTOOLS = facade(
 # ---- operator --------------------------------------------------------------------------------------------------
 
 
-class attrgetter:
+# What they read is decided once, and kept in closures: an object's slots are written by whoever gets to call its
+# __init__ once more.
+
+
+def attrgetter(attr: str, /, *attrs: str) -> Callable[[Any], Any]:
     """operator.attrgetter over attributes that a cell could read by writing them out."""
+    checked = []
+    for path in (attr, *attrs):
+        if type(path) is not str:
+            raise TypeError(f"operator.attrgetter takes names as plain str, not {type(path).__name__}.")
+        checked.append(tuple(attribute(part, "operator.attrgetter") for part in path.split(".")))
+    paths = tuple(checked)
 
-    __slots__ = ("_paths",)
-
-    def __init__(self, attr: str, *attrs: str) -> None:
-        checked = []
-        for path in (attr, *attrs):
-            if type(path) is not str:
-                raise TypeError(f"operator.attrgetter takes names as plain str, not {type(path).__name__}.")
-            checked.append(tuple(attribute(part, "operator.attrgetter") for part in path.split(".")))
-        self._paths = tuple(checked)
-
-    def __call__(self, obj: Any, /) -> Any:
+    def get(obj: Any, /) -> Any:
         values = []
-        for path in self._paths:
+        for path in paths:
             value = obj
             for name in path:
                 value = getattr(value, name)
             values.append(value)
         return values[0] if len(values) == 1 else tuple(values)
 
-    def __repr__(self) -> str:
-        return f"operator.attrgetter({', '.join(repr('.'.join(path)) for path in self._paths)})"
+    return get
 
 
-class methodcaller:
+def methodcaller(name: str, /, *args: Any, **kwargs: Any) -> Callable[[Any], Any]:
     """operator.methodcaller over methods that a cell could call by writing them out."""
+    checked = attribute(name, "operator.methodcaller")
 
-    __slots__ = ("_args", "_kwargs", "_name")
+    def call(obj: Any, /) -> Any:
+        return getattr(obj, checked)(*args, **kwargs)
 
-    def __init__(self, name: str, /, *args: Any, **kwargs: Any) -> None:
-        self._name = attribute(name, "operator.methodcaller")
-        self._args = args
-        self._kwargs = kwargs
-
-    def __call__(self, obj: Any, /) -> Any:
-        return getattr(obj, self._name)(*self._args, **self._kwargs)
-
-    def __repr__(self) -> str:
-        parts = [repr(self._name), *map(repr, self._args), *(f"{k}={v!r}" for k, v in self._kwargs.items())]
-        return f"operator.methodcaller({', '.join(parts)})"
+    return call
 
 
 for _made in (attrgetter, methodcaller):

@@ -1,9 +1,10 @@
-"""Library methods kept to their own instances.
+"""Library methods kept to their own instances, and library tables that nobody changes.
 
 Library code has no guards, and Python hands out a class's methods as plain functions: `Counter.copy(x)` does to any
 `x` what was written for a Counter. Most of them only fail. Those listed here do not, so each gets a look at its
-`self` first. They are changed in place, since super(Counter, Counter).copy would reach past a derived class; this
-process runs nothing but cells, and no correct call notices.
+`self` first: at the exact classes of its type, since an ABC takes any class that a cell registers with it. They are
+changed in place, since super(Counter, Counter).copy would reach past a derived class; this process runs nothing but
+cells, and no correct call notices.
 """
 
 from __future__ import annotations
@@ -12,10 +13,15 @@ import calendar
 import collections
 import contextlib
 import csv
-import functools
+import difflib
 import inspect
-from collections.abc import Callable
+import random
+import textwrap
+import typing
 from typing import Any
+
+from ..registry import own_instance
+from .generated import kept
 
 # They say self.__class__(...): given a class, that calls `type`. Counter.copy(int) was `type` itself, and
 # ChainMap.new_child(C, "X") made a class out of whatever C.maps held.
@@ -33,25 +39,39 @@ _WRITE = (
     (csv.DictReader, "fieldnames"),
     (contextlib.ExitStack, "callback"),
     (contextlib.ExitStack, "pop_all"),
+    (difflib.SequenceMatcher, "set_seq1"),
+    (difflib.SequenceMatcher, "set_seq2"),
+    (difflib.SequenceMatcher, "get_matching_blocks"),
+    (difflib.SequenceMatcher, "get_opcodes"),
+    (difflib.SequenceMatcher, "quick_ratio"),
+    (random.Random, "gauss"),
+    (random.Random, "seed"),
+    (random.Random, "setstate"),
 )
+#: What TextWrapper translates with: a str says for each of its positions what stands there, and cannot be changed.
+#: A mapping could, even behind a proxy: `proxy == x` hands the mapping itself to `x.__eq__`.
+_SPACES = "".join(" " if chr(code) in "\t\n\v\f\r " else chr(code) for code in range(33))
 
 
 def keep() -> None:
     """Do it. Twice does no harm."""
+    textwrap.TextWrapper.unicode_whitespace_trans = _SPACES  # type: ignore[assignment]
+    typing._BaseGenericAlias.__call__ = _make  # type: ignore[attr-defined]
     for owner, name in _MAKE + _WRITE:
         stored = inspect.getattr_static(owner, name)
         if isinstance(stored, property):
-            fget, fset, fdel = (part and _kept(owner, name, part) for part in (stored.fget, stored.fset, stored.fdel))
+            fget, fset, fdel = (part and kept(part, owner) for part in (stored.fget, stored.fset, stored.fdel))
             setattr(owner, name, property(fget, fset, fdel, stored.__doc__))
         else:
-            setattr(owner, name, _kept(owner, name, stored))
+            setattr(owner, name, kept(stored, owner))
 
 
-def _kept(owner: type, name: str, inner: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(inner)
-    def method(self: Any, /, *values: Any, **options: Any) -> Any:
-        if not issubclass(type(self), owner):
-            raise TypeError(f"{name} of {owner.__name__} takes an instance of it, not {type(self).__name__}.")
-        return inner(self, *values, **options)
-
-    return method
+def _make(alias: Any, *values: Any, **options: Any) -> Any:
+    """What `Stack[int]()` does: the original leaves the alias on whatever the class made."""
+    if not alias._inst:
+        raise TypeError(f"Type {alias._name} cannot be instantiated; use {alias.__origin__.__name__}() instead")
+    made = alias.__origin__(*values, **options)
+    if own_instance(made):
+        with contextlib.suppress(Exception):  # a class of the cell's may refuse attributes
+            made.__orig_class__ = alias
+    return made
