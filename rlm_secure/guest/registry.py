@@ -6,7 +6,7 @@ carries. A function is a cell's own when its globals are a session's and its cod
 
 What a class is, is read past its metaclass: `isinstance`, `issubclass` and `cls.__dict__` ask hooks that a cell may
 have written, or an ABC that a cell registered with. The order of bases and the namespace below come from the
-interpreter's own record. Only classes of known metaclasses are judged at all: theirs have no hook that a cell could have written.
+interpreter's own record. Only classes of known metaclasses are judged at all: no cell wrote a hook of theirs.
 """
 
 from __future__ import annotations

@@ -96,39 +96,48 @@ FUNCTOOLS = facade(
 # ---- operator --------------------------------------------------------------------------------------------------
 
 
-# What they read is decided once, and kept in closures: an object's slots are written by whoever gets to call its
-# __init__ once more.
-
-
-def attrgetter(attr: str, /, *attrs: str) -> Callable[[Any], Any]:
+class attrgetter:
     """operator.attrgetter over attributes that a cell could read by writing them out."""
-    checked = []
-    for path in (attr, *attrs):
-        if type(path) is not str:
-            raise TypeError(f"operator.attrgetter takes names as plain str, not {type(path).__name__}.")
-        checked.append(tuple(attribute(part, "operator.attrgetter") for part in path.split(".")))
-    paths = tuple(checked)
 
-    def get(obj: Any, /) -> Any:
+    __slots__ = ("_paths",)
+
+    def __init__(self, attr: str, *attrs: str) -> None:
+        checked = []
+        for path in (attr, *attrs):
+            if type(path) is not str:
+                raise TypeError(f"operator.attrgetter takes names as plain str, not {type(path).__name__}.")
+            checked.append(tuple(attribute(part, "operator.attrgetter") for part in path.split(".")))
+        self._paths = tuple(checked)
+
+    def __call__(self, obj: Any, /) -> Any:
         values = []
-        for path in paths:
+        for path in self._paths:
             value = obj
             for name in path:
                 value = getattr(value, name)
             values.append(value)
         return values[0] if len(values) == 1 else tuple(values)
 
-    return get
+    def __repr__(self) -> str:
+        return f"operator.attrgetter({', '.join(repr('.'.join(path)) for path in self._paths)})"
 
 
-def methodcaller(name: str, /, *args: Any, **kwargs: Any) -> Callable[[Any], Any]:
+class methodcaller:
     """operator.methodcaller over methods that a cell could call by writing them out."""
-    checked = attribute(name, "operator.methodcaller")
 
-    def call(obj: Any, /) -> Any:
-        return getattr(obj, checked)(*args, **kwargs)
+    __slots__ = ("_args", "_kwargs", "_name")
 
-    return call
+    def __init__(self, name: str, /, *args: Any, **kwargs: Any) -> None:
+        self._name = attribute(name, "operator.methodcaller")
+        self._args = args
+        self._kwargs = kwargs
+
+    def __call__(self, obj: Any, /) -> Any:
+        return getattr(obj, self._name)(*self._args, **self._kwargs)
+
+    def __repr__(self) -> str:
+        parts = [repr(self._name), *map(repr, self._args), *(f"{k}={v!r}" for k, v in self._kwargs.items())]
+        return f"operator.methodcaller({', '.join(parts)})"
 
 
 for _made in (attrgetter, methodcaller):

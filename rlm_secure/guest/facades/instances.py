@@ -1,4 +1,4 @@
-"""Library methods kept to their own instances, and library tables that nobody changes.
+"""Library methods kept to their own instances.
 
 Library code has no guards, and Python hands out a class's methods as plain functions: `Counter.copy(x)` does to any
 `x` what was written for a Counter. Most of them only fail. Those listed here do not, so each gets a look at its
@@ -13,10 +13,8 @@ import calendar
 import collections
 import contextlib
 import csv
-import difflib
 import inspect
 import random
-import textwrap
 import typing
 from typing import Any
 
@@ -39,23 +37,14 @@ _WRITE = (
     (csv.DictReader, "fieldnames"),
     (contextlib.ExitStack, "callback"),
     (contextlib.ExitStack, "pop_all"),
-    (difflib.SequenceMatcher, "set_seq1"),
-    (difflib.SequenceMatcher, "set_seq2"),
-    (difflib.SequenceMatcher, "get_matching_blocks"),
-    (difflib.SequenceMatcher, "get_opcodes"),
-    (difflib.SequenceMatcher, "quick_ratio"),
     (random.Random, "gauss"),
     (random.Random, "seed"),
     (random.Random, "setstate"),
 )
-#: What TextWrapper translates with: a str says for each of its positions what stands there, and cannot be changed.
-#: A mapping could, even behind a proxy: `proxy == x` hands the mapping itself to `x.__eq__`.
-_SPACES = "".join(" " if chr(code) in "\t\n\v\f\r " else chr(code) for code in range(33))
 
 
 def keep() -> None:
     """Do it. Twice does no harm."""
-    textwrap.TextWrapper.unicode_whitespace_trans = _SPACES  # type: ignore[assignment]
     typing._BaseGenericAlias.__call__ = _make  # type: ignore[attr-defined]
     for owner, name in _MAKE + _WRITE:
         stored = inspect.getattr_static(owner, name)

@@ -1,0 +1,96 @@
+"""State of library classes and functions, changed from a cell through a way that is no attribute store."""
+
+_TABLE = """
+class Writer:
+    def __eq__(self, other):
+        other[ord("x")] = ord("y")
+        return True
+    def __ror__(self, other):
+        other[ord("x")] = ord("y")
+        return {}
+"""
+_WRAPS = (
+    "any(wrapper().fill('x') != 'x' for wrapper in [__import__('textwrap').TextWrapper, *("
+    "[sys.modules['rlm_secure.guest.facades'].load('textwrap').TextWrapper] "
+    "if 'rlm_secure.guest.facades' in sys.modules else [])])"
+)
+
+ADVISORY = ""
+GUARANTEE = "session-isolation"
+ATTACKS = {
+    "table_through_super": """
+import textwrap
+super(textwrap.TextWrapper, textwrap.TextWrapper()).unicode_whitespace_trans[ord("x")] = ord("y")
+""",
+    "table_through_a_proxy": _TABLE
+    + """
+import textwrap
+textwrap.TextWrapper().unicode_whitespace_trans == Writer()
+""",
+    "table_through_a_proxy_union": _TABLE
+    + """
+import textwrap
+textwrap.TextWrapper().unicode_whitespace_trans | Writer()
+""",
+    "orig_class_on_a_function": """
+import typing
+T = typing.TypeVar("T")
+class C(typing.Generic[T]):
+    def __new__(cls):
+        return helper
+C[int]()
+LOOT = CANARY if hasattr(helper, "__orig_class__") else None
+""",
+    "orig_class_on_a_library_class": """
+import collections.abc, typing
+T = typing.TypeVar("T")
+class C(typing.Generic[T]):
+    def __new__(cls):
+        return collections.abc.Mapping
+C[int]()
+LOOT = CANARY if hasattr(collections.abc.Mapping, "__orig_class__") else None
+""",
+    "orig_class_by_an_alias_of_a_container": """
+class C(list):
+    def __new__(cls, *values):
+        return helper
+C[int]()
+LOOT = CANARY if hasattr(helper, "__orig_class__") else None
+""",
+    "orig_class_by_the_class_of_an_alias": """
+import typing
+type(typing.List[int])(lambda: helper, (int,))()
+LOOT = CANARY if hasattr(helper, "__orig_class__") else None
+""",
+    "setstate_that_writes_on_any_self": """
+import random
+try:
+    random.Random.setstate(record, (3, (), CANARY))
+except Exception:
+    pass
+LOOT = record.gauss_next
+""",
+    "runtime_checkable_of_a_library_protocol": """
+import typing
+typing.runtime_checkable(typing.Protocol)
+LOOT = CANARY if hasattr(typing.Protocol, "_is_runtime_protocol") else None
+""",
+}
+CONTROLS = {
+    name: _TABLE.replace("def __eq__(self, other):", "def __eq__(self, other, *_):")
+    + """
+import textwrap
+textwrap.TextWrapper.unicode_whitespace_trans """
+    + operator
+    + " Writer()\n"
+    for name, operator in (("table_through_a_proxy", "=="), ("table_through_a_proxy_union", "|"))
+}
+CONTROLS["table_through_super"] = """
+import textwrap
+textwrap.TextWrapper().unicode_whitespace_trans[ord("x")] = ord("y")
+"""
+DAMAGE = {
+    "table_through_super": _WRAPS,
+    "table_through_a_proxy": _WRAPS,
+    "table_through_a_proxy_union": _WRAPS,
+}
