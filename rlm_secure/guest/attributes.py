@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import classes, facades, formatting, names, registry
-from .registry import derives, is_class, is_instance, own_class, own_instance
+from .registry import derives, is_class, is_instance, own_class, own_instance, title
 from .violations import RuleViolation
 
 _super_class = super.__dict__["__self_class__"].__get__
@@ -106,6 +106,8 @@ class Attributes:
         return own
 
     def _guarded(self, value: Any, name: str, *default: Any) -> Any:
+        if name == "groupindex":
+            return _own_view(getattr(value, name, *default))
         if name != "obj":
             return formatting.contained(getattr(value, name, *default))
         if derives(_subject(value), AttributeError):
@@ -142,7 +144,7 @@ class Attributes:
         if name == "__annotations__" and (own or self._own_function(value)):
             return dict(getattr(value, name, *default))
         if name == "__members__" and own:
-            return getattr(value, name, *default)
+            return _own_view(getattr(value, name, *default))
         raise _closed_dunder(kind, name)
 
     def _changer(self, value: Any, name: str, found: Any) -> Callable[..., Any]:
@@ -188,11 +190,6 @@ def _subject(value: Any) -> type:
     return kind
 
 
-def title(kind: type) -> str:
-    """The class's name for a message; no code of the class runs."""
-    return str(type.__getattribute__(kind, "__name__"))[:60]
-
-
 def exact(name: Any) -> str:
     """`name` as an exact str: a subclass could answer the checks differently than the lookup."""
     if type(name) is str:
@@ -210,6 +207,14 @@ def _text(value: Any, name: str, *default: Any) -> Any:
     if is_instance(found, str):
         return str.__str__(found)
     raise RuleViolation("dunder-attribute", f"the attribute {name!r} is not text here")
+
+
+def _own_view(found: Any) -> Any:
+    """`found`; where it is a view of a dict that a library keeps, a view of a copy.
+
+    `view == x` and `view | x` ask x, and hand it the dict.
+    """
+    return types.MappingProxyType(dict(found)) if type(found) is types.MappingProxyType else found
 
 
 def _maker(found: Any) -> Callable[..., Any]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from . import facades, names, registry
 from .facades import generated
-from .registry import derives, is_class, is_instance, namespace_of, order_of, own_class, stored
+from .registry import derives, is_class, is_instance, namespace_of, order_of, own_class, stored, title
 from .violations import RuleViolation
 
 #: Built-in types whose data-model methods do what operators do, on classes and exact instances alike.
@@ -258,7 +258,7 @@ def _check_bases(bases: tuple[Any, ...]) -> None:
         if is_class(origin):
             if origin in FOREIGN_BASES or own_class(origin):
                 continue
-            shown = names.shown(type.__getattribute__(origin, "__name__"))
+            shown = names.shown(title(origin))
             raise RuleViolation(
                 "class-base", f"a class cannot derive from {shown} here; keep one in an attribute instead"
             )

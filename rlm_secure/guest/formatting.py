@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import names
-from .registry import derives, is_class, is_instance
+from .registry import derives, is_class, is_instance, title
 from .violations import RuleViolation
 
 _NAMES = frozenset({"format", "format_map"})
@@ -78,7 +78,7 @@ def _template(value: Any, name: str) -> str:
         kind = type(value)
     if derives(kind, str):
         return str.__str__(value)
-    raise TypeError(f"{name} needs a string, not {type.__getattribute__(kind, '__name__')[:60]}")
+    raise TypeError(f"{name} needs a string, not {title(kind)}")
 
 
 def _check(template: str) -> None:

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from . import classes, names, registry
-from .attributes import Attributes, exact, title
+from .attributes import Attributes, exact
 from .facades.late import Builtins
 from .imports import import_guards
-from .registry import is_class
+from .registry import is_class, title
 from .violations import RuleViolation
 
 __all__ = ["RuleViolation", "build_globals", "is_internal"]

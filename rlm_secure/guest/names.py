@@ -39,9 +39,10 @@ HOOKS = frozenset(
 CLOSED = INSPECT_ATTRIBUTES | {"mro"}
 
 #: `str.format` and its kind walk attributes by string; AttributeError.obj is whatever the failing code held
-#: (CVE-2024-47532). Their loads stay guarded, all other public names are plain attribute loads.
+#: (CVE-2024-47532); a pattern's groupindex is a view of a dict that re keeps. Their loads stay guarded, all other
+#: public names are plain attribute loads.
 FORMATTERS = frozenset({"format", "format_map", "vformat", "get_field", "get_value", "Formatter"})
-GUARDED = FORMATTERS | {"obj"}
+GUARDED = FORMATTERS | {"obj", "groupindex"}
 
 
 def words(text: str) -> frozenset[str]:

@@ -30,6 +30,7 @@ Class = TypeVar("Class", bound=type)
 
 _order_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 _namespace_of: Callable[[type], types.MappingProxyType[str, Any]] = type.__dict__["__dict__"].__get__
+_name_of: Callable[[type], str] = type.__dict__["__name__"].__get__
 
 
 def _standard_metaclasses() -> set[type]:
@@ -115,6 +116,11 @@ def order_of(kind: type) -> tuple[type, ...]:
 def namespace_of(kind: type) -> types.MappingProxyType[str, Any]:
     """The class's own namespace, as the interpreter keeps it. Never hand it to a cell."""
     return _namespace_of(kind)
+
+
+def title(kind: type) -> str:
+    """The class's name for a message, of at most 60 characters; no code of the class or of the name runs."""
+    return str.__str__(_name_of(kind))[:60]
 
 
 def derives(kind: type, base: type) -> bool:

@@ -27,6 +27,7 @@ from ..registry import (
     register,
     registrar,
     stored,
+    title,
 )
 from .checks import identifier
 from .copying import deepcopy
@@ -151,7 +152,7 @@ def make_dataclass(
             raise TypeError(f"dataclasses.make_dataclass takes no {refused} here; write a class statement.")
     if type(bases) is not tuple or not all(map(own_class, bases)):
         raise TypeError("dataclasses.make_dataclass takes bases as a tuple of classes that were defined in cells.")
-    title = identifier(cls_name, "dataclasses.make_dataclass", private=True)
+    class_name = identifier(cls_name, "dataclasses.make_dataclass", private=True)
     namespace: dict[str, Any] = {REGISTRAR: registrar(None), "__module__": CELL}
     annotations: dict[str, Any] = {}
     for item in fields:
@@ -165,7 +166,7 @@ def make_dataclass(
         if len(parts) == 3:
             namespace[name] = parts[2]
     namespace["__annotations__"] = annotations
-    return _decorate(types.new_class(title, bases, {}, lambda body: body.update(namespace)), options)
+    return _decorate(types.new_class(class_name, bases, {}, lambda body: body.update(namespace)), options)
 
 
 def _stored_fields(kind: type) -> dict[str, dataclasses.Field[Any]] | None:
@@ -302,7 +303,7 @@ class _CellEnumType(enum.EnumType):
         def new_member(cls: type, /, *values: Any) -> Any:
             member = inner(cls, *values)
             if type(member) is not cls:
-                raise TypeError(f"__new__ of {cls.__name__} makes no member but a {type(member).__name__}.")
+                raise TypeError(f"__new__ of {title(cls)} makes no member but a {title(type(member))}.")
             return member
 
         return new_member, save, with_values
@@ -314,7 +315,7 @@ class _CellEnumType(enum.EnumType):
         if len(args) > 2 or options.keys() - {"value", "names", "start"}:
             raise TypeError(f"{cls.__name__}(...) takes a name, the members and start; write a class statement.")
         given = dict(zip(("value", "names"), args, strict=False), **options)
-        title = identifier(given.get("value"), cls.__name__, private=True)
+        class_name = identifier(given.get("value"), cls.__name__, private=True)
         names = given.get("names", ())
         if type(names) is str:
             names = names.replace(",", " ").split()
@@ -326,7 +327,7 @@ class _CellEnumType(enum.EnumType):
             else:
                 name, value = item
                 checked.append((identifier(name, cls.__name__), value))
-        made = enum.EnumType._create_(cls, title, checked, module=CELL, start=given.get("start", 1))  # type: ignore[attr-defined]
+        made = enum.EnumType._create_(cls, class_name, checked, module=CELL, start=given.get("start", 1))  # type: ignore[attr-defined]
         return register(made)
 
     def _create_(cls, *_args: Any, **_options: Any) -> NoReturn:
@@ -394,17 +395,17 @@ _typing: Any = typing  # a type checker knows NamedTuple and TypedDict as statem
 
 def NamedTuple(typename: str, fields: Iterable[tuple[str, Any]] = (), /, **named: Any) -> Any:
     """typing.NamedTuple as a call; in a class statement it stands for what the original stands for."""
-    title = identifier(typename, "typing.NamedTuple", private=True)
-    pairs = [(identifier(name, "typing.NamedTuple"), kind) for name, kind in (*fields, *named.items())]
-    return record(_typing.NamedTuple(title, pairs))
+    name = identifier(typename, "typing.NamedTuple", private=True)
+    pairs = [(identifier(field, "typing.NamedTuple"), kind) for field, kind in (*fields, *named.items())]
+    return record(_typing.NamedTuple(name, pairs))
 
 
 def TypedDict(typename: str, fields: Mapping[str, Any], /, *, total: bool = True) -> Any:
     """typing.TypedDict as a call; in a class statement it stands for what the original stands for."""
-    title = identifier(typename, "typing.TypedDict", private=True)
-    if type(fields) is not dict or not all(type(name) is str for name in fields):
+    name = identifier(typename, "typing.TypedDict", private=True)
+    if type(fields) is not dict or not all(type(key) is str for key in fields):
         raise TypeError("typing.TypedDict takes the fields as a dict from names to types.")
-    made = _typing.TypedDict(title, fields, total=bool(total))
+    made = _typing.TypedDict(name, fields, total=bool(total))
     type.__setattr__(made, "__module__", CELL)
     return register(made)
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
 from ..names import is_dunder
-from ..registry import derives, is_class, namespace_of, order_of, own_class
+from ..registry import derives, is_class, namespace_of, order_of, own_class, title
 
 _HOOKS = ("__reduce_ex__", "__reduce__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__")
 
@@ -105,7 +105,7 @@ def replaced(obj: Any, /, **changes: Any) -> Any:
     kind = type(obj)
     hook = _find(kind, "__replace__")
     if hook is None or is_class(obj):
-        raise TypeError(f"replace() does not support {_title(kind)} objects")
+        raise TypeError(f"replace() does not support {title(kind)} objects")
     if derives(kind, types.SimpleNamespace) and kind is not types.SimpleNamespace:
         _refuse(kind)
     return hook(obj, **changes)
@@ -210,8 +210,4 @@ def _restore(y: Any, state: Any) -> None:
 
 
 def _refuse(kind: type) -> NoReturn:
-    raise TypeError(f"copy cannot rebuild {_title(kind)} from its own instance; define __copy__ or __deepcopy__.")
-
-
-def _title(kind: type) -> str:
-    return str(type.__getattribute__(kind, "__name__"))[:80]
+    raise TypeError(f"copy cannot rebuild {title(kind)} from its own instance; define __copy__ or __deepcopy__.")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType
 from typing import Any
 
-from ..registry import namespace_of, order_of, own_function, register
+from ..registry import namespace_of, order_of, own_function, register, title
 
 
 def keep(kind: type, before: Mapping[str, Any] | None = None, *, of: Mapping[str, Any] | None = None) -> None:
@@ -42,7 +42,7 @@ def kept(inner: Callable[..., Any], kind: type) -> Callable[..., Any]:
 
     def method(self: Any, /, *values: Any, **options: Any) -> Any:
         if type(self) is not kind and kind not in order_of(type(self)):
-            raise TypeError(f"{inner.__name__} of {kind.__name__} takes its instances, not a {type(self).__name__}.")
+            raise TypeError(f"{inner.__name__} of {title(kind)} takes its instances, not a {title(type(self))}.")
         return inner(self, *values, **options)
 
     method.__name__, method.__qualname__, method.__doc__ = inner.__name__, inner.__qualname__, inner.__doc__

@@ -13,12 +13,18 @@ import calendar
 import collections
 import contextlib
 import csv
+import dataclasses
+import datetime
+import gc
 import inspect
 import random
+import sys
+import types
 import typing
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..registry import own_instance
+from ..registry import is_instance, namespace_of, own_instance, title
 from .generated import kept
 
 # They say self.__class__(...): given a class, that calls `type`. Counter.copy(int) was `type` itself, and
@@ -46,6 +52,8 @@ _WRITE = (
 def keep() -> None:
     """Do it. Twice does no harm."""
     typing._BaseGenericAlias.__call__ = _make  # type: ignore[attr-defined]
+    dataclasses._EMPTY_METADATA = types.MappingProxyType(_Nothing())  # type: ignore[attr-defined]
+    _keep_replace()
     for owner, name in _MAKE + _WRITE:
         stored = inspect.getattr_static(owner, name)
         if isinstance(stored, property):
@@ -53,6 +61,44 @@ def keep() -> None:
             setattr(owner, name, property(fget, fset, fdel, stored.__doc__))
         else:
             setattr(owner, name, kept(stored, owner))
+
+
+class _Nothing(Mapping[str, Any]):
+    """The metadata of a field that has none. A view is compared by what it shows: an empty dict could be filled."""
+
+    __slots__ = ()
+
+    def __getitem__(self, key: str) -> Any:
+        raise KeyError(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+    def __repr__(self) -> str:
+        return "{}"
+
+
+def _keep_replace() -> None:
+    """`date.replace` makes an object of the type of its self, with a date's memory: a datetime reads past its end.
+
+    The class is C code and takes no attributes; its namespace is reached as the collector of garbage reaches it.
+    """
+    inner = datetime.date.replace
+
+    def replace(self: Any, /, *values: Any, **options: Any) -> Any:
+        if not is_instance(self, datetime.date) or is_instance(self, datetime.datetime):
+            raise TypeError(f"replace of date takes a date, not a {title(type(self))}.")
+        return inner(self, *values, **options)
+
+    replace.__qualname__, replace.__doc__ = "date.replace", inner.__doc__
+    (namespace,) = (each for each in gc.get_referents(namespace_of(datetime.date)) if type(each) is dict)
+    namespace["replace"] = replace
+    sys._clear_type_cache()
+    if datetime.date.replace is not replace:
+        raise ImportError("this Python keeps date.replace somewhere else; use an older one.")
 
 
 def _make(alias: Any, *values: Any, **options: Any) -> Any:
