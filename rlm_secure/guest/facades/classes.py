@@ -32,9 +32,12 @@ from ..registry import (
 from .checks import identifier
 from .copying import deepcopy
 from .facade import Facade, facade
-from .generated import keep, record
+from .generated import Dataclass, put_checks_into_dataclasses, record
 
 # ---- dataclasses -----------------------------------------------------------------------------------------------
+
+
+put_checks_into_dataclasses()
 
 
 def dataclass(cls: Any = None, /, **options: Any) -> Any:
@@ -69,7 +72,8 @@ def _decorate(cls: Any, options: Mapping[str, Any]) -> Any:
     spelled = {name: annotations[name] for name in markers}
     annotations.update(markers)
     try:
-        made = dataclasses.dataclass(**options)(cls)
+        with Dataclass(cls) as generated:
+            made = dataclasses.dataclass(**options)(cls)
     finally:
         annotations.update(spelled)
         if REGISTRAR in namespace_of(cls):
@@ -78,9 +82,10 @@ def _decorate(cls: Any, options: Mapping[str, Any]) -> Any:
         if name in spelled and item.type is markers[name]:
             item.type = spelled[name]
     register(made)
-    if "__replace__" in namespace_of(made) and "__replace__" not in before:  # 3.13: it asks the instance for its fields
-        type.__setattr__(made, "__replace__", replace)
-    keep(made, before)
+    for name, method in (("__replace__", replace), ("__getstate__", _getstate), ("__setstate__", _setstate)):
+        if name in namespace_of(made) and name not in before:  # the original asks the instance for its fields
+            type.__setattr__(made, name, method)
+    generated.keep(made)
     return made
 
 
@@ -215,6 +220,15 @@ def replace(obj: Any, /, **changes: Any) -> Any:
                 raise TypeError(f"InitVar {item.name!r} must be specified with replace()")
             changes[item.name] = getattr(obj, item.name)
     return type(obj)(**changes)
+
+
+def _getstate(self: Any) -> list[Any]:
+    return [getattr(self, item.name) for item in fields(type(self))]
+
+
+def _setstate(self: Any, state: list[Any]) -> None:
+    for item, value in zip(fields(type(self)), state, strict=True):
+        object.__setattr__(self, item.name, value)  # a frozen instance
 
 
 def _is_instance(obj: Any) -> bool:

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import types
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from ..names import is_dunder
 from ..registry import derives, is_class, namespace_of, order_of, own_class, title
+from .generated import generated
 
-_HOOKS = ("__reduce_ex__", "__reduce__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__")
+_HOOKS = frozenset(
+    {"__reduce_ex__", "__reduce__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__"}
+)
 
 _ATOMIC: frozenset[type] = frozenset(
     {
@@ -135,9 +138,11 @@ def _find(kind: type, name: str) -> Any:
 
 def _rebuild(x: Any, memo: Memo | None) -> Any:
     kind = type(x)
-    _check_hooks(namespace_of(owner) for owner in order_of(kind) if own_class(owner))
-    if (table := _table(x)) is not None:
-        _check_hooks([table])  # a method of the class gives way to an entry of the instance
+    for owner in order_of(kind):
+        if own_class(owner):
+            # A namedtuple has a __getnewargs__ that collections made, a frozen dataclass with slots a __getstate__.
+            _check_hooks(name for name, value in namespace_of(owner).items() if not generated(value))
+    _check_hooks(_table(x) or ())  # a method of the class gives way to an entry of the instance
     reduced: Any = kind.__reduce_ex__(x, 4)  # type: ignore[call-arg]
     if type(reduced) is str:  # a singleton that is known by its name
         return x
@@ -145,13 +150,10 @@ def _rebuild(x: Any, memo: Memo | None) -> Any:
     return _assemble(x, memo, func, args, state, items, pairs)
 
 
-def _check_hooks(tables: Iterable[Mapping[str, Any]]) -> None:
-    for table in tables:
-        for hook in _HOOKS:
-            if hook in table:
-                raise TypeError(
-                    f"copy does not run {hook} of classes defined in cells; define __copy__ or __deepcopy__."
-                )
+def _check_hooks(found: Iterable[Any]) -> None:
+    for name in found:
+        if type(name) is str and name in _HOOKS:
+            raise TypeError(f"copy does not run {name} of classes defined in cells; define __copy__ or __deepcopy__.")
 
 
 def _table(x: Any) -> dict[str, Any] | None:

@@ -9,9 +9,11 @@ is wrapped where it is stored, as soon as it is made.
 from __future__ import annotations
 
 import collections
+import dataclasses
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType
-from typing import Any
+from typing import Any, ClassVar
 
 from ..registry import namespace_of, order_of, own_function, register, title
 
@@ -24,10 +26,15 @@ def keep(kind: type, before: Mapping[str, Any] | None = None, *, of: Mapping[str
     """
     found: Iterable[tuple[str, Any]] = list(namespace_of(kind).items())
     for name, value in found:
-        if type(value) is not FunctionType or own_function(value) or (before and before.get(name) is value):
+        if not generated(value) or (before and before.get(name) is value):
             continue
         if of is None or value.__globals__ is of:
             type.__setattr__(kind, name, kept(value, kind))
+
+
+def generated(value: object) -> bool:
+    """Whether `value` is a function that no cell wrote."""
+    return type(value) is FunctionType and not own_function(value)
 
 
 def record(made: type) -> type:
@@ -37,14 +44,103 @@ def record(made: type) -> type:
     return made
 
 
-def kept(inner: Callable[..., Any], kind: type) -> Callable[..., Any]:
-    """`inner`, for exact instances of `kind` and of classes derived from it."""
+def kept(inner: Any, kind: type) -> Callable[..., Any]:
+    """The function `inner`, for exact instances of `kind` and of classes derived from it."""
+    check = _check(inner.__name__, kind)
 
     def method(self: Any, /, *values: Any, **options: Any) -> Any:
-        if type(self) is not kind and kind not in order_of(type(self)):
-            raise TypeError(f"{inner.__name__} of {title(kind)} takes its instances, not a {title(type(self))}.")
+        if type(self) is not kind:
+            check(self)
         return inner(self, *values, **options)
 
-    method.__name__, method.__qualname__, method.__doc__ = inner.__name__, inner.__qualname__, inner.__doc__
-    method.__annotations__ = inner.__annotations__
-    return method
+    def unary(self: Any, /) -> Any:
+        if type(self) is not kind:
+            check(self)
+        return inner(self)
+
+    def binary(self: Any, other: Any, /) -> Any:
+        if type(self) is not kind:
+            check(self)
+        return inner(self, other)
+
+    code = inner.__code__
+    plain = not code.co_kwonlyargcount and not code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+    made = {1: unary, 2: binary}.get(code.co_argcount, method) if plain and not inner.__defaults__ else method
+    made.__name__, made.__qualname__, made.__doc__ = inner.__name__, inner.__qualname__, inner.__doc__
+    made.__annotations__ = inner.__annotations__
+    return made
+
+
+def _check(name: str, kind: type) -> Callable[[Any], None]:
+    def check(self: Any) -> None:
+        if kind not in order_of(type(self)):
+            raise TypeError(f"{name} of {title(kind)} takes its instances, not a {title(type(self))}.")
+
+    return check
+
+
+class Dataclass:
+    """Decorating one class: what dataclasses generates meanwhile begins with a look at its `self`.
+
+    A wrapper around `__init__` costs more than all the rest of it, and programs make many instances. The functions are
+    source text before they are functions; one that did not get the line is wrapped after all.
+    """
+
+    _decorating: ClassVar[list[set[type]]] = []
+    _OWN, _CHECK, _TYPE = "__own__", "__check__", "__type__"  # no field has such a name
+
+    def __init__(self, cls: type) -> None:
+        self._before = dict(namespace_of(cls))
+        self._own = {cls}
+
+    def __enter__(self) -> Dataclass:
+        self._decorating.append(self._own)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._decorating.pop()
+
+    def keep(self, made: type) -> None:
+        """Keep what was generated to instances of `made`, the class as it is now."""
+        self._own.clear()
+        self._own.add(made)
+        for name, value in list(namespace_of(made).items()):
+            if generated(value) and self._before.get(name) is not value and not self._looks(value):
+                type.__setattr__(made, name, kept(value, made))
+
+    def _looks(self, function: Any) -> bool:
+        return self._OWN in getattr(function, "__wrapped__", function).__code__.co_freevars
+
+    @classmethod
+    def look(cls, arguments: Any, body: Any, names: Any, indent: str) -> tuple[Any, Any]:
+        """The lines of a function to generate, and the names that it takes from outside, with the check put in."""
+        if not cls._decorating:
+            return body, names
+        own = cls._decorating[-1]
+
+        def check(self: Any) -> None:
+            if not own.intersection(order_of(type(self))):
+                raise TypeError(f"a dataclass's own method takes its instances, not a {title(type(self))}.")
+            own.add(type(self))
+
+        line = f"{indent}if {cls._TYPE}({arguments[0]}) not in {cls._OWN}: {cls._CHECK}({arguments[0]})"
+        return [line, *body], {**(names or {}), cls._OWN: own, cls._CHECK: check, cls._TYPE: type}
+
+
+def put_checks_into_dataclasses() -> None:
+    """Have dataclasses ask for the check, in the place where it writes functions."""
+    if builder := getattr(dataclasses, "_FuncBuilder", None):  # from Python 3.13 on
+        add = builder.add_fn
+
+        def add_fn(self: Any, name: str, args: Any, body: Any, *, locals: Any = None, **options: Any) -> None:  # noqa: A002
+            body, names = Dataclass.look(args, body, locals, "  ")
+            add(self, name, args, body, locals=names, **options)
+
+        builder.add_fn = add_fn
+    elif create := getattr(dataclasses, "_create_fn", None):
+
+        def _create_fn(name: str, args: Any, body: Any, *, locals: Any = None, **options: Any) -> Any:  # noqa: A002
+            body, names = Dataclass.look(args, body, locals, "")
+            return create(name, args, body, locals=names, **options)
+
+        dataclasses._create_fn = _create_fn  # type: ignore[attr-defined]

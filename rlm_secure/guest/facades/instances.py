@@ -89,7 +89,7 @@ def _keep_replace() -> None:
     inner = datetime.date.replace
 
     def replace(self: Any, /, *values: Any, **options: Any) -> Any:
-        if not is_instance(self, datetime.date) or is_instance(self, datetime.datetime):
+        if type(self) is not datetime.date and is_instance(self, datetime.datetime):
             raise TypeError(f"replace of date takes a date, not a {title(type(self))}.")
         return inner(self, *values, **options)
 
