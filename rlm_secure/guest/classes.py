@@ -84,14 +84,16 @@ _OPEN = frozenset({"_missing_", "_generate_next_value_", "_abc_impl"})
 _CLOSED = frozenset({"_new_member_"})
 
 
+_WITH_PRIVATES = frozenset(
+    kind
+    for kind in FOREIGN_BASES
+    if any(names.is_private(name) and not names.is_dunder(name) and name not in _OPEN for name in namespace_of(kind))
+)
+
+
 def has_no_foreign_privates(kind: type) -> bool:
     """Whether every private name on instances of the own class `kind` is the cell's."""
-    return not any(
-        names.is_private(name) and not names.is_dunder(name) and name not in _OPEN
-        for each in order_of(kind)
-        if not own_class(each)
-        for name in namespace_of(each)
-    )
+    return _WITH_PRIVATES.isdisjoint(order_of(kind))
 
 
 def opens(kind: type, name: str, *, on_class: bool = False, on_super: bool = False) -> bool:

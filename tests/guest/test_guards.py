@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import types
 import typing
 from typing import Any
@@ -15,6 +16,7 @@ from rlm_secure.guest.violations import RuleViolation
 from .attacks import ATTACKS
 from .cells import Session, is_loot, plain
 from .honest import HONEST
+from .honest_classes import CLASSES
 from .walk import complaint, walk
 
 #: Attacks that run to their end here, because what they do is harmless here: with what they leave in `loot`.
@@ -147,6 +149,15 @@ def test_honest_code_prints_what_plain_python_prints(number: int) -> None:
     printed = Session().run(HONEST[number])
     assert printed
     assert printed == plain(HONEST[number])[0]
+
+
+@pytest.mark.parametrize("number", range(len(CLASSES)))
+def test_honest_classes_print_what_plain_python_prints(number: int) -> None:
+    session = Session()
+    with contextlib.redirect_stdout(session.out):  # where pprint writes
+        printed = session.run(CLASSES[number])
+    assert printed
+    assert printed == plain(CLASSES[number])[0]
 
 
 @pytest.mark.parametrize(

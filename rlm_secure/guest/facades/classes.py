@@ -38,6 +38,7 @@ from .generated import Dataclass, put_checks_into_dataclasses, record
 
 
 put_checks_into_dataclasses()
+_REGISTRAR = registrar(None)  # of classes that no class statement makes
 
 
 def dataclass(cls: Any = None, /, **options: Any) -> Any:
@@ -158,7 +159,7 @@ def make_dataclass(
     if type(bases) is not tuple or not all(map(own_class, bases)):
         raise TypeError("dataclasses.make_dataclass takes bases as a tuple of classes that were defined in cells.")
     class_name = identifier(cls_name, "dataclasses.make_dataclass", private=True)
-    namespace: dict[str, Any] = {REGISTRAR: registrar(None), "__module__": CELL}
+    namespace: dict[str, Any] = {REGISTRAR: _REGISTRAR, "__module__": CELL}
     annotations: dict[str, Any] = {}
     for item in fields:
         parts = (item, typing.Any) if type(item) is str else tuple(item)
@@ -291,7 +292,7 @@ class _CellEnumType(enum.EnumType):
     def __prepare__(metacls, cls: str, bases: tuple[type, ...], **options: Any) -> Any:  # type: ignore[override]
         """The namespace of a body. With a registrar: the call form has no body that could put one there."""
         made = super().__prepare__(cls, bases, **options)
-        made[REGISTRAR] = registrar(None)
+        made[REGISTRAR] = _REGISTRAR
         return made
 
     @classmethod

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import types
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from ..names import is_dunder
@@ -140,9 +140,14 @@ def _rebuild(x: Any, memo: Memo | None) -> Any:
     kind = type(x)
     for owner in order_of(kind):
         if own_class(owner):
-            # A namedtuple has a __getnewargs__ that collections made, a frozen dataclass with slots a __getstate__.
-            _check_hooks(name for name, value in namespace_of(owner).items() if not generated(value))
-    _check_hooks(_table(x) or ())  # a method of the class gives way to an entry of the instance
+            namespace = namespace_of(owner)
+            for name in _HOOKS:
+                # A namedtuple has a __getnewargs__ that collections made, a frozen dataclass with slots a __getstate__.
+                if name in namespace and not generated(namespace[name]):
+                    _refuse_hook(name)
+    for name in _table(x) or ():
+        if type(name) is str and name in _HOOKS:  # a method of the class gives way to an entry of the instance
+            _refuse_hook(name)
     reduced: Any = kind.__reduce_ex__(x, 4)  # type: ignore[call-arg]
     if type(reduced) is str:  # a singleton that is known by its name
         return x
@@ -150,10 +155,8 @@ def _rebuild(x: Any, memo: Memo | None) -> Any:
     return _assemble(x, memo, func, args, state, items, pairs)
 
 
-def _check_hooks(found: Iterable[Any]) -> None:
-    for name in found:
-        if type(name) is str and name in _HOOKS:
-            raise TypeError(f"copy does not run {name} of classes defined in cells; define __copy__ or __deepcopy__.")
+def _refuse_hook(name: str) -> NoReturn:
+    raise TypeError(f"copy does not run {name} of classes defined in cells; define __copy__ or __deepcopy__.")
 
 
 def _table(x: Any) -> dict[str, Any] | None:

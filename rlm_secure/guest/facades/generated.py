@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType
 from typing import Any, ClassVar
 
-from ..registry import namespace_of, order_of, own_function, register, title
+from ..registry import CELL, namespace_of, order_of, own_function, register, title
 
 
 def keep(kind: type, before: Mapping[str, Any] | None = None, *, of: Mapping[str, Any] | None = None) -> None:
@@ -39,6 +39,7 @@ def generated(value: object) -> bool:
 
 def record(made: type) -> type:
     """`made`, a new class of collections.namedtuple, as a cell's own."""
+    type.__setattr__(made, "__module__", CELL)
     register(made)
     keep(made, of=vars(collections))
     return made
@@ -65,10 +66,11 @@ def kept(inner: Any, kind: type) -> Callable[..., Any]:
 
     code = inner.__code__
     plain = not code.co_kwonlyargcount and not code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
-    made = {1: unary, 2: binary}.get(code.co_argcount, method) if plain and not inner.__defaults__ else method
+    made: Any = {1: unary, 2: binary}.get(code.co_argcount, method) if plain and not inner.__defaults__ else method
     made.__name__, made.__qualname__, made.__doc__ = inner.__name__, inner.__qualname__, inner.__doc__
     made.__annotations__ = inner.__annotations__
-    return made
+    function: Callable[..., Any] = made
+    return function
 
 
 def _check(name: str, kind: type) -> Callable[[Any], None]:

@@ -86,12 +86,19 @@ def _keep_replace() -> None:
 
     The class is C code and takes no attributes; its namespace is reached as the collector of garbage reaches it.
     """
-    inner = datetime.date.replace
+    inner, same = datetime.date.replace, object()
 
-    def replace(self: Any, /, *values: Any, **options: Any) -> Any:
-        if type(self) is not datetime.date and is_instance(self, datetime.datetime):
+    def replace(self: Any, year: Any = same, month: Any = same, day: Any = same) -> Any:
+        if type(self) is not datetime.date and (
+            is_instance(self, datetime.datetime) or not is_instance(self, datetime.date)
+        ):
             raise TypeError(f"replace of date takes a date, not a {title(type(self))}.")
-        return inner(self, *values, **options)
+        return inner(
+            self,
+            self.year if year is same else year,
+            self.month if month is same else month,
+            self.day if day is same else day,
+        )
 
     replace.__qualname__, replace.__doc__ = "date.replace", inner.__doc__
     (namespace,) = (each for each in gc.get_referents(namespace_of(datetime.date)) if type(each) is dict)

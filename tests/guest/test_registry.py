@@ -1,0 +1,251 @@
+"""Own classes and functions: by identity, by the exact MRO, by where code was compiled; and what a metaclass gets."""
+
+from __future__ import annotations
+
+import abc
+import collections
+import io
+import subprocess
+import sys
+import types
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rlm_secure.environments.bundle import bundle
+from rlm_secure.guest import registry
+from rlm_secure.guest.facades import generated
+from rlm_secure.guest.violations import RuleViolation
+
+from .cells import Session, is_loot
+
+CONTROL = "class C:\n    _x = 1\ndef f(): pass\nc = C()\n"
+
+
+def test_a_class_is_own_by_identity_and_not_by_its_module() -> None:
+    session = Session()
+    session.run(CONTROL)
+    own = session.space["C"]
+    foreign = type("C", (), {"__module__": registry.CELL, "_x": 1})
+    assert (foreign.__module__, foreign.__name__) == (own.__module__, own.__name__)
+    assert registry.own_class(own)
+    assert not registry.own_class(foreign)
+    session.space["Foreign"] = foreign
+    for source in ("Foreign.x = 1", "Foreign()._x", "Foreign.__init__", "class D(Foreign): pass", "vars(Foreign)"):
+        assert session.outcome(source) != "ran", source
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from collections import namedtuple\nC = namedtuple('C', 'x')",
+        "from typing import NamedTuple\nC = NamedTuple('C', [('x', int)])",
+        "from typing import NamedTuple\nclass C(NamedTuple):\n    x: int",
+        "from typing import TypedDict\nC = TypedDict('C', {'x': int})",
+        "from typing import TypedDict\nclass C(TypedDict):\n    x: int",
+        "from dataclasses import make_dataclass\nC = make_dataclass('C', ['x'])",
+        "from dataclasses import dataclass\n@dataclass(slots=True)\nclass C:\n    x: int",
+        "from enum import Enum\nC = Enum('C', 'A B')",
+        "from enum import IntFlag\nclass C(IntFlag):\n    A = 1",
+        "from abc import ABC\nclass C(ABC): pass",
+        "from typing import Protocol\nclass C(Protocol): pass",
+    ],
+)
+def test_classes_that_facades_make_are_own(source: str) -> None:
+    session = Session()
+    session.run(source)
+    made = session.space["C"]
+    assert registry.own_class(made)
+    assert made.__module__ == registry.CELL
+    assert not [name for name in vars(made) if not name.isidentifier()]
+    assert session.outcome("class D:\n    pass\nC.extra = 1") == "ran"
+
+
+def test_hooks_of_a_class_in_the_making_see_an_own_class() -> None:
+    session = Session()
+    session.run(
+        "from dataclasses import dataclass\nfrom enum import Enum\n"
+        "class Base:\n    def __init_subclass__(cls):\n        cls.made = cls.__name__\n"
+        "class Named:\n    def __set_name__(self, owner, name):\n        owner.names = name\n"
+        "class A(Base):\n    field = Named()\n"
+        "@dataclass(slots=True)\nclass B(Base):\n    x: int\n"
+        "class Parent(Enum):\n    def __init_subclass__(cls):\n        cls.extra = 1\n"
+        "class Child(Parent):\n    X = 1\nOther = Parent('Other', 'Y')\n"
+    )
+    assert session.run("print(A.made, A.names, B.made, Child.extra, Other.extra)") == "A field B 1 1\n"
+
+
+def test_a_function_is_own_when_a_cell_was_compiled_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = Session()
+    session.run(CONTROL + "from dataclasses import dataclass\n@dataclass\nclass D:\n    x: int\n")
+    worker = types.ModuleType("__main__")
+    monkeypatch.setitem(sys.modules, "__main__", worker)
+    named = types.FunctionType(compile("def g(): pass", "<string>", "exec").co_consts[0], vars(worker))
+    compiled = types.FunctionType(named.__code__, session.space)  # globals are right, the code is no cell's
+    moved = types.FunctionType(session.space["f"].__code__, vars(worker))  # the other way round
+    assert registry.own_function(session.space["f"])
+    assert registry.own_function(session.space["f"], session.space)
+    for function in (named, compiled, moved, vars(session.space["D"])["__init__"], len):
+        assert not registry.own_function(function)
+    assert not registry.own_function(session.space["f"], {})
+
+
+def test_the_worker_has_no_module_that_classes_of_cells_point_to(tmp_path: Path) -> None:
+    path = tmp_path / "guest.zip"
+    with zipfile.ZipFile(io.BytesIO(bundle().data)) as whole, zipfile.ZipFile(path, "w") as archive:
+        for name in whole.namelist():
+            if not name.startswith("guest/dial.py"):
+                archive.writestr(name, whole.read(name))
+        archive.writestr(
+            "guest/dial.py",
+            "import sys\ndef main(path): print(sorted(vars(sys.modules['__main__'])), sys.modules['__main__'])\n",
+        )
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-B", str(path), "dial", "x"], capture_output=True, text=True, timeout=60
+    )
+    empty = sorted(vars(types.ModuleType("__main__")))
+    assert done.stdout == f"{empty} <module '__main__'>\n", done.stderr
+
+
+#: A metaclass in hand, whatever way a cell came by it.
+METACLASS = [
+    "Meta = Type('Meta', (Type,), {})\nclass C(Meta('B', (), {})): pass",
+    "class Meta(Type): pass",
+    "class C(metaclass=Type): pass",
+    "Type('C', (), {}).x = 1",
+    "Type('C', (), {})()._x",
+    "C = Type('Meta', (Type,), {})('C', (), {})\nmatch 1:\n    case C(x): pass",
+    "C = Type('Meta', (Type,), {'__match_args__': ('x',)})('C', (), {})\nmatch 1:\n    case C(x): pass",
+    "C = Type('Meta', (Type,), {'__init__': 1})\nC.__init__",
+    "C = Type('Meta', (Type,), {})('C', (), {})\nvars(C)",
+    "C = Type('Meta', (Type,), {})('C', (), {})\nC._x",
+    "C = Type('Meta', (Type,), {})('C', (), {})\nC().x = 1",
+    "import dataclasses\ndataclasses.dataclass(Type('C', (), {'__annotations__': {'x': int}}))",
+    "import dataclasses\ndataclasses.make_dataclass('C', ['x'], bases=(Type('C', (), {}),))",
+    "import functools\nfunctools.total_ordering(Type('C', (), {'__lt__': 1}))",
+    "import typing\ntyping.runtime_checkable(Type('C', (), {}))",
+    "import abc\n@abc.abstractmethod\nclass C(Type): pass",
+]
+
+
+@pytest.mark.parametrize("source", METACLASS)
+def test_a_metaclass_in_hand_makes_nothing_that_guards_trust(source: str) -> None:
+    session = Session()
+    session.space["Type"] = type
+    assert session.outcome(source) != "ran"
+
+
+def test_no_class_of_an_unknown_metaclass_is_registered() -> None:
+    made: Any = type("Meta", (abc.ABCMeta,), {})("C", (), {})
+    with pytest.raises(TypeError):
+        registry.register(made)
+    assert not registry.is_class(made)
+    assert not registry.own_class(made)
+
+
+@pytest.mark.parametrize(
+    "bases",
+    [
+        "typing.Type[int]", "typing.Type", "type[int]", "typing.Type[int], types.MappingProxyType(Peer())",
+        "types.MappingProxyType(Peer())", "types.SimpleNamespace(__mro_entries__=Peer().seen)", "Peer()", "typing.Any",
+        "typing.Optional[int]", "typing.NewType('N', int)", "typing.Annotated[int, 1]", "len", "(lambda bases: bases)", "1",
+        "typing.TypeVar('T')", "typing.Literal[1]", "type(None)", "type", "typing.Callable[[int], int]", "enum.auto",
+        "re.Pattern", "functools.cached_property", "contextlib.ExitStack", "random.Random",
+    ],
+)  # fmt: skip
+def test_a_base_is_asked_nothing_before_it_is_known(bases: str) -> None:
+    session = Session()
+    session.run(
+        "import typing, types, enum, re, functools, contextlib, random\nheld = []\nclass Peer(dict):\n"
+        "    def __eq__(self, other):\n        held.append(other)\n        return True\n"
+        "    def seen(self, *values):\n        held.extend(values)\n        return ()\n"
+        "    def __getattr__(self, name):\n        held.append(name)\n        return self.seen\n"
+    )
+    ran = session.outcome(f"class C({bases}): pass")
+    assert session.space["held"] == []
+    if bases != "typing.Callable[[int], int]":  # an alias of collections.abc.Callable, which cells derive from
+        assert ran == "class-base"
+
+
+def test_is_instance_asks_nobody() -> None:
+    class Hooked(abc.ABC):  # noqa: B024 - only its registry matters
+        @classmethod
+        def __subclasshook__(cls, kind: type) -> bool:
+            return True
+
+    Hooked.register(int)
+    assert isinstance(1, Hooked)
+    assert not registry.is_instance(1, Hooked)
+    assert not registry.derives(int, Hooked)
+    liar: Any = type("Liar", (), {"__class__": property(lambda self: dict)})()
+    assert isinstance(liar, dict)
+    assert not registry.is_instance(liar, dict)
+    assert registry.is_instance(True, int)
+
+
+def test_stored_runs_no_descriptor() -> None:
+    made: Any = type("Made", (), {"x": property(lambda self: 1 / 0)})
+    assert type(registry.stored(made, "x")) is property
+    assert registry.stored(made, "y", 3) == 3
+
+
+def test_a_type_that_no_facade_offers_is_a_name_only() -> None:
+    session = Session()
+    for source in (
+        "[].append", "print", "{}.keys()", "iter([])", "(x for x in [])", "vars(C)", "typing.List[int]", "list[int]", "C.f",
+        "C().f", "json", "typing.Type", "len", "super(C, C())", "int.real", "typing.TypeVar", "C._abc_impl", "int | str",
+    ):  # fmt: skip
+        session.space.pop("kind", None)
+        session.run("import abc, json, typing\nclass C(abc.ABC):\n    def f(self): pass\n")
+        session.run(f"value = {source}\nkind = type(value)\nsame = kind is type(value) and isinstance(value, kind)")
+        kind = session.space["kind"]
+        assert session.space["same"] is True, source
+        assert kind is not type(session.space["value"]) or type(session.space["value"]) in (types.GeneratorType, types.UnionType, types.MappingProxyType, super), source  # fmt: skip
+        assert not is_loot(kind)
+        assert repr(kind).startswith("<class '")
+
+
+def test_generated_methods_take_exact_instances_only() -> None:
+    session = Session()
+    session.run(
+        "from dataclasses import dataclass\nfrom collections import namedtuple\nimport functools\n"
+        "@dataclass(order=True, frozen=True)\nclass F:\n    x: int\n"
+        "@dataclass(slots=True, unsafe_hash=True)\nclass S:\n    x: int\n"
+        "@functools.total_ordering\nclass T:\n    def __lt__(self, other): return True\n"
+        "N = namedtuple('N', 'x')\nclass Child(F): pass\nchild, record = Child(1), F(2)\n"
+    )
+    found = 0
+    for title in ("F", "S", "T", "N"):
+        kind = session.space[title]
+        for name, value in vars(kind).items():
+            if not generated.generated(value) or name == "__new__":
+                continue
+            found += 1
+            for foreign in (collections.Counter(), len, kind, object()):
+                arguments = [foreign, *[1] * (value.__code__.co_argcount - 1)]
+                with pytest.raises(TypeError, match="takes its instances"):
+                    value(*arguments)
+    assert found > 20
+    assert session.run("print(child, child < record if type(child) is F else 1, hash(child) == hash((1,)))")
+
+
+def test_slots_that_would_lie_are_refused_before_any_hook_runs() -> None:
+    session = Session()
+    session.run("ran = []\nclass Base:\n    def __init_subclass__(cls): ran.append(cls)")
+    for name in ("__class__", "__getstate__", "__dataclass_fields__", "__mro_entries__", "__del__"):
+        assert session.outcome(f"class C(Base):\n    __slots__ = ['{name}']") == "class-slots", name
+    assert session.space["ran"] == []
+    assert session.outcome("class C:\n    __slots__ = ('a', '_b', '__c', '__dict__', '__weakref__')") == "ran"
+
+
+def test_a_pattern_and_its_guard_see_the_same_names() -> None:
+    session = Session()
+    session.run("from dataclasses import dataclass\n@dataclass\nclass P:\n    _x: int\n    y: int\nclass E(Exception): pass")
+    assert session.outcome("match P(1, 2):\n    case P(a, b): pass") == "TypeError"  # no positional parts
+    assert session.outcome("P.__match_args__ = ('__class__',)") == "dunder-attribute"
+    assert session.outcome("del P.__match_args__") == "dunder-attribute"
+    assert session.outcome("setattr(P, '__match_args__', ('__class__',))") == "attribute-store"
+    with pytest.raises(RuleViolation):
+        session.run("class L:\n    __match_args__ = ('x', '_y')\nmatch 1:\n    case L(x): pass")
