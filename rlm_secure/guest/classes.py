@@ -148,8 +148,9 @@ class Kind(metaclass=_StandIn):
 
     __slots__ = ()
 
-    def __class_getitem__(cls, item: Any) -> types.GenericAlias:
-        return types.GenericAlias(cls, item)
+    def __class_getitem__(cls, item: Any) -> Any:
+        # For annotations, and not to be called: an alias of C code writes itself on what it makes, a class here.
+        return typing._GenericAlias(cls, (item,), inst=False, name="type")  # type: ignore[attr-defined]
 
 
 class Function(metaclass=_StandIn):

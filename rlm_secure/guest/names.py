@@ -91,8 +91,9 @@ READABLE = DEFINABLE | TEXTS | OWN_ONLY
 #: Attributes that a cell may set on its own functions and classes, as text only.
 RENAMABLE = frozenset({"__name__", "__qualname__", "__doc__"})
 
-#: namedtuple's public methods, which start with an underscore to stay clear of field names.
-TUPLE_METHODS = frozenset({"_asdict", "_fields", "_field_defaults", "_make", "_replace"})
+#: namedtuple's public methods, which start with an underscore to stay clear of field names. Its `_field_defaults` is a
+#: dict: of the cell's own classes only.
+TUPLE_METHODS = frozenset({"_asdict", "_fields", "_make", "_replace"})
 
 #: Builtins that do not exist here, and what to use instead.
 REMOVED_BUILTINS = {

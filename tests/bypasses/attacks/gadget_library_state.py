@@ -57,6 +57,33 @@ class C(list):
 C[int]()
 LOOT = CANARY if hasattr(helper, "__orig_class__") else None
 """,
+    "orig_class_by_an_alias_of_type": """
+type[int](record)
+LOOT = CANARY if hasattr(type(record), "__orig_class__") else None
+""",
+    "defaults_of_a_library_namedtuple": """
+import decimal
+decimal.DecimalTuple._field_defaults["x"] = CANARY
+LOOT = decimal.DecimalTuple._field_defaults
+""",
+    "metadata_of_every_field": """
+import dataclasses
+class Writer:
+    def __eq__(self, other):
+        other["x"] = CANARY
+        return True
+dataclasses.field().metadata == Writer()
+LOOT = [dataclasses.field().metadata.get("x")]
+""",
+    "groups_of_a_cached_pattern": """
+import re
+class Writer:
+    def __ror__(self, other):
+        other["x"] = CANARY
+        return {}
+re.compile("(?P<a>b)").groupindex | Writer()
+LOOT = [re.compile("(?P<a>b)").groupindex.get("x")]
+""",
     "orig_class_by_the_class_of_an_alias": """
 import typing
 type(typing.List[int])(lambda: helper, (int,))()
