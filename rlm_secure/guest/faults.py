@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from .compiler import Refusal
 from .guards import RuleViolation
+from .values import title
 
 _FRAMES = 8
+#: As the interpreter keeps it: no hook of the exception's class runs.
+_traceback_of = BaseException.__dict__["__traceback__"].__get__
 
 
 class CellInterrupted(BaseException):
@@ -18,23 +21,26 @@ class FinalAnswerCalled(BaseException):
 
 def fault(error: BaseException, source: str) -> tuple[str, str, str | None, str]:
     """`(kind, message, rule, text)`: the closed kind for the host, one sentence, the rule, the whole text."""
-    if isinstance(error, Refusal):
+    if type(error) is Refusal:
         return "refused", f"{error.rule}: {error.message}", error.rule, str(error)
-    name = type(error).__name__
+    kind = type(error)
+    name = title(kind)
     try:
-        said = str(error)
+        said = str.__str__(str(error))
     except BaseException:  # __str__ is the cell's own code, and raises what it likes
         said = "<its message could not be built>"
     said = said if len(said) <= 2000 else said[:2000] + f"... [{len(said)} characters]"
     text = _frames(error, source)
-    if isinstance(error, RuleViolation):
-        return "refused", said, error.rule, f"{text}{said}\n"
-    if isinstance(error, MemoryError):
+    # By the exact class: isinstance() would ask an exception of a cell for its __class__.
+    if issubclass(kind, RuleViolation):
+        rule = error.rule if type(error.rule) is str else ""  # type: ignore[attr-defined]  # of its own class
+        return "refused", said, rule[:128], f"{text}{said}\n"
+    if issubclass(kind, MemoryError):
         said = said or "the cell asked for more memory than the policy grants (limits.memory_bytes)"
         return "memory", said, None, f"{text}MemoryError: {said}\n"
-    if isinstance(error, CellInterrupted):
+    if issubclass(kind, CellInterrupted):
         return "interrupted", said, None, f"{text}{said}\n"
-    if isinstance(error, SystemExit):
+    if issubclass(kind, SystemExit):
         said = "the cell asked to exit; the cell is over, the session goes on"
     line = f"{name}: {said}" if said else name
     return "exception", line, None, f"{text}{line}\n"
@@ -44,7 +50,7 @@ def _frames(error: BaseException, source: str) -> str:
     """The cell's own frames, newest last, with their source lines."""
     lines = source.split("\n")
     entries = []
-    trace = error.__traceback__
+    trace = _traceback_of(error)
     while trace is not None:
         code = trace.tb_frame.f_code
         if code.co_filename.startswith("<cell"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .values import title
+
 
 class Output:
     """A text sink. `text()` is at most `cap` bytes of UTF-8; `dropped` counts the bytes that were not kept."""
@@ -22,8 +24,8 @@ class Output:
 
     def write(self, text: str) -> int:
         """Keep `text` as far as there is room; returns its length, as files do."""
-        if not isinstance(text, str):
-            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        if not issubclass(type(text), str):
+            raise TypeError(f"write() argument must be str, not {title(type(text))}")
         # An exact str: a subclass could lie about its length or run code of its own here.
         text = str.__str__(text)
         size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

@@ -11,6 +11,7 @@ from typing import Any
 
 from . import guards, values
 from .faults import FinalAnswerCalled
+from .values import title
 
 #: Sends one call frame; returns the host's reply, or raises what it refused with.
 Ask = Callable[[dict[str, Any]], Any]
@@ -64,7 +65,7 @@ class Repl:
         """name -> description, for the result: everything but guards and functions of the REPL."""
         described: dict[str, dict[str, Any]] = {}
         room = self._result_bytes // 4
-        for name, value in self.namespace.items():
+        for name, value in list(self.namespace.items()):
             if name in self._hidden or guards.is_internal(name) or len(name) > 128:
                 continue
             if len(described) == 256:
@@ -82,13 +83,14 @@ class Repl:
         if self.final is not None:
             return self.final
         answer = self.namespace.get("answer", _MISSING)
-        # dict.get on the exact storage: a subclass cannot answer for itself.
-        if not isinstance(answer, dict):
+        # By the exact class and storage, and by iteration: a look-up would compare with keys of the cell's own kind.
+        if not issubclass(type(answer), dict):
             return None
-        ready = dict.get(answer, "ready", False)
+        given = {key: value for key, value in dict.items(answer) if type(key) is str and key in ("ready", "content")}
+        ready = given.get("ready", False)
         if type(ready) not in (bool, int, str) or not ready:
             return None
-        return self._finish(dict.get(answer, "content", ""))
+        return self._finish(given.get("content", ""))
 
     def _finish(self, value: Any) -> dict[str, Any]:
         if type(value) is str:
@@ -99,8 +101,8 @@ class Repl:
 
     def _single(self, kind: str) -> Callable[..., Any]:
         def query(prompt: str, model: str | None = None) -> Any:
-            if not isinstance(prompt, str):
-                raise TypeError(f"{kind} takes one string, not {type(prompt).__name__}; build a str first")
+            if not _is_text(prompt):
+                raise TypeError(f"{kind} takes one string, not {title(type(prompt))}; build a str first")
             return self._ask({"call": kind, "prompts": [str.__str__(prompt)], "model": _model(model)})
 
         query.__name__ = query.__qualname__ = kind
@@ -108,12 +110,12 @@ class Repl:
 
     def _batched(self, kind: str) -> Callable[..., Any]:
         def query(prompts: Iterable[str], model: str | None = None) -> Any:
-            if isinstance(prompts, str):
+            if _is_text(prompts):
                 raise TypeError(f"{kind} takes a list of strings, not one string; use {kind[:-8]} for one prompt")
             prompts = list(prompts)
             for prompt in prompts:
-                if not isinstance(prompt, str):
-                    raise TypeError(f"{kind} takes a list of strings; one of them is {type(prompt).__name__}")
+                if not _is_text(prompt):
+                    raise TypeError(f"{kind} takes a list of strings; one of them is {title(type(prompt))}")
             if not prompts:
                 return []
             return self._ask({"call": kind, "prompts": [str.__str__(p) for p in prompts], "model": _model(model)})
@@ -130,7 +132,7 @@ class Repl:
                     "call": "tool",
                     "tool": name,
                     "args": [values.plain(arg, limit) for arg in args],
-                    "kwargs": {key: values.plain(arg, limit) for key, arg in kwargs.items()},
+                    "kwargs": {str.__str__(key): values.plain(arg, limit) for key, arg in kwargs.items()},
                 }
             )
 
@@ -140,8 +142,8 @@ class Repl:
     def _show_vars(self) -> Callable[[], str]:
         def SHOW_VARS() -> str:
             names = {
-                name: type(value).__name__
-                for name, value in self.namespace.items()
+                name: title(type(value))
+                for name, value in list(self.namespace.items())
                 if name not in self._hidden and not name.startswith("_") and not guards.is_internal(name)
             }
             if not names:
@@ -152,13 +154,14 @@ class Repl:
 
     def _final_var(self) -> Callable[[Any], str]:
         def FINAL_VAR(name: Any) -> str:
-            if not isinstance(name, str):
+            if not _is_text(name):
                 text = str(name)
             else:
                 key = str.__str__(name).strip().strip("\"'")
                 if key not in self.namespace or guards.is_internal(key):
                     return f"Error: Variable '{key[:100]}' not found. {self._scaffold['SHOW_VARS']()}"
                 text = str(self.namespace[key])
+            text = str.__str__(text)  # what a __str__ returned may be of any class of str
             self.final = {"text": text}
             return text
 
@@ -168,7 +171,7 @@ class Repl:
         def final_answer(value: Any) -> None:
             self.final = self._finish(value)
             if self.final.get("value") is None and type(value) is not str:
-                self.final["text"] = str(value)
+                self.final["text"] = str.__str__(str(value))
             raise FinalAnswerCalled
 
         return final_answer
@@ -177,6 +180,11 @@ class Repl:
 def _model(model: str | None) -> str | None:
     if model is None:
         return None
-    if not isinstance(model, str):
-        raise TypeError(f"model is a name, not {type(model).__name__}")
+    if not _is_text(model):
+        raise TypeError(f"model is a name, not {title(type(model))}")
     return str.__str__(model)
+
+
+def _is_text(value: object) -> bool:
+    """Whether `value` is a str; isinstance() would believe what it says about itself."""
+    return issubclass(type(value), str)

@@ -16,7 +16,7 @@ _STRING = 2000
 def describe(value: Any, value_bytes: int) -> dict[str, Any]:
     """`{"type", "value"?, "repr"?}` for a variable; the value when it is small JSON, else a bounded repr."""
     kind = type(value)
-    name = type.__getattribute__(kind, "__name__")[:128]
+    name = title(kind)[:128]
     if kind is str and len(value) <= min(value_bytes // 6, _STRING):
         return {"type": name, "value": value}
     if kind in (bool, type(None)) or (kind is float and math.isfinite(value)):
@@ -28,6 +28,11 @@ def describe(value: Any, value_bytes: int) -> dict[str, Any]:
         if plain is not None:
             return {"type": name, "value": plain[0]}
     return {"type": name, "repr": shown(value)[: value_bytes // 6]}
+
+
+def title(kind: type) -> str:
+    """The name of the class `kind`, as plain text: some libraries name a class with any str of a cell's own kind."""
+    return str.__str__(type.__getattribute__(kind, "__name__"))
 
 
 def jsonable(value: Any, limit: int, nodes: int = _NODES) -> tuple[Any] | None:
@@ -80,11 +85,11 @@ def shown(value: Any, depth: int = 3) -> str:
         return repr(value)
     if kind in (list, tuple, set, frozenset, dict):
         return _container(value, kind, depth)
-    if isinstance(value, type):
-        return f"<class {type.__getattribute__(value, '__name__')[:100]}>"
+    if issubclass(kind, type):
+        return f"<class {title(value)[:100]}>"
     if kind in (types.FunctionType, types.BuiltinFunctionType):
-        return f"<function {value.__name__[:100]}>"
-    return f"<{type.__getattribute__(kind, '__name__')[:100]} object>"
+        return f"<function {str.__str__(value.__name__)[:100]}>"
+    return f"<{title(kind)[:100]} object>"
 
 
 def _container(value: Any, kind: type, depth: int) -> str:

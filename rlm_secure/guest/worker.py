@@ -17,6 +17,7 @@ import resource
 import signal
 import sys
 import time
+import types
 from collections.abc import Callable, Iterable
 from typing import Any, cast
 
@@ -24,6 +25,7 @@ from . import compiler, facades, guards, memory, wire
 from .faults import CellInterrupted, FinalAnswerCalled, fault
 from .output import Output
 from .repl import Repl
+from .values import title
 from .wire import Closed
 
 #: The worker of this process, for the print and the signal handler that the zygote made before the fork.
@@ -32,6 +34,7 @@ _current: Worker
 prepared: dict[tuple[str, ...], dict[str, Any]] = {}
 _MODULE_SETS = 16
 _RESERVE = 8 << 20
+_INTERRUPTED = "the cell was interrupted: its time is used up"
 
 
 def prepare(modules: Iterable[str]) -> None:
@@ -45,10 +48,19 @@ def listen() -> None:
     """In the zygote: install the handlers that sessions are born with."""
     signal.signal(signal.SIGUSR1, _on_signal)
     signal.signal(signal.SIGXCPU, _on_signal)
+    sys.unraisablehook = _on_unraisable
 
 
 def _on_signal(_number: int, _frame: object) -> None:
     _current.interrupt()
+
+
+def _on_unraisable(unraisable: Any) -> None:
+    """What the `finally` of a forgotten generator raised. The interpreter's own hook would ask the exception for its
+    text, which is the cell's code, and look for source files."""
+    kind = unraisable.exc_type
+    if not issubclass(kind, CellInterrupted):
+        _current.errors.write(f"Exception ignored in a generator that was closed: {title(kind)}\n")
 
 
 def _print(*values: Any, sep: str | None = " ", end: str | None = "\n", file: Any = None, flush: bool = False) -> None:
@@ -69,8 +81,9 @@ class Worker:
         self._interruptible = False
         self._interrupted = False
         self._options: dict[str, Any] = {}
+        self._suspended: list[Any] = []
         self.reserve = b""
-        self.output = self._errors = Output(0)
+        self.output = self.errors = Output(0)
         global _current
         _current = self
 
@@ -100,16 +113,16 @@ class Worker:
 
     def interrupt(self) -> None:
         """Called by the signal handler."""
-        # Only a running cell is interrupted, never frame I/O: a half-read frame would end the session.
+        # Only code of a cell is interrupted, never frame I/O: a half-read frame would end the session.
         self._interrupted = True
         if self._interruptible:
-            raise CellInterrupted("the cell was interrupted: its time is used up")
+            raise CellInterrupted(_INTERRUPTED)
 
     def _begin(self, request: dict[str, Any]) -> dict[str, Any]:
         self._options = request
         self.output = Output(request["stdout_bytes"])
-        self._errors = Output(request["stdout_bytes"])
-        sys.stdout, sys.stderr = self.output, self._errors
+        self.errors = Output(request["stdout_bytes"])
+        sys.stdout, sys.stderr = self.output, self.errors
         if request["screen"]:
             prepare(request["modules"])
             namespace = prepared[tuple(request["modules"])]
@@ -122,7 +135,7 @@ class Worker:
             value_bytes=request["value_bytes"],
             result_bytes=request["result_bytes"],
         )
-        return self._done()
+        return self._run(_nothing)
 
     def _exec(self, request: dict[str, Any]) -> dict[str, Any]:
         source = request["code"]
@@ -138,7 +151,7 @@ class Worker:
                 code = compiler.compile_plain(source)
             compiler.run(code, self._repl.namespace)
 
-        return self._run(cell, source)
+        return self._run(cell, source, answer=True)
 
     def _read(self, request: dict[str, Any]) -> dict[str, Any]:
         text: list[str] = []
@@ -147,25 +160,23 @@ class Worker:
         def read() -> None:
             namespace = self._repl.namespace
             if name in namespace and not guards.is_internal(name):
-                text.append(str(namespace[name]))
+                text.append(str.__str__(str(namespace[name])))
 
-        result = self._run(read, "")
+        result = self._run(read)
         result["answer"] = {"text": text[0]} if text else None
         return result
 
     def _assign(self, request: dict[str, Any]) -> dict[str, Any]:
-        self._repl.assign(request["name"], request["value"])
-        return self._done()
+        return self._run(lambda: self._repl.assign(request["name"], request["value"]))
 
     def _alias(self, request: dict[str, Any]) -> dict[str, Any]:
-        self._repl.alias(request["name"], request["target"])
-        return self._done()
+        return self._run(lambda: self._repl.alias(request["name"], request["target"]))
 
     def _context(self, request: dict[str, Any]) -> dict[str, Any]:
         value = memory.load(self._channel.take_fd(), request["kind"], request["length"])
-        self._repl.assign(request["name"], value)
+        result = self._run(lambda: self._repl.assign(request["name"], value))
         memory.release()  # what the name stood for, where nothing else does
-        return self._done()
+        return result
 
     def _checkpoint(self, _request: dict[str, Any]) -> dict[str, Any] | None:
         """Fork: the child goes on with the new socket, the parent is its spare and waits on the old one."""
@@ -180,41 +191,87 @@ class Worker:
             return None
         os.dup2(fd, wire.FD)
         os.close(fd)
-        return self._done()
+        return self._run(_nothing)
 
     def _retire(self, _request: dict[str, Any]) -> None:
         """No longer a spare, only the init of the namespace: let go of everything that is held."""
+        # But for suspended generators: to forget one runs its `finally`, and nobody stops a cell's code here.
+        self._suspended = [each for each in gc.get_objects() if type(each) is types.GeneratorType]
         self._repl.namespace.clear()
         self._repl = cast(Repl, None)
         gc.collect()
 
-    def _run(self, body: Callable[[], None], source: str) -> dict[str, Any]:
-        """Run `body` as a cell: interruptible, its output captured, every exception contained."""
+    def _run(self, body: Callable[[], None], source: str = "", *, answer: bool = False) -> dict[str, Any]:
+        """Run `body` as a cell, and build its result: interruptible to the end, its output captured, every exception
+        contained. Only a cell has an `answer`.
+
+        Code of a cell runs after its last line as well: the text of its exception is its own method, and whatever is
+        let go of (the exception, a shadowed name) may close a generator. All that is part of the cell, and of its
+        CPU seconds.
+        """
         self.output.clear()
-        self._errors.clear()
-        self._repl.final = None
+        self.errors.clear()
+        repl = self._repl
+        repl.final = None
         self._interrupted = False
         self._take_reserve()
-        error = None
+        result: dict[str, Any] = {"op": "done", "variables": {}, "answer": None, "error": None}
         started = time.process_time()
+        gc.enable()
+        ended = self._contained(body)
+        if ended:
+            # SystemExit and a cell's own exceptions end the cell, not the worker.
+            self._conclude(lambda: self._fault(ended, source, result))
+        if answer:
+            self._conclude(lambda: result.update(answer=repl.answer()))
+        self._conclude(lambda: result.update(variables=repl.variables()))
+        self._conclude(repl.restore)
+        gc.disable()  # it may close a generator, which between cells nobody would interrupt
+        if self._interrupted and (result["error"] is None or result["error"]["kind"] != "interrupted"):
+            # It swallowed the interrupt, or was past its last line.
+            result["error"] = {"kind": "interrupted", "message": _INTERRUPTED}
+            self.errors.write(f"{_INTERRUPTED}\n")
+        result["stdout"] = self.output.text()
+        result["stderr"] = self.errors.text()
+        result["dropped"] = self.output.dropped + self.errors.dropped
+        result["peak"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        result["cpu"] = time.process_time() - started
+        return result
+
+    def _contained(self, step: Callable[[], object]) -> list[BaseException]:
+        """Run `step` as code of a cell: it can be interrupted. What it raised is in the list, held by nothing else."""
         try:
-            try:
-                self._interruptible = True
-                body()
-            finally:
-                self._interruptible = False
-        except FinalAnswerCalled:
-            pass
-        except BaseException as raised:  # SystemExit and a cell's own BaseExceptions end the cell, not the worker
+            self._interruptible = True
+            step()
+        except BaseException as raised:
             self._interruptible = False
+            return [raised]
+        finally:
+            self._interruptible = False
+        return []
+
+    def _conclude(self, step: Callable[[], object]) -> None:
+        """A step of the result. One that memory or time ran out in is tried again, with the memory set aside."""
+        if failed := self._contained(step):
+            self.reserve = b""
+            self._contained(failed.clear)
+            failed = self._contained(step)
+            self._contained(failed.clear)
+
+    def _fault(self, ended: list[BaseException], source: str, result: dict[str, Any]) -> None:
+        """Describe how the cell ended, and let go of the exception."""
+        if not ended:
+            return
+        raised = ended[0]
+        if not issubclass(type(raised), FinalAnswerCalled) and result["error"] is None:
             self.reserve = b""  # the cell may have left nothing to build a result with
             kind, message, rule, text = fault(raised, source)
-            error = {"kind": kind, "message": message[:4000]}
-            if rule:
-                error["rule"] = rule
-            self._errors.write(text)
-            raised.__traceback__ = None
-        return self._done(cpu=time.process_time() - started, error=error, answer=self._repl.answer())
+            self.errors.write(text)
+            result["error"] = {"kind": kind, "message": message[:4000]} | ({"rule": rule} if rule else {})
+        # Not by assignment: a class of a cell may define __setattr__.
+        BaseException.with_traceback(raised, None)
+        del raised
+        ended.clear()
 
     def _take_reserve(self) -> None:
         """Set memory aside, untouched and so at no cost, for what must work after a cell used up the rest."""
@@ -223,24 +280,6 @@ class Worker:
                 self.reserve = bytes(_RESERVE)
             except MemoryError:
                 self.reserve = b""
-
-    def _done(
-        self, *, cpu: float = 0.0, error: dict[str, Any] | None = None, answer: dict[str, Any] | None = None
-    ) -> dict[str, Any]:
-        repl = self._repl
-        result = {
-            "op": "done",
-            "stdout": self.output.text(),
-            "stderr": self._errors.text(),
-            "dropped": self.output.dropped + self._errors.dropped,
-            "variables": repl.variables(),
-            "answer": answer,
-            "error": error,
-            "cpu": cpu,
-            "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-        }
-        repl.restore()
-        return result
 
     def _reply(self, result: dict[str, Any]) -> None:
         limit = self._options["result_bytes"]
@@ -261,6 +300,7 @@ class Worker:
     def _ask(self, call: dict[str, Any]) -> Any:
         """One call to the host, from inside a cell."""
         self._interruptible = False
+        gc.disable()
         try:
             call["op"] = "call"
             if not self._channel.send_within(call, self._options["result_bytes"]):
@@ -270,9 +310,14 @@ class Worker:
                 )
             reply = self._channel.receive()
         finally:
+            gc.enable()
             self._interruptible = True
         if self._interrupted:
-            raise CellInterrupted("the cell was interrupted: its time is used up")
+            raise CellInterrupted(_INTERRUPTED)
         if "error" in reply:
             raise HostError(reply["error"])
         return reply["value"]
+
+
+def _nothing() -> None:
+    """A request that runs no code of a cell."""

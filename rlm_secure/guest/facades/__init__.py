@@ -13,10 +13,11 @@ import random
 from decimal import Context
 from types import SimpleNamespace
 
-from . import binary, classes, containers, functions, instances, late, numeric, text, times, web
+from . import binary, classes, containers, functions, instances, late, numeric, shared, text, times, web
 from .facade import Facade, explain, left_out, members
 
 instances.keep()
+shared.keep()
 
 _FACADES: dict[str, Facade] = {
     "abc": classes.ABC,

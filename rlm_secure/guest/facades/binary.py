@@ -12,7 +12,9 @@ import zlib
 from collections.abc import Callable
 from typing import Any, Self
 
+from .data import functions, is_final
 from .facade import facade
+from .shared import register_dialect, unregister_dialect
 
 # ---- hashlib ---------------------------------------------------------------------------------------------------
 
@@ -44,10 +46,12 @@ HASHLIB = facade(
 BASE64 = facade(
     "base64",
     base64,
-    take="a85decode a85encode b16decode b16encode b32decode b32encode b32hexdecode b32hexencode b64decode b64encode "
-    "b85decode b85encode decodebytes encodebytes standard_b64decode standard_b64encode urlsafe_b64decode "
-    "urlsafe_b64encode",
-    newer="z85decode z85encode",
+    own=functions(
+        base64,
+        "a85decode a85encode b16decode b16encode b32decode b32encode b32hexdecode b32hexencode b64decode b64encode "
+        "b85decode b85encode decodebytes encodebytes standard_b64decode standard_b64encode urlsafe_b64decode "
+        "urlsafe_b64encode z85decode z85encode",
+    ),
     left_out={"decode encode": "they copy between files; use b64decode and b64encode", "main test": "a script"},
 )
 
@@ -91,6 +95,8 @@ class Decompress:
 
     def decompress(self, data: bytes, /, max_length: int = 0) -> bytes:
         """The next bytes, at most `max_length` of them unless that is 0."""
+        if type(max_length) is not int:
+            raise TypeError(f"decompress takes max_length as a plain int, not {type(max_length).__name__}.")
         if max_length < 0:
             raise ValueError("max_length must be non-negative")
         made = self._stream.decompress(data, min(max_length or self._left + 1, self._left + 1))
@@ -137,11 +143,13 @@ ZLIB = facade(
 # ---- uuid ------------------------------------------------------------------------------------------------------
 
 # uuid4 asks the kernel for random bytes, which every session may.
+is_final(uuid.UUID)  # whose parts are data, by shared.py
 UUID = facade(
     "uuid",
     uuid,
     take="NAMESPACE_DNS NAMESPACE_OID NAMESPACE_URL NAMESPACE_X500 RESERVED_FUTURE RESERVED_MICROSOFT RESERVED_NCS "
-    "RFC_4122 UUID uuid3 uuid4 uuid5",
+    "RFC_4122 UUID uuid4",
+    own=functions(uuid, "uuid3 uuid5"),
     left_out={
         "getnode uuid1": "they read the machine's network address; use uuid.uuid4",
         "Enum SafeUUID bytes_ int_ main": "internal",
@@ -219,7 +227,7 @@ CSV = facade(
     "csv",
     csv,
     take="Dialect DictReader DictWriter Error QUOTE_ALL QUOTE_MINIMAL QUOTE_NONE QUOTE_NONNUMERIC Sniffer excel "
-    "excel_tab field_size_limit get_dialect list_dialects reader register_dialect unix_dialect unregister_dialect "
-    "writer",
+    "excel_tab field_size_limit get_dialect list_dialects reader unix_dialect writer",
     newer="QUOTE_NOTNULL QUOTE_STRINGS",
+    own={"register_dialect": register_dialect, "unregister_dialect": unregister_dialect},
 )

@@ -63,7 +63,19 @@ COLLECTIONS = facade(
     },
 )
 
-HEAPQ = facade("heapq", heapq, take="heapify heappop heappush heappushpop heapreplace merge nlargest nsmallest")
+
+
+def merge(*iterables: Iterable[Any], key: Any = None, reverse: bool = False) -> Iterable[Any]:
+    """heapq.merge; each iterable through an iterator of ours, since the original goes by `__next__.__self__`."""
+    return heapq.merge(*[(item for item in each) for each in iterables], key=key, reverse=bool(reverse))
+
+
+HEAPQ = facade(
+    "heapq",
+    heapq,
+    take="heapify heappop heappush heappushpop heapreplace nlargest nsmallest",
+    own={"merge": merge},
+)
 
 BISECT = facade("bisect", bisect, take="bisect bisect_left bisect_right insort insort_left insort_right")
 

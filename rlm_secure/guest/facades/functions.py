@@ -96,52 +96,54 @@ FUNCTOOLS = facade(
 # ---- operator --------------------------------------------------------------------------------------------------
 
 
-class attrgetter:
+def attrgetter(attr: str, *attrs: str) -> _Any:
     """operator.attrgetter over attributes that a cell could read by writing them out."""
+    checked = []
+    for path in (attr, *attrs):
+        if type(path) is not str:
+            raise TypeError(f"operator.attrgetter takes names as plain str, not {type(path).__name__}.")
+        checked.append(tuple(attribute(part, "operator.attrgetter") for part in path.split(".")))
+    paths = tuple(checked)
 
-    __slots__ = ("_paths",)
-
-    def __init__(self, attr: str, *attrs: str) -> None:
-        checked = []
-        for path in (attr, *attrs):
-            if type(path) is not str:
-                raise TypeError(f"operator.attrgetter takes names as plain str, not {type(path).__name__}.")
-            checked.append(tuple(attribute(part, "operator.attrgetter") for part in path.split(".")))
-        self._paths = tuple(checked)
-
-    def __call__(self, obj: Any, /) -> Any:
+    def get(obj: Any) -> Any:
         values = []
-        for path in self._paths:
+        for path in paths:
             value = obj
             for name in path:
                 value = getattr(value, name)
             values.append(value)
         return values[0] if len(values) == 1 else tuple(values)
 
-    def __repr__(self) -> str:
-        return f"operator.attrgetter({', '.join(repr('.'.join(path)) for path in self._paths)})"
+    return _caller("attrgetter", get, lambda: ", ".join(repr(".".join(path)) for path in paths))
 
 
-class methodcaller:
+def methodcaller(name: str, /, *args: Any, **kwargs: Any) -> _Any:
     """operator.methodcaller over methods that a cell could call by writing them out."""
+    checked = attribute(name, "operator.methodcaller")
 
-    __slots__ = ("_args", "_kwargs", "_name")
+    def call(obj: Any) -> Any:
+        return getattr(obj, checked)(*args, **kwargs)
 
-    def __init__(self, name: str, /, *args: Any, **kwargs: Any) -> None:
-        self._name = attribute(name, "operator.methodcaller")
-        self._args = args
-        self._kwargs = kwargs
+    def shown() -> str:
+        return ", ".join([repr(checked), *map(repr, args), *(f"{key}={value!r}" for key, value in kwargs.items())])
 
-    def __call__(self, obj: Any, /) -> Any:
-        return getattr(obj, self._name)(*self._args, **self._kwargs)
-
-    def __repr__(self) -> str:
-        parts = [repr(self._name), *map(repr, self._args), *(f"{k}={v!r}" for k, v in self._kwargs.items())]
-        return f"operator.methodcaller({', '.join(parts)})"
+    return _caller("methodcaller", call, shown)
 
 
-for _made in (attrgetter, methodcaller):
-    _made.__module__ = "operator"
+def _caller(title: str, call: Callable[[Any], Any], shown: Callable[[], str]) -> _Any:
+    """An object that can be called, and keeps nothing in itself.
+
+    What was checked stays in closures: an attribute of an object can be written again, by an `__init__` called a
+    second time. No function either, since one that a class holds becomes a method.
+    """
+    namespace = {
+        "__slots__": (),
+        "__module__": "operator",
+        "__call__": lambda _self, obj, /: call(obj),
+        "__repr__": lambda _self: f"operator.{title}({shown()})",
+    }
+    made: _Any = type(title, (), namespace)()
+    return made
 
 OPERATOR = facade(
     "operator",

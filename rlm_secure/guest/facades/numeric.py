@@ -10,6 +10,7 @@ import numbers
 import random
 import statistics
 
+from .data import functions, is_final, takes_data
 from .facade import facade
 
 # Every name is a C function or a constant. They call __float__, __index__, __floor__ of their arguments and nothing
@@ -31,15 +32,19 @@ CMATH = facade(
     "phase pi polar rect sin sinh sqrt tan tanh tau",
 )
 
-# Python code, but all of __all__: it computes with the values that it is given, and reads no attribute by string.
-# The module itself would lead to sys (statistics.sys), which is why nothing else is taken.
+# Python code that calls type(item)(...) and item.as_integer_ratio(): it gets data. What only sorts and counts takes
+# anything: members of an enum have a mode. The module itself would lead to sys (statistics.sys).
 STATISTICS = facade(
     "statistics",
     statistics,
-    take="NormalDist StatisticsError correlation covariance fmean geometric_mean harmonic_mean linear_regression mean "
-    "median median_grouped median_high median_low mode multimode pstdev pvariance quantiles stdev variance",
-    newer="kde kde_random",
+    take="NormalDist StatisticsError median_high median_low mode multimode",
+    own=functions(
+        statistics,
+        "correlation covariance fmean geometric_mean harmonic_mean kde kde_random linear_regression mean median "
+        "median_grouped pstdev pvariance quantiles stdev variance",
+    ),
 )
+is_final(statistics.NormalDist)  # its two numbers are floats, whatever it was made of
 
 #: The session's own generator, behind every module-level function: random.seed moves nobody else's numbers.
 GENERATOR = random.Random()  # cells simulate and sample; nothing secret is made here
@@ -50,12 +55,15 @@ _DRAWS = (
     "vonmisesvariate weibullvariate"
 )
 
+# What is drawn from is anything; how much of it, and the rest, are numbers.
+_OPAQUE = {"choice": "*", "choices": "population", "sample": "population", "shuffle": "*"}
+
 RANDOM = facade(
     "random",
     random,
     take="Random",
     own={
-        name: getattr(GENERATOR, name)
+        name: takes_data(getattr(GENERATOR, name), title=f"random.{name}", opaque=_OPAQUE.get(name, ""))
         for name in (*_DRAWS.split(), "binomialvariate")
         if hasattr(GENERATOR, name)  # binomialvariate is new in 3.12
     },

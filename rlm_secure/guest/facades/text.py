@@ -12,11 +12,12 @@ import string
 import textwrap
 import unicodedata
 from collections.abc import Callable
-from types import MappingProxyType
 from typing import Any, NoReturn
 
 from .checks import is_class
+from .data import functions
 from .facade import facade
+from .shared import exact_text, pattern_functions
 
 
 class Template(string.Template):
@@ -31,20 +32,20 @@ Template.__module__, Template.__qualname__ = "string", "Template"
 STRING = facade(
     "string",
     string,
-    take="ascii_letters ascii_lowercase ascii_uppercase capwords digits hexdigits octdigits printable punctuation "
-    "whitespace",
-    own={"Template": Template},
+    take="ascii_letters ascii_lowercase ascii_uppercase digits hexdigits octdigits printable punctuation whitespace",
+    own={"Template": Template, **functions(string, "capwords")},
     left_out={"Formatter": "it walks from a format field to any attribute; use str.format or an f-string"},
 )
 
-# Functions take a callable or a template; a catastrophic pattern is a matter of the wall clock. Patterns and matches
-# lead to strings and to each other (.re, .string).
+# Patterns and flags are exact: they are the keys of a cache. sub takes a callable or a template. A catastrophic
+# pattern is a matter of the wall clock. Patterns and matches lead to strings and to each other (.re, .string).
 RE = facade(
     "re",
     re,
     take="A ASCII DOTALL I IGNORECASE L LOCALE M MULTILINE Match NOFLAG Pattern RegexFlag S U UNICODE VERBOSE X "
-    "compile error escape findall finditer fullmatch match purge search split sub subn",
+    "error purge",
     newer="PatternError",
+    own=pattern_functions(),
     left_out={
         "DEBUG": "it prints the parsed pattern past the cell's print",
         "Scanner": "undocumented, and it carries the parser's state; use re.finditer",
@@ -99,7 +100,8 @@ def loads(
     object_pairs_hook: Callable[[list[tuple[str, Any]]], Any] | None = None,
     strict: bool = True,
 ) -> Any:
-    """json.loads without `cls`."""
+    """json.loads without `cls`, of plain text."""
+    s = exact_text(s)
     options: dict[str, Any] = {} if strict else {"strict": strict}  # any extra argument leaves the cached decoder
     return json.loads(
         s,
@@ -153,19 +155,11 @@ AST = facade(
 )
 
 
-class TextWrapper(textwrap.TextWrapper):
-    """textwrap.TextWrapper, whose translation table cannot be changed for every later caller."""
-
-    unicode_whitespace_trans = MappingProxyType(dict(textwrap.TextWrapper.unicode_whitespace_trans))  # type: ignore[assignment]
-
-
-TextWrapper.__module__, TextWrapper.__qualname__ = "textwrap", "TextWrapper"
-
 TEXTWRAP = facade(
     "textwrap",
     textwrap,
-    take="dedent fill indent shorten wrap",
-    own={"TextWrapper": TextWrapper},
+    take="TextWrapper",
+    own=functions(textwrap, "dedent fill indent shorten wrap", indent="predicate"),
     left_out={"re": "a module; import re"},
 )
 
@@ -180,20 +174,24 @@ UNICODEDATA = facade(
 DIFFLIB = facade(
     "difflib",
     difflib,
-    take="Differ IS_CHARACTER_JUNK IS_LINE_JUNK Match SequenceMatcher context_diff get_close_matches ndiff restore "
-    "unified_diff",
+    # SequenceMatcher compares items of any class: `==` and hashes of them, and nothing else.
+    take="Differ IS_CHARACTER_JUNK IS_LINE_JUNK Match SequenceMatcher",
+    own=functions(
+        difflib, "context_diff get_close_matches ndiff restore unified_diff", ndiff="linejunk charjunk"
+    ),
     left_out={
         "HtmlDiff": "nothing in a cell shows HTML; use difflib.unified_diff",
         "diff_bytes": "it calls a function by a protocol of its own; decode the bytes first",
     },
 )
 
-# pprint writes to sys.stdout, which in a worker is the cell's own output.
+# Of an object that it does not know it takes the repr, and nothing else. It writes to sys.stdout, which in a worker is
+# the cell's own output.
 PPRINT = facade("pprint", pprint, take="PrettyPrinter isreadable isrecursive pformat pp pprint saferepr")
 
 HTML = facade(
     "html",
     html,
-    take="escape unescape",
+    own=functions(html, "escape unescape"),
     left_out={"entities": "a module of mutable tables; use html.unescape", "parser": "not needed to read text"},
 )

@@ -10,6 +10,7 @@ import time
 import zoneinfo
 from typing import NoReturn
 
+from .data import functions, is_final
 from .facade import facade
 
 # C types. strptime, strftime and f"{date:%Y}" import `_strptime` and `time` from C, by the __import__ of the caller's
@@ -25,8 +26,12 @@ CALENDAR = facade(
     "calendar",
     calendar,
     take="Calendar FRIDAY IllegalMonthError IllegalWeekdayError MONDAY SATURDAY SUNDAY THURSDAY TUESDAY TextCalendar "
-    "WEDNESDAY calendar day_abbr day_name firstweekday isleap leapdays month month_abbr month_name monthcalendar "
-    "monthrange prcal prmonth setfirstweekday timegm weekday weekheader",
+    "WEDNESDAY day_abbr day_name firstweekday month_abbr month_name",
+    own=functions(
+        calendar,
+        "calendar isleap leapdays month monthcalendar monthrange prcal prmonth setfirstweekday timegm weekday "
+        "weekheader",
+    ),
     newer="APRIL AUGUST DECEMBER Day FEBRUARY JANUARY JULY JUNE MARCH MAY Month NOVEMBER OCTOBER SEPTEMBER",
     left_out={
         "HTMLCalendar": "nothing in a cell shows HTML; use calendar.TextCalendar",
@@ -43,6 +48,8 @@ SLEEP_SECONDS = 1.0
 
 def sleep(seconds: float, /) -> None:
     """time.sleep for at most SLEEP_SECONDS. Raises ValueError for more."""
+    if type(seconds) not in (int, float, bool):
+        raise TypeError(f"time.sleep takes seconds as a plain number, not {type(seconds).__name__}.")
     if seconds > SLEEP_SECONDS:
         raise ValueError(
             f"time.sleep waits at most {SLEEP_SECONDS:g} second per call here, since nothing runs meanwhile; "
@@ -117,6 +124,13 @@ def _add(key: str, data: bytes) -> None:
         _data.setdefault(key, data)
 
 
+_day = tuple(datetime.date.__dict__[name].__get__ for name in ("year", "month", "day"))
+_clock = tuple(datetime.datetime.__dict__[name].__get__ for name in ("hour", "minute", "second", "microsecond"))
+_fold = datetime.datetime.__dict__["fold"].__get__
+_tzinfo = datetime.datetime.__dict__["tzinfo"].__get__
+
+
+@is_final
 class ZoneInfo(datetime.tzinfo):
     """zoneinfo.ZoneInfo over the zones read before sealing. One object per key; raises ZoneInfoNotFoundError."""
 
@@ -159,7 +173,12 @@ class ZoneInfo(datetime.tzinfo):
         return self._zone.tzname(dt)
 
     def fromutc(self, dt: datetime.datetime, /) -> datetime.datetime:
-        return self._zone.fromutc(dt.replace(tzinfo=self._zone)).replace(tzinfo=self)
+        if not issubclass(type(dt), datetime.datetime) or _tzinfo(dt) is not self:
+            raise ValueError("fromutc takes a datetime whose tzinfo is this zone.")
+        # By its fields: `replace` of a cell's own datetime would be given the zone within.
+        day = datetime.date(*(part(dt) for part in _day))
+        clock = datetime.time(*(part(dt) for part in _clock), fold=_fold(dt))
+        return self._zone.fromutc(datetime.datetime.combine(day, clock, self._zone)).replace(tzinfo=self)
 
     def __repr__(self) -> str:
         return f"zoneinfo.ZoneInfo(key={self._key!r})"

@@ -1,0 +1,178 @@
+"""Data: what library code computes on, told apart from objects whose hooks it would call.
+
+Library code has no guards. It calls type(x)(...) on the items that it adds up, methods of the text that it is given,
+`==` on the keys of its caches: of an object that a cell made, those are the cell's own code, called with what the
+library holds. So functions that compute get data: fresh copies of exact built-in types, from which no hook is left.
+"""
+
+from __future__ import annotations
+
+import collections
+import datetime
+import decimal
+import enum
+import fractions
+import inspect
+import types
+from collections.abc import Callable, Iterable
+from typing import Any
+
+_DEPTH = 16
+
+#: Nothing of a cell is in them.
+_ATOMS: frozenset[type] = frozenset(
+    {
+        type(None), bool, int, float, complex, str, bytes, range, decimal.Decimal, datetime.date, datetime.timedelta,
+        datetime.timezone,
+    }
+)  # fmt: skip
+_SEQUENCES: tuple[type, ...] = (list, tuple, set, frozenset, collections.deque)
+
+_order_of = type.__dict__["__mro__"].__get__
+_FRACTION = tuple(fractions.Fraction.__dict__[name].__get__ for name in ("_numerator", "_denominator"))
+
+#: Further types whose instances are data: a module of the facades adds what it makes.
+_FINAL: set[type] = set()
+
+
+def is_final(kind: type) -> type:
+    """Declare that instances of the class `kind` hold nothing of a cell. For use as a decorator."""
+    _FINAL.add(kind)
+    return kind
+
+
+def data(value: Any, asked_by: str) -> Any:
+    """A copy of `value` in exact built-in types; an iterator becomes a list. Raises TypeError for what is no data."""
+    kind = type(value)
+    if kind in _ATOMS:
+        return value
+    found = _copy(value, kind, _DEPTH, asked_by)
+    if found is not _NONE:
+        return found
+    # An iterator, a view, or any other iterable: its hooks are called with nothing, and its items are looked at.
+    if issubclass(kind, type) or not hasattr(kind, "__iter__"):
+        raise _refused(kind, asked_by)
+    return _items(value, _DEPTH, asked_by)
+
+
+_NONE: Any = object()
+
+
+def _copy(value: Any, kind: type, depth: int, asked_by: str) -> Any:
+    if kind in _ATOMS or kind in _FINAL:
+        return value
+    if depth == 0:
+        raise TypeError(f"{asked_by} takes data of at most {_DEPTH} levels; flatten it.")
+    if kind in _SEQUENCES:
+        items = _items(value, depth, asked_by)
+        return items if kind is list else kind(items)
+    if issubclass(kind, str):
+        return str.__str__(value)
+    if kind is bytearray:
+        return bytearray(value)
+    if kind is fractions.Fraction:
+        if all(type(part(value)) is int for part in _FRACTION):
+            return value
+    elif kind is datetime.datetime or kind is datetime.time:
+        if type(value.tzinfo) in (type(None), datetime.timezone) or type(value.tzinfo) in _FINAL:
+            return value
+    elif issubclass(kind, dict):
+        pairs = list(dict.items(value))
+        keys = _items([key for key, _ in pairs], depth, asked_by)
+        return dict(zip(keys, _items([item for _, item in pairs], depth, asked_by), strict=True))
+    elif issubclass(kind, tuple):  # a named tuple
+        return tuple(_items(tuple.__iter__(value), depth, asked_by))
+    elif enum.Enum in _order_of(kind):
+        # A member of IntEnum counts as its number. One with hooks of its own has them no longer.
+        for plain, exact in ((int, int.__index__), (float, float.__float__)):
+            if issubclass(kind, plain):
+                return exact(value)
+    return _NONE
+
+
+def _items(values: Iterable[Any], depth: int, asked_by: str) -> list[Any]:
+    """The items of `values` as data. The fast way is taken by nearly all: every item is an atom."""
+    items = list(values)
+    if set(map(type, items)) <= _ATOMS:
+        return items
+    for at, item in enumerate(items):
+        kind = type(item)
+        found = _copy(item, kind, depth - 1, asked_by)
+        if found is _NONE:
+            raise _refused(kind, asked_by)
+        items[at] = found
+    return items
+
+
+def _refused(kind: type, asked_by: str) -> TypeError:
+    title = str.__str__(type.__getattribute__(kind, "__name__"))[:60]
+    return TypeError(f"{asked_by} takes numbers, text and containers of them, not {title}; pass its values instead.")
+
+
+def takes_data(function: Callable[..., Any], *, title: str, opaque: str = "", method: type | None = None) -> Any:
+    """`function`, given data only; parameters named in `opaque` are passed on as they are ("*": all of them).
+
+    With `method`, `function` is stored in that class, and its self has to be an instance by the exact order of its
+    classes.
+    """
+    everything = opaque == "*"
+    names = list(inspect.signature(function).parameters) if opaque and not everything else []
+    passed = frozenset() if everything else frozenset(opaque.split())
+    if unknown := passed - set(names):
+        raise ValueError(f"{title} has no {sorted(unknown)[0]}.")
+    first = 0 if method is None else 1
+    kept = frozenset(at for at, name in enumerate(names) if name in passed)
+
+    def wrapper(*values: Any, **options: Any) -> Any:
+        if first and (not values or method not in _order_of(type(values[0]))):
+            raise TypeError(f"{title} takes an instance of its class as self.")
+        if not options and _ATOMS.issuperset(map(type, values[first:])):
+            return function(*values)
+        if everything:
+            return function(*values, **options)
+        given = [value if at < first or at in kept else data(value, title) for at, value in enumerate(values)]
+        if options:
+            options = {name: value if name in passed else data(value, title) for name, value in options.items()}
+        return function(*given, **options)
+
+    wrapper.__name__ = function.__name__
+    wrapper.__qualname__ = function.__qualname__
+    wrapper.__module__ = function.__module__
+    wrapper.__doc__ = function.__doc__
+    return wrapper
+
+
+def functions(module: types.ModuleType, listed: str, **opaque: str) -> dict[str, Any]:
+    """The functions of `module` that are `listed` (and exist in this Python), each given data only.
+
+    `opaque` says, by the function's name, which of its parameters are passed on as they are: those that the library
+    only hands around, or calls with data.
+    """
+    return {
+        name: takes_data(getattr(module, name), title=f"{module.__name__}.{name}", opaque=opaque.get(name, ""))
+        for name in listed.split()
+        if hasattr(module, name)
+    }
+
+
+def methods(owner: type, listed: str, **opaque: str) -> None:
+    """Make the methods of `owner` that are `listed` take data only: in place, since super() reaches past a subclass."""
+    for name in listed.split():
+        stored = owner.__dict__.get(name)
+        if stored is None:
+            continue  # of another Python version
+        title = f"{owner.__name__}.{name}"
+        if type(stored) is classmethod:
+            setattr(owner, name, classmethod(_of_class(stored.__func__, title, owner)))
+        else:
+            made = takes_data(stored, title=title, opaque=opaque.get(name, ""), method=owner)
+            setattr(owner, name, made)
+
+
+def _of_class(function: Callable[..., Any], title: str, owner: type) -> Callable[..., Any]:
+    def wrapper(_cls: type, /, *values: Any) -> Any:
+        return function(owner, *(data(value, title) for value in values))
+
+    wrapper.__name__, wrapper.__qualname__ = function.__name__, function.__qualname__
+    wrapper.__doc__ = function.__doc__
+    return wrapper

@@ -1,0 +1,193 @@
+"""What library code keeps and cells share: tables, caches, constants. Closed in place, once, before any cell.
+
+A cache is asked with `==`: an entry whose key answers for itself stands in for honest ones, in every later cell and in
+library code. A table that is handed to a method of a cell's str is the cell's to change. A read-only view of a dict is
+none: in `view == x` it is x that is asked, with the dict itself. So keys are exact text, tables are tuples.
+"""
+
+from __future__ import annotations
+
+import _strptime  # type: ignore[import-not-found]  # typeshed has no stub
+import contextlib
+import csv
+import difflib
+import fractions
+import functools
+import re
+import statistics
+import string
+import textwrap
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from .data import data, methods
+
+_order_of = type.__dict__["__mro__"].__get__
+
+
+def keep() -> None:
+    """Do it. Twice does no harm."""
+    _exact_keys()
+    _fractions()
+    _functions_of_decorators()
+    table = textwrap.TextWrapper.unicode_whitespace_trans
+    if type(table) is dict:
+        # Text is looked up in it by number; what a tuple is too short for stays as it is.
+        textwrap.TextWrapper.unicode_whitespace_trans = tuple(  # type: ignore[assignment]
+            table.get(number, number) for number in range(max(table) + 1)
+        )
+    methods(textwrap.TextWrapper, "__init__ wrap fill")
+    methods(string.Template, "__init__")
+    methods(string.Template, "substitute safe_substitute is_valid get_identifiers", substitute="*", safe_substitute="*")
+    methods(uuid.UUID, "__init__")
+    methods(csv.Sniffer, "sniff has_header")
+    methods(statistics.NormalDist, "from_samples samples pdf cdf inv_cdf quantiles zscore overlap")
+    # They set attributes of fixed names on whatever self is.
+    methods(
+        difflib.SequenceMatcher,
+        "set_seqs set_seq1 set_seq2 find_longest_match get_matching_blocks get_opcodes get_grouped_opcodes ratio "
+        "quick_ratio real_quick_ratio",
+        set_seqs="*",
+        set_seq1="*",
+        set_seq2="*",
+    )
+    methods(difflib.Differ, "compare")
+
+
+def _exact_keys() -> None:
+    """The caches that C code asks by way of a function of a module."""
+    if hasattr(re, "_compile_template"):  # from Python 3.12 on
+        _replace(re, "_compile_template", (1,))
+    else:
+        _replace(re, "_compile_repl", (0,))
+    _replace(_strptime, "_strptime_time", (0, 1))
+    _replace(_strptime, "_strptime_datetime", (1, 2))
+
+
+def _replace(module: Any, name: str, texts: tuple[int, ...]) -> None:
+    """Have the function `name` of `module` called with exact text at the positions `texts`."""
+    inner = getattr(module, name)
+
+    def function(*values: Any, **options: Any) -> Any:
+        given = list(values)
+        for at in texts:
+            if at < len(given):
+                given[at] = exact_text(given[at])
+        return inner(*given, **options)
+
+    function.__name__ = function.__qualname__ = name
+    setattr(module, name, function)
+
+
+def exact_text(value: Any) -> Any:
+    """`value`, and its text or bytes alone where its class derives from one of them."""
+    kind = type(value)
+    if kind is str or kind is bytes:
+        return value
+    if issubclass(kind, str):
+        return str.__str__(value)
+    if issubclass(kind, bytes):
+        return bytes.__add__(b"", value)
+    return value
+
+
+def _fractions() -> None:
+    """A Fraction of plain numbers: it would keep the parts of anything that poses as a number."""
+    inner = fractions.Fraction.__new__
+
+    def __new__(cls: Any, numerator: Any = 0, denominator: Any = None, /, **options: Any) -> Any:
+        if type(numerator) is not int:
+            numerator = data(numerator, "Fraction")
+        if denominator is not None and type(denominator) is not int:
+            denominator = data(denominator, "Fraction")
+        return inner(cls, numerator, denominator, **{name: data(value, "Fraction") for name, value in options.items()})
+
+    fractions.Fraction.__new__ = __new__  # type: ignore[assignment]
+
+
+def _functions_of_decorators() -> None:
+    """A ContextDecorator that gives the function its name, and copies no `__dict__` of what it decorates."""
+
+    def __call__(self: Any, func: Callable[..., Any]) -> Callable[..., Any]:
+        if contextlib.ContextDecorator not in _order_of(type(self)):
+            raise TypeError("a ContextDecorator decorates functions by an instance of it.")
+
+        def inner(*values: Any, **options: Any) -> Any:
+            with self._recreate_cm():
+                return func(*values, **options)
+
+        for name in ("__name__", "__qualname__", "__doc__"):
+            text = getattr(func, name, None)
+            if type(text) is str:
+                setattr(inner, name, text)
+        return inner
+
+    contextlib.ContextDecorator.__call__ = __call__  # type: ignore[method-assign, assignment]
+
+
+# ---- re --------------------------------------------------------------------------------------------------------
+
+_FLAGS = (int, re.RegexFlag)
+
+
+def _on_plain_patterns(function: Callable[..., Any], flags_at: int | None) -> Callable[..., Any]:
+    title = f"re.{function.__name__}"
+
+    @functools.wraps(function, updated=())
+    def wrapper(*values: Any, **options: Any) -> Any:
+        pattern = values[0] if values else options.get("pattern")
+        kind: type = type(pattern)
+        if kind not in (str, re.Pattern, bytes):
+            plain = exact_text(pattern)
+            if type(plain) not in (str, bytes):
+                raise TypeError(f"{title} takes a pattern as text or compiled, not {_title(kind)}; write it as a str.")
+            if values:
+                values = (plain, *values[1:])
+            else:
+                options["pattern"] = plain
+        if flags_at is not None:
+            flags = values[flags_at] if len(values) > flags_at else options.get("flags", 0)
+            if type(flags) not in _FLAGS:
+                raise TypeError(f"{title} takes flags as re.IGNORECASE and its kind, not {_title(type(flags))}.")
+        return function(*values, **options)
+
+    del wrapper.__wrapped__
+    return wrapper
+
+
+def _title(kind: type) -> str:
+    return str.__str__(type.__getattribute__(kind, "__name__"))[:60]
+
+
+def pattern_functions() -> dict[str, Callable[..., Any]]:
+    """The functions of re that take a pattern: as exact text, with exact flags, since both are keys of its cache."""
+    places = {"compile": 1, "findall": 2, "finditer": 2, "fullmatch": 2, "match": 2, "search": 2, "split": 3, "sub": 4}
+    places["subn"] = 4
+    made = {name: _on_plain_patterns(getattr(re, name), at) for name, at in places.items()}
+    made["escape"] = _on_plain_patterns(re.escape, None)  # it hands its table to the pattern's translate()
+    return made
+
+
+# ---- csv -------------------------------------------------------------------------------------------------------
+
+_DIALECTS = frozenset(csv.list_dialects())
+
+
+def register_dialect(name: str, *dialect: Any, **options: Any) -> None:
+    """csv.register_dialect, which replaces none of the dialects that csv itself uses."""
+    _check_dialect(name)
+    csv.register_dialect(name, *dialect, **options)
+
+
+def unregister_dialect(name: str) -> None:
+    """csv.unregister_dialect, of a dialect that a cell registered."""
+    _check_dialect(name)
+    csv.unregister_dialect(name)
+
+
+def _check_dialect(name: object) -> None:
+    if type(name) is not str:
+        raise TypeError(f"csv takes the name of a dialect as plain str, not {_title(type(name))}.")
+    if name in _DIALECTS:
+        raise ValueError(f"the dialect {name!r} is csv's own; register yours under another name.")
