@@ -44,6 +44,24 @@ UNBOUNDED: Final = 1 << 62
 _NESTED: Final = 160
 
 
+def encodable(value: Any) -> Any:
+    """`value` with every lone surrogate spelled out ("\\\\ud800"), in the strings of nested lists and dicts as well.
+
+    Python's str may hold half of a surrogate pair, and no file or terminal takes one: print() raises. Raises ValueError
+    where two keys of a dict become one.
+    """
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, list):
+        return [encodable(item) for item in value]
+    if isinstance(value, dict):
+        made = {encodable(key): encodable(item) for key, item in value.items()}
+        if len(made) != len(value):
+            raise ValueError("two keys of a dict differ in lone surrogates only.")
+        return made
+    return value
+
+
 def json_safe(value: Any, *, depth: int = MAX_DEPTH, nodes: int = MAX_NODES, text: int = MAX_TEXT) -> Any:
     """`value` as strict JSON can hold it: str, int, float, bool, None, list and dict with str keys, all new.
 

@@ -24,6 +24,7 @@ from rlm_secure.errors import (
     CellTimeout,
     ProtocolViolation,
 )
+from rlm_secure.types import encodable
 
 MAX_DEPTH: Final = 64
 MAX_NODES: Final = 400_000
@@ -36,7 +37,6 @@ _LM_KINDS: Final = ("llm_query", "llm_query_batched", "rlm_query", "rlm_query_ba
 
 # Possessive, and an unfinished string matches to the end: nothing is scanned twice, whatever the bytes are.
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
 
@@ -113,6 +113,11 @@ def decode(data: bytes | bytearray | memoryview, *, limit: int) -> dict[str, Any
         raise _broken("a frame is not an object")
     if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH:  # each level opens with one
         _check_depth(value)
+    if b"\\ud" in raw or b"\\uD" in raw:  # in ASCII, the only way to write a surrogate
+        try:
+            return cast(dict[str, Any], encodable(value))
+        except ValueError:
+            raise _broken("a frame repeats a key") from None
     return value
 
 
@@ -136,11 +141,6 @@ def ready(message: Mapping[str, Any]) -> tuple[dict[str, tuple[str, str]], dict[
             raise _broken("a wall's status is not a level and its evidence")
         walls[name] = (entry[0], entry[1][:400])
     return walls, _dict(message, "details")
-
-
-def text(value: str) -> str:
-    """`value` as the host may handle it: a lone surrogate stays, but never crashes an encoder later on."""
-    return _SURROGATE.sub("\ufffd", value)
 
 
 def _call(message: Mapping[str, Any]) -> Call:

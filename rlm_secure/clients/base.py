@@ -11,7 +11,6 @@ import asyncio
 import contextvars
 import inspect
 import math
-import re
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -20,7 +19,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from rlm_secure.clients.failures import provider_error
 from rlm_secure.errors import ProviderError, RLMSecureError
-from rlm_secure.types import ModelUsageSummary, UsageSummary
+from rlm_secure.types import ModelUsageSummary, UsageSummary, encodable
 
 T = TypeVar("T")
 
@@ -28,8 +27,6 @@ T = TypeVar("T")
 Prompt: TypeAlias = str | list[dict[str, Any]]
 
 DEFAULT_TIMEOUT = 300.0
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +36,9 @@ class Completion:
     text: str
     model: str
     usage: ModelUsageSummary
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", encodable(self.text))
 
 
 class Tally:
@@ -314,9 +314,9 @@ async def in_thread(call: Callable[[], T]) -> T:
 def as_messages(prompt: object) -> list[dict[str, Any]]:
     """`prompt` as chat messages, new dicts each time, with lone surrogates made encodable."""
     if isinstance(prompt, str):
-        return [{"role": "user", "content": _encodable(prompt)}]
+        return [{"role": "user", "content": encodable(prompt)}]
     if isinstance(prompt, list) and all(isinstance(item, dict) and "role" in item for item in prompt):
-        return [{key: _encodable(value) for key, value in message.items()} for message in prompt]
+        return [{key: encodable(value) for key, value in message.items()} for message in prompt]
     raise ValueError(f"Invalid prompt type: {type(prompt)}")
 
 
@@ -367,14 +367,3 @@ def minus(left: ModelUsageSummary, right: ModelUsageSummary) -> ModelUsageSummar
         max(0, left.total_output_tokens - right.total_output_tokens),
         cost,
     )
-
-
-def _encodable(value: Any) -> Any:
-    """`value` with every lone surrogate replaced, in the strings of nested lists and dicts as well."""
-    if isinstance(value, str):
-        return _SURROGATE.sub("\ufffd", value)
-    if isinstance(value, list):
-        return [_encodable(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _encodable(item) for key, item in value.items()}
-    return value

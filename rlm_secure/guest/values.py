@@ -16,7 +16,7 @@ _STRING = 2000
 def describe(value: Any, value_bytes: int) -> dict[str, Any]:
     """`{"type", "value"?, "repr"?}` for a variable; the value when it is small JSON, else a bounded repr."""
     kind = type(value)
-    name = title(kind)[:128]
+    name = title(kind).encode("utf-8", "backslashreplace").decode()[:128]
     if kind is str and len(value) <= min(value_bytes // 6, _STRING):
         return {"type": name, "value": value}
     if kind in (bool, type(None)) or (kind is float and math.isfinite(value)):

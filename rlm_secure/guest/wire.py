@@ -1,7 +1,7 @@
 """Frames between host (or supervisor) and worker, on one stream socket.
 
 A frame is a 4-byte big-endian length followed by that many bytes of ASCII JSON, one object. JSON is escaped
-to ASCII, so that lone surrogates, which UTF-8 cannot carry, arrive as they were.
+to ASCII, so that lone surrogates, which UTF-8 cannot carry, reach a cell as they were; the host spells them out.
 
 Strict alternation, no multiplexing: the host sends one request, the worker answers with zero or more
 `call` frames, each answered by one `reply`, and then exactly one `done`. A worker that breaks the order

@@ -301,7 +301,7 @@ def test_a_repr_never_runs_on_the_host_and_never_breaks_a_result(sandbox):
     )
     assert result.error is None
     assert result.locals["evil"] == "<Evil object>"
-    assert result.locals["s"] == "\ud800"
+    assert result.locals["s"] == "\\ud800"
     assert sandbox.run("print(1)").stdout == "1\n"
 
 

@@ -178,7 +178,8 @@ class ZoneInfo(datetime.tzinfo):
         # By its fields: `replace` of a cell's own datetime would be given the zone within.
         day = datetime.date(*(part(dt) for part in _day))
         clock = datetime.time(*(part(dt) for part in _clock), fold=_fold(dt))
-        return self._zone.fromutc(datetime.datetime.combine(day, clock, self._zone)).replace(tzinfo=self)
+        moment: datetime.datetime = self._zone.fromutc(datetime.datetime.combine(day, clock, self._zone))
+        return moment.replace(tzinfo=self)
 
     def __repr__(self) -> str:
         return f"zoneinfo.ZoneInfo(key={self._key!r})"

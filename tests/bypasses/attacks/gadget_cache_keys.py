@@ -1,0 +1,79 @@
+"""A cache is asked with `==` and hashes: an entry whose key answers as it likes stands in for honest ones, for every
+later caller, library code among them.
+"""
+
+ADVISORY = ""
+GUARANTEE = "session-isolation"
+
+_TEXT = """
+class Text(str):
+    def __hash__(self):
+        return hash(POSE)
+    def __eq__(self, other):
+        return True
+"""
+ATTACKS = {
+    "re_flags": """
+import re
+class Flags(int):
+    def __hash__(self):
+        return hash(0)
+    def __eq__(self, other):
+        return True
+re.search("poison", "", Flags(2))
+""",
+    "re_template": f"""
+import re
+POSE = r"\\g<0>b"
+{_TEXT}
+re.sub("a", Text(r"\\g<0>poison"), "a")
+""",
+    "re_template_of_a_pattern": f"""
+import re
+POSE = r"\\g<0>c"
+{_TEXT}
+re.compile("a").sub(Text(r"\\g<0>poison"), "a")
+""",
+    "strptime_of_datetime": f"""
+import datetime
+POSE = "%d"
+{_TEXT}
+datetime.datetime.strptime("31", Text("%y"))
+""",
+    "strptime_of_time": f"""
+import time
+POSE = "%H"
+{_TEXT}
+time.strptime("11", Text("%y"))
+""",
+    "urllib_quote": """
+import urllib.parse
+class Safe(bytes):
+    def __hash__(self):
+        return hash(b"/")
+    def __eq__(self, other):
+        return True
+class Text(str):
+    def encode(self, *how):
+        return Safe(b" ")
+urllib.parse.quote("a b%", safe=Text("/"))
+""",
+    "csv_dialect": """
+import csv
+csv.register_dialect("excel", delimiter="|")
+""",
+    "csv_dialect_gone": """
+import csv
+csv.unregister_dialect("excel")
+""",
+}
+DAMAGE = {
+    "re_flags": "__import__('re').search('poison', 'POISON') is not None",
+    "re_template": r"__import__('re').sub('a', r'\g<0>b', 'a') != 'ab'",
+    "re_template_of_a_pattern": r"__import__('re').sub('a', r'\g<0>c', 'a') != 'ac'",
+    "strptime_of_datetime": "__import__('time').strptime('31', '%d').tm_year == 2031",
+    "strptime_of_time": "__import__('time').strptime('11', '%H').tm_year == 2011",
+    "urllib_quote": "__import__('urllib.parse').parse.quote('a b') != 'a%20b'",
+    "csv_dialect": "__import__('csv').get_dialect('excel').delimiter == '|'",
+    "csv_dialect_gone": "'excel' not in __import__('csv').list_dialects()",
+}
