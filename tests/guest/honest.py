@@ -433,4 +433,237 @@ import functools
 def f(): pass
 print(f.__name__)
 """,
+    """
+import statistics
+from fractions import Fraction
+from decimal import Decimal
+print(statistics.mean(len(w) for w in 'a bb ccc'.split()), statistics.mean([Fraction(1, 2), Fraction(1, 3)]))
+print(statistics.mean([Decimal('1.5'), Decimal('2.5')]), statistics.mean({1: 'a', 2: 'b'}.values() and [1, 2, 4]))
+""",
+    """
+import statistics
+scores = {'a': 1.5, 'b': 2.5, 'c': 9.0}
+print(statistics.mean(scores.values()), statistics.median(scores.values()), statistics.pstdev(scores.values()))
+print(statistics.stdev(map(float, ['1', '2', '4'])), statistics.quantiles(range(20), n=4), statistics.fmean([True, 2]))
+""",
+    """
+import statistics
+from collections import Counter, deque, namedtuple
+Row = namedtuple('Row', 'name price')
+rows = [Row('a', 3), Row('b', 5), Row('c', 10)]
+print(statistics.mean(r.price for r in rows), statistics.median(deque([3, 1, 2])), statistics.mode('abca'))
+print(statistics.multimode(['x', 'y', 'x', 'y']), statistics.mean(Counter('aab').elements() and [1, 2]), statistics.mean(rows[0][1:]))
+""",
+    """
+import statistics
+print(statistics.correlation([1, 2, 3], [2, 4, 7]), statistics.linear_regression([1, 2, 3], [2, 4, 6]))
+print(statistics.NormalDist.from_samples([1, 2, 3, 4]).stdev, statistics.NormalDist(0, 1).cdf(0), statistics.variance((1, 2, 3)))
+try:
+    statistics.mean([])
+except statistics.StatisticsError as error:
+    print(error)
+""",
+    """
+import statistics, enum
+class Size(enum.IntEnum):
+    SMALL = 1
+    BIG = 3
+class Shape(enum.Enum):
+    ROUND = 1
+print(statistics.mean([int(each) for each in Size]), statistics.mode([Shape.ROUND, Shape.ROUND]), statistics.median_low(['b', 'a', 'c']))
+""",
+    """
+import statistics
+class Window:
+    def __init__(self, values): self.values = values
+    def __iter__(self): return iter(self.values)
+    def __len__(self): return len(self.values)
+print(statistics.mean(Window([1, 2, 6])), statistics.median(Window([1, 2, 6])), statistics.harmonic_mean([40, 60]))
+""",
+    """
+from operator import itemgetter, attrgetter, methodcaller
+from dataclasses import dataclass
+@dataclass
+class P:
+    name: str
+    age: int
+people = [P('b', 2), P('a', 1)]
+print(sorted(people, key=attrgetter('age', 'name')), max(people, key=attrgetter('age')), list(map(methodcaller('upper'), ['a'])))
+print(sorted([(1, 'b'), (0, 'a')], key=itemgetter(1)), attrgetter('name.__len__' if False else 'name')(people[0]))
+""",
+    """
+import operator
+class Sorter:
+    key = operator.attrgetter('imag')
+    call = operator.methodcaller('split', ',')
+print(Sorter().key(3j), Sorter.call('a,b'), operator.attrgetter('real', 'imag')(3j), operator.attrgetter('a.b'), operator.methodcaller('f', 1, x=2))
+""",
+    """
+import copy, operator
+class Job:
+    def __init__(self): self.key = operator.attrgetter('real')
+print(copy.deepcopy(Job()).key(2), copy.copy(operator.methodcaller('upper'))('a'))
+""",
+    """
+import functools, itertools, operator
+print(functools.reduce(operator.mul, [1, 2, 3]), list(itertools.accumulate([1, 2, 3], operator.add)))
+@functools.lru_cache(maxsize=None)
+def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
+print(fib(30), fib.cache_info().currsize, functools.partial(int, base=2)('101'))
+print([(k, list(g)) for k, g in itertools.groupby('aabb')], sorted(['b', 'A'], key=functools.cmp_to_key(lambda a, b: (a > b) - (a < b))))
+""",
+    """
+import re
+text = 'Total: 12 items, 7 errors'
+pattern = re.compile(r'(?P<n>\\d+)\\s+(?P<what>\\w+)', re.I | re.M)
+print(pattern.groupindex['what'], dict(pattern.groupindex), [m.groupdict() for m in pattern.finditer(text)])
+print(re.sub(r'(\\d+)', r'<\\1>', text), re.sub(r'\\d+', lambda m: str(int(m[0]) * 2), text, count=1, flags=re.IGNORECASE))
+print(re.split(r'[:,]\\s*', text), re.findall('[a-z]+', text, flags=re.I), re.escape('a.b*c'), re.fullmatch(pattern, '1 x'))
+""",
+    """
+import re
+print(bool(re.search(pattern='b+', string='abbb')), re.match('a', 'A', re.I | re.S), re.subn(re.compile('a'), 'b', 'aa'))
+print(re.search('x', 'X', 2), re.sub(b'a', b'b', b'aa'), re.compile(r'(?P<y>\\d{4})').search('in 2024').expand(r'\\g<y>!'))
+""",
+    """
+import re, enum
+class Pattern(enum.StrEnum):
+    WORD = r'[a-z]+'
+print(re.findall(Pattern.WORD, 'ab cd'), re.compile(Pattern.WORD).pattern, re.search(Pattern.WORD, '1a')[0])
+""",
+    """
+import json
+data = json.loads('{"a": [1, 2.5, null, true], "b": {"c": "\\\\u00e9"}}')
+print(json.dumps(data, indent=2, sort_keys=True, ensure_ascii=False), json.loads(b'[1]'), json.loads(bytearray(b'{}')))
+class Encoder(json.JSONEncoder):
+    def default(self, o): return sorted(o) if isinstance(o, set) else super().default(o)
+print(json.dumps({'s': {2, 1}}, cls=Encoder), json.dumps([1], default=str, separators=(',', ':')))
+try:
+    json.loads('{oops}')
+except json.JSONDecodeError as error:
+    print(error.msg, error.pos, error.lineno)
+""",
+    """
+import textwrap
+long = 'The quick brown fox jumps over the lazy dog. ' * 4
+print(textwrap.fill(long, width=40, initial_indent='* ', subsequent_indent='  '), textwrap.shorten(long, 30, placeholder='...'))
+print(textwrap.dedent(\"\"\"
+    a
+      b
+\"\"\"), textwrap.indent('x\\n\\ny', '> ', lambda line: True), textwrap.wrap('\\u00e9t\\u00e9 \\t \\u4f60\\u597d ' * 5, 12))
+wrapper = textwrap.TextWrapper(width=20, break_long_words=False)
+print(wrapper.wrap(long), wrapper.fill('a\\tb'))
+""",
+    """
+import string
+print(string.Template('$who owes $$${amount}').substitute(who='A', amount=3), string.capwords('the big  one'), string.capwords('a-b', '-'))
+print(string.Template('$a $b').safe_substitute({'a': [1]}), string.ascii_lowercase[:3], 'x'.translate(str.maketrans('x', 'y')))
+""",
+    """
+from datetime import datetime, date, timedelta, timezone
+from zoneinfo import ZoneInfo
+t = datetime.strptime('2024-03-10 01:30', '%Y-%m-%d %H:%M').replace(tzinfo=ZoneInfo('America/New_York'))
+print((t.astimezone(timezone.utc) + timedelta(hours=1)).astimezone(ZoneInfo('Europe/Berlin')).isoformat(), t.tzname(), t.utcoffset())
+print(sorted([date(2024, 2, 1), date(2023, 1, 1)])[0], (date(2024, 3, 1) - date(2024, 2, 1)).days, datetime(2024, 1, 2).strftime('%a %d %b %Y'))
+""",
+    """
+import datetime, zoneinfo
+class Stamp(datetime.datetime):
+    def short(self): return self.strftime('%d.%m.')
+tz = zoneinfo.ZoneInfo('Asia/Tokyo')
+s = Stamp(2024, 5, 6, 7, tzinfo=tz)
+print(s.short(), s.utcoffset(), tz.fromutc(datetime.datetime(2024, 1, 1, tzinfo=tz)))
+""",
+    """
+from decimal import Decimal, getcontext, localcontext, ROUND_HALF_UP
+with localcontext() as ctx:
+    ctx.prec = 6
+    print(Decimal(1) / Decimal(7))
+print(Decimal('2.675').quantize(Decimal('0.01'), rounding=ROUND_HALF_UP), sum([Decimal('0.1')] * 3), getcontext().prec)
+""",
+    """
+from fractions import Fraction
+from decimal import Decimal
+print(Fraction('3/4') + Fraction(0.25), Fraction(Decimal('0.1')), Fraction(Fraction(1, 2), 3), Fraction(numerator=1, denominator=2) if False else Fraction(1, 2).limit_denominator(3))
+print(Fraction(True), Fraction(3), hash(Fraction(1, 2)) == hash(0.5), Fraction(1, 3) ** 2, float(Fraction(1, 3)), sum(Fraction(1, n) for n in range(1, 5)))
+""",
+    """
+import csv, io
+text = 'name,qty\\n"Smith, J",3\\nLee,5\\n'
+rows = list(csv.DictReader(io.StringIO(text)))
+out = io.StringIO()
+writer = csv.DictWriter(out, fieldnames=['name', 'qty'], extrasaction='ignore')
+writer.writeheader(); writer.writerows(rows)
+csv.register_dialect('pipes', delimiter='|')
+print(rows, out.getvalue(), list(csv.reader(['a|b'], 'pipes')), csv.Sniffer().sniff('a;b\\n1;2\\n').delimiter, csv.Sniffer().has_header(text))
+""",
+    """
+import random
+random.seed(7)
+print(random.choice('abc'), random.sample(range(100), 3), random.choices(['a', 'b'], weights=[1, 9], k=4), random.randint(1, 6))
+deck = list(range(5)); random.shuffle(deck)
+print(deck, round(random.gauss(0, 1), 6), random.uniform(1, 2), random.Random(3).sample(['x', 'y', 'z'], k=2), random.randrange(0, 10, 2))
+class Card: pass
+print(type(random.choice([Card()])) is Card)
+""",
+    """
+import difflib
+print(difflib.get_close_matches('appel', ['ape', 'apple', 'peach']), difflib.get_close_matches('x', {'xy': 1, 'z': 2}))
+print('\\n'.join(difflib.unified_diff('a b'.split(), 'a c'.split(), 'old', 'new', lineterm='')), round(difflib.SequenceMatcher(None, 'abcd', 'bcde').ratio(), 2))
+print(list(difflib.ndiff(['one\\n'], ['ore\\n'])), list(difflib.Differ().compare(['a'], ['b'])), difflib.SequenceMatcher(None, [(1, 2)], [(1, 2)]).get_opcodes())
+""",
+    """
+import heapq, bisect
+print(list(heapq.merge([1, 4], (x for x in [2, 3]), iter([0]))), heapq.nlargest(2, [3, 1, 2]), heapq.nsmallest(1, [{'a': 2}, {'a': 1}], key=lambda d: d['a']))
+print(list(heapq.merge(['bb', 'a'], ['ccc'], key=len, reverse=True)), bisect.bisect_left([1, 3, 5], 3))
+""",
+    """
+import base64, hashlib, html, uuid, urllib.parse as up
+print(base64.b64encode('h\\u00e9'.encode()).decode(), base64.urlsafe_b64decode('aGk='), base64.b32encode(b'a'), html.escape('<a href="x">'), html.unescape('&eacute;&lt;'))
+print(uuid.uuid5(uuid.NAMESPACE_DNS, 'x.org'), uuid.UUID('12345678123456781234567812345678').hex, hashlib.sha256(b'a').hexdigest()[:8])
+print(up.urlencode({'q': 'a b', 'n': [1, 2]}, doseq=True), up.quote('a/b c', safe=''), up.urlparse('http://h:1/p?q=1#f').port, up.parse_qs('a=1&a=2'), up.urljoin('http://h/a/', 'b'), up.urlunparse(up.urlparse('http://h/p')))
+""",
+    """
+import calendar
+print(calendar.monthrange(2024, 2), calendar.isleap(2024), calendar.month_name[3], calendar.TextCalendar().formatmonth(2024, 2), calendar.timegm((2024, 1, 1, 0, 0, 0)))
+""",
+    """
+import collections, itertools
+c = collections.Counter(w.lower() for w in 'The cat the dog'.split())
+print(c.most_common(1), c - collections.Counter(['cat']), collections.OrderedDict(sorted(c.items())), collections.ChainMap({'a': 1}, {'b': 2})['b'])
+print(list(itertools.chain.from_iterable([[1], [2]])), list(itertools.islice(itertools.count(5), 2)), list(itertools.zip_longest([1], [2, 3], fillvalue=0)))
+""",
+    """
+from contextlib import ContextDecorator, contextmanager, ExitStack
+class Timer(ContextDecorator):
+    def __enter__(self): print('in'); return self
+    def __exit__(self, *details): print('out'); return False
+@Timer()
+def work(x):
+    'does it'
+    return x + 1
+print(work(1), work.__name__, work.__doc__)
+@contextmanager
+def tag(name):
+    print('<' + name)
+    yield name.upper()
+    print('>')
+with tag('b') as b, ExitStack() as stack:
+    stack.callback(print, 'done')
+    print(b)
+@tag('p')
+def inside(): print('here')
+inside()
+""",
+    """
+import pprint, time
+print(pprint.pformat({'b': list(range(30)), 'a': {'x': 1}}, width=40))
+print(pprint.pformat([1]), time.strptime('2024-01-02', '%Y-%m-%d').tm_yday, time.strftime('%Y', time.gmtime(0)))
+""",
+    """
+import enum
+class Color(enum.Enum):
+    RED = 1
+print(list(Color.__members__), Color.__members__['RED'] is Color.RED, len(Color.__members__))
+""",
 ]

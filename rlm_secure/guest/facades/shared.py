@@ -74,6 +74,8 @@ def _replace(module: Any, name: str, texts: tuple[int, ...]) -> None:
         for at in texts:
             if at < len(given):
                 given[at] = exact_text(given[at])
+                if type(given[at]) not in (str, bytes):
+                    raise TypeError(f"{name[1:]} takes plain text, not {_title(type(given[at]))}.")
         return inner(*given, **options)
 
     function.__name__ = function.__qualname__ = name

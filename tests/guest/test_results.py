@@ -1,0 +1,136 @@
+"""Everything after a cell's last line is part of the cell: under its interrupt, its clock and its CPU count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from rlm_secure import Policy, Sandbox
+from rlm_secure.errors import CellTimeout
+
+#: What a cell may leave behind that runs its code while the result is built.
+GENERATOR = """
+def endless():
+    try:
+        yield
+    finally:
+        while True: pass
+def started():
+    made = endless()
+    next(made)
+    return made
+"""
+ENDLESS = {
+    "the text of its exception": "class E(Exception):\n    def __str__(self):\n        while True: pass\nraise E()",
+    "a generator in the frames of its exception": f"{GENERATOR}\ndef f():\n    kept = started()\n    1 / 0\nf()",
+    "a generator in the frames of final_answer": f"{GENERATOR}\ndef f():\n    kept = started()\n    final_answer(1)\nf()",
+    "a generator in an exception": f"{GENERATOR}\nraise ValueError(started())",
+    "a generator in place of llm_query": f"{GENERATOR}\nllm_query = started()",
+    "a generator in place of the answer": f"{GENERATOR}\nanswer = started()",
+    "the text of an answer": "class A:\n    def __str__(self):\n        while True: pass\nfinal_answer(A())",
+    "the text of a variable": "class A:\n    def __str__(self):\n        while True: pass\nx = A()\nFINAL_VAR('x')",
+    "the text of an answer by __getattr__": (
+        "class A:\n    def __getattr__(self, name):\n        while True: pass\n    def __str__(self):\n"
+        "        return self.x\nfinal_answer(A())"
+    ),
+}
+#: Hooks that nobody calls: the cell is over at once.
+SILENT = {
+    "a class that makes itself up": (
+        "class A:\n    __slots__ = ('__class__',)\n    def __getattr__(self, name):\n        while True: pass\n"
+        "x = A()\nanswer = A()"
+    ),
+    "an exception that sets its attributes": (
+        "class E(Exception):\n    def __setattr__(self, name, value):\n        while True: pass\nraise E('said')"
+    ),
+    "an exception that makes its class up": (
+        "class E(Exception):\n    __slots__ = ('__class__',)\n    def __getattr__(self, name):\n"
+        "        while True: pass\nraise E('said')"
+    ),
+    "a key of the answer": (
+        "class K:\n    def __hash__(self):\n        return hash('ready')\n    def __eq__(self, other):\n"
+        "        while True: pass\nanswer = {K(): 1}"
+    ),
+    "a dict, a list and a str with hooks": (
+        "def loop(*values):\n    while True: pass\n"
+        "class D(dict):\n    get = items = keys = __iter__ = __len__ = __repr__ = __getitem__ = __contains__ = loop\n"
+        "class L(list):\n    __iter__ = __len__ = __repr__ = __getitem__ = loop\n"
+        "class S(str):\n    __len__ = __repr__ = __str__ = __iter__ = __getitem__ = encode = loop\n"
+        "x = L([1])\ny = S('a')\nanswer = D(ready=True, content=L([2]))"
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox() as made:
+        made.run("kept = 41")
+        yield made
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_code_after_the_last_line_ends_at_the_limits_of_the_cell(sandbox: Sandbox, name: str) -> None:
+    result = sandbox.run(ENDLESS[name], timeout=0.5)
+    assert isinstance(result.error, CellTimeout)
+    # Stopped by the interrupt: a killed worker counts no CPU seconds of its cell, and takes a second at least.
+    assert result.cpu_seconds > 0.1
+    after = sandbox.run("print(kept + 1)")
+    assert (after.stdout, after.error) == ("42\n", None)
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_a_result_runs_no_hook_of_what_it_describes(sandbox: Sandbox, name: str) -> None:
+    result = sandbox.run(SILENT[name], timeout=5)
+    assert not isinstance(result.error, CellTimeout)
+    assert result.cpu_seconds < 2
+    assert sandbox.run("print(kept + 1)").stdout == "42\n"
+
+
+def test_a_generator_is_collected_in_a_cell_never_between_two(sandbox: Sandbox) -> None:
+    sandbox.run(f"{GENERATOR}\ndef g(box):\n    try:\n        yield\n    finally:\n        while True: pass")
+    made = sandbox.run("box = []\nbox.append(g(box))\nnext(box[0])\ndel box", timeout=5)
+    assert made.error is None
+    ended = sandbox.run("kept_alive = [[] for _ in range(200_000)]", timeout=0.5)
+    assert isinstance(ended.error, CellTimeout)
+    assert ended.cpu_seconds > 0.1
+    assert sandbox.run("print(kept + 1)").stdout == "42\n"
+
+
+def test_what_a_forgotten_generator_raises_is_said_without_its_text(sandbox: Sandbox) -> None:
+    result = sandbox.run(
+        "class E(Exception):\n    def __str__(self):\n        while True: pass\n"
+        "def g():\n    try:\n        yield\n    finally:\n        raise E()\n"
+        "made = g()\nnext(made)\ndel made\nprint('on')",
+        timeout=5,
+    )
+    assert (result.stdout, result.error) == ("on\n", None)
+    assert result.stderr == "Exception ignored in a generator that was closed: E\n"
+
+
+@pytest.mark.parametrize("screened", ["class S(str): pass\nraise ValueError(S('a'))", "raise SystemExit(S) if 0 else KeyError(1)"])
+def test_an_exception_is_told_as_before(sandbox: Sandbox, screened: str) -> None:
+    result = sandbox.run(screened)
+    assert result.error is not None
+    assert result.stderr.startswith("Traceback (most recent call last):\n  Cell, line ")
+
+
+def test_the_rule_of_a_refusal_is_text() -> None:
+    with Sandbox() as sandbox:
+        for rule in ("{1: 2}", "['a']", "'x' * 10_000", "3"):
+            result = sandbox.run(f"try:\n    getattr(1, 'mro')\nexcept Exception as e:\n    K = type(e)\nraise K({rule}, 'm')")
+            assert result.error is not None
+        assert sandbox.run("print(1)").stdout == "1\n"
+
+
+def test_a_class_named_by_a_str_with_hooks_is_described() -> None:
+    policy = Policy.load("standard")
+    with Sandbox(policy) as sandbox:
+        result = sandbox.run(
+            "import typing\nclass S(str):\n    def __getitem__(self, at):\n        while True: pass\n"
+            "    __str__ = __format__ = __len__ = __getitem__\n"
+            "T = typing.TypedDict(S('T'), {'a': int})\nprint(SHOW_VARS())",
+            timeout=5,
+        )
+        assert not isinstance(result.error, CellTimeout)
+        assert sandbox.run("print(1)").stdout == "1\n"
