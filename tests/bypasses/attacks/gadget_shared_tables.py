@@ -98,7 +98,7 @@ DAMAGE = {
     "module_by_global": "__import__('string').digits == 'poison'",
     "random_state": "__import__('random').random() == __import__('random').Random(1).random()",
     "hashlib_set": "not __import__('hashlib').algorithms_guaranteed",
-    "textwrap_table": "__import__('textwrap').TextWrapper.unicode_whitespace_trans.get(65) == 66",
+    "textwrap_table": "__import__('textwrap').fill('A') == 'B'",
     "decimal_default_context": "__import__('decimal').DefaultContext.prec == 1",
     "csv_dialect": "__import__('csv').excel.delimiter == 'poison'",
     "calendar_names": "__import__('calendar').day_name[0] == 'poison'",
