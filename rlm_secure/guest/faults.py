@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .compiler import Refusal
 from .guards import RuleViolation
-from .values import title
+from .registry import derives, title
 
 _FRAMES = 8
 #: As the interpreter keeps it: no hook of the exception's class runs.
@@ -32,15 +32,15 @@ def fault(error: BaseException, source: str) -> tuple[str, str, str | None, str]
     said = said if len(said) <= 2000 else said[:2000] + f"... [{len(said)} characters]"
     text = _frames(error, source)
     # By the exact class: isinstance() would ask an exception of a cell for its __class__.
-    if issubclass(kind, RuleViolation):
+    if derives(kind, RuleViolation):
         rule = error.rule if type(error.rule) is str else ""  # type: ignore[attr-defined]  # of its own class
         return "refused", said, rule[:128], f"{text}{said}\n"
-    if issubclass(kind, MemoryError):
+    if derives(kind, MemoryError):
         said = said or "the cell asked for more memory than the policy grants (limits.memory_bytes)"
         return "memory", said, None, f"{text}MemoryError: {said}\n"
-    if issubclass(kind, CellInterrupted):
+    if derives(kind, CellInterrupted):
         return "interrupted", said, None, f"{text}{said}\n"
-    if issubclass(kind, SystemExit):
+    if derives(kind, SystemExit):
         said = "the cell asked to exit; the cell is over, the session goes on"
     line = f"{name}: {said}" if said else name
     return "exception", line, None, f"{text}{line}\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .values import title
+from .registry import is_instance, title
 
 
 class Output:
@@ -24,7 +24,7 @@ class Output:
 
     def write(self, text: str) -> int:
         """Keep `text` as far as there is room; returns its length, as files do."""
-        if not issubclass(type(text), str):
+        if not is_instance(text, str):
             raise TypeError(f"write() argument must be str, not {title(type(text))}")
         # An exact str: a subclass could lie about its length or run code of its own here.
         text = str.__str__(text)

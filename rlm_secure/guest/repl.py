@@ -11,7 +11,7 @@ from typing import Any
 
 from . import guards, values
 from .faults import FinalAnswerCalled
-from .values import title
+from .registry import is_instance, title
 
 #: Sends one call frame; returns the host's reply, or raises what it refused with.
 Ask = Callable[[dict[str, Any]], Any]
@@ -84,7 +84,7 @@ class Repl:
             return self.final
         answer = self.namespace.get("answer", _MISSING)
         # By the exact class and storage, and by iteration: a look-up would compare with keys of the cell's own kind.
-        if not issubclass(type(answer), dict):
+        if not is_instance(answer, dict):
             return None
         given = {key: value for key, value in dict.items(answer) if type(key) is str and key in ("ready", "content")}
         ready = given.get("ready", False)
@@ -187,4 +187,4 @@ def _model(model: str | None) -> str | None:
 
 def _is_text(value: object) -> bool:
     """Whether `value` is a str; isinstance() would believe what it says about itself."""
-    return issubclass(type(value), str)
+    return is_instance(value, str)

@@ -6,6 +6,8 @@ import math
 import types
 from typing import Any
 
+from .registry import order_of, title
+
 _NODES = 256
 _DEPTH = 8
 _ITEMS = 8
@@ -28,11 +30,6 @@ def describe(value: Any, value_bytes: int) -> dict[str, Any]:
         if plain is not None:
             return {"type": name, "value": plain[0]}
     return {"type": name, "repr": shown(value)[: value_bytes // 6]}
-
-
-def title(kind: type) -> str:
-    """The name of the class `kind`, as plain text: some libraries name a class with any str of a cell's own kind."""
-    return str.__str__(type.__getattribute__(kind, "__name__"))
 
 
 def jsonable(value: Any, limit: int, nodes: int = _NODES) -> tuple[Any] | None:
@@ -85,11 +82,11 @@ def shown(value: Any, depth: int = 3) -> str:
         return repr(value)
     if kind in (list, tuple, set, frozenset, dict):
         return _container(value, kind, depth)
-    if issubclass(kind, type):
-        return f"<class {title(value)[:100]}>"
+    if type in order_of(kind):
+        return f"<class {title(value)}>"
     if kind in (types.FunctionType, types.BuiltinFunctionType):
         return f"<function {str.__str__(value.__name__)[:100]}>"
-    return f"<{title(kind)[:100]} object>"
+    return f"<{title(kind)} object>"
 
 
 def _container(value: Any, kind: type, depth: int) -> str:

@@ -24,8 +24,8 @@ from typing import Any, cast
 from . import compiler, facades, guards, memory, wire
 from .faults import CellInterrupted, FinalAnswerCalled, fault
 from .output import Output
+from .registry import derives, title
 from .repl import Repl
-from .values import title
 from .wire import Closed
 
 #: The worker of this process, for the print and the signal handler that the zygote made before the fork.
@@ -59,7 +59,7 @@ def _on_unraisable(unraisable: Any) -> None:
     """What the `finally` of a forgotten generator raised. The interpreter's own hook would ask the exception for its
     text, which is the cell's code, and look for source files."""
     kind = unraisable.exc_type
-    if not issubclass(kind, CellInterrupted):
+    if not derives(kind, CellInterrupted):
         _current.errors.write(f"Exception ignored in a generator that was closed: {title(kind)}\n")
 
 
@@ -263,7 +263,7 @@ class Worker:
         if not ended:
             return
         raised = ended[0]
-        if not issubclass(type(raised), FinalAnswerCalled) and result["error"] is None:
+        if type(raised) is not FinalAnswerCalled and result["error"] is None:
             self.reserve = b""  # the cell may have left nothing to build a result with
             kind, message, rule, text = fault(raised, source)
             self.errors.write(text)

@@ -17,6 +17,9 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ..registry import derives, is_class, is_instance, stored
+from ..registry import title as title_of
+
 _DEPTH = 16
 
 #: Nothing of a cell is in them.
@@ -28,7 +31,6 @@ _ATOMS: frozenset[type] = frozenset(
 )  # fmt: skip
 _SEQUENCES: tuple[type, ...] = (list, tuple, set, frozenset, collections.deque)
 
-_order_of = type.__dict__["__mro__"].__get__
 _FRACTION = tuple(fractions.Fraction.__dict__[name].__get__ for name in ("_numerator", "_denominator"))
 
 #: Further types whose instances are data: a module of the facades adds what it makes.
@@ -50,7 +52,7 @@ def data(value: Any, asked_by: str) -> Any:
     if found is not _NONE:
         return found
     # An iterator, a view, or any other iterable: its hooks are called with nothing, and its items are looked at.
-    if issubclass(kind, type) or not hasattr(kind, "__iter__"):
+    if is_class(value) or stored(kind, "__iter__") is None:
         raise _refused(kind, asked_by)
     return _items(value, _DEPTH, asked_by)
 
@@ -66,7 +68,7 @@ def _copy(value: Any, kind: type, depth: int, asked_by: str) -> Any:
     if kind in _SEQUENCES:
         items = _items(value, depth, asked_by)
         return items if kind is list else kind(items)
-    if issubclass(kind, str):
+    if derives(kind, str):
         return str.__str__(value)
     if kind is bytearray:
         return bytearray(value)
@@ -76,16 +78,16 @@ def _copy(value: Any, kind: type, depth: int, asked_by: str) -> Any:
     elif kind is datetime.datetime or kind is datetime.time:
         if type(value.tzinfo) in (type(None), datetime.timezone) or type(value.tzinfo) in _FINAL:
             return value
-    elif issubclass(kind, dict):
+    elif derives(kind, dict):
         pairs = list(dict.items(value))
         keys = _items([key for key, _ in pairs], depth, asked_by)
         return dict(zip(keys, _items([item for _, item in pairs], depth, asked_by), strict=True))
-    elif issubclass(kind, tuple):  # a named tuple
+    elif derives(kind, tuple):  # a named tuple
         return tuple(_items(tuple.__iter__(value), depth, asked_by))
-    elif enum.Enum in _order_of(kind):
+    elif derives(kind, enum.Enum):
         # A member of IntEnum counts as its number. One with hooks of its own has them no longer.
         for plain, exact in ((int, int.__index__), (float, float.__float__)):
-            if issubclass(kind, plain):
+            if derives(kind, plain):
                 return exact(value)
     return _NONE
 
@@ -105,8 +107,8 @@ def _items(values: Iterable[Any], depth: int, asked_by: str) -> list[Any]:
 
 
 def _refused(kind: type, asked_by: str) -> TypeError:
-    title = str.__str__(type.__getattribute__(kind, "__name__"))[:60]
-    return TypeError(f"{asked_by} takes numbers, text and containers of them, not {title}; pass its values instead.")
+    shown = title_of(kind)
+    return TypeError(f"{asked_by} takes numbers, text and containers of them, not {shown}; pass its values instead.")
 
 
 def takes_data(function: Callable[..., Any], *, title: str, opaque: str = "", method: type | None = None) -> Any:
@@ -124,7 +126,7 @@ def takes_data(function: Callable[..., Any], *, title: str, opaque: str = "", me
     kept = frozenset(at for at, name in enumerate(names) if name in passed)
 
     def wrapper(*values: Any, **options: Any) -> Any:
-        if first and (not values or method not in _order_of(type(values[0]))):
+        if method is not None and (not values or not is_instance(values[0], method)):
             raise TypeError(f"{title} takes an instance of its class as self.")
         if not options and _ATOMS.issuperset(map(type, values[first:])):
             return function(*values)
@@ -158,14 +160,14 @@ def functions(module: types.ModuleType, listed: str, **opaque: str) -> dict[str,
 def methods(owner: type, listed: str, **opaque: str) -> None:
     """Make the methods of `owner` that are `listed` take data only: in place, since super() reaches past a subclass."""
     for name in listed.split():
-        stored = owner.__dict__.get(name)
-        if stored is None:
+        found = owner.__dict__.get(name)
+        if found is None:
             continue  # of another Python version
         title = f"{owner.__name__}.{name}"
-        if type(stored) is classmethod:
-            setattr(owner, name, classmethod(_of_class(stored.__func__, title, owner)))
+        if type(found) is classmethod:
+            setattr(owner, name, classmethod(_of_class(found.__func__, title, owner)))
         else:
-            made = takes_data(stored, title=title, opaque=opaque.get(name, ""), method=owner)
+            made = takes_data(found, title=title, opaque=opaque.get(name, ""), method=owner)
             setattr(owner, name, made)
 
 

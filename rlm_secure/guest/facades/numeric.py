@@ -50,9 +50,8 @@ is_final(statistics.NormalDist)  # its two numbers are floats, whatever it was m
 GENERATOR = random.Random()  # cells simulate and sample; nothing secret is made here
 
 _DRAWS = (
-    "betavariate choice choices expovariate gammavariate gauss getrandbits getstate lognormvariate normalvariate "
-    "paretovariate randbytes randint random randrange sample seed setstate shuffle triangular uniform "
-    "vonmisesvariate weibullvariate"
+    "betavariate choice choices expovariate gammavariate gauss getstate lognormvariate normalvariate paretovariate "
+    "randbytes randint randrange sample seed setstate shuffle triangular uniform vonmisesvariate weibullvariate"
 )
 
 # What is drawn from is anything; how much of it, and the rest, are numbers.
@@ -66,7 +65,8 @@ RANDOM = facade(
         name: takes_data(getattr(GENERATOR, name), title=f"random.{name}", opaque=_OPAQUE.get(name, ""))
         for name in (*_DRAWS.split(), "binomialvariate")
         if hasattr(GENERATOR, name)  # binomialvariate is new in 3.12
-    },
+    }
+    | {"getrandbits": GENERATOR.getrandbits, "random": GENERATOR.random},  # C
     left_out={"SystemRandom": "it draws from the kernel and cannot be repeated; use random.Random"},
 )
 

@@ -21,9 +21,8 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+from ..registry import is_instance, title
 from .data import data, methods
-
-_order_of = type.__dict__["__mro__"].__get__
 
 
 def keep() -> None:
@@ -75,7 +74,7 @@ def _replace(module: Any, name: str, texts: tuple[int, ...]) -> None:
             if at < len(given):
                 given[at] = exact_text(given[at])
                 if type(given[at]) not in (str, bytes):
-                    raise TypeError(f"{name[1:]} takes plain text, not {_title(type(given[at]))}.")
+                    raise TypeError(f"{name[1:]} takes plain text, not {title(type(given[at]))}.")
         return inner(*given, **options)
 
     function.__name__ = function.__qualname__ = name
@@ -84,12 +83,11 @@ def _replace(module: Any, name: str, texts: tuple[int, ...]) -> None:
 
 def exact_text(value: Any) -> Any:
     """`value`, and its text or bytes alone where its class derives from one of them."""
-    kind = type(value)
-    if kind is str or kind is bytes:
+    if type(value) in (str, bytes):
         return value
-    if issubclass(kind, str):
+    if is_instance(value, str):
         return str.__str__(value)
-    if issubclass(kind, bytes):
+    if is_instance(value, bytes):
         return bytes.__add__(b"", value)
     return value
 
@@ -112,7 +110,7 @@ def _functions_of_decorators() -> None:
     """A ContextDecorator that gives the function its name, and copies no `__dict__` of what it decorates."""
 
     def __call__(self: Any, func: Callable[..., Any]) -> Callable[..., Any]:
-        if contextlib.ContextDecorator not in _order_of(type(self)):
+        if not is_instance(self, contextlib.ContextDecorator):
             raise TypeError("a ContextDecorator decorates functions by an instance of it.")
 
         def inner(*values: Any, **options: Any) -> Any:
@@ -134,7 +132,7 @@ _FLAGS = (int, re.RegexFlag)
 
 
 def _on_plain_patterns(function: Callable[..., Any], flags_at: int | None) -> Callable[..., Any]:
-    title = f"re.{function.__name__}"
+    asked = f"re.{function.__name__}"
 
     @functools.wraps(function, updated=())
     def wrapper(*values: Any, **options: Any) -> Any:
@@ -143,7 +141,7 @@ def _on_plain_patterns(function: Callable[..., Any], flags_at: int | None) -> Ca
         if kind not in (str, re.Pattern, bytes):
             plain = exact_text(pattern)
             if type(plain) not in (str, bytes):
-                raise TypeError(f"{title} takes a pattern as text or compiled, not {_title(kind)}; write it as a str.")
+                raise TypeError(f"{asked} takes a pattern as text or compiled, not {title(kind)}; write it as a str.")
             if values:
                 values = (plain, *values[1:])
             else:
@@ -151,15 +149,11 @@ def _on_plain_patterns(function: Callable[..., Any], flags_at: int | None) -> Ca
         if flags_at is not None:
             flags = values[flags_at] if len(values) > flags_at else options.get("flags", 0)
             if type(flags) not in _FLAGS:
-                raise TypeError(f"{title} takes flags as re.IGNORECASE and its kind, not {_title(type(flags))}.")
+                raise TypeError(f"{asked} takes flags as re.IGNORECASE and its kind, not {title(type(flags))}.")
         return function(*values, **options)
 
     del wrapper.__wrapped__
     return wrapper
-
-
-def _title(kind: type) -> str:
-    return str.__str__(type.__getattribute__(kind, "__name__"))[:60]
 
 
 def pattern_functions() -> dict[str, Callable[..., Any]]:
@@ -190,6 +184,6 @@ def unregister_dialect(name: str) -> None:
 
 def _check_dialect(name: object) -> None:
     if type(name) is not str:
-        raise TypeError(f"csv takes the name of a dialect as plain str, not {_title(type(name))}.")
+        raise TypeError(f"csv takes the name of a dialect as plain str, not {title(type(name))}.")
     if name in _DIALECTS:
         raise ValueError(f"the dialect {name!r} is csv's own; register yours under another name.")

@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from .checks import is_class
+from ..registry import derives, is_class
 from .data import functions
 from .facade import facade
 from .shared import exact_text, pattern_functions
@@ -69,7 +69,7 @@ def dumps(
     sort_keys: bool = False,
 ) -> str:
     """json.dumps; `cls` is a subclass of json.JSONEncoder, no other callable."""
-    if cls is not None and not (is_class(cls) and issubclass(cls, json.JSONEncoder)):
+    if cls is not None and not (is_class(cls) and derives(cls, json.JSONEncoder)):
         raise TypeError("json.dumps takes as cls a subclass of json.JSONEncoder; or pass default=a function.")
     return json.dumps(
         obj,

@@ -10,6 +10,7 @@ import time
 import zoneinfo
 from typing import NoReturn
 
+from ..registry import is_instance
 from .data import functions, is_final
 from .facade import facade
 
@@ -173,7 +174,7 @@ class ZoneInfo(datetime.tzinfo):
         return self._zone.tzname(dt)
 
     def fromutc(self, dt: datetime.datetime, /) -> datetime.datetime:
-        if not issubclass(type(dt), datetime.datetime) or _tzinfo(dt) is not self:
+        if not is_instance(dt, datetime.datetime) or _tzinfo(dt) is not self:
             raise ValueError("fromutc takes a datetime whose tzinfo is this zone.")
         # By its fields: `replace` of a cell's own datetime would be given the zone within.
         day = datetime.date(*(part(dt) for part in _day))
