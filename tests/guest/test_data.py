@@ -14,8 +14,11 @@ import pytest
 
 from rlm_secure.guest import facades
 from rlm_secure.guest.facades.data import data
+from rlm_secure.guest.registry import own_class
 
 from .cells import Session
+from .test_facades import results
+from .walk import walk
 
 #: Every function of every facade that computes on its arguments, by what it takes in its first place.
 COMPUTING = {
@@ -218,3 +221,16 @@ def test_every_function_that_is_not_c_was_decided_on() -> None:
             if code is not None and "rlm_secure" not in code.co_filename and f"{module}.{name}" not in decided:
                 undecided.append(f"{module}.{name}")
     assert undecided == []
+
+
+def test_no_named_tuple_of_a_library_has_defaults_that_a_cell_could_fill() -> None:
+    roots: dict[str, object] = {name: facades.load(name) for name in facades.NAMES}
+    found = [
+        path
+        for path, value in walk(roots | results(), {}, depth=4)
+        if isinstance(value, type)
+        and issubclass(value, tuple)
+        and type(getattr(value, "_field_defaults", None)) is dict
+        and not own_class(value)
+    ]
+    assert found == []

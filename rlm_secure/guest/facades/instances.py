@@ -52,7 +52,7 @@ _WRITE = (
 def keep() -> None:
     """Do it. Twice does no harm."""
     typing._BaseGenericAlias.__call__ = _make  # type: ignore[attr-defined]
-    dataclasses._EMPTY_METADATA = types.MappingProxyType(_Nothing())  # type: ignore[attr-defined]
+    dataclasses._EMPTY_METADATA = types.MappingProxyType(Nothing())  # type: ignore[attr-defined]
     _keep_replace()
     for owner, name in _MAKE + _WRITE:
         stored = inspect.getattr_static(owner, name)
@@ -63,8 +63,8 @@ def keep() -> None:
             setattr(owner, name, kept(stored, owner))
 
 
-class _Nothing(Mapping[str, Any]):
-    """The metadata of a field that has none. A view is compared by what it shows: an empty dict could be filled."""
+class Nothing(Mapping[str, Any]):
+    """An empty mapping that nobody can fill, for a view to show: `view == x` asks x, with what the view is of."""
 
     __slots__ = ()
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import _strptime  # type: ignore[import-not-found]  # typeshed has no stub
 import contextlib
 import csv
+import decimal
 import difflib
 import fractions
 import functools
@@ -17,12 +18,29 @@ import re
 import statistics
 import string
 import textwrap
+import types
+import urllib.parse
 import uuid
 from collections.abc import Callable
 from typing import Any
 
-from ..registry import is_instance, title
+from ..registry import is_instance, namespace_of, order_of, title
 from .data import data, methods
+from .instances import Nothing
+
+#: Named tuples of libraries that a cell meets. None has defaults, and each class has a dict of them.
+_TUPLES: tuple[type, ...] = (
+    decimal.DecimalTuple,
+    difflib.Match,
+    statistics.LinearRegression,
+    type(functools.lru_cache(len).cache_info()),
+    urllib.parse.DefragResult,
+    urllib.parse.DefragResultBytes,
+    urllib.parse.ParseResult,
+    urllib.parse.ParseResultBytes,
+    urllib.parse.SplitResult,
+    urllib.parse.SplitResultBytes,
+)
 
 
 def keep() -> None:
@@ -30,6 +48,10 @@ def keep() -> None:
     _exact_keys()
     _fractions()
     _functions_of_decorators()
+    for kind in _TUPLES:
+        for each in order_of(kind):
+            if type(namespace_of(each).get("_field_defaults")) is dict:
+                each._field_defaults = types.MappingProxyType(Nothing())  # type: ignore[attr-defined]
     table = textwrap.TextWrapper.unicode_whitespace_trans
     if type(table) is dict:
         # Text is looked up in it by number; what a tuple is too short for stays as it is.
@@ -57,14 +79,14 @@ def keep() -> None:
 def _exact_keys() -> None:
     """The caches that C code asks by way of a function of a module."""
     if hasattr(re, "_compile_template"):  # from Python 3.12 on
-        _replace(re, "_compile_template", (1,))
+        _replace(re, "_compile_template", (1,), "re.sub takes as replacement a function or")
     else:
-        _replace(re, "_compile_repl", (0,))
-    _replace(_strptime, "_strptime_time", (0, 1))
-    _replace(_strptime, "_strptime_datetime", (1, 2))
+        _replace(re, "_compile_repl", (0,), "re.sub takes as replacement a function or")
+    _replace(_strptime, "_strptime_time", (0, 1), "strptime takes")
+    _replace(_strptime, "_strptime_datetime", (1, 2), "strptime takes")
 
 
-def _replace(module: Any, name: str, texts: tuple[int, ...]) -> None:
+def _replace(module: Any, name: str, texts: tuple[int, ...], says: str) -> None:
     """Have the function `name` of `module` called with exact text at the positions `texts`."""
     inner = getattr(module, name)
 
@@ -74,7 +96,7 @@ def _replace(module: Any, name: str, texts: tuple[int, ...]) -> None:
             if at < len(given):
                 given[at] = exact_text(given[at])
                 if type(given[at]) not in (str, bytes):
-                    raise TypeError(f"{name[1:]} takes plain text, not {title(type(given[at]))}.")
+                    raise TypeError(f"{says} plain text, not {title(type(given[at]))}.")
         return inner(*given, **options)
 
     function.__name__ = function.__qualname__ = name

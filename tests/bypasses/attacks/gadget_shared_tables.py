@@ -79,6 +79,14 @@ json.JSONDecodeError.__str__ = lambda self: "poison"
     "builtin_function": """
 __builtins__["len"] = lambda x: "poison"
 """,
+    "defaults_of_a_named_tuple": """
+import decimal
+decimal.DecimalTuple._field_defaults["LOOT"] = 1
+""",
+    "defaults_of_a_result": """
+import urllib.parse
+urllib.parse.urlparse("http://a/b")._field_defaults["LOOT"] = 1
+""",
 }
 CONTROLS = {
     "builtin_function": """
@@ -105,4 +113,6 @@ DAMAGE = {
     "html_entities": "__import__('html').entities.html5['lt;'] == 'poison'",
     "exception_class": "str(__import__('json').JSONDecodeError('a', 'b', 0)) == 'poison'",
     "builtin_function": "__import__('builtins').len([]) == 'poison'",
+    "defaults_of_a_named_tuple": "__import__('decimal').DecimalTuple._field_defaults",
+    "defaults_of_a_result": "__import__('urllib.parse').parse.ParseResult._field_defaults",
 }
