@@ -25,6 +25,22 @@ NUMBERS = {
 }
 _NUMBERS = NUMBERS.get(_MACHINE)
 _LANDLOCK_CREATE, _LANDLOCK_RESTRICT = 444, 446
+#: ABI of Landlock -> rights that it was the first to know, as bits of handled_access_fs, handled_access_net and scoped.
+#: Sources: the kernel's include/uapi/linux/landlock.h and Documentation/userspace-api/landlock.rst; landlock(7).
+_LANDLOCK = {
+    1: (0x1FFF, 0, 0),  # Linux 5.13: execute, read, write, list, remove, and make, of every kind of file
+    2: (0x2000, 0, 0),  # 5.19: REFER, links and renames between directories
+    3: (0x4000, 0, 0),  # 6.2: TRUNCATE
+    4: (0, 0x3, 0),  # 6.7: BIND_TCP, CONNECT_TCP
+    5: (0x8000, 0, 0),  # 6.10: IOCTL_DEV
+    6: (0, 0, 0x3),  # 6.12: scopes, ABSTRACT_UNIX_SOCKET and SIGNAL
+    7: (0, 0, 0),  # 6.15: flags for the audit log, below
+    8: (0, 0, 0),  # 7.0: a flag for processes of several threads, which no session is
+    9: (0x10000, 0, 0),  # 7.1: RESOLVE_UNIX, connections to the named sockets of others
+    10: (0, 0xC, 0),  # 7.2: BIND_UDP, CONNECT_SEND_UDP
+}
+#: Denials are logged also where a program was started; those of the process itself always are. Since ABI 7.
+_LOGGING, _LOG_NEW_EXEC_ON = 7, 2
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWCGROUP = 0x02000000
@@ -176,19 +192,30 @@ def landlock_abi() -> int:
     return _raw(_LANDLOCK_CREATE, "landlock", None, 0, 1)
 
 
-def landlock_ruleset(abi: int) -> int:
-    """A file descriptor of a ruleset that handles everything the ABI knows and allows nothing."""
-    files = {1: 0x1FFF, 2: 0x3FFF, 3: 0x7FFF, 4: 0x7FFF}.get(abi, 0xFFFF)
-    network = 3 if abi >= 4 else 0
-    scopes = 3 if abi >= 6 else 0  # abstract unix sockets and signals stay inside the session
-    size = 24 if abi >= 6 else 16 if abi >= 4 else 8
-    attributes = struct.pack("QQQ", files, network, scopes)[:size]
-    return _raw(_LANDLOCK_CREATE, "landlock", ctypes.c_char_p(attributes), size, 0)
+def landlock_ruleset(abi: int) -> tuple[int, int]:
+    """A file descriptor of a ruleset that allows nothing, and the newest ABI whose rights it denies.
+
+    That is the newest one that is both known here and `abi` or older. A kernel that numbers its ABIs otherwise and
+    refuses a right is asked for those of the ABI before it; what is left out then is the caller's to report.
+    """
+    known = max(each for each in _LANDLOCK if each <= max(abi, 1))
+    while True:
+        files, network, scopes = (
+            sum(rights[kind] for each, rights in _LANDLOCK.items() if each <= known) for kind in range(3)
+        )
+        size = 24 if scopes else 16 if network else 8
+        attributes = struct.pack("QQQ", files, network, scopes)[:size]
+        try:
+            return _raw(_LANDLOCK_CREATE, "landlock", ctypes.c_char_p(attributes), size, 0), known
+        except OSError as error:
+            if error.errno != 22 or known == 1:
+                raise
+            known = max(each for each in _LANDLOCK if each < known)
 
 
 def landlock_restrict(fd: int) -> None:
     """Put the caller and all its children under the ruleset. Needs no_new_privs."""
-    _raw(_LANDLOCK_RESTRICT, "landlock", fd, 0)
+    _raw(_LANDLOCK_RESTRICT, "landlock", fd, _LOG_NEW_EXEC_ON if landlock_abi() >= _LOGGING else 0)
 
 
 def seccomp(program: bytes) -> None:

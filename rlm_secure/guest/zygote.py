@@ -125,8 +125,8 @@ class _Zygote:
 
     def _prepare_landlock(self) -> str:
         abi = seal.landlock_abi()
-        self._landlock = seal.landlock_ruleset(abi)
-        return f"ABI {abi}, a ruleset that allows nothing"
+        self._landlock, known = seal.landlock_ruleset(abi)
+        return f"ABI {abi}, a ruleset that allows nothing" + (f" of what ABI {known} knows" if known != abi else "")
 
     def _details(self) -> dict[str, Any]:
         return {

@@ -7,6 +7,7 @@ import errno
 import fcntl
 import os
 import socket
+import struct
 import sys
 
 import pyseccomp
@@ -68,11 +69,127 @@ def test_message_queues_are_bounded_by_a_proved_filter_where_the_kernel_has_no_l
 def test_landlock_denies_every_file():
     def body():
         seal.no_new_privs()
-        seal.landlock_restrict(seal.landlock_ruleset(seal.landlock_abi()))
+        seal.landlock_restrict(seal.landlock_ruleset(seal.landlock_abi())[0])
         return open("/etc/passwd").read()
 
     assert in_child(lambda: len(open("/etc/passwd").read()) > 0) == "True"
     assert in_child(body) == "EACCES"
+
+
+#: What include/uapi/linux/landlock.h says each ABI has, all in all: files, network, scopes, and the size of the three.
+LANDLOCK = {
+    1: (2**13 - 1, 0, 0, 8), 2: (2**14 - 1, 0, 0, 8), 3: (2**15 - 1, 0, 0, 8), 4: (2**15 - 1, 0b11, 0, 16),
+    5: (2**16 - 1, 0b11, 0, 16), 6: (2**16 - 1, 0b11, 0b11, 24), 7: (2**16 - 1, 0b11, 0b11, 24),
+    8: (2**16 - 1, 0b11, 0b11, 24), 9: (2**17 - 1, 0b11, 0b11, 24), 10: (2**17 - 1, 0b1111, 0b11, 24),
+    11: (2**17 - 1, 0b1111, 0b11, 24), 99: (2**17 - 1, 0b1111, 0b11, 24),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("abi", LANDLOCK)
+def test_every_right_that_an_abi_of_landlock_has_is_denied(abi, monkeypatch):
+    asked = []
+
+    def create(number, _name, attributes, size, flags):
+        asked.append((*struct.unpack("QQQ", ctypes.string_at(attributes, size).ljust(24, b"\0")), size))
+        assert (number, flags) == (444, 0)
+        return 5
+
+    monkeypatch.setattr(seal, "_raw", create)
+    assert seal.landlock_ruleset(abi) == (5, min(abi, 10))
+    assert asked == [LANDLOCK[abi]]
+
+
+def test_a_kernel_that_refuses_a_right_is_asked_for_the_rights_of_the_abi_before(monkeypatch):
+    asked = []
+
+    def create(_number, _name, _attributes, _size, _flags):
+        asked.append(len(asked))
+        if len(asked) < 3:
+            raise OSError(errno.EINVAL, "landlock")
+        return 5
+
+    monkeypatch.setattr(seal, "_raw", create)
+    assert seal.landlock_ruleset(10) == (5, 8)
+
+    def refuse(*_):
+        raise OSError(errno.EINVAL, "landlock")
+
+    monkeypatch.setattr(seal, "_raw", refuse)
+    with pytest.raises(OSError, match="landlock"):
+        seal.landlock_ruleset(10)
+
+
+def test_this_kernel_takes_the_rights_of_every_abi_that_it_has():
+    newest = seal.landlock_abi()
+    for abi in range(1, newest + 1):
+        fd, known = seal.landlock_ruleset(abi)
+        os.close(fd)
+        assert known == min(abi, 10)
+
+
+def rights(folder):
+    """What Landlock has a right for, tried: name -> (ABI, attempt)."""
+
+    def tcp(verb, *address):
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as one:
+            getattr(one, verb)(*address)
+        return "done"
+
+    def abstract():
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as one:
+            one.connect(f"\0{folder}")
+        return "done"
+
+    def named():
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as one:
+            one.connect(f"{folder}/socket")
+        return "done"
+
+    def datagram():
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+            one.sendto(b"x", ("127.0.0.1", 9))
+        return "done"
+
+    return {
+        "read": (1, lambda: open(f"{folder}/file").read()),
+        "write": (1, lambda: open(f"{folder}/file", "a").close()),
+        "list": (1, lambda: os.listdir(folder)),
+        "make": (1, lambda: os.mkdir(f"{folder}/made")),
+        "remove": (1, lambda: os.unlink(f"{folder}/file")),
+        "link elsewhere": (2, lambda: os.rename(f"{folder}/file", f"{folder}/other/file")),
+        "truncate": (3, lambda: os.truncate(f"{folder}/file", 0)),
+        "bind": (4, lambda: tcp("bind", ("127.0.0.1", 0))),
+        "connect": (4, lambda: tcp("connect", listening.getsockname())),
+        "abstract socket": (6, abstract),
+        "signal": (6, lambda: os.kill(os.getppid(), 0)),
+        "named socket": (9, named),
+        "datagram": (10, datagram),
+    }
+
+
+listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+
+
+@pytest.mark.parametrize("right", rights(""))
+def test_landlock_denies_what_it_has_a_right_for(right, tmp_path):
+    (tmp_path / "file").write_text("text")
+    (tmp_path / "other").mkdir()
+    abi, attempt = rights(tmp_path)[right]
+    with socket.socket(socket.AF_UNIX) as abstract, socket.socket(socket.AF_UNIX) as named:
+        listening.listen()
+        abstract.bind(f"\0{tmp_path}")
+        abstract.listen()
+        named.bind(str(tmp_path / "socket"))
+        named.listen()
+
+        def body():
+            seal.no_new_privs()
+            seal.landlock_restrict(seal.landlock_ruleset(seal.landlock_abi())[0])
+            return attempt()
+
+        denied = in_child(body)
+        assert (denied in ("EACCES", "EPERM", "EXDEV")) is (seal.landlock_abi() >= abi), denied
+        assert in_child(attempt) not in ("EACCES", "EPERM", "EXDEV")
 
 
 def test_seccomp_kills_the_process_for_a_call_off_the_list():
