@@ -52,6 +52,7 @@ NAMED_FILES: dict[str, dict[str, str]] = {
         "guest/memory.py": "maps the context that the host shares, without a copy",
         "environments/local/nearby.py": "asks for processors by masks: a set of 128 numbers takes as long as a cell",
         "environments/local/context.py": "fills a sealed memory file from a str, without a copy",
+        "environments/local/seccomp.py": "asks the loader for libseccomp, as no search needs to look for its file",
         "removal.py": "staying on one mount, and taking off what is mounted, have no wrapper in the standard library",
         "testing/nested.py": "entering namespaces has no wrapper in the standard library of Python 3.11",
         "testing/launch.py": "gives a control mounts of its own, so that the attack that wins there harms nothing",
@@ -59,6 +60,7 @@ NAMED_FILES: dict[str, dict[str, str]] = {
     },
     "subprocess": {
         "environments/local/zygote.py": "starts the one clean process that sessions are forked from",
+        "environments/local/startup.py": "waits for that process where it does not come up",
         "testing/control.py": "runs an attack where no wall stands, to show that it works there",
         "testing/processes.py": "starts the processes that attacks aim at",
         "testing/arena/__init__.py": "starts the program that builds an arena",

@@ -5,8 +5,24 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
+import signal
 
 from . import facades, memory, rehearsal, seal, walls
+
+
+def default_signals() -> None:
+    """Undo what the host blocks and ignores, which a program inherits: children are waited for, cells interrupted."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    for number in signal.valid_signals() - {signal.SIGPIPE, signal.SIGXFSZ}:  # for which Python prefers errors
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def report_end(status: int) -> None:
+    """Say on standard error how the process of wait status `status` died, where a signal ended it."""
+    if os.WIFSIGNALED(status):
+        with contextlib.suppress(OSError):  # nobody listens after the start
+            os.write(2, f"the process that builds the walls was killed by signal {os.WTERMSIG(status)}\n".encode())
 
 
 def preload() -> None:

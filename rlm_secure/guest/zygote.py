@@ -46,6 +46,7 @@ _PAUSE = 10  # milliseconds
 
 def main(control_fd: int) -> None:
     """Boot from the configuration that the host sends first, then serve until it is gone."""
+    boot.default_signals()
     control = socket.socket(fileno=control_fd)
     config = json.loads(control.recv(_MESSAGE))
     host = ahead.pidfd(config["host_pid"])
@@ -67,7 +68,7 @@ def main(control_fd: int) -> None:
             control.close()
             if host is not None:
                 os.close(host)
-            os.waitpid(child, 0)
+            boot.report_end(os.waitpid(child, 0)[1])
             return
         seal.die_with_parent(signal.SIGKILL)
     _Zygote(control, host, config, found).serve()

@@ -78,7 +78,7 @@ def load_policy(ref: Reference) -> Policy:
 
 def trace(ref: Reference) -> Loaded:
     """load_policy, and where every value comes from. Raises PolicyError."""
-    loaded, problems = _resolve(_open(ref, Path.cwd()), ())
+    loaded, problems = _resolve(_open(ref, Path()), ())
     if problems:
         raise problems[0]
     return loaded
@@ -87,7 +87,7 @@ def trace(ref: Reference) -> Loaded:
 def problems(ref: Reference) -> tuple[PolicyError, ...]:
     """Everything that is wrong with a policy, in the order of the file; nothing where it loads."""
     try:
-        return _resolve(_open(ref, Path.cwd()), ())[1]
+        return _resolve(_open(ref, Path()), ())[1]
     except PolicyError as error:
         return (error,)
 

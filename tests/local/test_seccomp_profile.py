@@ -13,7 +13,6 @@ import mmap
 import os
 import platform
 import re
-import resource
 import signal
 import subprocess
 import sys
@@ -359,24 +358,6 @@ def test_a_checkpoint_is_a_plain_fork_and_nothing_else(args: tuple[int, ...]) ->
     program = compile_profile("worker-checkpoint")
     assert bpf.under(program, lambda: attempt("clone", args)).killed
     assert bpf.under(compile_profile("worker"), lambda: attempt("clone", (FORK, 0, 0, 0, 0))).killed
-
-
-def test_between_checkpoints_the_process_limit_refuses_the_fork_that_the_filter_knows() -> None:
-    """A filter cannot tell when a call is made; the soft RLIMIT_NPROC, which no call of a worker raises, can."""
-    program = compile_profile("worker-checkpoint")
-
-    def body() -> tuple[int, int] | None:
-        os.setresuid(4242, 4242, 4242)
-        resource.setrlimit(resource.RLIMIT_NPROC, (0, 5))
-        bpf.install(program)
-        return attempt("clone", (FORK, 0, 0, 0, 0))
-
-    if os.getuid() == 0:
-        outcome = bpf.under(None, body)
-        assert (outcome.result, outcome.errno) == (-1, errno.EAGAIN)
-    for each in ("prlimit64", "setrlimit"):
-        raised = bpf.under(program, lambda each=each: attempt(each, (0, 6, address(_BYTES), 0)))
-        assert raised.killed or (raised.result, raised.errno) == (-1, errno.EPERM)
 
 
 INTERESTING = st.one_of(

@@ -7,11 +7,14 @@ error, never ignored.
 
 from __future__ import annotations
 
+import contextlib
+import ctypes.util
 import functools
 import json
 import os
 import platform
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -164,9 +167,9 @@ def assemble(profile: Profile, *, arch: str | None = None, drop: frozenset[str] 
 
 
 def _libseccomp() -> ModuleType:
-    # Imported here: it looks for its library by starting ldconfig, which only those who need it should pay for.
     try:
-        import pyseccomp
+        with _found_by_the_loader():
+            import pyseccomp
     except (ImportError, RuntimeError, OSError) as error:
         raise EnvironmentUnavailable(
             f"the seccomp wall cannot be built: {error}; install libseccomp (apt install libseccomp2, dnf install "
@@ -174,6 +177,31 @@ def _libseccomp() -> ModuleType:
         ) from error
     module: ModuleType = pyseccomp
     return module
+
+
+_LIBRARY = "libseccomp.so.2"
+_importing = threading.Lock()
+
+
+@contextlib.contextmanager
+def _found_by_the_loader() -> Iterator[None]:
+    """While pyseccomp is imported: its library is what the dynamic loader finds under its name.
+
+    The search of ctypes starts ldconfig and a compiler, takes 10 ms, and finds nothing on a machine that has neither
+    /etc/ld.so.cache nor a compiler. It is left to search where the loader finds nothing.
+    """
+    with _importing:
+        search = ctypes.util.find_library
+        try:
+            ctypes.CDLL(_LIBRARY)
+        except OSError:
+            yield
+            return
+        ctypes.util.find_library = lambda name: _LIBRARY if name == "seccomp" else None
+        try:
+            yield
+        finally:
+            ctypes.util.find_library = search
 
 
 def _filter(library: Any, default: int, target: int) -> Any:
@@ -214,11 +242,13 @@ def _add(program: Any, action: int, call: str, conditions: list[Any], profile: s
 
 
 def _exported(program: Any) -> bytes:
-    fd = os.memfd_create("rlm_secure-bpf", os.MFD_CLOEXEC)
-    with os.fdopen(fd, "w+b") as file:
-        program.export_bpf(file)
-        file.seek(0)
-        code = file.read()
+    # A pipe, which holds 64 KiB: RLIMIT_FSIZE bounds a memfd as it does files.
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)  # nobody reads meanwhile: what does not fit is an error
+    with os.fdopen(reader, "rb") as source:
+        with os.fdopen(writer, "wb") as sink:
+            program.export_bpf(sink)
+        code = source.read()
     if not code or len(code) % 8 or len(code) > _BYTES_MAX:
         raise ValueError(f"libseccomp exported {len(code)} bytes, which is no BPF program")
     return code

@@ -17,7 +17,6 @@ import secrets
 import select
 import socket
 import subprocess
-import sys
 import threading
 import time
 import zoneinfo
@@ -27,7 +26,7 @@ from typing import Any
 
 from rlm_secure.broker.protocol import decode
 from rlm_secure.environments.bundle import bundle
-from rlm_secure.environments.local import keeper
+from rlm_secure.environments.local import keeper, startup
 from rlm_secure.environments.local.ahead import Ahead
 from rlm_secure.environments.local.cgroup import Bounds
 from rlm_secure.environments.local.forked import Forked
@@ -171,31 +170,38 @@ class Zygote:
         self._process.returncode = 0  # not our child: keeps Popen from waiting for it
 
     def _launch(self) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+        startup.standard_streams()
+        executable = startup.interpreter()
         control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         archive = os.memfd_create("rlm_secure-guest")
+        # Never full for long: nobody reads it unless the start fails, and a zygote does not wait to be read.
+        self._errors, errors = os.pipe()
+        os.set_blocking(errors, False)
         try:
             with os.fdopen(os.dup(archive), "wb") as file:
                 file.write(bundle().data)
             process = subprocess.Popen(
                 [
-                    *(sys.executable, "-I", "-S", "-B", "-X", "utf8"),
+                    *(executable, "-I", "-S", "-B", "-X", "utf8"),
                     *(f"/proc/self/fd/{archive}", "zygote", str(theirs.fileno())),
                 ],
                 pass_fds=(archive, theirs.fileno()),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL if not os.environ.get("RLM_SECURE_DEBUG_ZYGOTE") else None,
+                stderr=errors if not os.environ.get("RLM_SECURE_DEBUG_ZYGOTE") else None,
+                cwd="/",  # the host's own may be gone
                 env=_environment(),
                 start_new_session=True,  # a Ctrl-C in the terminal is the host's to handle
             )
         except OSError as error:
             control.close()
-            raise EnvironmentUnavailable(
-                f"could not start {sys.executable}: {error}; set sys.executable to a Python"
-            ) from error
+            os.close(self._errors)
+            advice = "; set sys.executable to the path of a Python" if error.filename == executable else ""
+            raise EnvironmentUnavailable(f"could not start {executable} for the sandbox: {error}{advice}") from error
         finally:
             theirs.close()
             os.close(archive)
+            os.close(errors)
         return control, process
 
     def _boot(self) -> None:
@@ -212,13 +218,14 @@ class Zygote:
         }
         try:
             booted, _ = self._ask(config, seconds=_BOOT_SECONDS)
-        except EnvironmentUnavailable as error:
-            self._process.kill()
-            self._process.wait()
+        except EnvironmentUnavailable:
             self._control.close()
             raise EnvironmentUnavailable(
-                f"the zygote did not boot (exit {self._process.returncode}): {error}"
+                f"the sandbox's first process did not start: {startup.ending(self._process, self._errors)}; set "
+                "RLM_SECURE_DEBUG_ZYGOTE=1 to see all that it writes"
             ) from None
+        finally:
+            os.close(self._errors)
         self.walls = {name: (level, evidence) for name, (level, evidence) in booted["walls"].items()}
         self.details = booted["details"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import calendar
+import contextlib
 import datetime
 import io
 import os
@@ -104,8 +105,13 @@ def _read_tree(root: str) -> None:
         for name in files:
             path = os.path.join(folder, name)
             key = os.path.relpath(path, root).replace(os.sep, "/")
-            with open(path, "rb") as file:
+            # A link that leads nowhere, or what nobody may read or waits for a writer, is no zone.
+            with contextlib.suppress(OSError), open(path, "rb", opener=_without_waiting) as file:
                 _add(key, file.read(_BYTES_PER_ZONE))
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _read_package() -> None:

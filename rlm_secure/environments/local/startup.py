@@ -1,0 +1,82 @@
+"""What a zygote's start takes from this machine, and what is said when it does not come up.
+
+A host process may lack a standard stream, a directory or a path to its interpreter; its zygote needs none of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from rlm_secure.errors import EnvironmentUnavailable
+
+_STANDARD_STREAMS = 3
+_END_SECONDS = 1.0
+_KEPT_BYTES = 64 * 1024  # all that a pipe holds
+_SHOWN_CHARACTERS = 300
+
+
+def standard_streams() -> None:
+    """Open /dev/null for every standard stream of this process that is closed.
+
+    A descriptor that is opened later would get its number: what prints would write into a session, and a child that
+    is given standard streams of its own would lose it.
+    """
+    with contextlib.suppress(OSError):
+        while (fd := os.open(os.devnull, os.O_RDWR)) < _STANDARD_STREAMS:
+            pass
+        os.close(fd)
+
+
+def interpreter() -> str:
+    """An absolute path of the Python that runs this process. Raises EnvironmentUnavailable."""
+    named = sys.executable or ""
+    if not Path(named).is_absolute():
+        # An embedded interpreter does not know where it is, nor one that was started from a directory that is gone.
+        with contextlib.suppress(OSError):
+            running = Path("/proc/self/exe").readlink()
+            if running.name.startswith("python"):
+                return str(running)
+        raise EnvironmentUnavailable(
+            f"sys.executable is {named!r}, and a sandbox is started by the path of a Python; set sys.executable to one"
+        )
+    return named
+
+
+def last_line(errors: int) -> str:
+    """The last line that is in the pipe `errors`, as printable text; "" where there is none. Does not wait."""
+    os.set_blocking(errors, False)
+    said = b""
+    with contextlib.suppress(OSError):
+        while chunk := os.read(errors, _KEPT_BYTES):
+            said = (said + chunk)[-_KEPT_BYTES:]
+    lines = said.decode("utf-8", "replace").strip().splitlines()
+    text = lines[-1].strip() if lines else ""
+    return "".join(each if each.isprintable() else "?" for each in text)[-_SHOWN_CHARACTERS:]
+
+
+def ending(process: subprocess.Popen[bytes], errors: int) -> str:
+    """How a zygote that does not answer ended, and the last line that it wrote to `errors`. Ends it."""
+    try:
+        process.wait(timeout=_END_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        how = "it did not answer in time and was killed"
+    else:
+        code = process.returncode
+        how = f"it was killed by {_signal(-code)}" if code < 0 else f"it ended with exit status {code}"
+    said = last_line(errors)
+    return f"{how}; its last line was: {said}" if said else f"{how}, and wrote nothing"
+
+
+def _signal(number: int) -> str:
+    try:
+        name = signal.Signals(number).name
+    except ValueError:
+        name = f"signal {number}"
+    return f"{name}, as the kernel does when memory runs out" if number == signal.SIGKILL else name
