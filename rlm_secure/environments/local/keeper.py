@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
@@ -30,8 +31,10 @@ class _Keeper:
         with self._lock:
             self._due[kept] = time.monotonic() + _IDLE_SECONDS
             if self._thread is None:
-                self._thread = threading.Thread(target=self._keep, name="rlm_secure-keeper", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._keep, name="rlm_secure-keeper", daemon=True)
+                with contextlib.suppress(RuntimeError):  # a user out of processes: nothing is done ahead
+                    thread.start()
+                    self._thread = thread
         if not self._wake.is_set():
             self._wake.set()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import threading
@@ -143,8 +144,10 @@ class _Pool:
                     blank.discard()
                     blank = None
             if self._thread is None:
-                self._thread = threading.Thread(target=self._refill, name="rlm_secure-pool", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._refill, name="rlm_secure-pool", daemon=True)
+                with contextlib.suppress(RuntimeError):  # a user out of processes: none is made ahead
+                    thread.start()
+                    self._thread = thread
         self._wake.set()
         return blank
 

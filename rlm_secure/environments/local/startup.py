@@ -6,6 +6,7 @@ A host process may lack a standard stream, a directory or a path to its interpre
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import subprocess
@@ -45,6 +46,18 @@ def interpreter() -> str:
             f"sys.executable is {named!r}, and a sandbox is started by the path of a Python; set sys.executable to one"
         )
     return named
+
+
+def advice(error: OSError, executable: str) -> str:
+    """What to do about an error that kept a process from being started, as the end of a sentence."""
+    if error.filename == executable:
+        return "; set sys.executable to the path of a Python"
+    return {
+        errno.EMFILE: "; raise the number of open files (ulimit -n)",
+        errno.EAGAIN: "; raise the number of processes of this user (ulimit -u)",
+        errno.EFBIG: "; raise the size of files (ulimit -f)",
+        errno.ENOMEM: "; raise the memory of this process (ulimit -v)",
+    }.get(error.errno or 0, "; see what this process may open and start")
 
 
 def last_line(errors: int) -> str:

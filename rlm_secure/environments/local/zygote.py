@@ -170,38 +170,38 @@ class Zygote:
         self._process.returncode = 0  # not our child: keeps Popen from waiting for it
 
     def _launch(self) -> tuple[socket.socket, subprocess.Popen[bytes]]:
-        startup.standard_streams()
         executable = startup.interpreter()
-        control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        archive = os.memfd_create("rlm_secure-guest")
-        # Never full for long: nobody reads it unless the start fails, and a zygote does not wait to be read.
-        self._errors, errors = os.pipe()
-        os.set_blocking(errors, False)
-        try:
-            with os.fdopen(os.dup(archive), "wb") as file:
-                file.write(bundle().data)
-            process = subprocess.Popen(
-                [
-                    *(executable, "-I", "-S", "-B", "-X", "utf8"),
-                    *(f"/proc/self/fd/{archive}", "zygote", str(theirs.fileno())),
-                ],
-                pass_fds=(archive, theirs.fileno()),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=errors if not os.environ.get("RLM_SECURE_DEBUG_ZYGOTE") else None,
-                cwd="/",  # the host's own may be gone
-                env=_environment(),
-                start_new_session=True,  # a Ctrl-C in the terminal is the host's to handle
-            )
-        except OSError as error:
-            control.close()
-            os.close(self._errors)
-            advice = "; set sys.executable to the path of a Python" if error.filename == executable else ""
-            raise EnvironmentUnavailable(f"could not start {executable} for the sandbox: {error}{advice}") from error
-        finally:
-            theirs.close()
-            os.close(archive)
-            os.close(errors)
+        with contextlib.ExitStack() as passed, contextlib.ExitStack() as kept:
+            try:
+                startup.standard_streams()
+                control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+                kept.enter_context(control)
+                passed.enter_context(theirs)
+                self._errors, errors = os.pipe()
+                kept.callback(os.close, self._errors)
+                passed.callback(os.close, errors)
+                os.set_blocking(errors, False)  # it is read only where the start fails, and nobody waits to be read
+                archive = passed.enter_context(os.fdopen(os.memfd_create("rlm_secure-guest"), "wb"))
+                archive.write(bundle().data)
+                archive.flush()
+                process = subprocess.Popen(
+                    [
+                        *(executable, "-I", "-S", "-B", "-X", "utf8"),
+                        *(f"/proc/self/fd/{archive.fileno()}", "zygote", str(theirs.fileno())),
+                    ],
+                    pass_fds=(archive.fileno(), theirs.fileno()),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=errors if not os.environ.get("RLM_SECURE_DEBUG_ZYGOTE") else None,
+                    cwd="/",  # the host's own may be gone
+                    env=_environment(),
+                    start_new_session=True,  # a Ctrl-C in the terminal is the host's to handle
+                )
+            except OSError as error:
+                raise EnvironmentUnavailable(
+                    f"could not start {executable} for the sandbox: {error}{startup.advice(error, executable)}"
+                ) from error
+            kept.pop_all()
         return control, process
 
     def _boot(self) -> None:
