@@ -6,6 +6,7 @@ import contextlib
 import os
 import resource
 import signal
+import sys
 
 from . import facades, memory, rehearsal, seal, walls
 
@@ -18,18 +19,21 @@ def default_signals() -> None:
             signal.signal(number, signal.SIG_DFL)
 
 
-def report_end(status: int) -> None:
-    """Say on standard error how the process of wait status `status` died, where a signal ended it."""
+def report_end(status: int) -> int:
+    """The exit status of who waited for a process that ended with wait status `status`; a signal is reported."""
     if os.WIFSIGNALED(status):
         with contextlib.suppress(OSError):  # nobody listens after the start
             os.write(2, f"the process that builds the walls was killed by signal {os.WTERMSIG(status)}\n".encode())
+    return int(status != 0)
 
 
 def preload() -> None:
     """Import what any session may need, and warm it up: no file can be opened later."""
     facades.preload()
     memory.switch_on()
+    streams = sys.stdout, sys.stderr
     rehearsal.rehearse()
+    sys.stdout, sys.stderr = streams  # those of the rehearsed session hide why a start failed
 
 
 def raise_file_limit() -> None:

@@ -21,6 +21,7 @@ from typing import Any
 _MESSAGE = 256 * 1024
 _BOOT_SECONDS = 60.0
 _ANSWER_SECONDS = 15.0
+_LAST_WORDS_SECONDS = 0.2
 _HEADER = struct.Struct(">I")
 _KEPT = ("LD_LIBRARY_PATH",)  # where a shared libpython is to be found; nothing else of our environment goes on
 
@@ -40,9 +41,17 @@ class Zygote:
         arguments = [sys.executable, "-I", "-S", "-B", "-X", "utf8", bundle, "zygote", str(theirs.fileno())]
         environment = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "LC_ALL": "C.UTF-8", "LD_BIND_NOW": "1"}
         environment.update((name, os.environ[name]) for name in _KEPT if name in os.environ)
-        quiet = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
+        self._errors, errors = os.pipe()  # ours is above the standard streams, which a supervisor has
+        for fd in (self._errors, errors):
+            os.set_blocking(fd, False)  # nobody waits for what it says, or to say it
+        streams = [
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDWR, 0),
+            (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_RDWR, 0),
+            (os.POSIX_SPAWN_DUP2, errors, 2),
+        ]
         with theirs, _likelier_victim():
-            self.pid = os.posix_spawn(sys.executable, arguments, environment, file_actions=quiet)
+            self.pid = os.posix_spawn(sys.executable, arguments, environment, file_actions=streams)
+        os.close(errors)
 
     def configure(self, config: dict[str, Any]) -> None:
         """Let it boot, while we do other things."""
@@ -51,9 +60,22 @@ class Zygote:
     def boot(self) -> None:
         """Wait until its walls stand."""
         if not self.walls:
-            booted, _ = self._receive(_BOOT_SECONDS)
+            try:
+                booted, _ = self._receive(_BOOT_SECONDS)
+            except Failed as failed:
+                said = self._last_line()
+                raise Failed(f"{failed}; its last line was: {said}" if said else str(failed)) from None
             self.walls = booted["walls"]
             self.details = booted["details"]
+
+    def _last_line(self) -> str:
+        """The last line that it wrote to its standard error, as printable text."""
+        time.sleep(_LAST_WORDS_SECONDS)  # it may have closed its socket before it wrote them
+        try:
+            lines = os.read(self._errors, 65536).decode("utf-8", "replace").strip().splitlines()
+        except OSError:
+            return ""
+        return "".join(each if each.isprintable() else "?" for each in (lines or [""])[-1])[-300:]
 
     def fork(self, limits: dict[str, Any], profile: str) -> tuple[socket.socket, int | None, int]:
         """A new sealed worker, as `(connection, pidfd, pid)`; the pidfd is None where the kernel has none."""

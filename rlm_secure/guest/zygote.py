@@ -68,8 +68,7 @@ def main(control_fd: int) -> None:
             control.close()
             if host is not None:
                 os.close(host)
-            boot.report_end(os.waitpid(child, 0)[1])
-            return
+            os._exit(boot.report_end(os.waitpid(child, 0)[1]))
         seal.die_with_parent(signal.SIGKILL)
     _Zygote(control, host, config, found).serve()
 
