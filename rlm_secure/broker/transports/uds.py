@@ -41,6 +41,7 @@ class UnixTransport(Transport):
         self._lock = threading.Lock()
         self._idle: list[socket.socket] = []
         self._closed = False
+        self.reached = False  # whether a sandbox ever connected
         self.directory = str(Path(self._private, "d"))
         Path(self.directory).mkdir(mode=0o755)
         Path(self.directory).chmod(0o755)  # whatever the umask is
@@ -94,9 +95,11 @@ class UnixTransport(Transport):
         try:
             # In slices: the sender looks in between whether there is still somebody who could connect.
             self._listener.settimeout(min(left(deadline), _ACCEPT_SECONDS))
-            return self._listener.accept()[0]
+            connection = self._listener.accept()[0]
         except OSError as error:
             raise Cut(f"nobody connected from the sandbox: {error}") from None
+        self.reached = True
+        return connection
 
     def _give_back(self, connection: socket.socket, keep: bool) -> None:
         with self._lock:

@@ -2,7 +2,8 @@
 
 Two doors are offered. `unix`: the supervisor connects to a socket of the host, in a directory that the
 container sees read-only. `exec`: the exec stream of the engine, through `dial`, for runtimes that pass no host
-sockets (gVisor, Kata). The container ends by itself when its host does: its standard input ends.
+sockets (gVisor, Kata), and for engines that do not see this host's files (ways.py). The container ends by itself when
+its host does: its standard input ends.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import os
 import time
 import weakref
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Any
 
 from rlm_secure.broker.client import Client, Lost
 from rlm_secure.broker.session import SessionKey
@@ -25,6 +26,7 @@ from rlm_secure.environments.bundle import bundle
 from rlm_secure.environments.docker import container, engine
 from rlm_secure.environments.docker.image import DEFAULT_IMAGE, build
 from rlm_secure.environments.docker.stream import Stream
+from rlm_secure.environments.docker.ways import SHARED_KERNEL, Memory, NotThere, Wanted, Way
 from rlm_secure.environments.interface import Environment, Session
 from rlm_secure.environments.remote import Lease, RemoteSession, log_refusals, start_configuration
 from rlm_secure.errors import EnvironmentUnavailable, ProtocolViolation
@@ -34,18 +36,16 @@ from rlm_secure.policy.model import Policy
 _log = logging.getLogger("rlm_secure.docker")
 
 
-#: Runtimes that share the host's kernel, and with it its Unix sockets.
-_SHARED_KERNEL = frozenset({"runc", "crun", "io.containerd.runc.v2", "youki"})
-#: How long a container of this machine may be out of reach: there is no network between us.
+#: How long a container may be out of reach: most often there is no network between us.
 _PATIENCE_SECONDS = 10.0
 _MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 
 
 class DockerEnvironment(Environment):
-    """Sessions in containers of a Docker engine on this machine.
+    """Sessions in containers of a Docker engine, on this machine or elsewhere.
 
     `image` is the sandbox image (built by `rlm-secure sandbox build docker`); `base_url` the engine (DOCKER_HOST
-    by default); `transport` "unix" or "exec", by default what the runtime can do.
+    by default); `transport` "unix" or "exec", by default what is found to work with that engine and runtime.
     """
 
     name = "docker"
@@ -54,7 +54,7 @@ class DockerEnvironment(Environment):
         self,
         image: str = DEFAULT_IMAGE,
         base_url: str | None = None,
-        transport: Literal["auto", "unix", "exec"] = "auto",
+        transport: Wanted = "auto",
     ) -> None:
         if transport not in ("auto", "unix", "exec"):
             raise ValueError(f"transport is 'auto', 'unix' or 'exec', not {transport!r}")
@@ -98,36 +98,58 @@ class DockerLease(Lease):
 
     environment = "docker"
 
-    def __init__(self, client: Any, policy: Policy, image: str, transport: str) -> None:
+    def __init__(self, client: Any, policy: Policy, image: str, transport: Wanted) -> None:
         self._engine = client
         self._policy = policy
         self._owner = os.getpid()
         self._id: str | None = None
         self._stream: Stream | None = None
+        self._unix: UnixTransport | None = None
         self._memory = container.memory_bytes(policy)
-        if policy.isolation.docker_runtime not in _SHARED_KERNEL:
+        if policy.isolation.docker_runtime not in SHARED_KERNEL:
             self._memory += policy.limits.context_bytes
-        self._unix = UnixTransport({container.BUNDLE: bundle().data})
         try:
-            self._start(image, transport)
+            self._find_way(image, transport)
         except BaseException:  # Ctrl-C as well: the container must not outlive it
             self.close()
             raise
         _leases.add(self)
 
-    def _start(self, name: str, transport: str) -> None:
+    def _find_way(self, name: str, transport: Wanted) -> None:
+        """Start a container by the first way that leads into it."""
         runtime = self._policy.isolation.docker_runtime
-        engine.runtime(self._engine, runtime)
+        info = engine.describe(self._engine)
+        engine.runtime(info, runtime)
         image = engine.image(self._engine, name)
-        with engine.explained("describe itself"):
-            uid = container.user_id(self._engine.info())
-        dialled = transport == "exec" or (transport == "auto" and runtime not in _SHARED_KERNEL)
+        self._engine_kernel = info.get("KernelVersion")
+        identity = str(info.get("ID") or "")
+        *others, last = _ways.ordered(identity, runtime, transport)
+        for way in (*others, last):
+            try:
+                self._start(image, way, container.user_id(info))
+            except NotThere as error:
+                if way is last:
+                    advice = "; use the transport 'exec'" if transport == "unix" else ""
+                    raise EnvironmentUnavailable(f"{error}{advice}") from None
+                _log.info("the engine cannot be used with %s: %s", way, error)
+                self._let_go()
+            else:
+                _ways.keep(identity, runtime, transport, way)
+                return
+
+    def _start(self, image: Any, way: Way, uid: int) -> None:
+        runtime = self._policy.isolation.docker_runtime
+        dialled = way.transport == "exec"
         key = SessionKey()
-        self._id = container.create(
-            self._engine, self._policy, image.id, self._unix.directory, uid=uid, memory=self._memory
-        )
+        directory = None
+        if way.bundle == "mount":
+            self._unix = UnixTransport({container.BUNDLE: bundle().data})
+            directory = self._unix.directory
+        self._id = container.create(self._engine, self._policy, image.id, directory, uid=uid, memory=self._memory)
+        if directory is None:
+            container.put(self._engine, self._id, container.BUNDLE, bundle().data)
         self._stream = container.attach(self._engine, self._id)
-        with engine.explained(f"start the container with the runtime {runtime}"):
+        with engine.explained(f"start the container with the runtime {runtime}"), container.unseen(directory):
             self._engine.api.start(self._id)
         configuration = start_configuration(
             key,
@@ -140,10 +162,11 @@ class DockerLease(Lease):
         deadline = time.monotonic() + self._policy.limits.start_seconds
         try:
             self._stream.write(configuration, deadline)
-            carrier: Transport = self._unix
-            if dialled:
+            if dialled or self._unix is None:
                 self._stream.read(deadline)  # it says that it listens
-                carrier = StdioTransport(lambda: container.dial(self._engine, self._id, uid))
+                carrier: Transport = StdioTransport(lambda: container.dial(self._engine, self._id, uid))
+            else:
+                carrier = self._unix
             self.client = Client(
                 carrier,
                 key,
@@ -155,10 +178,13 @@ class DockerLease(Lease):
             self.client.health(seconds=max(deadline - time.monotonic(), 1.0))
         except (Cut, Lost, TimeoutError, ProtocolViolation) as error:
             said = self._stream.last_words(0.2)
-            raise EnvironmentUnavailable(
+            # What the engine mounted may be another machine's directory, or one that passes no sockets.
+            elsewhere = self._unix is not None and not self._unix.reached and not self._running()
+            unheard = NotThere if elsewhere else EnvironmentUnavailable
+            raise unheard(
                 f"the sandbox did not answer: {error}; {self.epitaph()}" + (f"; it said: {said}" if said else "")
             ) from None
-        self._details = container.describe(self._policy, image, uid, carrier.name)
+        self._details = container.describe(self._policy, image, uid, way)
 
     def walls(self, around: Mapping[str, Any]) -> Iterator[WallStatus]:
         """The container's walls: full only where the supervisor, trying, met them."""
@@ -169,11 +195,12 @@ class DockerLease(Lease):
             "no capabilities": around.get("capabilities") == "0" * 16 == around.get("bounding"),
             "not root": around.get("uid") not in (0, None),
         }
-        if runtime in _SHARED_KERNEL:
+        if runtime in SHARED_KERNEL:
             held["no_new_privs"] = around.get("no_new_privs") == 1
             held["seccomp"] = around.get("seccomp") == 2
         else:
-            held["a kernel of its own"] = around.get("kernel") not in (os.uname().release, None)
+            host = (os.uname().release, self._engine_kernel, None)  # of this machine, and of the engine's
+            held["a kernel of its own"] = around.get("kernel") not in host
         level = Level.FULL if all(held.values()) else Level.PARTIAL
         tried = ", ".join(f"{what}: {'yes' if yes else 'NO'}" for what, yes in held.items())
         yield WallStatus(Wall.CONTAINER, level, f"{runtime}; {tried}")
@@ -200,7 +227,7 @@ class DockerLease(Lease):
 
     def make_room(self, size: int) -> None:
         """Raise the container's memory limit by the size of a context."""
-        if self._policy.isolation.docker_runtime not in _SHARED_KERNEL:
+        if self._policy.isolation.docker_runtime not in SHARED_KERNEL:
             return  # no such runtime changes a limit later: it began with room for the largest context
         self._memory += size
         with engine.explained("raise the container's memory limit"):
@@ -227,6 +254,11 @@ class DockerLease(Lease):
     def close(self) -> None:
         """End the container, and remove its directory."""
         _leases.discard(self)
+        self._let_go()
+        self._engine.close()
+
+    def _let_go(self) -> None:
+        """End the container, and what was made for it. Idempotent."""
         self.kill()
         self._id = None
         client = getattr(self, "client", None)
@@ -234,14 +266,15 @@ class DockerLease(Lease):
             client.close()
         if self._stream is not None:
             self._stream.close()
-        self._unix.close()
-        self._engine.close()
+        if self._unix is not None:
+            self._unix.close()
 
     def _running(self) -> bool:
         state = container.state(self._engine, self._id) if self._id is not None else None
         return state is not None and bool(state.get("Running"))
 
 
+_ways = Memory()
 _leases: weakref.WeakSet[DockerLease] = weakref.WeakSet()
 
 

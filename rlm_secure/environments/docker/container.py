@@ -6,19 +6,21 @@ import contextlib
 import hashlib
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from rlm_secure.broker.transports import Cut
 from rlm_secure.environments._owner import is_orphan, owner
 from rlm_secure.environments.docker.engine import explained
 from rlm_secure.environments.docker.stream import Stream
+from rlm_secure.environments.docker.ways import NotThere, Way, archive
+from rlm_secure.errors import EnvironmentUnavailable
 from rlm_secure.policy.model import MIB, Policy
 from rlm_secure.resources import seccomp_profile
 
 LABEL: Final = "org.rlm-secure.sandbox"
 OWNER: Final = "org.rlm-secure.owner"
-#: Where the host's directory is mounted, read-only.
+#: Where the bundle is: the host's directory, mounted read-only, or a volume that the engine filled.
 MOUNT: Final = "/rlm"
 BUNDLE: Final = "guest.zip"
 #: The only place that can be written, and how large it is.
@@ -53,10 +55,11 @@ def user_id(info: Mapping[str, Any]) -> int:
     return _UID_BASE + secrets.randbelow(1_000_000)
 
 
-def create(client: Any, policy: Policy, image: str, directory: str, *, uid: int, memory: int) -> str:
+def create(client: Any, policy: Policy, image: str, directory: str | None, *, uid: int, memory: int) -> str:
     """Create (not start) a container that runs the supervisor; returns its id.
 
-    Nothing of the host is in it but `directory`, read-only. Raises EnvironmentUnavailable.
+    Nothing of the host is in it but `directory`, read-only. For None it has an empty volume of its own there, for
+    `put`. Raises EnvironmentUnavailable, and NotThere for an engine that does not see `directory`.
     """
     from docker.types import LogConfig, Mount, Ulimit
 
@@ -67,7 +70,12 @@ def create(client: Any, policy: Policy, image: str, directory: str, *, uid: int,
         security_opt=["no-new-privileges:true", f"seccomp={seccomp_profile('docker').read_text(encoding='utf-8')}"],
         read_only=True,
         tmpfs={SCRATCH: "rw,noexec,nosuid,nodev,size=1m,nr_inodes=64,mode=1777"},
-        mounts=[Mount(MOUNT, directory, type="bind", read_only=True, propagation="rprivate")],
+        mounts=[
+            # A volume that is read-only is so for the engine too. It belongs to root, whom nobody in there can become.
+            Mount(MOUNT, None, type="volume", no_copy=True)
+            if directory is None
+            else Mount(MOUNT, directory, type="bind", read_only=True, propagation="rprivate")
+        ],
         ipc_mode="none",
         pids_limit=processes,
         mem_limit=memory,
@@ -84,7 +92,7 @@ def create(client: Any, policy: Policy, image: str, directory: str, *, uid: int,
         log_config=LogConfig(type=LogConfig.types.NONE),
         runtime=policy.isolation.docker_runtime,
     )
-    with explained("create a container"):
+    with explained("create a container"), unseen(directory):
         made = client.api.create_container(
             image,
             command("supervise"),
@@ -97,6 +105,29 @@ def create(client: Any, policy: Policy, image: str, directory: str, *, uid: int,
             host_config=host,
         )
     return str(made["Id"])
+
+
+@contextlib.contextmanager
+def unseen(directory: str | None) -> Iterator[None]:
+    """Raise NotThere for what an engine says inside the block about a `directory` that it does not see."""
+    import docker
+
+    try:
+        yield
+    except docker.errors.APIError as error:
+        said = str(error.explanation or error).strip()
+        # Moby says "bind source path does not exist", Docker Desktop "mounts denied" and "is not shared"; all of them,
+        # and Podman, name the path.
+        if directory is None or directory not in said:
+            raise
+        raise NotThere(f"the Docker engine does not see this host's files: {said[:300]}") from None
+
+
+def put(client: Any, container: str, name: str, data: bytes) -> None:
+    """Write a file into the volume of a container that was not started. Raises EnvironmentUnavailable."""
+    with explained("take the bundle"):
+        if not client.api.put_archive(container, MOUNT, archive(name, data)):
+            raise EnvironmentUnavailable("the Docker engine did not take the bundle; look at its log")
 
 
 def attach(client: Any, container: str) -> Stream:
@@ -156,12 +187,13 @@ def sweep(client: Any) -> int:
     return removed
 
 
-def describe(policy: Policy, image: Any, uid: int, transport: str) -> dict[str, Any]:
+def describe(policy: Policy, image: Any, uid: int, way: Way) -> dict[str, Any]:
     """Facts for the report. Nothing in it comes from inside."""
     return {
         "image": str(image.id),
         "runtime": policy.isolation.docker_runtime,
-        "transport": transport,
+        "transport": way.transport,
+        "bundle": way.bundle,
         "uid": uid,
         "seccomp_profile": hashlib.sha256(seccomp_profile("docker").read_bytes()).hexdigest(),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rlm_secure.errors import EnvironmentUnavailable, MissingExtra
@@ -79,10 +79,16 @@ def image(client: Any, name: str) -> Any:
     )
 
 
-def runtime(client: Any, name: str) -> None:
-    """Raises EnvironmentUnavailable when the engine has no runtime called `name`."""
-    with explained("list its runtimes"):
-        known = sorted(client.info().get("Runtimes") or {})
+def describe(client: Any) -> Mapping[str, Any]:
+    """What the engine says of itself. Raises EnvironmentUnavailable."""
+    with explained("describe itself"):
+        found: Mapping[str, Any] = client.info()
+    return found
+
+
+def runtime(info: Mapping[str, Any], name: str) -> None:
+    """Raises EnvironmentUnavailable when the engine that `info` describes has no runtime called `name`."""
+    known = sorted(info.get("Runtimes") or {})
     if name not in known:
         raise EnvironmentUnavailable(
             f"the engine has no container runtime {name!r} (it has {', '.join(known)}); install it and name it in "
