@@ -1,0 +1,5 @@
+import sys
+
+from .crawl import main
+
+sys.exit(main())

@@ -1,0 +1,245 @@
+"""What no cell may hold, and what no cell may change."""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import io
+import sys
+import types
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from rlm_secure.guest import classes, facades, guards, names
+from tests.bypasses import host
+from tests.guest.walk import FORBIDDEN_OBJECTS, FORBIDDEN_ORIGINS, shared_containers
+
+_order = type.__dict__["__mro__"].__get__
+_members = type.__dict__["__dict__"].__get__
+_MACHINERY = frozenset({types.ModuleType, types.FrameType, types.CodeType, types.CellType, memoryview})
+_DESCRIPTORS = frozenset({types.GetSetDescriptorType, types.MemberDescriptorType})
+_SLOTS = frozenset({types.WrapperDescriptorType, types.MethodWrapperType, types.MethodDescriptorType})
+_OPEN_SLOTS = names.DEFINABLE | {"__class_getitem__", "__dir__"}
+_LEAVES = frozenset({int, float, complex, bool, bytes, type(None), type(...), type(NotImplemented), range})
+_CONTAINERS = frozenset({list, tuple, set, frozenset, collections.deque})
+_GUEST = "rlm_secure.guest"
+_DEPTH = 3
+_ITEMS = 50
+
+
+class Kinds:
+    """Judges objects for one namespace of cells: what is allowed there is what it holds at the start."""
+
+    def __init__(self, space: dict[str, Any]) -> None:
+        self._space = space
+        self._shared = shared_containers()
+        self._shared.pop(id(space), None)
+        safe = vars(space["__builtins__"])
+        held = [value for name, value in safe.items() if name.isidentifier()]
+        for name in facades.NAMES:
+            made = facades.load(name)
+            held += [getattr(made, member) for member in facades.members(made)]
+        held += [space[name] for name in space]
+        self._allowed = {id(value): value for value in held}
+        self._guards = {id(value): name for name, value in safe.items() if not name.isidentifier() and name != names.EXCEPTION}
+
+    def complaint(self, value: Any, depth: int = _DEPTH) -> str | None:
+        """What is wrong with a cell holding `value` or what is in it, if anything is. Runs no code of a cell."""
+        kind = type(value)
+        if kind in _LEAVES:
+            return None
+        if kind is str:
+            return "holds the canary" if host.CANARY in value else None
+        key = id(value)
+        if key in FORBIDDEN_OBJECTS:
+            return f"is {FORBIDDEN_OBJECTS[key][0]}"
+        if key in self._guards:
+            return f"is the guard {self._guards[key]}"
+        if value is BaseException or value is BaseExceptionGroup:
+            return f"is the class {value.__name__}"
+        if key in self._shared:
+            return f"is the mutable {self._shared[key]}"
+        order = _order(kind)
+        if type in order:
+            if type in _order(value):
+                return "is a metaclass"
+            module = _members(value).get("__module__")
+            if type(module) is str and module.partition(".")[0] in FORBIDDEN_ORIGINS:
+                return f"is the class {module}.{type.__getattribute__(value, '__name__')}"
+            return None
+        for each in order:
+            if each in _MACHINERY:
+                return f"is a {each.__name__}"
+        if types.TracebackType in order:
+            return "is a traceback"
+        if io.IOBase in order and io.StringIO not in order:
+            return f"is a {kind.__name__}"
+        if depth and kind in _CONTAINERS:
+            return self._any(list(value)[:_ITEMS], depth)
+        if depth and (kind is dict or dict in order):
+            keys = dict.keys(value)
+            if any(type(key) is str and key in ("__builtins__", "__loader__", "__spec__") for key in keys):
+                return "is a namespace"
+            return self._any([*list(keys)[:_ITEMS], *list(dict.values(value))[:_ITEMS]], depth)
+        if kind is types.FunctionType:
+            return self._function(value)
+        if kind is types.BuiltinFunctionType:
+            if value.__name__ in ("__subclasses__", "mro", "__reduce_ex__", "__reduce__", "__getattribute__", "__prepare__"):
+                return f"is {value.__qualname__}"
+            if value.__module__ in FORBIDDEN_ORIGINS:
+                return f"is {value.__module__}.{value.__name__}"
+            return None
+        if kind is types.MethodType:
+            return self.complaint(value.__func__, depth - 1) or (self.complaint(value.__self__, depth - 1) if depth else None)
+        if kind in _DESCRIPTORS:
+            name, owner = value.__name__, value.__objclass__
+            if owner in self._own(owner):
+                return None
+            if name in names.CLOSED or (name.startswith("_") and name != "__weakref__") or owner in (type, types.FunctionType):
+                return f"is the descriptor {owner.__name__}.{name}"
+            return None
+        if kind in _SLOTS:
+            name = value.__name__
+            owner = getattr(value, "__objclass__", None)
+            if (owner is type and kind is not types.MethodWrapperType) or (names.is_dunder(name) and name not in _OPEN_SLOTS):
+                return f"is the slot {value.__qualname__}"
+            return None
+        if kind.__module__ == _GUEST or str(_members(kind).get("__module__")).startswith(_GUEST):
+            title = type.__getattribute__(kind, "__name__")
+            if title in ("Attributes", "_Texts", "Builtins", "Repl", "Worker"):
+                return f"is the guard's {title}"
+        return None
+
+    def given(self, hook: str, values: tuple[Any, ...], named: dict[str, Any]) -> str | None:
+        """`complaint` about what a hook was called with. `__exit__` and its kind get a traceback, closed as it is."""
+        if len(values) >= 3 and type(values[-1]) is types.TracebackType and BaseException in _order(type(values[-2])):
+            values = values[:-1]
+        for value in values:
+            if why := self.complaint(value):
+                return why
+        for value in named.values():
+            if why := self.complaint(value):
+                return why
+        return None
+
+    def _any(self, values: list[Any], depth: int) -> str | None:
+        for value in values:
+            if why := self.complaint(value, depth - 1):
+                return why
+        return None
+
+    def _own(self, kind: type) -> tuple[type, ...]:
+        return (kind,) if _members(kind).get("__module__") == classes.CELL else ()
+
+    def _function(self, function: types.FunctionType) -> str | None:
+        space = function.__globals__
+        if space is self._space or id(function) in self._allowed or "<locals>" in function.__qualname__:
+            return None
+        module = str(space.get("__name__"))
+        top = module.partition(".")[0]
+        if top in FORBIDDEN_ORIGINS or module in ("rlm_secure.guest.guards", "rlm_secure.guest.attributes", "rlm_secure.guest.classes"):
+            return f"is the function {module}.{function.__qualname__}"
+        if "." not in function.__qualname__ and function.__name__.startswith("_") and space.get(function.__name__) is function:
+            return f"is the private function {module}.{function.__qualname__}"
+        return None
+
+
+# ---- state ------------------------------------------------------------------------------------------------------
+
+#: What the interpreter or a module keeps for itself there, and nobody reads back as anything else.
+_CACHES = frozenset(
+    {
+        "_abc_impl", "__slotnames__", "__annotations__", "__abstractmethods__", "_cache", "_cache2", "_caches", "_cleanups",
+        "_member_map_", "_value2member_map_", "_unhashable_values_", "_member_names_", "__warningregistry__",
+        "_regex_cache", "_made", "onceregistry", "filters", "_pattern_type", "__parameters__", "_overload_registry",
+        "__dataclass_params__", "_inverted_", "__static_attributes__", "__firstlineno__", "cache", "_hashable_values_",
+    }
+)  # fmt: skip
+_LEFT_OUT = ("tests", "pytest", "_pytest", "hypothesis", "rlm_secure.environments", "threading", "selectors")  # fork changes them
+_MUTABLE = frozenset({dict, list, set, bytearray, collections.deque, collections.OrderedDict, collections.defaultdict})
+
+
+def _frozen(value: Any) -> Any:
+    """What may not change of a shared value: the identities in it."""
+    if type(value) in _MUTABLE:
+        if isinstance(value, dict):
+            return tuple((id(key), id(item)) for key, item in list(value.items()))
+        return bytes(value) if type(value) is bytearray else tuple(map(id, value))
+    return None
+
+
+def _modules() -> Iterator[tuple[str, types.ModuleType]]:
+    for title, module in list(sys.modules.items()):
+        if isinstance(module, types.ModuleType) and not title.startswith(_LEFT_OUT):
+            yield title, module
+
+
+class State:
+    """A picture of all that library code shares: module and class namespaces, and the containers in them."""
+
+    def __init__(self, mine: dict[str, Any]) -> None:
+        self._mine = mine
+        self._keep: list[Any] = []
+        self._before = self._look()
+
+    def changes(self) -> list[str]:
+        """What is not as it was."""
+        now = self._look()
+        return sorted(
+            name for name in self._before.keys() | now.keys() if self._before.get(name, now) != now.get(name, self._before)
+        )
+
+    def _look(self) -> dict[str, Any]:
+        seen: dict[str, Any] = {}
+        for title, module in _modules():
+            space = vars(module)
+            if space is self._mine:
+                continue
+            for name, value in list(space.items()):
+                if name in _CACHES:
+                    continue
+                self._note(seen, f"{title}.{name}", value)
+                if isinstance(value, type) and value.__module__ == title:
+                    for inner, held in list(_members(value).items()):
+                        if inner not in _CACHES:
+                            self._note(seen, f"{title}.{name}.{inner}", held)
+                elif type(value) is types.FunctionType and value.__module__ == title:
+                    self._note(seen, f"{title}.{name}.__dict__", vars(value))
+                    seen[f"{title}.{name}.__code__"] = (id(value.__code__), id(value.__defaults__), id(value.__kwdefaults__))
+        for name, kind in vars(builtins).items():
+            if isinstance(kind, type):
+                self._note(seen, f"{name}.__dict__", dict(_members(kind)))
+        return seen
+
+    def _note(self, seen: dict[str, Any], name: str, value: Any) -> None:
+        self._keep.append(value)  # its id stays its own
+        seen[name] = (id(value), _frozen(value)) if name.partition(".__dict__")[1] == "" else _frozen(value)
+
+
+@cache
+def _guest_classes() -> frozenset[type]:
+    found = {host.Record}
+    for title, module in _modules():
+        if title.startswith(_GUEST):
+            found.update(value for value in vars(module).values() if isinstance(value, type) and type(_members(value).get("__slots__")) is tuple)
+    return frozenset(found)
+
+
+def sealed(value: Any) -> tuple[int, ...] | None:
+    """The private side of an instance of the guest's own classes, which its own methods alone may set."""
+    kind = type(value)
+    if kind not in _guest_classes():
+        return None
+    found = []
+    for each in _order(kind):
+        for member in list(_members(each).values()):
+            if type(member) is types.MemberDescriptorType:
+                try:
+                    found.append(id(member.__get__(value)))
+                except AttributeError:
+                    found.append(0)
+    return tuple(found) or (tuple(map(id, vars(value).values())) if kind is host.Record else None)
+
+
+assert guards
