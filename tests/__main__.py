@@ -52,6 +52,7 @@ ENGINE = "/run/docker.sock"
 IN_ARENA: dict[str, tuple[str, ...]] = {
     "tests/attacks": (),
     "tests/bypasses": (),
+    "tests/crawler": (),
     CORPUS: (),
     "tests/clouds/test_live.py": (),
     "tests/local/test_seccomp_profile.py": (),
@@ -62,7 +63,7 @@ IN_ARENA: dict[str, tuple[str, ...]] = {
 #: So many tests may need a second run, when nothing else runs, before the whole is taken for broken.
 MOST_RERUNS = 3
 #: Directories that last long as well.
-LONG = ("tests", "tests/broker", "tests/clouds", "tests/attacks", "tests/cli")
+LONG = ("tests/crawler", "tests", "tests/broker", "tests/clouds", "tests/attacks", "tests/cli")
 #: Plugins of pytest that cost a second or more, and what a file that wants them names. Hypothesis, loaded late in a
 #: process that has used none of it, also runs into a bug of Python 3.11's parser.
 PLUGINS = {"schemathesis": "schemathesis", "hypothesispytest": "hypothesis"}

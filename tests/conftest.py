@@ -23,6 +23,7 @@ IN_ARENA = (
     "bypasses",
     "clouds/test_attacks.py",
     "clouds/test_live.py",
+    "crawler",
     "docker/test_corpus.py",
     "docker/test_escapes.py",
     "local/test_seccomp_profile.py",  # every system call, in a process of its own that a filter is to kill

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import io
 import random
 import signal
 import sys
@@ -12,25 +14,21 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from rlm_secure import resources
 from rlm_secure.guest import facades
 
-from . import engine
+from . import engine, holes
 from .engine import Figures, Found, Reach, Session, Step, World, _tuples, in_fork
 from .kinds import State, sealed
 from .replay import Replay
 
-POLICIES = Path(__file__).parents[2] / "policies"
 FOCUS = 40  # callables of one session
 
 
 def policies() -> dict[str, frozenset[str]]:
     """Each shipped policy, with the modules that its cells may import."""
-    found = {}
-    for path in sorted(POLICIES.glob("*.toml")):
-        modules = tomllib.loads(path.read_text(encoding="utf-8")).get("language", {}).get("modules")
-        if modules is not None:
-            found[path.stem] = frozenset(modules) & facades.NAMES
-    return found
+    rows = {name: tomllib.loads(resources.policy_file(name).read_text(encoding="utf-8")) for name in resources.policy_names()}
+    return {name: frozenset(row["language"]["modules"]) for name, row in rows.items()}
 
 
 def _step(row: dict[str, Any]) -> Step:
@@ -44,6 +42,7 @@ class Crawl:
         facades.preload()
         signal.signal(signal.SIGALRM, engine.out_of_time)
         self.seed, self.say = seed, say
+        sys.stdout = io.StringIO()  # as in a worker: what library code prints is a cell's output
         self.world = World(modules, planted)
         self.found: dict[str, Found] = {}
         crashing: set[str] = set()
@@ -66,6 +65,7 @@ class Crawl:
         self.state = State(self.world.space)
         self.figures = Figures(reached=len(self.reach.functions), refused=len(self.world.refused))
         self.corpus: dict[str, list[Step]] = {}
+        self.only = ""
         self._called: set[str] = set()
         self._kinds: set[str] = set()
         dice = random.Random(seed)
@@ -87,6 +87,8 @@ class Crawl:
         forms = sorted(name for name in self.world.space if name.startswith("op_"))
         self.slices += [forms[at : at + FOCUS // 2] for at in range(0, len(forms), FOCUS // 2)]
         dice.shuffle(self.slices)
+        if planted:
+            self.slices = [sorted(planted)]
 
     def _add(self, found: Found, where: str = "") -> None:
         key = f"{found.what}: {found.where}" if found.what.startswith("the interpreter ended") else found.what
@@ -108,7 +110,7 @@ class Crawl:
         if number < len(self.slices) or number % 3 == 0:
             return self.slices[number % len(self.slices)]
         dice = random.Random(f"{self.seed}:{number}")
-        ranked = sorted(self.corpus, key=lambda name: (-len(self.corpus[name]), name))
+        ranked = sorted((name for name in self.corpus if name.startswith(self.only)), key=lambda name: (-len(self.corpus[name]), name))
         return dice.sample(ranked[:150], min(12, len(ranked)))
 
     def session(self, number: int, steps: int) -> None:
@@ -133,8 +135,7 @@ class Crawl:
             self._add(Found(f"the interpreter ended with signal {told}", engine.last_words(), []), f" in session {number}")
         if type(told) is not dict or "broken" in told:
             self.figures.lost += 1
-            if type(told) is dict:
-                self.say(told["broken"])
+            self.say(told["broken"] if type(told) is dict else f"session {number} was lost at {engine.last_words()[:300]}")
             return
         self._called |= set(told["called"])
         self._kinds |= set(told["kinds"])
@@ -168,22 +169,33 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--steps", type=int, default=engine.STEPS, help="calls in a session")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--shrink", type=float, default=30.0, help="seconds to spend on each finding's program")
+    parser.add_argument("--planted", help="call a function of holes.py, and nothing else: it must be found")
+    parser.add_argument("--only", help="callables whose expression starts so")
+    parser.add_argument("--refused", action="store_true", help="also say which recorders no cell can make")
     parser.add_argument("--save", type=Path, help="a directory for the programs")
     options = parser.parse_args(arguments)
     chosen = {name: modules for name, modules in policies().items() if not options.policy or name in options.policy}
     failed = False
+
+    def print(*values: Any) -> None:  # noqa: A001 - library code writes to the other one
+        builtins.print(*values, file=sys.__stdout__, flush=True)
+
     for name, modules in chosen.items():
         begun = time.monotonic()
-        crawl = Crawl(modules, options.seed, say=lambda text: print(text, flush=True))
-        print(f"{name} on Python {sys.version.split()[0]}: {len(crawl.slices)} slices, {crawl.figures}", flush=True)
-        for refused in crawl.world.refused:
+        planted = {options.planted: holes.HOLES[options.planted][0]} if options.planted else {}
+        crawl = Crawl(modules, options.seed, planted, say=print)
+        if options.only:
+            crawl.slices = [some for each in crawl.slices if (some := [name for name in each if name.startswith(options.only)])]
+            crawl.only = options.only
+        print(f"{name} on Python {sys.version.split()[0]}: {len(crawl.slices)} slices, {crawl.figures}")
+        for refused in crawl.world.refused if options.refused else ():
             print(f"  refused: {refused}")
         seconds = options.seconds / len(chosen) if options.seconds else None
         crawl.run(options.sessions if options.sessions or seconds else len(crawl.slices), seconds)
-        print(f"{name}: {crawl.figures}; {time.monotonic() - begun:.0f} s; {len(crawl.found)} findings", flush=True)
+        print(f"{name}: {crawl.figures}; {time.monotonic() - begun:.0f} s; {len(crawl.found)} findings")
         for what, program in crawl.programs(options.shrink).items() if options.shrink else ():
             failed = True
-            print(f"---- {what} ({crawl.found[what].where})\n{program}\n", flush=True)
+            print(f"---- {what} ({crawl.found[what].where})\n{program}\n")
             if options.save:
                 options.save.mkdir(parents=True, exist_ok=True)
                 title = "".join(char if char.isalnum() else "-" for char in what)[:60]

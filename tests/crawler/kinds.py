@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from rlm_secure.guest import classes, facades, guards, names
+from rlm_secure.guest import facades, names
 from tests.bypasses import host
 from tests.guest.walk import FORBIDDEN_OBJECTS, FORBIDDEN_ORIGINS, shared_containers
 
@@ -94,7 +94,7 @@ class Kinds:
             return self.complaint(value.__func__, depth - 1) or (self.complaint(value.__self__, depth - 1) if depth else None)
         if kind in _DESCRIPTORS:
             name, owner = value.__name__, value.__objclass__
-            if owner in self._own(owner):
+            if _members(owner).get("__module__") == self._space["__name__"]:
                 return None
             if name in names.CLOSED or (name.startswith("_") and name != "__weakref__") or owner in (type, types.FunctionType):
                 return f"is the descriptor {owner.__name__}.{name}"
@@ -129,18 +129,15 @@ class Kinds:
                 return why
         return None
 
-    def _own(self, kind: type) -> tuple[type, ...]:
-        return (kind,) if _members(kind).get("__module__") == classes.CELL else ()
-
     def _function(self, function: types.FunctionType) -> str | None:
         space = function.__globals__
         if space is self._space or id(function) in self._allowed or "<locals>" in function.__qualname__:
             return None
         module = str(space.get("__name__"))
         top = module.partition(".")[0]
-        if top in FORBIDDEN_ORIGINS or module in ("rlm_secure.guest.guards", "rlm_secure.guest.attributes", "rlm_secure.guest.classes"):
+        if top in FORBIDDEN_ORIGINS or module in ("rlm_secure.guest.guards", "rlm_secure.guest.attributes"):
             return f"is the function {module}.{function.__qualname__}"
-        if "." not in function.__qualname__ and function.__name__.startswith("_") and space.get(function.__name__) is function:
+        if not module.startswith(_GUEST) and "." not in function.__qualname__ and function.__name__.startswith("_") and space.get(function.__name__) is function:
             return f"is the private function {module}.{function.__qualname__}"
         return None
 
@@ -154,6 +151,8 @@ _CACHES = frozenset(
         "_member_map_", "_value2member_map_", "_unhashable_values_", "_member_names_", "__warningregistry__",
         "_regex_cache", "_made", "onceregistry", "filters", "_pattern_type", "__parameters__", "_overload_registry",
         "__dataclass_params__", "_inverted_", "__static_attributes__", "__firstlineno__", "cache", "_hashable_values_",
+        "_STANDS_FOR", "_STAND_INS",  # one entry for each class that type() was asked about
+        "_dialects",  # csv.register_dialect is there to add to it
     }
 )  # fmt: skip
 _LEFT_OUT = ("tests", "pytest", "_pytest", "hypothesis", "rlm_secure.environments", "threading", "selectors")  # fork changes them
@@ -171,7 +170,7 @@ def _frozen(value: Any) -> Any:
 
 def _modules() -> Iterator[tuple[str, types.ModuleType]]:
     for title, module in list(sys.modules.items()):
-        if isinstance(module, types.ModuleType) and not title.startswith(_LEFT_OUT):
+        if isinstance(module, types.ModuleType) and (title == "tests.crawler.holes" or not title.startswith(_LEFT_OUT)):
             yield title, module
 
 
@@ -221,8 +220,8 @@ class State:
 def _guest_classes() -> frozenset[type]:
     found = {host.Record}
     for title, module in _modules():
-        if title.startswith(_GUEST):
-            found.update(value for value in vars(module).values() if isinstance(value, type) and type(_members(value).get("__slots__")) is tuple)
+        if title.startswith(_GUEST):  # Decompress counts what it gave in one of its slots
+            found.update(value for value in vars(module).values() if isinstance(value, type) and type(_members(value).get("__slots__")) is tuple and value.__name__ not in ("Decompress", "BytesIO"))
     return frozenset(found)
 
 
@@ -241,5 +240,3 @@ def sealed(value: Any) -> tuple[int, ...] | None:
                     found.append(0)
     return tuple(found) or (tuple(map(id, vars(value).values())) if kind is host.Record else None)
 
-
-assert guards

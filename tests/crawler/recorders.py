@@ -76,6 +76,7 @@ ANY = (
     lambda given: (Rec, (), {}), lambda given: ("X", (), {}), lambda given: ({}, "x", ()), lambda given: WORDS[5],
     lambda given: int, lambda given: object, lambda given: (1, None), lambda given: [Rec], lambda given: data,
     lambda given: WORDS[6], lambda given: mapping, lambda given: [{}, {}], lambda given: [{"x": 1}],
+    lambda given: Chain, lambda given: Chain.fromkeys, lambda given: Chain(), lambda given: type, lambda given: dict.update,
 )
 INTS = (
     lambda given: 1, lambda given: 0, lambda given: 2, lambda given: -1, lambda given: 3, lambda given: True,
@@ -222,6 +223,8 @@ def cells() -> list[str]:
         "class Maker:\n    def __new__(cls, *given, **named):\n        return pick('__new__', (cls, *given), named) if tape else object.__new__(cls)\n    __init_subclass__ = hook('__init_subclass__')\n    __set_name__ = hook('__set_name__')",
         "class Text(str):\n    __eq__ = str.__eq__\n    __hash__ = str.__hash__\n    startswith = hook('startswith')\n    isidentifier = hook('isidentifier')\n    split = hook('split')\n    replace = hook('replace')\ntext = Text('_x')\nwall = Text('__class__')",
         "class Sub(Rec):\n    pass\nsub = Sub()",
+        "Chain = dict",
+        "import collections\nChain = collections.ChainMap  # a class with a metaclass of its own",
         "class Held:\n    item = Rec()\n    free = free\n    kind = Rec\n    made = Descriptor()\nheld = Held()",
         "exits = []\nclass Context:\n    __enter__ = hook('__enter__')\n    __exit__ = hook('__exit__')\ncontext_ = Context()",
         "error = ValueError(rec)\nbound = held.free\nlambda_ = lambda *given, **named: pick('free', given, named)\nmade = generator()",

@@ -1,0 +1,61 @@
+"""The crawler in CI: it finds what was planted, and nothing in the tree, under every shipped policy."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from . import VERSIONS, crawl, holes
+
+ROOT = Path(__file__).parents[2]
+SESSIONS = 60  # of 3000 calls each: some 20 seconds of processor time
+SEED = 20261122
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "ignore", "-m", "tests.crawler", *arguments]
+    return subprocess.run(command, cwd=ROOT, env={"PYTHONHASHSEED": "0", "PATH": ""}, capture_output=True, text=True, timeout=900)
+
+
+@pytest.mark.timeout(1000)
+@pytest.mark.parametrize("policy", sorted(crawl.policies()))
+def test_nothing_that_no_cell_may_hold_is_within_reach(policy: str) -> None:
+    done = run("--policy", policy, "--sessions", str(SESSIONS), "--seed", str(SEED), "--shrink", "20")
+    assert done.returncode == 0, done.stdout[-20_000:] + done.stderr[-2000:]
+    figures = done.stdout.splitlines()[-1]
+    called, calls = (int(re.search(pattern, figures)[1]) for pattern in (r"(\d+) of them called", r"(\d+) calls;"))  # type: ignore[index]
+    lost = int(re.search(r"(\d+) of them lost", figures)[1])  # type: ignore[index]
+    assert called > 1500 and calls > SESSIONS * 2000 and lost <= SESSIONS // 20, figures
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("hole", sorted(holes.HOLES))
+def test_a_planted_hole_is_found(hole: str) -> None:
+    """The control: without it, a crawler that has gone blind would pass."""
+    done = run("--planted", hole, "--policy", "strict", "--sessions", "4", "--seed", str(SEED), "--shrink", "0")
+    assert done.returncode == 1, done.stdout[-4000:] + done.stderr[-2000:]
+    assert re.search(rf"FOUND: {holes.HOLES[hole][1]}", done.stdout), done.stdout[-4000:]
+
+
+def test_a_finding_comes_with_a_short_cell() -> None:
+    done = run("--planted", "hands_out_type", "--policy", "strict", "--sessions", "4", "--seed", str(SEED), "--shrink", "40")
+    program = done.stdout.partition("---- is type")[2]
+    assert "hands_out_type" in program and len(program.splitlines()) < 60, done.stdout[-4000:]
+
+
+def test_python_is_allowed_up_to_the_last_version_that_was_crawled() -> None:
+    project: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (first, *_, last) = VERSIONS
+    assert project["requires-python"] == f">={first[0]}.{first[1]},<{last[0]}.{last[1] + 1}"
+    prefix = "Programming Language :: Python :: 3."
+    assert [int(each.removeprefix(prefix)) for each in project["classifiers"] if each.startswith(prefix)] == [minor for _, minor in VERSIONS]
+    assert sys.version_info[:2] in VERSIONS
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8") if (ROOT / ".ci").is_dir() else ""
+    for major, minor in VERSIONS if ci else ():
+        assert f"$(python {major}.{minor})" in ci, "this version is not crawled in CI"
