@@ -193,8 +193,8 @@ def main(arguments: list[str] | None = None) -> int:
         seconds = options.seconds / len(chosen) if options.seconds else None
         crawl.run(options.sessions if options.sessions or seconds else len(crawl.slices), seconds)
         print(f"{name}: {crawl.figures}; {time.monotonic() - begun:.0f} s; {len(crawl.found)} findings")
+        failed = failed or bool(crawl.found)
         for what, program in crawl.programs(options.shrink).items() if options.shrink else ():
-            failed = True
             print(f"---- {what} ({crawl.found[what].where})\n{program}\n")
             if options.save:
                 options.save.mkdir(parents=True, exist_ok=True)

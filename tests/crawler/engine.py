@@ -476,7 +476,9 @@ class Session:
         self.world, self.reach = reach.world, reach
         self.dice = random.Random(seed)
         self.focus = focus
-        self.kept: list[Step] = list(corpus)
+        self.kept: dict[Spec, list[Step]] = {}
+        for step in corpus:
+            self._keep(step)
         self.steps: list[Step] = []
         self.picks: list[list[tuple[str, int]]] = []
         self.results: list[tuple[int, Any]] = []
@@ -500,7 +502,7 @@ class Session:
         self.buckets = [tuple(each) for each in buckets.values()]
         self.mine = [tuple(each) for each in mine.values()]
         self.common = [name for name in (
-            "rec", "Rec", "bare", "Bare", "asked", "Asked", "askedall", "AskedAll", "free", "mapping", "number", "data", "Data", "Maker", "pair", "proxy",
+            "rec", "Rec", "bare", "Bare", "asked", "Asked", "Asked", "askedall", "AskedAll", "AskedAll", "free", "mapping", "number", "data", "Data", "Maker", "pair", "proxy",
             "proxyrec", "descriptor", "error", "bound", "slots", "Sub", "sub", "object", "text", "Held", "type", "record", "helper", "int", "dict", "str", "type(record)",
         ) if name in reach.pool or name == "type(record)"]  # fmt: skip
         self.focused = sorted({name for each in focus for name in reach.pool if name.startswith(each.partition(".")[0] + ".")}) or self.common
@@ -513,8 +515,9 @@ class Session:
         dice = self.dice
         roll = dice.random()
         if roll < 0.36:
-            name = dice.choice(self.common)
-            return ("n", name)
+            return ("n", dice.choice(self.common))
+        if depth == 0 and roll > 0.97:  # classes as data, which answer for what library code asks data
+            return ("l", (("n", dice.choice(("Asked", "AskedAll"))),) * dice.choice((1, 2)))
         if roll < 0.48:
             return ("n", dice.choice(dice.choice(self.mine)))
         if roll < 0.58:
@@ -579,15 +582,15 @@ class Session:
         dice = self.dice
         roll = dice.random()
         tape = list(step.tape)
-        if roll < 0.6 or not step.args:
-            used = min(max(len(tape), 1), 12)
-            at = min(int(dice.expovariate(0.4)), used - 1)
-            at = used - 1 - at if dice.random() < 0.5 else dice.randrange(used)
-            if at < len(tape):
+        if roll < 0.65 or not step.args:
+            # What came last decides how it goes on: one of the last answers is another one, and what follows is new.
+            at = max(len(tape) - 1 - min(int(dice.expovariate(0.7)), 5), 0)
+            if tape and dice.random() < 0.85:
                 tape[at] = dice.randrange(self.world.any)
-            if dice.random() < 0.3:
-                tape += self.tape()
-            return Step(step.function, step.args, step.named, tuple(tape[:14]))
+                if dice.random() < 0.3:
+                    del tape[at + 1 :]
+            tape += self.tape()
+            return Step(step.function, step.args, step.named, tuple(tape[:16]))
         args = list(step.args)
         if roll < 0.9:
             args[dice.randrange(len(args))] = self.value()
@@ -660,9 +663,10 @@ class Session:
         signature = (step.function, tuple(hook for hook, _ in world.hooks[:16]), ended)
         if world.hooks and signature not in self.signatures:
             self.signatures.add(signature)
-            self.kept.append(step)
+            used = Step(step.function, step.args, step.named, tuple(index for _, index in world.hooks[:14]))
+            self._keep(used)
             if not _local(step):
-                self.fresh.append(step)
+                self.fresh.append(used)
 
     def _learn(self, number: int, value: Any) -> None:
         kind = type(value)
@@ -690,6 +694,16 @@ class Session:
             self.told.add(key)
             self.found.append(Found(what, where, list(self.steps), [list(each) for each in self.picks]))
 
+    def _keep(self, step: Step) -> None:
+        self.kept.setdefault(step.function, []).append(step)
+
+    def _kept(self) -> Step:
+        """A call that led on: mostly one of those in focus, mostly a late one."""
+        dice = self.dice
+        mine = [spec for name in self.focus if (spec := ("n", name)) in self.kept] if dice.random() < 0.7 else []
+        steps = self.kept[dice.choice(mine or list(self.kept))]
+        return steps[-1 - min(int(dice.expovariate(0.1)), len(steps) - 1)] if dice.random() < 0.6 else dice.choice(steps)
+
     def go(self, count: int, state: State, canaries: list[tuple[str, Any, Any]]) -> None:
         self.values: dict[int, Any] = {}
         each = max(4, count // (4 * max(len(self.focus), 1)))
@@ -698,8 +712,7 @@ class Session:
             if at < len(todo):
                 step = self.new_step(("n", todo[at]))
             elif self.kept and self.dice.random() < 0.65:
-                index = -1 - min(int(self.dice.expovariate(0.03)), len(self.kept) - 1) if self.dice.random() < 0.5 else self.dice.randrange(len(self.kept))
-                step = self.changed(self.kept[index])
+                step = self.changed(self._kept())
             else:
                 step = self.new_step()
             if _has_word(step.function):

@@ -28,13 +28,17 @@ _DEPTH = 3
 _ITEMS = 50
 
 
+@cache
+def _shared() -> dict[int, str]:
+    return shared_containers()
+
+
 class Kinds:
     """Judges objects for one namespace of cells: what is allowed there is what it holds at the start."""
 
     def __init__(self, space: dict[str, Any]) -> None:
         self._space = space
-        self._shared = shared_containers()
-        self._shared.pop(id(space), None)
+        self._shared = {key: name for key, name in _shared().items() if key != id(space)}
         safe = vars(space["__builtins__"])
         held = [value for name, value in safe.items() if name.isidentifier()]
         for name in facades.NAMES:

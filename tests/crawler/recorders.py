@@ -77,6 +77,7 @@ ANY = (
     lambda given: int, lambda given: object, lambda given: (1, None), lambda given: [Rec], lambda given: data,
     lambda given: WORDS[6], lambda given: mapping, lambda given: [{}, {}], lambda given: [{"x": 1}],
     lambda given: Chain, lambda given: Chain.fromkeys, lambda given: Chain(), lambda given: type, lambda given: dict.update,
+    lambda given: Asked, lambda given: asked,
 )
 INTS = (
     lambda given: 1, lambda given: 0, lambda given: 2, lambda given: -1, lambda given: 3, lambda given: True,
@@ -88,6 +89,7 @@ ITERATORS = (
     lambda given: iter((rec, rec)), lambda given: iter(()), lambda given: iter((Rec, Rec)), lambda given: iter((("x", rec),)),
     lambda given: iter((1, 2, 3)), lambda given: iter(("x", "y")), lambda given: generator(), lambda given: rec,
     lambda given: iter(((rec, None), (Rec, rec))), lambda given: iter((Bare,)), lambda given: iter(WORDS),
+    lambda given: iter((Asked, Asked)),
 )
 NEXT = (
     lambda given: rec, lambda given: fail(StopIteration()), lambda given: Rec, lambda given: "x", lambda given: (rec, rec),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 import time
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -92,8 +93,16 @@ class Replay:
         return shortened(self.program(found, numbers), wins)
 
 
-def judged(modules: frozenset[str], source: str, planted: dict[str, Any]) -> list[str]:
-    """Run `source` as a cell, and look at everything that it leaves."""
+_watched: list[World] = []
+
+
+def _audit(event: str, args: tuple[Any, ...]) -> None:
+    if _watched:
+        _watched[-1]._audit(event, args)
+
+
+def judged(modules: frozenset[str], source: str, planted: dict[str, Any], *, alone: bool = True) -> list[str]:
+    """Run `source` as a cell, and look at everything that it leaves; at shared state too, where it is `alone`."""
     world = World.__new__(World)
     world.out, world.complaints, world.running, world.building = None, [], False, False
     space = guards.build_globals(modules, lambda *values, **options: None)
@@ -101,16 +110,15 @@ def judged(modules: frozenset[str], source: str, planted: dict[str, Any]) -> lis
     for name in ("stop", "CANARY"):
         del space[name]
     world.space, world.kinds = space, Kinds(space)
-    world.kinds.note = None
-    import sys
-
-    sys.addaudithook(world._audit)
-    before = State(space)
+    if not _watched:
+        sys.addaudithook(_audit)
+    _watched[:] = [world]
+    before = State(space) if alone else None
     built: list[str] = []
     try:
         code = compiler.compile_cell(source, source_bytes=1 << 20, ast_nodes=200_000)
         world.running = True
-        with engine.alarm(5):
+        with engine.alarm(3):
             engine._ringing = True
             compiler.run(code, space)
     except BaseException as error:
@@ -128,6 +136,7 @@ def judged(modules: frozenset[str], source: str, planted: dict[str, Any]) -> lis
             continue
         if why := kinds.complaint(value):
             found.append(why)
+    loot = loot if type(loot) is list else [loot]
     for each in list(loot):
         if type(each) is tuple and len(each) == 3 and type(each[0]) is str and type(each[1]) is tuple and type(each[2]) is dict:
             if why := kinds.given(*each):
@@ -153,7 +162,8 @@ def judged(modules: frozenset[str], source: str, planted: dict[str, Any]) -> lis
             if len(loot) > length:
                 found.append(f"code of the cell ran while its result was built: {loot[-1][0] if type(loot[-1]) is tuple else '?'}")
                 length = len(loot)
-    found += [f"shared state was changed: {name}" for name in before.changes()]
+    if before is not None:
+        found += [f"shared state was changed: {name}" for name in before.changes()]
     return found + built
 
 

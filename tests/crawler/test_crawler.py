@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from . import VERSIONS, crawl, holes
+from . import VERSIONS, crawl, engine, holes, replay
 
 ROOT = Path(__file__).parents[2]
 SESSIONS = 60  # of 3000 calls each: some 20 seconds of processor time
 SEED = 20261122
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-W", "ignore", "-m", "tests.crawler", *arguments]
+def run(*arguments: str, module: str = "tests.crawler") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "ignore", "-m", module, *arguments]
     return subprocess.run(command, cwd=ROOT, env={"PYTHONHASHSEED": "0", "PATH": ""}, capture_output=True, text=True, timeout=900)
 
 
@@ -47,6 +47,28 @@ def test_a_finding_comes_with_a_short_cell() -> None:
     done = run("--planted", "hands_out_type", "--policy", "strict", "--sessions", "4", "--seed", str(SEED), "--shrink", "40")
     program = done.stdout.partition("---- is type")[2]
     assert "hands_out_type" in program and len(program.splitlines()) < 60, done.stdout[-4000:]
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("policy", sorted(crawl.policies()))
+def test_no_random_program_gets_hold_of_anything(policy: str) -> None:
+    done = run("--policy", policy, "--count", "300", "--seed", str(SEED), module="tests.crawler.programs")
+    assert done.returncode == 0, done.stdout[-20_000:] + done.stderr[-2000:]
+    ran = int(re.search(r"(\d+) cells ran", done.stdout)[1])  # type: ignore[index]
+    assert ran >= 295, done.stdout
+
+
+def test_the_judge_of_programs_sees_what_they_leave() -> None:
+    """The control: each of these is wrong, and said to be."""
+    for source, what in {
+        "LOOT = [hole(Hook())]\nclass Hook: pass": "ended: NameError",
+        "class Hook:\n    def hook(self, value): LOOT.append(value)\nLOOT = []\nhands_out_type(Hook())": "is type",
+        "shares_a_table('y', 1)": "shared state was changed: tests.crawler.holes._table",
+        "opens('x')": "the interpreter was made to open",
+        "class Text:\n    def __str__(self): return '1): pass\\nTRIPWIRE()\\ndef f(x=1'\ntrusts_names(Text())": "code of a hook ran inside generated code",
+    }.items():
+        told = engine.in_fork(lambda source=source: replay.judged(frozenset(), source, {name: hole for name, (hole, _) in holes.HOLES.items()}))
+        assert any(each.startswith(what) for each in told), (what, told)
 
 
 def test_python_is_allowed_up_to_the_last_version_that_was_crawled() -> None:
