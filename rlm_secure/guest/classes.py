@@ -150,7 +150,7 @@ class Kind(metaclass=_StandIn):
 
     def __class_getitem__(cls, item: Any) -> Any:
         # For annotations, and not to be called: an alias of C code writes itself on what it makes, a class here.
-        return typing._GenericAlias(cls, (item,), inst=False, name="type")  # type: ignore[attr-defined]
+        return typing._GenericAlias(cls, (item,), inst=False)  # type: ignore[attr-defined]
 
 
 class Function(metaclass=_StandIn):
@@ -223,6 +223,8 @@ def class_builder(known: set[type], space: dict[str, Any]) -> Callable[..., Any]
 
     def build_class(body: Any, name: str, /, *bases: Any, **options: Any) -> Any:
         for option in options:
+            if type(option) is not str:  # it could answer here differently than to the interpreter
+                raise RuleViolation("metaclass", "the keywords of a class are plain text; write them out")
             if option == "metaclass" or option.startswith("_"):
                 raise RuleViolation("metaclass", "metaclasses are not supported; use a class decorator")
         if bases:
@@ -237,6 +239,7 @@ def class_builder(known: set[type], space: dict[str, Any]) -> Callable[..., Any]
             type.__delattr__(made, names.REGISTRAR)
         if "_make" in namespace_of(made):  # of typing.NamedTuple
             generated.record(made)
+        registry.check_slots(made)
         registry.register(made, space)
         if not all(own_class(each) or each in FOREIGN_BASES for each in order_of(made)):
             raise RuleViolation("class-base", "a class cannot have these bases here; keep one in an attribute instead")

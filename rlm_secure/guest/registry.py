@@ -157,13 +157,13 @@ def registrar(space: dict[str, Any] | None) -> Any:
 
         def __set_name__(self, owner: type, name: str) -> None:
             type.__delattr__(owner, name)
-            _check_slots(owner)
+            check_slots(owner)
             register(owner, space)
 
     return Registrar()
 
 
-def _check_slots(kind: type) -> None:
+def check_slots(kind: type) -> None:
     """Refuse `__slots__ = ("__class__",)`: an instance could then say what it likes of itself, by `__getattr__`."""
     for name, value in _namespace_of(kind).items():
         if type(value) is types.MemberDescriptorType and is_dunder(name):

@@ -295,6 +295,12 @@ class _CellEnumType(enum.EnumType):
         made[REGISTRAR] = _REGISTRAR
         return made
 
+    def __new__(metacls, cls: str, bases: tuple[type, ...], classdict: Any, **options: Any) -> Any:
+        """An enum whose body leaves nothing out but names: what it ignores is taken off by what the text says."""
+        if not all(type(name) is str and name.isidentifier() for name in classdict.get("_ignore_", ())):
+            raise TypeError("_ignore_ lists names of the enum's body as plain str.")
+        return super().__new__(metacls, cls, bases, classdict, **options)
+
     @classmethod
     def _find_new_(metacls, classdict: Any, member_type: Any, first_enum: Any) -> Any:
         """How members are made: by what the original chooses, if that makes members.

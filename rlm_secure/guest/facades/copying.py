@@ -42,6 +42,12 @@ class Memo:
         self._made: dict[int, Any] = {}
         self._kept: list[Any] = []
 
+    def inner(self) -> Memo:
+        """The same copies, without what a cell stored."""
+        made = Memo()
+        made._made, made._kept = self._made, self._kept
+        return made
+
     def __setitem__(self, key: Any, value: Any) -> None:
         self._given[key] = value
 
@@ -82,10 +88,10 @@ def _deep(x: Any, memo: Memo) -> Any:
     if kind in _ATOMIC or is_class(x):
         return x
     if kind is list:
-        made: list[Any] = []
-        memo._made[key] = made
-        made.extend(_deep(item, memo) for item in x)
-        return _keep(made, x, memo)
+        items: list[Any] = []
+        memo._made[key] = items
+        items.extend(_deep(item, memo) for item in x)
+        return _keep(items, x, memo)
     if kind is dict:
         memo._made[key] = table = {}
         for name, item in x.items():
@@ -94,7 +100,10 @@ def _deep(x: Any, memo: Memo) -> Any:
     if kind is tuple:
         return _keep(_deep_tuple(x, memo), x, memo)
     if kind is types.MethodType:
-        return types.MethodType(x.__func__, _deep(x.__self__, memo))
+        made = _deep(x.__self__, memo)
+        if type(made) is not type(x.__self__) or (is_class(made) and made is not x.__self__):
+            raise TypeError("deepcopy of a method takes a memo that keeps the type of its instance.")
+        return types.MethodType(x.__func__, made)
     if (hook := _find(kind, "__deepcopy__")) is not None:
         return _keep(hook(x, memo), x, memo)
     return _keep(_rebuild(x, memo), x, memo)
@@ -172,6 +181,8 @@ def _assemble(
     x: Any, memo: Memo | None, func: Callable[..., Any], args: Any, state: Any, items: Any, pairs: Any
 ) -> Any:
     kind = type(x)
+    if memo is not None and not own_class(kind):
+        memo = memo.inner()  # what the cell put into its memo stands for no part of a library's object
     if memo is not None and args:
         args = tuple(_deep(arg, memo) for arg in args)
     y = func(*args)
@@ -196,7 +207,9 @@ def _restore(y: Any, state: Any) -> None:
     """Give `y`, a fresh instance of the class that `state` was read from, that state."""
     kind = type(y)
     if (setter := _find(kind, "__setstate__")) is not None:  # a standard type's own: cells' were refused
-        if type(state) is dict and any(type(name) is not str or is_dunder(name) for name in state):
+        if derives(type(state), dict) and (
+            type(state) is not dict or any(type(name) is not str or is_dunder(name) for name in state)
+        ):
             _refuse(kind)  # an exception's sets attributes by these names, __class__ among them
         setter(y, state)
         return

@@ -131,6 +131,35 @@ vars(c)["__reduce__"] = reduce
 d = copy.copy(c)
 LOOT = CANARY if ran else None
 """,
+    "deepcopy_gives_a_method_another_self": """
+import copy, json
+class C(json.JSONEncoder):
+    pass
+encoder = C()
+copy.deepcopy(encoder.__init__, {id(encoder): record})(separators=(CANARY, CANARY))
+LOOT = record.item_separator
+""",
+    "deepcopy_gives_a_method_a_class": """
+import copy, collections
+class C(collections.ChainMap):
+    pass
+chain = C()
+copy.deepcopy(chain.__init__, {id(chain): helper})({})
+LOOT = CANARY if hasattr(helper, "maps") else None
+""",
+    "deepcopy_replaces_the_state_of_an_exception": """
+import copy
+class First(Exception):
+    pass
+class Second(Exception):
+    pass
+class State(dict):
+    pass
+first = First()
+first.x = 1
+second = copy.deepcopy(first, {id(vars(first)): State({"__class__": Second})})
+LOOT = CANARY if type(second) is Second else None
+""",
     "replace_of_a_namedtuple": """
 import collections
 Point = collections.namedtuple("Point", "x")

@@ -23,8 +23,8 @@ class Base:
     __slots__ = ("__class__",)
 class Liar(Base):
     def __getattr__(self, name):
-        return type(helper)
-LOOT = CANARY if isinstance(Liar(), type(helper)) else None
+        return list
+LOOT = CANARY if isinstance(Liar(), list) else None
 """,
     "slot_before_the_class_is_ready": """
 class Base:
@@ -35,6 +35,21 @@ class Base:
         return int
 class Liar(Base):
     __slots__ = ("__class__",)
+""",
+    "slot_that_an_enum_ignores": """
+import enum
+class Name(str):
+    def __hash__(self):
+        return hash("<regis" + "trar>")
+    def __eq__(self, other):
+        return True
+class Liar(enum.Enum):
+    _ignore_ = ["<registrar>", Name("x")]
+    __slots__ = ("__class__",)
+    A = 1
+    def __getattr__(self, name):
+        return int
+LOOT = CANARY if isinstance(Liar.A, int) else None
 """,
     "slot_of_another_hook": """
 class Liar:

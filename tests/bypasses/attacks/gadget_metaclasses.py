@@ -69,7 +69,7 @@ asked = []
 code = "x,__import__('builtins').setattr(__import__('sys'), 'LOOT', 1)"
 def answer(cls):
     asked.append(1)
-    return {"__module__": "__main__", "__annotations__": {code if len(asked) > 1 else "x": int}, "__doc__": ""}
+    return {"__module__": "__main__", "__annotations__": {code if len(asked) > 2 else "x": int}, "__doc__": ""}
 Meta = Type("Meta", (Type,), {"__dict__": property(answer)})
 C = Meta("C", (), {"__doc__": "", "x": 1})
 dataclasses.dataclass(init=False, repr=False)(C)
