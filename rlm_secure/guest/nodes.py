@@ -53,9 +53,13 @@ def choice(test: ast.expr, value: ast.expr, otherwise: ast.expr) -> ast.expr:
     return made
 
 
-def insert(scope: ast.FunctionDef | ast.ClassDef, name: str, value: ast.expr) -> None:
-    """`name = value`, before the first statement of `scope` and after its docstring."""
-    statement = placed(ast.Assign([placed(ast.Name(name, ast.Store()), value)], value), value)
+def bind(scope: ast.FunctionDef | ast.ClassDef, name: str, value: ast.expr) -> None:
+    """`name = value`, before the first statement of `scope`."""
+    insert(scope, placed(ast.Assign([placed(ast.Name(name, ast.Store()), value)], value), value))
+
+
+def insert(scope: ast.FunctionDef | ast.ClassDef, statement: ast.stmt) -> None:
+    """`statement` before the first one of `scope`, and after its docstring."""
     first = scope.body[0]
     text = first.value if isinstance(first, ast.Expr) else None
     documented = isinstance(text, ast.Constant) and isinstance(text.value, str)

@@ -112,7 +112,7 @@ class CellTransformer(RestrictingNodeTransformer):
             node.value = nodes.choice(nodes.guard(flag, node), value, otherwise)
             if (function, value.id) not in flagged:
                 flagged.add((function, value.id))
-                nodes.insert(function, flag, nodes.known(value))
+                nodes.bind(function, flag, nodes.known(value))
 
     def error(self, node: ast.AST, info: str) -> None:
         """RestrictedPython's way to refuse: a node type that it does not know, or that it denies as a whole."""
@@ -311,7 +311,8 @@ class CellTransformer(RestrictingNodeTransformer):
                 "metaclasses are not supported; derive from abc.ABC or enum.Enum, or use a class decorator",
             )
         self._scopes.append(Scope(node.body[::-1], CLASS, node.name, None))
-        nodes.insert(node, names.REGISTRAR, nodes.guard(names.REGISTRAR, node))
+        nodes.bind(node, names.REGISTRAR, nodes.guard(names.REGISTRAR, node))
+        nodes.insert(node, nodes.placed(ast.Global([*names.IN_BODIES]), node))
 
     def _type_parameters(self, node: ast.FunctionDef | ast.ClassDef) -> None:
         if getattr(node, "type_params", None):

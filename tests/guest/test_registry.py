@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import collections
+import dis
 import io
 import subprocess
 import sys
@@ -15,11 +16,11 @@ from typing import Any
 import pytest
 
 from rlm_secure.environments.bundle import bundle
-from rlm_secure.guest import registry
+from rlm_secure.guest import compiler, names, registry
 from rlm_secure.guest.facades import generated
 from rlm_secure.guest.violations import RuleViolation
 
-from .cells import Session, is_loot
+from .cells import LIMITS, Session, is_loot
 
 CONTROL = "class C:\n    _x = 1\ndef f(): pass\nc = C()\n"
 
@@ -167,6 +168,23 @@ def test_a_base_is_asked_nothing_before_it_is_known(bases: str) -> None:
     assert session.space["held"] == []
     if bases != "typing.Callable[[int], int]":  # an alias of collections.abc.Callable, which cells derive from
         assert ran == "class-base"
+
+
+def test_class_bodies_look_guards_up_in_globals_only() -> None:
+    source = (
+        "class C:\n    'Text.'\n    import json\n    from json import loads\n    def f(self): pass\n    a = f.__name__\n"
+        "    b = json._x\n    json.x = 1\n    f.__name__ = 'g'\n    t = 'x'\n    c = t.format\n    d = open\n"
+        "    try: pass\n    except: pass\n    e = [each._y for each in ()]\n"
+    )
+    module = compiler.compile_cell(source, **LIMITS)
+    body = next(each for each in module.co_consts if isinstance(each, types.CodeType))
+    loads = [each for each in dis.get_instructions(body) if str(each.argval).startswith("<") and "LOAD" in each.opname]
+    assert {each.argval for each in loads if each.opname == "LOAD_NAME"} == {names.REGISTRAR}
+    assert {each.argval for each in loads if each.opname == "LOAD_GLOBAL"} <= set(names.IN_BODIES)
+    assert len(loads) > 8
+    session = Session()
+    session.run("class C:\n    'Text.'\n    x = 1")
+    assert session.space["C"].__doc__ == "Text."
 
 
 def test_is_instance_asks_nobody() -> None:
