@@ -135,7 +135,7 @@ class Worker:
             value_bytes=request["value_bytes"],
             result_bytes=request["result_bytes"],
         )
-        return self._run(_nothing)
+        return _done()
 
     def _exec(self, request: dict[str, Any]) -> dict[str, Any]:
         source = request["code"]
@@ -191,7 +191,7 @@ class Worker:
             return None
         os.dup2(fd, wire.FD)
         os.close(fd)
-        return self._run(_nothing)
+        return _done()
 
     def _retire(self, _request: dict[str, Any]) -> None:
         """No longer a spare, only the init of the namespace: let go of everything that is held."""
@@ -215,9 +215,8 @@ class Worker:
         repl.final = None
         self._interrupted = False
         self._take_reserve()
-        result: dict[str, Any] = {"op": "done", "variables": {}, "answer": None, "error": None}
+        result = _done()
         started = time.process_time()
-        gc.enable()
         ended = self._contained(body)
         if ended:
             # SystemExit and a cell's own exceptions end the cell, not the worker.
@@ -226,7 +225,6 @@ class Worker:
             self._conclude(lambda: result.update(answer=repl.answer()))
         self._conclude(lambda: result.update(variables=repl.variables()))
         self._conclude(repl.restore)
-        gc.disable()  # it may close a generator, which between cells nobody would interrupt
         if self._interrupted and (result["error"] is None or result["error"]["kind"] != "interrupted"):
             # It swallowed the interrupt, or was past its last line.
             result["error"] = {"kind": "interrupted", "message": _INTERRUPTED}
@@ -239,15 +237,21 @@ class Worker:
         return result
 
     def _contained(self, step: Callable[[], object]) -> list[BaseException]:
-        """Run `step` as code of a cell: it can be interrupted. What it raised is in the list, held by nothing else."""
+        """Run `step` as code of a cell: it can be interrupted. What it raised is in the list, held by nothing else.
+
+        Garbage is collected nowhere else: that may close a generator, which is code of the cell.
+        """
         try:
             self._interruptible = True
+            gc.enable()
             step()
         except BaseException as raised:
             self._interruptible = False
+            gc.disable()
             return [raised]
         finally:
-            self._interruptible = False
+            self._interruptible = False  # first: a signal would raise out of the next call
+            gc.disable()
         return []
 
     def _conclude(self, step: Callable[[], object]) -> None:
@@ -319,5 +323,8 @@ class Worker:
         return reply["value"]
 
 
-def _nothing() -> None:
-    """A request that runs no code of a cell."""
+def _done() -> dict[str, Any]:
+    """The result of a request that runs no code of a cell: not even a collection of garbage, which may close one."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    empty: dict[str, Any] = {"variables": {}, "answer": None, "error": None, "stdout": "", "stderr": "", "dropped": 0}
+    return {"op": "done", **empty, "peak": peak, "cpu": 0.0}
