@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from typing import cast
 
 import pytest
 
 from rlm_secure import Policy, Sandbox
+from rlm_secure.environments.local.session import LocalSession
 from rlm_secure.errors import CellTimeout
 
 #: What a cell may leave behind that runs its code while the result is built.
@@ -133,3 +136,16 @@ def test_a_class_named_by_a_str_with_hooks_is_described() -> None:
         )
         assert not isinstance(result.error, CellTimeout)
         assert sandbox.run("print(1)").stdout == "1\n"
+
+
+def test_a_process_that_is_no_longer_needed_runs_no_code_of_a_cell() -> None:
+    with Sandbox() as sandbox:
+        sandbox.run(f"{GENERATOR}\nkept = started()\ncount = 1")
+        session = cast(LocalSession, sandbox._repl._session)
+        assert session.checkpoint()
+        assert sandbox.run("count += 1").error is None
+        assert session.checkpoint()  # the first process has nothing left to do
+        assert sandbox.run("print(count)").stdout == "2\n"
+        before = session._root.cpu_seconds()
+        time.sleep(0.5)
+        assert session._root.cpu_seconds() - before < 0.02
