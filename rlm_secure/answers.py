@@ -17,6 +17,7 @@ from typing import Any, Final, Self
 from pydantic import TypeAdapter, ValidationError
 
 from rlm_secure.types import RLMChatCompletion
+from rlm_secure.untrusted_json import MalformedJson, loads
 
 _ANNOTATIONS: Final = frozenset(
     {"$schema", "$id", "$comment", "title", "description", "default", "examples", "format", "deprecated"}
@@ -99,8 +100,8 @@ class AnswerSchema:
         if value is not None:
             yield value
         try:
-            yield json.loads(_unfenced(text), parse_constant=_no_constant)
-        except (ValueError, RecursionError):
+            yield loads(_unfenced(text))
+        except MalformedJson:
             pass  # not JSON: only a schema of a plain string can take it
         yield text
 
@@ -121,10 +122,6 @@ def _unfenced(text: str) -> str:
     """`text` without the code fence that models like to put around JSON."""
     fenced = re.fullmatch(r"\s*```(?:json)?[ \t]*\n(.*)\n\s*```\s*", text, re.DOTALL)
     return fenced[1] if fenced else text
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(name)
 
 
 def _path(location: tuple[int | str, ...]) -> str:

@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol, Self, TypeAlias
 
 from rlm_secure.errors import ProtocolViolation
 from rlm_secure.types import RLMChatCompletion
+from rlm_secure.untrusted_json import MalformedJson, loads
 
 #: Longest frame that is read or sent, in bytes.
 FRAME_BYTES: Final = 64 * 1024 * 1024
@@ -165,9 +166,9 @@ def socket_recv(sock: socket.socket) -> dict[str, Any]:
     if length > FRAME_BYTES:
         raise ProtocolViolation(f"a frame of {length} bytes is over the limit of {FRAME_BYTES}")
     try:
-        value = json.loads(_exactly(sock, length) if length else b"{}")
-    except (ValueError, RecursionError) as error:
-        raise ProtocolViolation(f"a frame is not JSON: {type(error).__name__}") from None
+        value = loads(_exactly(sock, length) if length else b"{}")
+    except MalformedJson as refused:
+        raise ProtocolViolation(f"a frame is refused: {refused}") from None
     if not isinstance(value, dict):
         raise ProtocolViolation("a frame is not an object")
     return value

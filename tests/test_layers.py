@@ -20,7 +20,7 @@ PACKAGE = Path(rlm_secure.__file__).parent
 
 #: From bottom to top. A module imports from its own row or from rows above it in this list, never the other way.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("types", "errors", "guarantees", "removal"),
+    ("types", "errors", "guarantees", "removal", "untrusted_json"),
     ("resources",),
     ("policy",),
     ("clients",),
@@ -73,6 +73,27 @@ NAMED_FILES: dict[str, dict[str, str]] = {
 
 #: Host files that may parse Python, each with its reason.
 PARSERS = {"audit/read/code.py": "reads programs of the user's own, which are about to run; never what a model wrote"}
+
+#: The readers of JSON, one on each side: they bound depth and digits before a parser sees a byte.
+JSON_READERS = ("untrusted_json.py", "guest/wire.py")
+#: What else parses JSON, each with the reason why nobody else wrote it.
+TRUSTED_JSON: dict[str, str] = {
+    "answers.py": "a copy of the caller's own schema; an answer that `loads` has read, written anew for a validator",
+    "tools.py": "values that were decoded, and results that were written, here: written anew for a validator",
+    "policy/load.py": "a policy that tomllib has read, written anew for a validator",
+    "cli/options.py": "an argument of the command that the user typed",
+    "environments/local/pool.py": "the begin frame that the host itself wrote",
+    "environments/local/seccomp.py": "a profile that is part of the package",
+    "audit/attack.py": "the job of the command outside, by whom this program was started",
+    "audit/probes.py": "a subject whose bytes are bounded on the line before",
+    "testing/launch.py": "the job of the judge, by whom this program was started; it has the interpreter alone",
+    "testing/host.py": "requests of the judge, by whom this program was started",
+    "testing/arena/build.py": "the job of the command outside; it has the interpreter alone",
+    "testing/arena/attempts.py": "a request of the command outside, by whom this program was started",
+    "guest/memory.py": "a context that the host itself wrote, of any size, in a worker that nobody else shares",
+    "guest/facades/text.py": "what a cell parses, in its own process",
+}
+PARSES_JSON = frozenset({"load", "loads", "JSONDecoder", "scan_once", "raw_decode", "from_json"})
 
 #: The only file that turns text into code.
 COMPILER = "guest/compiler.py"
@@ -231,7 +252,23 @@ def host_parsers(path: str, source: str) -> list[str]:
     ]
 
 
+def unbounded_json(path: str, source: str) -> list[str]:
+    """Parsers of JSON beside the two readers that bound it first."""
+    if path in JSON_READERS or path in TRUSTED_JSON:
+        return []
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Attribute):
+            of_json = isinstance(node.value, ast.Name) and node.value.id == "json" and node.attr in PARSES_JSON
+            if of_json or node.attr in {"validate_json", "model_validate_json", "scan_once", "raw_decode"}:
+                found.append(f"{path}:{node.lineno} uses {ast.unparse(node)}; use untrusted_json.loads, or wire.loads")
+        elif isinstance(node, ast.ImportFrom) and node.module == "json":
+            found += [f"{path}:{node.lineno} imports {each.name}" for each in node.names if each.name in PARSES_JSON]
+    return found
+
+
 RULES = (
+    unbounded_json,
     upward_imports,
     foreign_guest_imports,
     banned_imports,
@@ -280,6 +317,11 @@ def test_no_module_breaks_the_rule(rule) -> None:
         (code_from_text, "loop.py", "import os\nos.system('true')"),
         (code_from_text, COMPILER, "import os\nos.popen('true')"),
         (code_from_text, "loop.py", "run('true', shell=True)"),
+        (unbounded_json, "loop.py", "import json\njson.loads(text)"),
+        (unbounded_json, "guest/link.py", "import json\nread = json.load"),
+        (unbounded_json, "comms.py", "from json import loads"),
+        (unbounded_json, "comms.py", "Policy.model_validate_json(line)"),
+        (unbounded_json, "comms.py", "ADAPTER.validate_json(line)"),
         (host_parsers, "loop.py", "import ast"),
         (host_parsers, "environments/repl.py", "from RestrictedPython import compile_restricted"),
     ],
@@ -299,11 +341,17 @@ def test_a_planted_violation_is_caught(rule, path: str, source: str) -> None:
         (unnamed_tools, "guest/seal.py", "import ctypes"),
         (code_from_text, COMPILER, "exec(compile('1', '', 'exec'))"),
         (code_from_text, "loop.py", "import re\nre.compile('x')"),
+        (unbounded_json, "untrusted_json.py", "import json\njson.JSONDecoder()"),
+        (unbounded_json, "loop.py", "import json\njson.dumps({})\nloads(text)"),
         (host_parsers, "guest/compiler.py", "import ast"),
     ],
 )  # fmt: skip
 def test_what_is_allowed_passes(rule, path: str, source: str) -> None:
     assert rule(path, source) == []
+
+
+def test_every_file_that_may_parse_json_does() -> None:
+    assert [path for path in TRUSTED_JSON if not unbounded_json(f"another/{path}", MODULES[path])] == []
 
 
 def test_every_named_file_still_needs_its_tool() -> None:

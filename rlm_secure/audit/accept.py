@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from rlm_secure.audit.report import Ignored
 from rlm_secure.audit.rules import BY_ID
 from rlm_secure.audit.rules.ignores import IgnoreUnmatched
 from rlm_secure.policy.model import Ignore
+from rlm_secure.untrusted_json import MalformedJson, loads
 
 BASELINE_VERSION = 1
 #: Whoever accepts findings cannot accept that the list of them is wrong.
@@ -48,8 +48,8 @@ def apply_ignores(
 def read_baseline(path: Path) -> frozenset[str]:
     """The fingerprints in a baseline. Raises Unreadable."""
     try:
-        value: Any = json.loads(files.text(path))
-    except (ValueError, RecursionError):
+        value: Any = loads(files.text(path))
+    except MalformedJson:
         raise Unreadable(f"{path}: this is not JSON; write a new one with --write-baseline") from None
     entries = value.get("findings") if isinstance(value, dict) and value.get("version") == BASELINE_VERSION else None
     if not isinstance(entries, list):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import importlib.util
-import json
 import os
 import subprocess
 import threading
@@ -29,6 +28,7 @@ from rlm_secure.testing import arena as arenas
 from rlm_secure.testing.arena import Arena, ArenaProcess
 from rlm_secure.testing.corpus import load
 from rlm_secure.testing.verdict import Reach, Result
+from rlm_secure.untrusted_json import bound, loads
 
 if TYPE_CHECKING:
     from rlm_secure.policy import Policy
@@ -266,13 +266,14 @@ def _heard(line: bytes, progress: Progress | None) -> EnvironmentSubject | None:
     kind, _, rest = line.partition(b" ")
     try:
         if kind == b"subject":
+            bound(rest)
             return SUBJECT.validate_json(rest)
-        told: Any = json.loads(rest) if rest else None
+        told: Any = loads(rest) if rest else None
         if kind == b"step":
             done, total, name = told
             if progress:
                 progress(min(int(done), _MOST_LINES), min(int(total), _MOST_LINES), str(name)[:200])
-    except (ValidationError, ValueError, OverflowError, TypeError, RecursionError) as error:
+    except (ValidationError, ValueError, OverflowError, TypeError) as error:
         raise AttackFailed(f"the attacker said what cannot be read: {type(error).__name__}") from None
     if kind == b"refused":
         raise ValueError(str(told)[:1000])

@@ -30,6 +30,8 @@ _POLL_SECONDS = 20.0
 _ANSWER_SECONDS = 10.0
 _RETRY_SECONDS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 _SMALL_ANSWER = 256 * 1024
+#: CPU seconds that no worker can have used; an int may be too large for a float.
+_LONGEST_SECONDS = 1e9
 #: Statuses with which a provider's ingress says that it, not the broker, has a bad moment.
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 
@@ -323,7 +325,7 @@ def _ended(entry: Mapping[str, Any], stopped: str | None) -> Ended:
     status, kills, cpu = entry.get("status"), entry.get("oom_kills"), entry.get("cpu")
     return Ended(
         status if type(status) is int and 0 <= status <= 0xFFFF else None,
-        float(cpu) if isinstance(cpu, int | float) else 0.0,
+        float(cpu) if isinstance(cpu, int | float) and 0 <= cpu < _LONGEST_SECONDS else 0.0,
         kills if type(kills) is int else None,
         _word(entry, "said"),
         stopped,

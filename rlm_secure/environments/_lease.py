@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import atexit
 import contextlib
-import json
 import logging
 import os
 import secrets
@@ -17,6 +16,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from rlm_secure.broker.client import Client, Declined, Lost
+from rlm_secure.broker.protocol import decode
 from rlm_secure.broker.session import SessionKey
 from rlm_secure.broker.transports import Cut
 from rlm_secure.broker.transports.https import HttpsTransport
@@ -434,7 +434,5 @@ def _lines(stream: Stream, deadline: float) -> Iterator[dict[str, Any]]:
             raise Cut("the stream carries something else")
         *lines, buffer = buffer.split(b"\n")
         for line in lines:
-            with contextlib.suppress(ValueError, RecursionError):
-                message = json.loads(line)
-                if isinstance(message, dict):
-                    yield message
+            with contextlib.suppress(ProtocolViolation):
+                yield decode(line.strip(), limit=_MAX_LINE)

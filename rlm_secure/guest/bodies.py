@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
+from . import wire
 from .http import Bad, Request
 
 _SECONDS = re.compile(r"[0-9]{1,5}(\.[0-9]{1,6})?")
@@ -33,8 +33,8 @@ def are_limits(limits: dict[str, Any]) -> bool:
 def fields(body: bytes | bytearray, expected: dict[str, type], *, more: bool = False) -> dict[str, Any]:
     """The JSON object in `body`, with exactly the `expected` fields and types (or `more`). Raises Bad."""
     try:
-        message = json.loads(body.decode("ascii"), object_pairs_hook=_pairs, parse_constant=_constant)
-    except (ValueError, RecursionError):
+        message = wire.loads(body, strict=True)
+    except (wire.MalformedJson, RecursionError):
         raise Bad(400, "json", "the body is not JSON in ASCII") from None
     if not isinstance(message, dict):
         raise Bad(400, "json", "the body is not a JSON object")
@@ -47,14 +47,3 @@ def fields(body: bytes | bytearray, expected: dict[str, type], *, more: bool = F
     if not more and message.keys() != expected.keys():
         raise Bad(422, "fields", f"the body has exactly: {', '.join(sorted(expected))}")
     return message
-
-
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    message = dict(pairs)
-    if len(message) != len(pairs):
-        raise ValueError("a repeated key")
-    return message
-
-
-def _constant(name: str) -> float:
-    raise ValueError(name)

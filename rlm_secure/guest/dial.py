@@ -21,6 +21,8 @@ import time
 from collections import deque
 from typing import Any
 
+from . import wire
+
 VERSION = 1
 #: Bytes of a line that carries `PIECE` bytes, with room to spare; a longer one is noise.
 MAX_LINE = 96 * 1024
@@ -163,17 +165,20 @@ class Dial:
 
     def _line(self, data: bytes) -> None:
         try:
-            line = json.loads(data)
+            line = wire.loads(data, strict=True)
             if line.get("bye"):
                 self._running = False
                 return
-            self._ledger.acknowledged(int(line.get("a", 0)))
+            self._ledger.acknowledged(_number(line.get("a", 0)))
             if line.get("again"):
                 for each in self._ledger.again():
                     self._put(self._ledger.stamp(each))
             if "n" in line:
                 self._numbered(
-                    int(line["n"]), int(line["c"]), base64.b64decode(line.get("d", "")), bool(line.get("end"))
+                    _number(line["n"]),
+                    _number(line["c"]),
+                    base64.b64decode(line.get("d", "")),
+                    bool(line.get("end")),
                 )
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return  # damaged: its number is missing now, and is asked for
@@ -265,3 +270,10 @@ class Dial:
             return
         except OSError:
             sys.exit(0)
+
+
+def _number(value: Any) -> int:
+    """A number of a line or a connection. Raises TypeError for anything else."""
+    if type(value) is not int:
+        raise TypeError("a number is not one")
+    return value

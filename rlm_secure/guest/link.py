@@ -18,6 +18,8 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from . import wire
+
 _MESSAGE = 256 * 1024
 _BOOT_SECONDS = 60.0
 _ANSWER_SECONDS = 15.0
@@ -119,7 +121,10 @@ class Zygote:
             raise Failed(f"the zygote is gone: {error}") from None
         if not data:
             raise Failed("the zygote is gone")
-        return json.loads(data), received
+        try:
+            return wire.loads(data), received
+        except wire.MalformedJson as refused:
+            raise Failed(f"the zygote says what cannot be read: {refused}") from None
 
 
 @contextlib.contextmanager

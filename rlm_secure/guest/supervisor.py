@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from . import seal, surroundings
+from . import seal, surroundings, wire
 from .bodies import are_limits, fields, seconds
 from .exchange import Exchange
 from .http import Bad, Request
@@ -62,7 +62,7 @@ _MAX_GRACE = 86_400.0
 def main(arguments: list[str]) -> None:
     """`supervise [CONFIG]`: serve until the host is gone. CONFIG is deleted as soon as it is read."""
     zygote = Zygote(sys.argv[0])
-    config = json.loads(_read_file(arguments[0]) if arguments else _read_line(0))
+    config = wire.loads(_read_file(arguments[0]) if arguments else _read_line(0))
     with contextlib.suppress(Failed):  # told to whoever asks for a worker
         zygote.configure({key: config[key] for key in ("uid", "namespaces", "landlock", "mdwe", "profiles")})
     around = surroundings.describe()

@@ -19,6 +19,11 @@ worker -> host
     ready    {walls: {wall: [level, evidence]}, details}    once, before the first untrusted byte
     call     {call, prompts, model} or {call: "tool", tool, args, kwargs}
     done     see guest/worker.py
+
+`loads` is the only reader of JSON in the guest, for supervisor, zygote and worker: what a parser could be hurt with
+is bounded on the bytes, before a parser sees them.
+
+Guards: the bounds of depth and digits that hold before any parser in the guest sees a byte; the frames of a worker
 """
 
 from __future__ import annotations
@@ -28,7 +33,8 @@ import _socket
 import json
 import os
 import struct
-from typing import Any, cast
+from itertools import accumulate
+from typing import Any, NoReturn, cast
 
 #: The only file descriptor of a worker.
 FD = 3
@@ -41,7 +47,72 @@ _HEADER = struct.Struct(">I")
 _chunks = _json.make_encoder(
     None, json.JSONEncoder().default, json.encoder.encode_basestring_ascii, None, ":", ",", False, False, False
 )
+
+#: Levels of lists and objects: as many as Python writes and reads without being told otherwise.
+MAX_DEPTH = 1000
+#: Digits of an integer, of a fraction, of an exponent: as many as Python converts to and from text by default.
+MAX_DIGITS = 4300
+
+_TOO_LONG = b"0" * (MAX_DIGITS + 1)
+_DIGITS_ALIKE = bytes.maketrans(b"123456789", b"000000000")
+_NOT_BRACKETS = bytes(each for each in range(256) if each not in b"[]{}")
+#: Each bracket as a step up or down, in a signed byte.
+_STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
+_WHITE = " \t\n\r"
+
+
+class MalformedJson(ValueError):
+    """What came is not JSON, or JSON beyond the bounds."""
+
+
+def loads(data: bytes | bytearray, *, strict: bool = False) -> Any:
+    """The JSON value in `data`, which is ASCII. Raises MalformedJson for anything else, and RecursionError.
+
+    `strict` refuses NaN, Infinity and a key that comes twice: a host's own values may have them, a request has not.
+    """
+    bound(data)
+    try:
+        document = data.decode("ascii").strip(_WHITE)
+        value, end = (_scan_strictly if strict else _scan)(document, 0)
+    except (ValueError, StopIteration):
+        raise MalformedJson("not JSON in ASCII") from None
+    if end != len(document):
+        raise MalformedJson("something stands behind the value")
+    return value
+
+
+def bound(raw: bytes | bytearray) -> None:
+    """Raise MalformedJson where a parser of JSON would meet more in `raw` than the bounds allow."""
+    if raw.count(b"[") + raw.count(b"{") <= MAX_DEPTH and not _has_long_number(raw):
+        return
+    # Without escaped backslashes, then without escaped quotation marks, each mark that is left begins or ends a
+    # string. Where bytes are no JSON this may go wrong, but only behind the first mistake, where no parser gets to.
+    plain = raw.replace(b"\\\\", b"").replace(b'\\"', b"")
+    bare = b'"'.join(plain.split(b'"')[::2])
+    if _has_long_number(bare):
+        raise MalformedJson(f"a number of more than {MAX_DIGITS} digits")
+    steps = memoryview(bare.translate(_STEPS, _NOT_BRACKETS)).cast("b")
+    if max(accumulate(steps), default=0) > MAX_DEPTH:
+        raise MalformedJson(f"nested deeper than {MAX_DEPTH}")
+
+
+def _has_long_number(raw: bytes | bytearray) -> bool:
+    return len(raw) > MAX_DIGITS and _TOO_LONG in raw.translate(_DIGITS_ALIKE)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise MalformedJson("a key that comes twice")
+    return value
+
+
+def _constant(name: str) -> NoReturn:
+    raise MalformedJson(f"{name}, which is no number in JSON")
+
+
 _scan = cast(Any, json.JSONDecoder()).scan_once
+_scan_strictly = cast(Any, json.JSONDecoder(parse_constant=_constant, object_pairs_hook=_object)).scan_once
 
 
 def encode(message: dict[str, Any]) -> str:
@@ -53,12 +124,6 @@ def frame(message: dict[str, Any], limit: int = MAX_FRAME) -> bytes:
     """`message` with its length before it; nothing where it has more than `limit` bytes."""
     body = encode(message).encode("ascii")
     return _HEADER.pack(len(body)) + body if len(body) <= limit else b""
-
-
-def decode(text: str) -> dict[str, Any]:
-    """The object that `text` begins with; it comes from the host, which writes nothing else."""
-    message: dict[str, Any] = _scan(text, 0)[0]
-    return message
 
 
 class Closed(Exception):
@@ -103,7 +168,11 @@ class Channel:
         self._fill(end)
         body = buffer[_HEADER.size : end]
         del buffer[:end]
-        return decode(body.decode("ascii"))
+        try:
+            message: dict[str, Any] = loads(body)
+        except MalformedJson as refused:
+            raise Closed(str(refused)) from None
+        return message
 
     def take_fd(self) -> int:
         """The file descriptor that came with the last frame."""

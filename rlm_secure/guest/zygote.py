@@ -24,7 +24,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import gc
-import json
 import os
 import resource
 import select
@@ -48,7 +47,7 @@ def main(control_fd: int) -> None:
     """Boot from the configuration that the host sends first, then serve until it is gone."""
     boot.default_signals()
     control = socket.socket(fileno=control_fd)
-    config = json.loads(control.recv(_MESSAGE))
+    config = wire.loads(control.recv(_MESSAGE))
     host = ahead.pidfd(config["host_pid"])
     if os.getppid() != config["host_pid"]:
         return  # the host died before we could watch it
@@ -143,7 +142,7 @@ class _Zygote:
             os._exit(0)
         if not data:
             os._exit(0)
-        request = wire.decode(data.decode("ascii"))
+        request = wire.loads(data)
         try:
             match request["op"]:
                 case "fork":
@@ -257,8 +256,8 @@ class _Zygote:
         reader, writer = os.pipe()
         probe = self._spawn(lambda: probes.try_everything(writer, self._landlock, own_namespaces=own))
         os.close(writer)
-        with os.fdopen(reader) as pipe:
-            tried = json.loads(pipe.read(_MESSAGE) or "{}")
+        with os.fdopen(reader, "rb") as pipe:
+            tried = wire.loads(pipe.read(_MESSAGE) or b"{}")
         os.waitpid(probe, 0)
         for wall, what in probes.PROBES.items():
             outcome = tried.get(what, "the probe died")

@@ -28,6 +28,7 @@ from rlm_secure.errors import AuditLogError
 from rlm_secure.guarantees import EnforcementReport
 from rlm_secure.logger.inert import excerpt
 from rlm_secure.logger.redact import Redactor
+from rlm_secure.untrusted_json import MalformedJson, loads
 
 #: What the first line has in place of a hash.
 GENESIS: Final = "0" * 64
@@ -244,8 +245,8 @@ def verify(path: str | Path, *, head: str | None = None) -> Verified:
 def _parsed(line: bytes) -> dict[str, Any] | None:
     """An event with exactly the fields of its type; None for anything else."""
     try:
-        entry = json.loads(line.decode("ascii"))
-    except (ValueError, RecursionError):
+        entry = loads(line)
+    except MalformedJson:
         return None
     if not isinstance(entry, dict) or not isinstance(entry.get("event"), str):
         return None

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from rlm_secure.logger.inert import inert
 from rlm_secure.types import UNBOUNDED, json_safe
+from rlm_secure.untrusted_json import LOG_DEPTH, MalformedJson, loads
 
 #: Longest file, in bytes, and longest text in the page, in characters.
 _FILE: Final = 512 * 1024 * 1024
@@ -66,8 +67,8 @@ def page(entries: Iterable[Any], *, title: str) -> str:
 def _entries(lines: Sequence[bytes]) -> Iterator[Any]:
     for number, line in enumerate(lines, 1):
         try:
-            entry = json.loads(line)
-        except (ValueError, RecursionError):
+            entry = loads(line, depth=LOG_DEPTH, nodes=UNBOUNDED)
+        except MalformedJson:
             entry = None
         # Bounded in depth, so that nothing below has to be.
         bounded = json_safe(entry, depth=_LEVELS, nodes=UNBOUNDED, text=UNBOUNDED)

@@ -20,6 +20,7 @@ from rlm_secure.testing.corpus import Attack, Excuse, Need, Win
 from rlm_secure.testing.processes import plain
 from rlm_secure.testing.target import Bounds, Target
 from rlm_secure.testing.verdict import claims
+from rlm_secure.untrusted_json import MalformedJson, loads
 
 #: Given to every control; they keep the machine safe, not the host.
 _LIMITS = {"RLIMIT_CPU": 20, "RLIMIT_DATA": 2 << 30, "RLIMIT_FSIZE": 1 << 30, "RLIMIT_CORE": 0}
@@ -165,7 +166,7 @@ class _Watch:
         """Answer the call that was made: a naive host has whatever tool it is asked for."""
         try:
             message = _message(self.frames)
-        except (EOFError, ValueError, RecursionError, MemoryError):
+        except (EOFError, MalformedJson):
             return
         if not isinstance(message, dict) or message.get("op") != "call":
             return
@@ -232,16 +233,16 @@ def _broken(watch: _Watch) -> str:
         return f"a forged frame: {str(_message(watch.frames))[:60]}"
     except EOFError as error:
         return str(error)
-    except (ValueError, RecursionError, MemoryError) as error:
-        return f"a frame that raises {type(error).__name__}"
+    except MalformedJson as refused:
+        return f"a frame that breaks a parser, or is none: {refused}"
 
 
 def _message(frames: bytearray) -> object:
-    """What the first frame says. Raises EOFError for one that is not whole, and what json.loads raises."""
+    """What the first frame says. Raises EOFError for one that is not whole, and MalformedJson."""
     if len(frames) < _HEADER.size:
         raise EOFError("half a frame, and a naive host waits for the rest")
     (length,) = _HEADER.unpack(frames[: _HEADER.size])
     body = bytes(frames[_HEADER.size : _HEADER.size + length])
     if len(body) < length:
         raise EOFError(f"a frame of {length} bytes that never comes")
-    return json.loads(body)
+    return loads(body)

@@ -30,6 +30,7 @@ from rlm_secure.testing.target import Bounds, HostFacts, Target
 from rlm_secure.testing.verdict import writable
 from rlm_secure.testing.yardstick import Stopwatch
 from rlm_secure.types import REPLResult
+from rlm_secure.untrusted_json import loads
 
 #: Above what a host says at most, in JSON of escapes; and what it may write past every capture.
 _MOST_BYTES = 64 << 20
@@ -250,7 +251,7 @@ class Program:
         self._control.settimeout(_START_SECONDS)
         try:
             self._control.sendall(self.target.secrets["memory"].encode())
-            told = json.loads(self._control.recv(1 << 16))
+            told = loads(self._control.recv(1 << 16))
         except (OSError, ValueError) as error:
             self._stop()
             raise SessionFailed(f"{self._name} could not be loaded: {type(error).__name__}") from None
@@ -313,7 +314,7 @@ class Host:
             (length,) = LENGTH.unpack(self._exactly(LENGTH.size, seconds, watch))
             if length > _MOST_BYTES:
                 raise ValueError("too long")
-            answer = json.loads(self._exactly(length, seconds, watch))
+            answer = loads(self._exactly(length, seconds, watch))
             if not isinstance(answer, dict):
                 raise TypeError("no object")
         except TimeoutError:
@@ -323,7 +324,7 @@ class Host:
         except (EOFError, ConnectionError):
             self._gone = f"the process that held the session {self._fate()}"
             raise HostDied(self._gone) from None
-        except (ValueError, TypeError, RecursionError) as error:
+        except (ValueError, TypeError) as error:
             self._kill()
             self._gone = f"the process that held the session says what cannot be read ({type(error).__name__})"
             raise HostDied(self._gone) from None

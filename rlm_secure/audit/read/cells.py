@@ -15,6 +15,7 @@ from rlm_secure.audit.finding import Location, Unreadable
 from rlm_secure.errors import EnvironmentUnavailable, RLMSecureError
 from rlm_secure.policy import Policy
 from rlm_secure.testing import unscreened
+from rlm_secure.untrusted_json import MalformedJson, loads
 
 #: Cells that are sent together, in characters of JSON; a session takes 256 KiB of source at least.
 _BATCH = 64 * 1024
@@ -149,8 +150,8 @@ def _look(cells: Sequence[Cell], policy: Policy) -> list[Refused]:
 def _decoded(text: str, count: int) -> list[list[tuple[Any, Any, Any, Any]]] | None:
     """The answer of a session that looked at hostile text: believed only where it has the right shape."""
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+        value = loads(text)
+    except MalformedJson:
         return None
     if not isinstance(value, list) or len(value) != count:
         return None

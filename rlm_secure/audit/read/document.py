@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import bisect
 import importlib
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from rlm_secure.audit.finding import Location, Unreadable
+from rlm_secure.untrusted_json import MalformedJson, loads
 
 KeyPath = tuple[str | int, ...]
 
@@ -45,11 +45,12 @@ class Document:
 def read_json(text: str, file: str) -> Document:
     """A JSON document. Raises Unreadable with the place of the mistake."""
     try:
-        value = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise Unreadable(f"this is not JSON: {error.msg}", error.lineno, error.colno) from None
-    except (ValueError, RecursionError):
-        raise Unreadable("this JSON is nested too deeply, or a number in it is too long") from None
+        value = loads(text, depth=_MAX_DEPTH, nodes=_MAX_NODES)
+    except MalformedJson as refused:
+        if refused.at is None:
+            raise Unreadable(f"this JSON is refused: {refused}") from None
+        line, column = text.count("\n", 0, refused.at) + 1, refused.at - text.rfind("\n", 0, refused.at)
+        raise Unreadable(f"this is {refused}", line, column) from None
     scanner = _Json(text)
     scanner.value((), 0)
     return Document(file, value, scanner.places)
@@ -103,7 +104,7 @@ class _Json:
             if self._text[at] == ",":
                 at = self._skip(at + 1)
             end = self._end(_STRING, at)
-            inner = (*path, str(json.loads(self._text[at:end])))
+            inner = (*path, str(loads(self._text[at:end])))
             start = at
             at = self.value(inner, self._skip(end) + 1)  # after the colon
             self._note(inner, start)  # the place of a member is that of its key

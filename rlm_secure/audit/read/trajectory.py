@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,8 @@ from typing import Any
 from rlm_secure.audit.finding import Location, Unreadable
 from rlm_secure.audit.read.cells import Cell
 from rlm_secure.policy import Policy
+from rlm_secure.types import UNBOUNDED
+from rlm_secure.untrusted_json import LOG_DEPTH, MalformedJson, loads
 
 MAX_BYTES = 256 * 1024 * 1024
 
@@ -64,8 +65,8 @@ def read(text: str, file: str, policy: Policy) -> TrajectorySubject:
         if not line.strip():
             continue
         try:
-            entry = json.loads(line)
-        except (ValueError, RecursionError):
+            entry = loads(line, depth=LOG_DEPTH, nodes=UNBOUNDED)
+        except MalformedJson:
             raise Unreadable("this line is not JSON; a trajectory has one JSON object on each line", number) from None
         if not isinstance(entry, dict):
             raise Unreadable("this line is not a JSON object", number)

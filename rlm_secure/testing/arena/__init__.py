@@ -30,6 +30,7 @@ from rlm_secure.removal import remove
 from rlm_secure.testing import nested
 from rlm_secure.testing.arena.paths import PRIVATE, Share, closed_above, hidden, host_sockets, needed, within
 from rlm_secure.testing.arena.relay import Relay
+from rlm_secure.untrusted_json import loads
 
 _BUILD = Path(__file__).with_name("build.py")
 #: A file that only an arena has, and that nobody in it can make: /run is empty and read-only there.
@@ -365,7 +366,7 @@ _waived = False
 def inside() -> About | None:
     """The arena that this process is in, found out by looking; None where it is on the machine itself."""
     try:
-        about = json.loads(Path(MARK).read_text(encoding="utf-8"))
+        about = loads(Path(MARK).read_bytes())
         users = Path("/proc/self/uid_map").read_text(encoding="ascii").split()
     except (OSError, ValueError):
         return None

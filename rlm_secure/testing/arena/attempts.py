@@ -27,6 +27,7 @@ from rlm_secure.testing.foreign import Ground
 from rlm_secure.testing.judge import bounds_of
 from rlm_secure.testing.session import Session
 from rlm_secure.testing.verdict import Verdict
+from rlm_secure.untrusted_json import loads
 
 _LINE_BYTES = 1 << 20
 #: No attempt takes so long.
@@ -65,12 +66,12 @@ class Attempts:
         try:
             self._running.process.stdin.write(_REQUEST.dump_json(request) + b"\n")
             self._running.process.stdin.flush()
-            answer = json.loads(self._line())
+            answer = loads(self._line())
             if "failed" in answer:
                 raise RLMSecureError(excerpt(str(answer["failed"]), 1000))
             verdict = _VERDICT.validate_python(answer["verdict"])
             return replace(verdict, name=attack.name, guarantee=attack.guarantee, evidence=inert(verdict.evidence))
-        except (OSError, ValueError, TypeError, KeyError, RecursionError, ValidationError) as error:
+        except (OSError, ValueError, TypeError, KeyError, ValidationError) as error:
             self.close()
             raise RLMSecureError(f"the judge of {attack.name} did not survive: {type(error).__name__}") from None
 
