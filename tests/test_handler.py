@@ -195,7 +195,7 @@ def test_frames_arrive_whole_however_they_are_cut() -> None:
     thread.join()
 
 
-@pytest.mark.parametrize("data", [{"a": 1}, {}, {"t": "\u00e9\ud800\0"}])
+@pytest.mark.parametrize("data", [{"a": 1}, {}, {"t": "\u00e9\U0001f600\0"}])
 def test_what_is_sent_is_received(data: dict) -> None:
     left, right = pair()
     socket_send(left, data)
