@@ -4,6 +4,8 @@ A call reserves before it is made and settles after. The number of calls is exac
 count. Tokens and cost are known only afterwards, so a reservation holds an estimate, and where the rest of
 an allowance is held by calls in flight the next call waits for one of them. The overshoot is at most one call,
 and what the calls in flight beside it cost beyond their estimates.
+
+Guards: the ledger: what a run and all its children may spend
 """
 
 from __future__ import annotations

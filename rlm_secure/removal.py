@@ -7,6 +7,8 @@ tree is unmounted, never looked into, and reported: it is evidence that somebody
 
 The paths that are handed in are trusted up to their last name. A racer who moves a directory out of the tree after it
 was opened there loses what is in it: it was in the tree.
+
+Guards: clean-up that crosses no mount and follows no link
 """
 
 from __future__ import annotations

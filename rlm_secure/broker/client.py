@@ -3,6 +3,8 @@
 Signs each request, sends it again over a new connection until it is answered or its time is over, believes
 only answers that are signed, and decodes what is in them. A request has one number however often it is sent,
 so what it asks for happens once.
+
+Guards: what is believed of an answer: signed, decoded, of known types
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Nothing but the key's holder can speak to a broker, and nothing else can answer for it: the signature covers
 the request's number, method, target and body, and an answer's signature fits one request only. The key itself
 crosses the wall once, at the start, before any untrusted code is there.
+
+Guards: who speaks for a broker: the signature of every request and answer
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""When a request must end: its wall clock and its CPU seconds, less what the host itself took."""
+"""When a request must end: its wall clock and its CPU seconds, less what the host itself took.
+
+Guards: when a request ends
+"""
 
 from __future__ import annotations
 

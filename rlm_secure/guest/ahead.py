@@ -3,7 +3,7 @@
 One is forked ahead, while nobody waits, for a session like the last: whoever wants such a one gets it. It holds nothing
 of anybody's. For any other one is forked when it is wanted.
 
-Guards the boundary: keep it under 300 lines, and change it only with a test beside it.
+Guards: a session before it is one: sealed, waiting for whoever wants it
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What requests carry, checked: seconds in a query, a JSON object in a body."""
+"""What requests carry, checked: seconds in a query, a JSON object in a body.
+
+Guards: the types of what a request carries
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The zygote's first steps: imports, identity, namespaces."""
+"""The zygote's first steps: imports, identity, namespaces.
+
+Guards: the zygote's way out of root, environment and namespaces of the host
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The exchange with one worker at a time: whose turn it is, what it said last, and when it has to stop."""
+"""The exchange with one worker at a time: whose turn it is, what it said last, and when it has to stop.
+
+Guards: whose turn it is, and that a worker that has used up its time is stopped
+"""
 
 from __future__ import annotations
 

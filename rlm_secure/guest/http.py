@@ -4,7 +4,7 @@ Nothing is guessed: a request has one meaning or it is refused. No chunked bodie
 percent-decoding, no second Content-Length. The head of a request is authenticated before its body is read,
 because the signature covers the body's hash, which the head carries. See rlm_secure/broker/PROTOCOL.md.
 
-Guards one boundary: keep it under 300 lines, and change it only with a test beside it.
+Guards: requests to a supervisor: signed, bounded, and of one meaning
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 A worker's frames pass as bytes: counted, capped, never parsed. One is read only when the host has spoken, so
 a worker that says more than it was asked waits in its own socket, and cannot confuse anybody.
+
+Guards: a worker's frames in a supervisor: counted, capped, never parsed
 """
 
 from __future__ import annotations

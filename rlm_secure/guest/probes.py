@@ -1,4 +1,7 @@
-"""Attempts on the walls, in children that are sealed like sessions: a wall is reported only when it stopped one."""
+"""Attempts on the walls, in children that are sealed like sessions: a wall is reported only when it stopped one.
+
+Guards: that a wall is reported only where it stopped an attempt
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 x86_64 and aarch64, no dependency but libc. The order in which a process takes these steps is in zygote.py.
 Sources: the man pages unshare(2), pivot_root(2), landlock(7), seccomp(2), prctl(2), capset(2), user_namespaces(7).
 
-Guards the boundary: keep it under 300 lines, and change it only with a test beside it.
+Guards: the kernel calls that raise the walls
 """
 
 from __future__ import annotations

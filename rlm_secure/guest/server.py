@@ -2,6 +2,8 @@
 
 One thread, no waiting: a peer that is slow, silent or hostile costs its own connection only. Every buffer is
 capped, every wait has a deadline, and nothing but the head of a request is read from a peer without the key.
+
+Guards: a supervisor's connections: none costs more than itself
 """
 
 from __future__ import annotations

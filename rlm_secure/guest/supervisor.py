@@ -4,6 +4,8 @@ It holds no secret but the session key, which it reads from standard input (or f
 after the zygote, the parent of all workers, was started by exec. It outlives its workers, and ends when its
 host closes standard input, stops listening, says so, or is silent for too long. A worker's frames pass as
 text; only who holds the key is understood. Routes and bodies: rlm_secure/broker/PROTOCOL.md.
+
+Guards: each request is applied once, to the session that it is for
 """
 
 from __future__ import annotations

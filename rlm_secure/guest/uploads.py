@@ -2,6 +2,8 @@
 
 The bytes exist once: the worker maps the pages that the chunks were written to. They are hashed once as well:
 each chunk by its signature, the whole as the hash of its chunks' hashes.
+
+Guards: contexts in a sandbox: in order, whole, sealed
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The walls of one session, built in order around one socket, and what was achieved.
 
-Guards the boundary: keep it under 300 lines, and change it only with a test beside it.
+Guards: the order in which a session's walls are raised, and what is said of each
 """
 
 from __future__ import annotations

@@ -17,6 +17,8 @@ Messages on the control socket (SEQPACKET, JSON):
     {op: allow, pids, soft} sets process limits
     {op: adopt, pids, soft} with a socket -> {pid} and pidfd of who writes to its other end
 Any may answer {error}. Closing the socket, or the host's death, ends everything.
+
+Guards: the process that sessions are forked from, which runs no line of theirs
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 A cell can print what moves a cursor, renames a window, reorders the line before it or hides words from the
 eye. None of that may reach a terminal, a page or a prompt as anything but visible characters.
+
+Guards: that text from a cell drives no terminal
 """
 
 from __future__ import annotations

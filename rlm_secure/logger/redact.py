@@ -2,6 +2,8 @@
 
 Not a wall: a log keeps what no rule here knows. Values that a configuration names as secrets are masked
 wherever they turn up again, in prompts and output as well.
+
+Guards: that no key gets into a log
 """
 
 from __future__ import annotations

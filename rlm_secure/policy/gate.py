@@ -4,7 +4,7 @@ The gate is asked before anything happens: before an environment starts, before 
 model or a tool is called. What it is asked about comes from untrusted code, so it looks at types and sizes and
 at nothing else, and repeats at most 80 characters of it, made inert.
 
-Guards the boundary: keep it under 300 lines, and change it only with a test beside it.
+Guards: every "no" of the host
 """
 
 from __future__ import annotations

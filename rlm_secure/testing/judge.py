@@ -3,6 +3,8 @@
 `attempt` believes nothing that a session says about itself: secrets are looked for in everything that came out, and
 files, mounts, listeners, processes, time and memory are looked at on the host. What an attack merely claims, by a line
 that starts with WON, counts as well, and is told apart: it reached a surface, which nobody outside saw.
+
+Guards: verdicts that rest on what the host saw
 """
 
 from __future__ import annotations

@@ -9,6 +9,8 @@ same user below, and can end or stop the judge: then there is no verdict.
 its memory belongs to that user namespace from its first byte. This file needs nothing but the interpreter.
 
 Sources: user_namespaces(7), setns(2), ptrace(2), netdevice(7), proc_pid_uid_map(5).
+
+Guards: a user namespace below the judge's, for whoever holds a session of somebody else's
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Every secret is random and made for one target, so that one in what a session said can only have come through
 a wall. Nothing here trusts an attack's word where the host can look for itself.
+
+Guards: the canaries that an attack aims at, and what became of them
 """
 
 from __future__ import annotations

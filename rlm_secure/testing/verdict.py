@@ -1,4 +1,7 @@
-"""What became of an attempt: a typed record, made from what was seen and what each cell claims."""
+"""What became of an attempt: a typed record, made from what was seen and what each cell claims.
+
+Guards: what an attack says, counted and made inert
+"""
 
 from __future__ import annotations
 

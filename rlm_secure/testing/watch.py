@@ -1,4 +1,7 @@
-"""Running an attack while the host looks on: what came out, how long it took, and what the host itself lost by it."""
+"""Running an attack while the host looks on: what came out, how long it took, and what the host itself lost by it.
+
+Guards: what the host saw while an attack ran
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 A process of its own, which shares nothing with what is attacked, does a bit of work again and again and notes how long
 that took. Where it took twice its processor time, a second of the clock counts as half a second given.
+
+Guards: what the machine gives, measured beside what is attacked
 """
 
 from __future__ import annotations

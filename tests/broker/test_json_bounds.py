@@ -345,7 +345,7 @@ def test_digits_are_counted_on_the_bytes(number: str, monkeypatch: pytest.Monkey
                 loads(more)
             # In a string they are text, whatever stands beside it.
             assert loads(b'["' + b"1" * (MAX_DIGITS + 1) + b'",%s]' % (b"1" * MAX_DIGITS))[1] == int("1" * MAX_DIGITS)
-        if number.startswith("1e") or number.startswith("0.5e"):
+        if number.startswith(("1e", "0.5e")):
             with pytest.raises(MalformedJson, match="beyond all floats"):
                 untrusted_json.loads(most)
         else:
@@ -396,9 +396,9 @@ def test_where_a_document_breaks_is_told_by_its_place() -> None:
 def test_no_half_of_a_surrogate_pair_gets_to_the_host(half: str) -> None:
     done = {
         "op": "done",
-        **{"stdout": "HALF", "stderr": "HALF", "answer": {"text": "HALF", "value": ["HALF", {"HALF": "HALF"}]}},
+        "stdout": "HALF", "stderr": "HALF", "answer": {"text": "HALF", "value": ["HALF", {"HALF": "HALF"}]},
         "variables": {"HALF": {"type": "HALF", "value": "HALF"}, "f": {"type": "t", "repr": "HALF"}},
-        **{"error": {"kind": "exception", "message": "HALF"}, "cpu": 0, "peak": 0, "dropped": 0},
+        "error": {"kind": "exception", "message": "HALF"}, "cpu": 0, "peak": 0, "dropped": 0,
     }
     frame = json.dumps(done).replace("HALF", half).encode()
     result = protocol.event(protocol.decode(frame, limit=LIMIT), value_bytes=99)

@@ -1,4 +1,7 @@
-"""HTTP/1.1 over one connected socket, as a client that trusts nothing: bounded bytes, one deadline."""
+"""HTTP/1.1 over one connected socket, as a client that trusts nothing: bounded bytes, one deadline.
+
+Guards: the bytes of an answer: bounded, and of one meaning
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 The provider's token opens its door; our own signature is on every message all the same, because the ingress
 ends the TLS and whoever runs it could say anything.
+
+Guards: to whom a provider's token goes: one verified host
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Nothing listens and no port is open. Lines may be lost, doubled or mixed with noise; whole streams may break,
 and are dialled again: a request that was under way is then sent again by its sender, under its old number.
+
+Guards: the bytes of an exec's stream: bounded, numbered, of known types
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 The direction is deliberate. The directory of the socket is mounted read-only into the container, so that
 nothing in there can write, link or fill anything on the host; and a supervisor whose host is gone finds
 nobody to connect to, and ends.
+
+Guards: the directory of a container's socket, which is all that it sees of the host
 """
 
 from __future__ import annotations

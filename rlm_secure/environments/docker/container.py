@@ -1,4 +1,7 @@
-"""One container: how it is made, what it may do, and how it ends."""
+"""One container: how it is made, what it may do, and how it ends.
+
+Guards: what a container may do, and that it ends
+"""
 
 from __future__ import annotations
 

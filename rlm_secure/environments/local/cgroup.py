@@ -4,6 +4,8 @@ Version 2 under the directory that RLM_SECURE_CGROUP names: a delegated one with
 "no internal process" rule; we never move the host). Version 1 under the host's own groups, for root. Elsewhere
 rlimits bound each process alone, and the report says so. A group that a session left empty, without a death for
 memory, serves another one, under that one's limits. Sources: cgroups(7), Documentation/admin-guide/cgroup-v2.
+
+Guards: memory and processes of a session as a whole
 """
 
 from __future__ import annotations

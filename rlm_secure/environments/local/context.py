@@ -3,6 +3,8 @@
 A str is written as it lies in memory (PEP 393: one, two or four bytes a character), so that a session can use
 the pages in place. Where this interpreter's str does not look as expected, it is written as UTF-32, which
 is exact too, and copied on the other side. Lists and dicts travel as ASCII JSON: about 7 s per GB each way.
+
+Guards: memory that a session shares with the host: sealed before it is shared
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What holds around a local session: the zygote's findings and the session's own, judged by the policy."""
+"""What holds around a local session: the zygote's findings and the session's own, judged by the policy.
+
+Guards: that no session starts without a wall that its policy requires
+"""
 
 from __future__ import annotations
 

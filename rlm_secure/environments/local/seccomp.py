@@ -3,6 +3,8 @@
 The files are in the OCI format, so that one file serves the local walls, `docker run --security-opt seccomp=`
 and a reviewer. What a file says is what the kernel gets: a system call or a key that is not understood is an
 error, never ignored.
+
+Guards: the programs of the system call filters
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The host's end of one worker process: frames under a deadline, signals by pidfd, and its cause of death.
 
-Guards the boundary: keep it under 300 lines, and change it only with a test beside it.
+Guards: a worker's frames, deadlines and cause of death
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A host process has one zygote for each way to build walls. It is started by exec
 memory, thread or lock of the host comes along; its environment is empty, and two descriptors reach it: the
 bundle and the control socket. It ends when that socket closes or the host dies, and every session with it.
 
-Guards the boundary: keep it under 300 lines, and change it only with a test beside it.
+Guards: how the zygote is started, and what is believed of it
 """
 
 from __future__ import annotations

@@ -13,6 +13,8 @@ off, make a read-only mount writable, or see what lies below (mount_namespaces(7
 the kernel kills everything in the arena; init dies with outer, and outer with who started it.
 
 Sources: user_namespaces(7), mount_namespaces(7), pid_namespaces(7), mount_setattr(2), pivot_root(2), netdevice(7).
+
+Guards: an arena's mounts, namespaces and users
 """
 
 import contextlib

@@ -1,4 +1,7 @@
-"""A Unix socket of the host for an arena whose users may not open it: bytes are passed on, nothing is understood."""
+"""A Unix socket of the host for an arena whose users may not open it: bytes are passed on, nothing is understood.
+
+Guards: a shared socket: bytes for the arena's root and the one below it, nothing understood
+"""
 
 from __future__ import annotations
 
