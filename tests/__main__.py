@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rlm_secure.removal import Scratch
+from tests.branches import report
 
 ROOT = Path(__file__).parents[1]
 CACHE = ROOT / ".pytest_cache" / "parts"
@@ -67,6 +68,19 @@ LONG = ("tests/crawler", "tests", "tests/broker", "tests/clouds", "tests/attacks
 #: Plugins of pytest that cost a second or more, and what a file that wants them names. Hypothesis, loaded late in a
 #: process that has used none of it, also runs into a bug of Python 3.11's parser.
 PLUGINS = {"schemathesis": "schemathesis", "hypothesispytest": "hypothesis"}
+#: Parts that run what tests/trusted.py lists: `--coverage` measures which branches of it.
+MEASURED = (
+    "tests",
+    "tests/broker",
+    "tests/local",
+    "tests/local/test_faults.py",
+    "tests/local/test_seccomp_profile.py",
+    "tests/policy",
+    "tests/logger",
+    "tests/arena",
+    "tests/docker",
+    "tests/test_removal.py",
+)
 NO_TESTS = 5  # pytest's exit status
 AGAIN = ("--last-failed", "--last-failed-no-failures", "none")
 #: The last line of a pytest that came to its end.
@@ -92,12 +106,19 @@ class Part:
         found = [given for place, given in IN_ARENA.items() if all(path.startswith(place) for path in self.paths)]
         return found[0] if found else None
 
+    @property
+    def measured(self) -> bool:
+        """Whether `--coverage` measures it."""
+        return self.name in MEASURED or Path(self.name).parent.as_posix() in MEASURED
+
     def run(self, directory: Path, *options: str) -> tuple[bool, float]:
         """Run it, its output to a file; whether everything passed, and the processor seconds that it took."""
         name = self.name.replace("/", ".")
         output = directory / name
         cache = CACHE / name if self.given is None else f"/tmp/{name}"
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:anyio", "-o", f"cache_dir={cache}"]
+        measured = os.environ.get("RLM_SECURE_COVERAGE", "") if self.measured else ""
+        runner = ["coverage", "run", f"--rcfile={measured}/coveragerc", "-m"] if measured else []
+        command = [sys.executable, "-m", *runner, "pytest", "-q", "-p", "no:anyio", "-o", f"cache_dir={cache}"]
         for plugin, wanted in PLUGINS.items():
             command += [] if self._names(wanted) else ["-p", f"no:{plugin}"]
         if self.chosen:
@@ -110,7 +131,7 @@ class Part:
                 # An engine outside sees what it is told to mount only in a directory that both have.
                 given += [*self.given, "--share", f"/tmp/rlm-secure-{os.getpid()}-{name}:rw"]
             command = [sys.executable, "-m", "rlm_secure", "arena", *given, "--", *command]
-        environment = os.environ | {"RLM_SECURE_PART": self.name}
+        environment = os.environ | {"RLM_SECURE_PART": self.name, "RLM_SECURE_COVERAGE": measured}
         with output.open("ab") as file:
             process = subprocess.Popen(command, cwd=ROOT, stdout=file, stderr=file, env=environment)
         _, status, used = os.wait4(process.pid, 0)
@@ -148,9 +169,13 @@ def main() -> int:
     parser.add_argument(
         "--again", action="store_true", help="run what failed once more, alone: what fails twice is broken"
     )
+    parser.add_argument(
+        "--coverage", nargs="?", const="also", choices=("also", "only"), help="measure the branches of the trusted files"
+        " that run, and ask for all of them; `only`: leave out the parts that are not measured",
+    )
     options = parser.parse_args()
     every = parts()
-    chosen = [] if options.part else every
+    chosen = [] if options.part else [part for part in every if options.coverage != "only" or part.measured]
     for name in options.part:
         found = [part for part in every if part.name.startswith(name)]
         if not found and not (ROOT / name).is_file():
@@ -166,12 +191,18 @@ def main() -> int:
         shared.chmod(0o777)  # for the users of arenas; the directory above is closed to everybody else
         os.environ.setdefault("RLM_SECURE_CONTROLS", f"{shared}/controls.json")
         os.environ["RLM_SECURE_FAILED"] = f"{shared}/failed"
+        os.environ.pop("RLM_SECURE_COVERAGE", None)
+        if options.coverage:
+            report.prepare(shared / "coverage")
+            os.environ["RLM_SECURE_COVERAGE"] = f"{shared}/coverage"
         wanted = [f"({options.marks})"] if options.marks else []
         wanted += [] if options.all else ["not exhaustive"]
         marks = ("-m", " and ".join(wanted)) if wanted else ()
         failed, reruns = _run(chosen, directory, options.jobs, *marks), 0
         if failed and options.again:
             failed, reruns = _again(failed, directory, marks)
+        missing = report.failures(shared / "coverage", whole=not options.part) if options.coverage else []
+    print(*(f"NOT RUN {each}" for each in missing), sep="\n", end="\n" if missing else "")
     print(
         f"{len(chosen) - len(failed)} of {len(chosen)} parts passed, {reruns} tests run a second time",
         *(f"FAILED {part.name}" for part in failed),
@@ -179,7 +210,7 @@ def main() -> int:
     )
     if reruns > MOST_RERUNS:
         print(f"FAILED: more than {MOST_RERUNS} tests needed a second run")
-    return bool(failed) or reruns > MOST_RERUNS
+    return bool(failed or missing) or reruns > MOST_RERUNS
 
 
 def _again(failed: list[Part], directory: Path, marks: tuple[str, ...]) -> tuple[list[Part], int]:

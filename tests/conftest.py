@@ -15,6 +15,7 @@ import pytest
 
 from rlm_secure.testing import arena, battery, corpus
 from rlm_secure.testing.control import Control
+from tests.branches import plugin as branches
 
 IN_CI = os.environ.get("RLM_SECURE_CI") == "1"
 #: What runs attacks in the process of pytest itself.
@@ -28,6 +29,10 @@ IN_ARENA = (
     "docker/test_escapes.py",
     "local/test_seccomp_profile.py",  # every system call, in a process of its own that a filter is to kill
 )
+
+
+if measured := os.environ.get("RLM_SECURE_COVERAGE"):
+    branches.install(Path(measured))
 
 
 @pytest.hookimpl(tryfirst=True)  # before marks are selected by
