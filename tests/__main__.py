@@ -73,7 +73,6 @@ MEASURED = (
     "tests",
     "tests/broker",
     "tests/local",
-    "tests/local/test_faults.py",
     "tests/local/test_seccomp_profile.py",
     "tests/policy",
     "tests/logger",

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import random
 import threading
 import time
@@ -326,12 +327,17 @@ def _events(message: Mapping[str, Any]) -> Events:
 def _ended(entry: Mapping[str, Any], stopped: str | None) -> Ended:
     status, kills, cpu = entry.get("status"), entry.get("oom_kills"), entry.get("cpu")
     return Ended(
-        status if type(status) is int and 0 <= status <= 0xFFFF else None,
+        status if type(status) is int and 0 <= status <= 0xFFFF and _is_end(status) else None,
         float(cpu) if isinstance(cpu, int | float) and 0 <= cpu < _LONGEST_SECONDS else 0.0,
         kills if type(kills) is int else None,
         _word(entry, "said"),
         stopped,
     )
+
+
+def _is_end(status: int) -> bool:
+    """Whether a wait status is that of a process that ended: others are not to be asked for an exit code."""
+    return os.WIFEXITED(status) or os.WIFSIGNALED(status)
 
 
 def _word(entry: Mapping[str, Any], name: str) -> str | None:

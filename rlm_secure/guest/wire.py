@@ -169,9 +169,11 @@ class Channel:
         body = buffer[_HEADER.size : end]
         del buffer[:end]
         try:
-            message: dict[str, Any] = loads(body)
+            message = loads(body)
         except MalformedJson as refused:
-            raise Closed(str(refused)) from None
+            raise Closed(f"a frame is {refused}") from None
+        if not isinstance(message, dict):
+            raise Closed("a frame is no object")
         return message
 
     def take_fd(self) -> int:

@@ -90,6 +90,22 @@ def test_the_guest_picks_an_error_from_a_closed_table(kind: str, error: type[Exc
     assert type(result.error) is error
 
 
+def test_a_ready_frame_names_walls_and_nothing_else() -> None:
+    walls = {"seccomp": ["full", "e" * 500], "rlimits": ["none", ""]}
+    found, details = protocol.ready({"op": "ready", "walls": walls, "details": {"python": "3"}})
+    assert found == {"seccomp": ("full", "e" * 400), "rlimits": ("none", "")}
+    assert details == {"python": "3"}
+    for broken in (
+        {"op": "done", "walls": walls, "details": {}},
+        {"op": "ready", "walls": [], "details": {}},
+        {"op": "ready", "walls": walls, "details": None},
+        *({"op": "ready", "walls": {"seccomp": wall}, "details": {}} for wall in ("full", ["full"], ["full", 1], [1, "e"])),
+        {"op": "ready", "walls": {"seccomp": ["full", "e", "more"]}, "details": {}},
+    ):
+        with pytest.raises(ProtocolViolation):
+            protocol.ready(broken)
+
+
 @given(st.binary(max_size=300))
 @example(b"")
 @example(b"{}")
@@ -165,6 +181,21 @@ def test_a_frame_is_one_object_and_nothing_around_it(data: bytes) -> None:
         {**DONE, "peak": 10**400},
         {**DONE, "variables": {f"v{n}": {"type": "int"} for n in range(protocol.MAX_NAMES + 1)}},
         {**DONE, "variables": {"x" * 129: {"type": "int"}}},
+        {**DONE, "variables": {"x": [1]}},
+        {**DONE, "variables": {"x": {"type": 1}}},
+        {**DONE, "variables": {"x": {"type": "t" * 129}}},
+        {**DONE, "variables": {"x": {"type": "int", "repr": 1}}},
+        {**DONE, "variables": [1]},
+        {**DONE, "cpu": "1"},
+        {**DONE, "answer": [1]},
+        {**DONE, "error": {"kind": "refused"}},
+        {**DONE, "error": {"kind": "refused", "message": 1}},
+        {**DONE, "error": {"kind": "refused", "message": "m", "rule": 1}},
+        {**DONE, "error": {"kind": "refused", "message": "m", "rule": "r" * 129}},
+        {**QUERY, "model": 1},
+        {**QUERY, "prompts": "a"},
+        {**TOOL, "tool": 1},
+        {**TOOL, "tool": "t" * 129},
         {**DONE, "variables": {"x": {"type": "int", "repr": "r" * 65_537}}},
         {**DONE, "answer": {"text": 1}},
         {**DONE, "error": {"kind": "SystemExit", "message": "m"}},

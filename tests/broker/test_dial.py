@@ -8,6 +8,7 @@ import os
 import random
 import socket
 import sys
+import textwrap
 import threading
 import time
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ from hypothesis import strategies as st
 import tests.effort  # noqa: F401 - fewer examples
 from rlm_secure.broker.client import Lost
 from rlm_secure.broker.protocol import Call
-from rlm_secure.broker.transports import Cut
+from rlm_secure.broker.transports import Cut, stdio
 from rlm_secure.broker.transports.stdio import MAX_LINE, PIECE, WINDOW, StdioTransport, _fields
 from rlm_secure.environments.bundle import bundle
 from rlm_secure.guest import dial as guest_dial
@@ -178,6 +179,83 @@ def test_a_stream_of_something_else_is_cut_off(script) -> None:
         transport.request("GET", "/health", {}, b"", limit=10, deadline=time.monotonic() + 2)
     assert time.monotonic() - started < 10
     transport.close()
+
+
+def channel_of(script: str) -> tuple[StdioTransport, Any]:
+    """A transport, and a connection of it, to a program in Python that says hello first."""
+    program = 'import json, sys, time\nprint(\'{"hello":1}\', flush=True)\n' + textwrap.dedent(script)
+    transport = StdioTransport(lambda: ProcessPipe([sys.executable, "-I", "-c", program]))
+    channel = transport._take(time.monotonic() + 20)
+    channel.settimeout(20)
+    return transport, channel
+
+
+def test_a_transport_that_was_closed_carries_nothing() -> None:
+    transport, _ = channel_of("time.sleep(60)")
+    transport.close()
+    with pytest.raises(Cut, match="the transport is closed"):
+        transport.request("GET", "/health", {}, b"", limit=10, deadline=time.monotonic() + 2)
+
+
+def test_who_neither_reads_nor_answers_is_given_up_in_time() -> None:
+    transport, channel = channel_of("for line in sys.stdin: pass")
+    channel.settimeout(0.2)
+    with pytest.raises(TimeoutError, match="nothing came"):
+        channel.recv(10)
+    with pytest.raises(Cut, match="the sandbox does not read"):
+        for _ in range(100):
+            channel.send(b"x" * PIECE)
+    transport.close()
+
+
+def test_a_connection_that_the_other_side_closed_takes_nothing_more() -> None:
+    transport, channel = channel_of("""
+        sys.stdin.readline()
+        print('{"n":1,"a":1,"c":1,"end":true}', flush=True)
+        time.sleep(60)
+    """)
+    channel.send(b"x")
+    assert channel.recv(10) == b""
+    with pytest.raises(BrokenPipeError, match="the connection was closed"):
+        channel.send(b"x")
+    transport.close()
+
+
+def test_what_is_missing_is_asked_for() -> None:
+    transport, channel = channel_of("""
+        print('{"n":2,"a":0,"c":1,"d":"Yg=="}', flush=True)
+        while True:
+            line = json.loads(sys.stdin.readline())
+            if line.get("again"):
+                print('{"n":1,"a":0,"c":1,"d":"YQ=="}', flush=True)
+                print('{"n":2,"a":0,"c":1,"d":"Yg=="}', flush=True)
+    """)
+    channel.send(b"x")
+    assert channel.recv(1) + channel.recv(1) == b"ab"
+    transport.close()
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ('sys.stdout.write("x" * 9_000_000); sys.stdout.flush(); time.sleep(60)', "the stream carries something else"),
+        ('for n in range(1, 99): print(json.dumps({"n":n,"a":0,"c":1,"d":"A"*4000}), flush=True)\ntime.sleep(60)', "more than"),
+    ],
+)  # fmt: skip
+def test_more_than_anybody_asked_for_breaks_the_stream(script: str, said: str, monkeypatch) -> None:
+    monkeypatch.setattr(stdio, "_MAX_INBOUND", 100_000)
+    transport, channel = channel_of(script)
+    channel.send(b"x")
+    deadline = time.monotonic() + 20
+    while not channel._tube.broken and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert said in channel._tube.broken
+    transport.close()
+
+
+def test_data_that_is_nearly_base64_is_refused() -> None:
+    with pytest.raises(ValueError, match="data is not base64"):
+        _fields({"d": "A"})
 
 
 @given(

@@ -22,7 +22,9 @@ from rlm_secure.broker.session import SessionKey
 from rlm_secure.broker.transports import Cut, Garbled
 from rlm_secure.broker.transports.http1 import exchange
 from rlm_secure.broker.transports.https import HttpsTransport
+from rlm_secure.environments.remote.worker import verdict
 from rlm_secure.errors import ProtocolViolation
+from rlm_secure.policy import load_policy
 
 FRAME = 100_000
 
@@ -334,6 +336,108 @@ def test_a_signed_answer_is_decoded_under_the_same_caps_as_a_frame(body) -> None
         with pytest.raises(ProtocolViolation):
             client.pending(wait=0)
         client.close()
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"worker": "idle", "pending": [1]},
+        {"worker": "idle", "pending": [{"id": 1, "frame": "{}"}]},
+        {"worker": "idle", "pending": [{"id": "1" * 33, "frame": "{}"}]},
+        {"worker": "idle", "pending": [{"id": "1"}]},
+        {"worker": "idle", "pending": [{"id": "1", "request": {"type": "eval", "prompt": "p"}}]},
+        {"worker": "idle", "pending": [{"id": "1", "request": {"type": "single", "prompt": 1}}]},
+        {"worker": "busy", "pending": {}},
+        {"worker": "free", "pending": []},
+    ],
+    ids=range(8),
+)
+def test_an_event_of_no_known_shape_is_a_violation(message) -> None:
+    with pytest.raises(ProtocolViolation):
+        client_module._events(message)
+
+
+def test_the_end_of_a_worker_is_believed_as_far_as_it_can_be_true() -> None:
+    def ended(**fields: object) -> client_module.Ended:
+        found = client_module._events({"worker": "none", "pending": [{"id": "1", "end": fields}]}).ended
+        assert found is not None
+        return found
+
+    assert ended(status=9, cpu=1, oom_kills=2, said="s" * 400) == client_module.Ended(9, 1.0, 2, "s" * 300, None)
+    for cpu in (10**4299, -1, "1", None, 1e300, [1]):
+        assert ended(cpu=cpu, status=-1, oom_kills=True, said=1) == client_module.Ended(None, 0.0, None, None, None)
+    limits = load_policy("strict").limits
+    for status in (*range(0x100), 0xFFFF, None):
+        assert str(verdict(ended(status=status), limits))
+
+
+def test_a_broker_that_loses_a_part_of_a_context_is_not_believed() -> None:
+    key = SessionKey()
+    with serving(signing(key, b'{"received":1}')) as url:
+        client = Client(HttpsTransport(url, headers={"X-One": "1", "X-Two": "2"}), key, frame_bytes=FRAME)
+        with pytest.raises(ProtocolViolation, match="lost a part of a context"):
+            client.upload(0, memoryview(b"abc"), seconds=5)
+        client.close()
+
+
+def test_a_number_that_came_too_late_is_asked_again_under_a_new_one() -> None:
+    key = SessionKey()
+    late = json.dumps({"error": "stale", "rule": "stale-id"}).encode()
+    numbers: list[str] = []
+
+    def behave(connection: socket.socket, head: bytes) -> None:
+        number = head.split(b"Rlm-Id: ")[1].split(b"\r\n")[0].decode()
+        numbers.append(number)
+        body, status = (late, 409) if len(numbers) == 1 else (b'{"refused":3}', 200)
+        method, target, _ = (part.decode() for part in head.split(b" ", 2))
+        mac = key._mac("rlm1-answer", number, method, target, str(status), hashlib.sha256(body).hexdigest())
+        connection.sendall(answer(body, f"{status} Said", f"Rlm-Mac: {mac}\r\n"))
+
+    heard: list[int] = []
+    with serving(behave) as url:
+        client = Client(HttpsTransport(url), key, frame_bytes=FRAME, refusals=heard.append)
+        client.drop(7, seconds=5)
+        assert (numbers, heard, client.refused) == (["1", "2"], [3], 3)
+        client.close()
+
+
+def test_an_unsigned_answer_of_a_sandbox_that_is_gone_is_its_end() -> None:
+    with serving(says(answer(b"{}", "404 Not Found"))) as url:
+        client = Client(HttpsTransport(url), SessionKey(), frame_bytes=FRAME, alive=lambda: False)
+        with pytest.raises(Lost, match="the sandbox is gone"):
+            client.health(seconds=5)
+        client.close()
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"HTTP/1.1 200 OK\r\nX: " + b"x" * (1 << 16) + b"\r\n\r\n", "a line or head of more than 65536 bytes"),
+        (b"HTTP/1.1 200 OK\r\n" + b"X: 1\r\n" * 129 + b"\r\n", "more than 128 headers"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: 1\r\n\r\n", "trailers"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nxyz", "malformed chunk"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1" * 1100 + b"\r\n", "more than 1024 bytes"),
+    ],
+    ids=range(5),
+)
+def test_an_answer_beyond_its_bounds_is_garbled(data: bytes, said: str) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(data)
+        theirs.shutdown(socket.SHUT_WR)
+        with pytest.raises(Garbled, match=said):
+            exchange(ours, "GET", "/", {}, b"", limit=1000, deadline=time.monotonic() + 5)
+
+
+def test_an_ingress_where_nobody_listens_is_cut() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    transport = HttpsTransport(f"http://localhost:{port}")
+    with pytest.raises(Cut, match="localhost cannot be reached"):
+        transport.request("GET", "/", {}, b"", limit=10, deadline=time.monotonic() + 5)
+    transport.close()
+    with pytest.raises(Cut, match="the transport is closed"):
+        transport.request("GET", "/", {}, b"", limit=10, deadline=time.monotonic() + 5)
 
 
 def test_a_signed_refusal_names_its_rule() -> None:

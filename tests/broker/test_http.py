@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import socket
+import threading
 from collections.abc import Iterator
 
 from hypothesis import given
@@ -81,6 +82,21 @@ def test_a_header_that_is_added_never_changes_a_request(extra: str) -> None:
         if isinstance(each, str):
             return
         assert each == ("POST", "/interrupt", b"{}")
+
+
+def test_the_room_for_a_large_body_is_not_kept() -> None:
+    body = b"x" * (http._KEPT_BODY + 1)
+    reader = http.Reader(bytes.fromhex(KEY.hex()), lambda *_: 1 << 30)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        for number, data in enumerate((b"y" * 1000, body), 1):
+            sender = threading.Thread(target=theirs.sendall, args=(head("POST", "/execute", data, number) + data,))
+            sender.start()
+            while (request := reader.next()) is None:
+                reader.receive(ours)
+            sender.join()
+            assert request.body == data
+            assert len(reader._body) == (1000 if number == 1 else 0)
 
 
 def test_an_answer_cannot_be_taken_for_another() -> None:

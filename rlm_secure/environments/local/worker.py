@@ -211,7 +211,7 @@ class Worker:
             said = f"the session used more than limits.memory_bytes = {self._limits.memory_bytes:,} and was killed"
             return CellMemoryLimit(said, limit="limits.memory_bytes", wall="cgroup")
         return CellCrashed(
-            f"the worker was killed by {signal.Signals(number).name} in the middle of the cell", wall="separate-process"
+            f"the worker was killed by {process.name_of(number)} in the middle of the cell", wall="separate-process"
         )
 
     def _status(self) -> int | None:

@@ -12,6 +12,7 @@ from typing import Any, Final
 from rlm_secure.broker.client import Asked, Client, Declined, Ended, Events, Lost
 from rlm_secure.broker.protocol import Call, CellResult, decode, event
 from rlm_secure.environments.clock import Clock
+from rlm_secure.environments.local import pidfd as process
 from rlm_secure.errors import CellCrashed, CellError, CellMemoryLimit, CellTimeout, WallViolation
 from rlm_secure.policy.model import Limits
 
@@ -165,5 +166,5 @@ def verdict(ended: Ended | None, limits: Limits) -> CellError:
     if number == signal.SIGKILL and ended.oom_kills:
         said = "the sandbox ran out of memory and the worker was killed"
         return CellMemoryLimit(said, limit="limits.memory_bytes", wall="cgroup")
-    name = signal.Signals(number).name
-    return CellCrashed(f"the worker was killed by {name} in the middle of the cell", wall="separate-process")
+    said = f"the worker was killed by {process.name_of(number)} in the middle of the cell"
+    return CellCrashed(said, wall="separate-process")
