@@ -65,6 +65,20 @@ def test_a_frame_is_written_whole_where_it_is_within_its_limit(ends) -> None:
     assert b"".join(reader) == wire.frame(big)
 
 
+def test_keys_stay_in_their_order_and_none_is_left_out() -> None:
+    assert wire.frame({"b": 1, "a": 2})[4:] == b'{"b":1,"a":2}'
+    with pytest.raises(TypeError):
+        wire.frame({("no", "key"): 1})  # type: ignore[dict-item]
+
+
+def test_measures_are_those_of_the_protocol() -> None:
+    assert (wire.FD, wire.MAX_FRAME) == (3, 256 * 1024 * 1024)
+    wire.bound(b"[" * wire.MAX_DEPTH + b"]]" + b"[" * 2)
+    for deep in (b"[" * 1001, b"[[]" * 1000 + b"[", b'{"a":' * 1001):
+        with pytest.raises(wire.MalformedJson, match="nested deeper than 1000"):
+            wire.bound(deep)
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), {1, 2}, object()])
 def test_what_is_no_json_is_never_written(ends, value: object) -> None:
     channel, host = ends
