@@ -1,0 +1,393 @@
+"""The supervisor's parts, one at a time: what is asked twice, too often, too late, or of a zygote that is gone."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from rlm_secure.broker.session import SessionKey
+from rlm_secure.broker.transports.uds import UnixTransport
+from rlm_secure.environments.bundle import bundle
+from rlm_secure.environments.remote import start_configuration
+from rlm_secure.guest import link, server, supervisor
+from rlm_secure.guest.http import Bad, Request
+from tests.broker.support import BUNDLE, ListeningLease, Raw, environment, policy, session
+
+CONFIG = {"key": "00" * 32, "context_bytes": 1000, "profiles": {"worker": None}, "idle_seconds": 60.0, "grace_seconds": 1.0}
+
+
+@pytest.fixture
+def raw() -> Iterator[Raw]:
+    with session(kind=ListeningLease) as opened:
+        made = Raw(opened.lease)
+        made.session = opened
+        yield made
+
+
+# -- a live one ---------------------------------------------------------------------------------------------------
+
+
+def start(**changed: Any) -> bytes:
+    options = {"limits": {"NPROC": 1, "NOFILE": [64, 64]}, "profile": "worker", "frame_bytes": 100_000}
+    return json.dumps(options | changed).encode()
+
+
+def test_a_session_is_started_once_and_with_what_there_is(raw) -> None:
+    assert raw.ask("POST", "/session", start())[1]["rule"] == "session"
+    assert raw.ask("DELETE", "/session")[0] == 200
+    assert raw.ask("POST", "/execute", b'{"op":"exec"}')[1]["rule"] == "session"
+    for changed, rule in (
+        ({"profile": "none"}, "profile"),
+        ({"frame_bytes": 1}, "fields"),
+        ({"limits": {"NPROC": -1}}, "fields"),
+        ({"limits": {"NOTHING": 1}}, "fields"),
+        ({"limits": {"NPROC": [1, 2, 3]}}, "fields"),
+    ):
+        status, message = raw.ask("POST", "/session", start(**changed))
+        assert (status, message["rule"]) == (422, rule)
+    whole = raw.head("POST", "/session", start()) + start()
+    first, again = raw.send(whole), raw.send(whole)
+    assert first[0] == again[0] == 200
+    assert first[1]["walls"] == again[1]["walls"]
+
+
+def test_a_worker_that_has_not_answered_is_not_asked_more(raw) -> None:
+    body = json.dumps({"op": "exec", "code": "while True: pass"}).encode()
+    status, message = raw.ask("POST", "/execute?wait=0", body)
+    assert (status, message["worker"], message["pending"]) == (200, "busy", [])
+    assert raw.ask("POST", "/execute", body)[1]["rule"] == "busy"
+    assert raw.ask("GET", "/pending?wait=0.2")[1]["worker"] == "busy"
+    assert raw.ask("POST", "/interrupt", b'{"grace_seconds":-1}')[1]["rule"] == "fields"
+    assert raw.ask("POST", "/interrupt", b'{"grace_seconds":5}')[0] == 200
+    assert raw.ask("GET", "/pending?wait=20")[1]["pending"][0]["stopped"] == "interrupt"
+
+
+def test_a_worker_that_died_is_told_to_whoever_speaks_to_it_next(raw) -> None:
+    lease = raw.session.lease
+    worker = psutil.Process(lease.process.pid).children(recursive=True)[-1]
+    worker.kill()
+    deadline = time.monotonic() + 20
+    while raw.ask("GET", "/health")[1]["worker"] != "none" and time.monotonic() < deadline:
+        time.sleep(0.01)
+    status, message = raw.ask("POST", "/execute?wait=1", b'{"op":"exec","code":"1"}')
+    assert (status, message["pending"][0]["end"]["status"]) == (200, signal.SIGKILL)
+    assert raw.ask("POST", "/respond", b'{"id":"1","response":{}}')[1]["rule"] == "unknown-id"
+
+
+def test_without_a_zygote_there_are_no_sessions_and_the_host_is_told_why(raw) -> None:
+    for each in psutil.Process(raw.session.lease.process.pid).children():
+        each.kill()
+    assert raw.ask("DELETE", "/session")[0] == 200
+    status, message = raw.ask("POST", "/session", start())
+    assert (status, message["rule"]) == (503, "zygote")
+    assert "the zygote is gone" in message["error"]
+
+
+def test_a_peer_whose_request_waits_is_released_with_what_it_sent_behind(raw) -> None:
+    with raw.connect() as connection:
+        connection.sendall(raw.head("GET", "/pending?wait=0.3") + raw.head("GET", "/health"))
+        answers = b""
+        while answers.count(b"HTTP/1.1 200 OK") < 2 or not answers.endswith(b"}"):
+            data = connection.recv(65536)
+            assert data, answers
+            answers += data
+
+
+# -- its start ------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def supervising(*arguments: str, given: bytes = b"") -> Iterator[subprocess.Popen[bytes]]:
+    unix = UnixTransport({BUNDLE: bundle().data})
+    command = [sys.executable, "-I", "-S", "-B", "-X", "utf8", f"{unix.directory}/{BUNDLE}", "supervise", *arguments]
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, env=environment(), **streams) as process:  # type: ignore[call-overload]
+        try:
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.write(given)
+                process.stdin.close()
+            process.stdin = None
+            yield process
+        finally:
+            process.kill()
+            unix.close()
+
+
+@pytest.mark.parametrize("given", [b"", b'{"key":', b"x" * 1_200_000], ids=["nothing", "a part", "too much"])
+def test_without_a_configuration_it_ends_with_a_sentence(given: bytes) -> None:
+    with supervising(given=given) as process:
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert errors == b"supervise: no configuration came on standard input\n"
+
+
+def test_a_configuration_in_a_file_is_read_and_deleted(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    path.write_bytes(start_configuration(SessionKey(), policy(), listen=("127.0.0.1", 0), watch_stdin=False))
+    with supervising(str(path)) as process:
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline())["listening"][0] == "127.0.0.1"
+        assert not path.exists()
+
+
+# -- alone ----------------------------------------------------------------------------------------------------------
+
+
+class NoZygote:
+    pid = 0
+    walls: dict[str, list[str]] = {}
+    details: dict[str, Any] = {}
+
+
+@pytest.fixture
+def alone() -> supervisor.Supervisor:
+    """A supervisor that nobody started: its routes, without a worker."""
+    return supervisor.Supervisor(dict(CONFIG), NoZygote(), {})  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def peer() -> Iterator[server.Peer]:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        yield server.Peer(ours, server.http.Reader(bytes(32), lambda *_: 1000))
+
+
+def request(number: int, method: str, target: str, body: bytes = b"") -> Request:
+    made = Request(method, target, number, hashlib.sha256(body).hexdigest(), f"{number:064}", len(body))
+    made.body = bytearray(body)
+    return made
+
+
+def ask(one: supervisor.Supervisor, peer: server.Peer, asked: Request) -> Any:
+    peer.request = asked
+    return one._handle(peer, asked)
+
+
+ENQUEUE = b'{"type":"single","prompt":"p"}'
+
+
+def test_a_question_is_answered_to_who_asked(alone, peer, monkeypatch) -> None:
+    told: list[tuple[int, dict[str, Any]]] = []
+    monkeypatch.setattr(alone._server, "parked", lambda: [peer])
+    monkeypatch.setattr(alone._server, "release", lambda _peer, status, message: told.append((status, message)))
+    assert ask(alone, peer, request(1, "POST", "/enqueue", ENQUEUE)) is None
+    _, events = ask(alone, peer, request(2, "GET", "/pending"))
+    assert events["pending"] == [{"id": "q1", "request": {"type": "single", "prompt": "p"}}]
+    peer.request = request(1, "POST", "/enqueue", ENQUEUE)
+    alone._handle(peer, request(3, "POST", "/respond", b'{"id":"q1","response":{"response":"r"}}'))
+    assert told == [(200, {"response": "r"})]
+    with pytest.raises(Bad) as refused:  # the same question again, of somebody who lost the answer
+        ask(alone, peer, request(1, "POST", "/enqueue", ENQUEUE))
+    assert (refused.value.status, refused.value.rule) == (409, "answered")
+
+
+def test_questions_are_counted_and_end_with_time_or_session(alone, peer, monkeypatch) -> None:
+    monkeypatch.setattr(supervisor, "MAX_ASKED", 1)
+    monkeypatch.setattr(supervisor, "ASK_SECONDS", 0.0)
+    ask(alone, peer, request(1, "POST", "/enqueue", ENQUEUE))
+    with pytest.raises(Bad) as refused:
+        ask(alone, peer, request(2, "POST", "/enqueue", ENQUEUE))
+    assert (refused.value.status, refused.value.rule) == (429, "queue")
+    alone._watch(time.monotonic())
+    assert alone._asked == {}
+    ask(alone, peer, request(3, "POST", "/enqueue", ENQUEUE))
+    assert ask(alone, peer, request(4, "DELETE", "/session?fresh=1"))[0] == 200
+    assert alone._asked == {}
+    assert ask(alone, peer, request(5, "DELETE", "/session?exit=1"))[0] == 200
+    assert not alone._running
+
+
+def test_only_so_many_ids_are_remembered_and_none_comes_back(alone, peer) -> None:
+    for number in range(1, supervisor.REMEMBERED + 3):
+        assert ask(alone, peer, request(number, "GET", "/health"))[0] == 200
+    assert len(alone._applied) == supervisor.REMEMBERED
+    for number, rule in ((1, "stale-id"), (2, "stale-id")):
+        with pytest.raises(Bad) as refused:
+            ask(alone, peer, request(number, "GET", "/health"))
+        assert refused.value.rule == rule
+    other = request(supervisor.REMEMBERED, "GET", "/health")
+    other.mac = "f" * 64
+    with pytest.raises(Bad) as refused:
+        ask(alone, peer, other)
+    assert refused.value.rule == "id-reused"
+    with pytest.raises(Bad) as first:
+        ask(alone, peer, request(9999, "GET", "/nothing"))
+    for method, target in (("POST", "/health"), ("GET", "/context"), ("GET", "/health/1"), ("PUT", "/context/x")):
+        with pytest.raises(Bad) as refused:
+            ask(alone, peer, request(10_000 + len(method + target), method, target))
+        assert refused.value.rule == first.value.rule == "route"
+
+
+def test_a_host_that_is_silent_for_too_long_is_gone(alone) -> None:
+    alone._watch(time.monotonic())
+    assert alone._running
+    alone._watch(time.monotonic() + 61)
+    assert not alone._running
+
+
+# -- the zygote, and a worker, from outside --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def zygote() -> Iterator[tuple[link.Zygote, socket.socket]]:
+    made = link.Zygote.__new__(link.Zygote)
+    made._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    made.walls, made.details = {}, {}
+    with made._control, theirs:
+        yield made, theirs
+
+
+def test_what_a_zygote_says_is_an_answer_or_its_failure(zygote, monkeypatch) -> None:
+    made, theirs = zygote
+    theirs.send(b'{"walls":{"a":["full",""]},"details":{"x":1}}')
+    made.boot()
+    made.boot()
+    assert (made.walls, made.details) == ({"a": ["full", ""]}, {"x": 1})
+    theirs.send(b'{"status":9}')
+    assert made.status(1) == 9
+    theirs.send(b'{"status":null}')
+    assert made.status(1) is None
+    theirs.send(b"{}")
+    made.signal(1, 9)
+    theirs.send(b'{"error":"no room"}')
+    with pytest.raises(link.Failed, match="no room"):
+        made.fork({}, "worker")
+    ours, other = socket.socketpair()
+    with ours, other:
+        socket.send_fds(theirs, [b'{"pid":7}'], [ours.fileno()])
+        connection, pidfd, pid = made.fork({}, "worker")
+        connection.close()
+        assert (pidfd, pid) == (None, 7)
+    monkeypatch.setattr(link, "_ANSWER_SECONDS", 0.01)
+    with pytest.raises(link.Failed, match=r"did not answer within 0\.01 s"):
+        made._ask({})
+    assert made.status(1) is None
+    theirs.close()
+    made.signal(1, 9)
+    for ask in (lambda: made._send({}), lambda: made._receive(1.0)):
+        with pytest.raises(link.Failed, match="the zygote is gone"):
+            ask()
+    made._control.close()
+    with pytest.raises((link.Failed, ValueError)):
+        made._receive(1.0)
+
+
+class Signals:
+    """Where signals go that are sent by number: to the zygote, on kernels without pidfds."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[int, int]] = []
+
+    def signal(self, pid: int, number: int) -> None:
+        self.sent.append((pid, number))
+
+
+@contextlib.contextmanager
+def worker(*, pidfd: bool = True, frame_bytes: int = 1000) -> Iterator[tuple[link.Worker, socket.socket, Signals]]:
+    ours, theirs = socket.socketpair()
+    signals = Signals()
+    with subprocess.Popen(["sleep", "60"]) as process, theirs:
+        number = os.pidfd_open(process.pid) if pidfd else None
+        made = link.Worker(ours, number, process.pid, frame_bytes, signals)  # type: ignore[arg-type]
+        try:
+            yield made, theirs, signals
+        finally:
+            made.close()
+            process.kill()
+
+
+def framed(body: bytes) -> bytes:
+    return struct.pack(">I", len(body)) + body
+
+
+def test_a_frame_of_a_worker_is_counted_capped_and_plain() -> None:
+    with worker() as (made, theirs, _):
+        assert made.frame() is None
+        data = framed(b'{"op":"done"}')
+        for at in range(len(data)):
+            theirs.send(data[at : at + 1])
+            assert (made.frame() is None) is (at < len(data) - 1)
+        theirs.send(framed(b"x" * 1000))
+        assert made.frame() == "x" * 1000
+        theirs.send(struct.pack(">I", 1001))
+        with pytest.raises(link.Failed, match="announced a frame of 1001 bytes, limit 1000"):
+            made.frame()
+    for body in (b"\xe9", b"\n", b"\0", b"\x7f"):
+        with worker() as (made, theirs, _):
+            theirs.send(framed(body))
+            with pytest.raises(link.Failed, match="not printable ASCII"):
+                made.frame()
+    with worker() as (made, theirs, _):
+        theirs.close()
+        assert made.frame() is None
+        assert made.closed
+
+
+def test_what_a_worker_does_not_read_waits_and_goes_with_its_descriptor() -> None:
+    with worker() as (made, theirs, _):
+        fd = os.memfd_create("context")
+        body = b"y" * 3_000_000
+        made.send(body, fd)
+        assert made.sending
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(fd)
+        received, fds, _, _ = socket.recv_fds(theirs, 1 << 16, 4)
+        while len(received) < len(body) + 4:
+            made.flush()
+            received += theirs.recv(1 << 20)
+        made.flush()
+        assert (received, len(fds), made.sending) == (framed(body), 1, False)
+        os.close(fds[0])
+        theirs.close()
+        made.send(b"z", os.memfd_create("never sent"))
+        assert not made.sending
+        made.socket.setblocking(True)
+
+
+def test_a_connection_that_broke_is_the_end_of_what_a_worker_says() -> None:
+    with worker() as (made, theirs, _):
+        theirs.send(b"x")
+        made.send(b"unread")
+        theirs.close()  # with something unread: the next read is a reset
+        assert made.frame() is None
+        made.frame()
+        assert made.closed
+
+
+def test_signals_and_the_cpu_clock_go_by_pidfd_and_else_by_number() -> None:
+    with worker() as (made, _, signals):
+        assert made.cpu_seconds() >= 0.0
+        made.signal(signal.SIGKILL)
+        assert select.select([made.pidfd], [], [], 20)[0]
+        os.waitpid(made.pid, 0)
+        made.signal(signal.SIGKILL)
+        assert made.cpu_seconds() == 0.0
+        assert signals.sent == []
+    with worker(pidfd=False) as (made, _, signals):
+        assert made.cpu_seconds() >= 0.0
+        made.signal(signal.SIGUSR1)
+        assert signals.sent == [(made.pid, signal.SIGUSR1)]
+
+
+def test_where_nothing_says_who_dies_first_the_start_goes_on(monkeypatch) -> None:
+    def refused(*_: object, **__: object) -> Any:
+        raise PermissionError
+
+    monkeypatch.setattr(link, "open", refused, raising=False)
+    with link._likelier_victim():
+        pass
