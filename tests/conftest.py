@@ -15,7 +15,6 @@ import pytest
 
 from rlm_secure.testing import arena, battery, corpus
 from rlm_secure.testing.control import Control
-from tests.branches import plugin as branches
 
 IN_CI = os.environ.get("RLM_SECURE_CI") == "1"
 #: What runs attacks in the process of pytest itself.
@@ -29,10 +28,6 @@ IN_ARENA = (
     "docker/test_escapes.py",
     "local/test_seccomp_profile.py",  # every system call, in a process of its own that a filter is to kill
 )
-
-
-if measured := os.environ.get("RLM_SECURE_COVERAGE"):
-    branches.install(Path(measured))
 
 
 @pytest.hookimpl(tryfirst=True)  # before marks are selected by
