@@ -94,7 +94,7 @@ class Server:
     def tick(self, now: float) -> float:
         """Everything that time alone brings about; returns when to come again."""
         for peer in list(self._peers.values()):
-            if peer.wake is not None and now >= peer.wake:
+            if peer.request is not None and peer.wake is not None and now >= peer.wake:
                 peer.wake = None
                 self._dispatch(peer, peer.request, woken=True)
             elif peer.request is None and now >= peer.deadline:
@@ -195,9 +195,7 @@ class Server:
             peer.request = request
             self._dispatch(peer, request)
 
-    def _dispatch(self, peer: Peer, request: Request | None, *, woken: bool = False) -> None:
-        if request is None:
-            return
+    def _dispatch(self, peer: Peer, request: Request, *, woken: bool = False) -> None:
         peer.waited = woken
         try:
             result = self._handle(peer, request)

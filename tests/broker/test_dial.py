@@ -221,8 +221,36 @@ def test_a_connection_that_the_other_side_closed_takes_nothing_more() -> None:
     transport.close()
 
 
+def test_who_reads_late_gets_all_of_it() -> None:
+    transport, channel = channel_of("""
+        time.sleep(0.5)
+        for line in sys.stdin:
+            print(json.dumps({"a": json.loads(line).get("n", 0)}), flush=True)
+    """)
+    channel.settimeout(60)
+    for _ in range(2 * WINDOW // PIECE):
+        assert channel.send(b"x" * PIECE) == PIECE
+    transport.close()
+
+
+def test_a_pipe_that_takes_nothing_is_broken() -> None:
+    class Unwritable(ProcessPipe):
+        def write(self, data: bytes, deadline: float) -> None:
+            raise Cut("nothing goes in")
+
+    program = """import time; print('{"hello":1}', flush=True); time.sleep(60)"""
+    transport = StdioTransport(lambda: Unwritable([sys.executable, "-I", "-c", program]))
+    channel = transport._take(time.monotonic() + 20)
+    channel.settimeout(20)
+    with pytest.raises(Cut, match="nothing goes in"):
+        channel.send(b"x")
+    assert channel._tube.broken == "nothing goes in"
+    transport.close()
+
+
 def test_what_is_missing_is_asked_for() -> None:
     transport, channel = channel_of("""
+        print('{"n":3,"a":0,"c":1,"d":"Yg=="}', flush=True)
         print('{"n":2,"a":0,"c":1,"d":"Yg=="}', flush=True)
         while True:
             line = json.loads(sys.stdin.readline())
@@ -254,8 +282,14 @@ def test_more_than_anybody_asked_for_breaks_the_stream(script: str, said: str, m
 
 
 def test_data_that_is_nearly_base64_is_refused() -> None:
+    for data in ("A", "A===", "\n", 1, None):
+        with pytest.raises(ValueError, match="data is not base64"):
+            _fields({"d": data})
     with pytest.raises(ValueError, match="data is not base64"):
-        _fields({"d": "A"})
+        _fields({"end": 1})
+    for number in ("1", -1, 2**53, 1.0, True, None):
+        with pytest.raises(ValueError, match="a number is not one"):
+            _fields({"n": number})
 
 
 @given(

@@ -416,9 +416,10 @@ def test_an_unsigned_answer_of_a_sandbox_that_is_gone_is_its_end() -> None:
         (b"HTTP/1.1 200 OK\r\n" + b"X: 1\r\n" * 129 + b"\r\n", "more than 128 headers"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: 1\r\n\r\n", "trailers"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nxyz", "malformed chunk"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", "malformed chunk"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1" * 1100 + b"\r\n", "more than 1024 bytes"),
     ],
-    ids=range(5),
+    ids=range(6),
 )
 def test_an_answer_beyond_its_bounds_is_garbled(data: bytes, said: str) -> None:
     ours, theirs = socket.socketpair()
@@ -427,6 +428,14 @@ def test_an_answer_beyond_its_bounds_is_garbled(data: bytes, said: str) -> None:
         theirs.shutdown(socket.SHUT_WR)
         with pytest.raises(Garbled, match=said):
             exchange(ours, "GET", "/", {}, b"", limit=1000, deadline=time.monotonic() + 5)
+
+
+def test_an_answer_in_chunks_is_put_together() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1;x\r\nc\r\n0\r\n\r\n")
+        answered, keep = exchange(ours, "GET", "/", {}, b"", limit=1000, deadline=time.monotonic() + 5)
+        assert (answered.status, answered.body, keep) == (200, b"abc", True)
 
 
 def test_an_ingress_where_nobody_listens_is_cut() -> None:

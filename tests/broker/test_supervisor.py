@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import select
+import selectors
 import signal
 import socket
 import struct
@@ -25,8 +26,9 @@ from rlm_secure.broker.transports.uds import UnixTransport
 from rlm_secure.environments.bundle import bundle
 from rlm_secure.environments.remote import start_configuration
 from rlm_secure.guest import link, server, supervisor
+from rlm_secure.guest.exchange import Exchange
 from rlm_secure.guest.http import Bad, Request
-from tests.broker.support import BUNDLE, ListeningLease, Raw, environment, policy, session
+from tests.broker.support import BUNDLE, ListeningLease, Raw, environment, policy, read_answer, session
 
 CONFIG = {"key": "00" * 32, "context_bytes": 1000, "profiles": {"worker": None}, "idle_seconds": 60.0, "grace_seconds": 1.0}
 
@@ -89,9 +91,36 @@ def test_a_worker_that_died_is_told_to_whoever_speaks_to_it_next(raw) -> None:
     assert raw.ask("POST", "/respond", b'{"id":"1","response":{}}')[1]["rule"] == "unknown-id"
 
 
+def test_a_worker_that_dies_while_its_call_is_answered_is_told(raw) -> None:
+    worker = psutil.Process(raw.session.lease.process.pid).children(recursive=True)[-1]
+    asked = raw.ask("POST", "/execute?wait=20", b'{"op":"exec","code":"llm_query(\'q\')"}')[1]["pending"][0]
+    worker.kill()
+    deadline = time.monotonic() + 20
+    while raw.ask("GET", "/health")[1]["worker"] != "none" and time.monotonic() < deadline:
+        time.sleep(0.01)
+    body = json.dumps({"id": asked["id"], "response": {"value": "r"}}).encode()
+    status, message = raw.ask("POST", "/respond?wait=1", body)
+    assert (status, message["pending"][0]["end"]["status"]) == (200, signal.SIGKILL)
+
+
+def test_what_comes_twice_is_done_once_and_noise_on_its_input_is_dropped(raw) -> None:
+    process = raw.session.lease.process
+    process.stdin.write(b"noise\n")
+    process.stdin.flush()
+    body = b'{"grace_seconds":5}'
+    whole = raw.head("POST", "/interrupt", body) + body
+    assert raw.send(whole) == raw.send(whole)
+    assert raw.ask("GET", "/health")[0] == 200
+
+
 def test_without_a_zygote_there_are_no_sessions_and_the_host_is_told_why(raw) -> None:
-    for each in psutil.Process(raw.session.lease.process.pid).children():
-        each.kill()
+    family = psutil.Process(raw.session.lease.process.pid).children(recursive=True)
+    for each in family:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            each.kill()
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and any(each.is_running() and each.status() != "zombie" for each in family):
+        time.sleep(0.01)
     assert raw.ask("DELETE", "/session")[0] == 200
     status, message = raw.ask("POST", "/session", start())
     assert (status, message["rule"]) == (503, "zygote")
@@ -141,8 +170,12 @@ def test_a_configuration_in_a_file_is_read_and_deleted(tmp_path: Path) -> None:
     path.write_bytes(start_configuration(SessionKey(), policy(), listen=("127.0.0.1", 0), watch_stdin=False))
     with supervising(str(path)) as process:
         assert process.stdout is not None
-        assert json.loads(process.stdout.readline())["listening"][0] == "127.0.0.1"
+        where = json.loads(process.stdout.readline())["listening"]
+        assert where[0] == "127.0.0.1"
         assert not path.exists()
+        with socket.create_connection(tuple(where)) as connection:
+            connection.sendall(b"GET /health HTTP/1.1\r\n\r\n")
+            assert read_answer(connection)[0] == 401
 
 
 # -- alone ----------------------------------------------------------------------------------------------------------
@@ -188,6 +221,7 @@ def test_a_question_is_answered_to_who_asked(alone, peer, monkeypatch) -> None:
     assert ask(alone, peer, request(1, "POST", "/enqueue", ENQUEUE)) is None
     _, events = ask(alone, peer, request(2, "GET", "/pending"))
     assert events["pending"] == [{"id": "q1", "request": {"type": "single", "prompt": "p"}}]
+    assert ask(alone, peer, request(1, "POST", "/enqueue", ENQUEUE)) is None  # it came twice, and waits
     peer.request = request(1, "POST", "/enqueue", ENQUEUE)
     alone._handle(peer, request(3, "POST", "/respond", b'{"id":"q1","response":{"response":"r"}}'))
     assert told == [(200, {"response": "r"})]
@@ -277,7 +311,9 @@ def test_what_a_zygote_says_is_an_answer_or_its_failure(zygote, monkeypatch) -> 
     with pytest.raises(link.Failed, match=r"did not answer within 0\.01 s"):
         made._ask({})
     assert made.status(1) is None
-    theirs.close()
+    theirs.close()  # with something unread: the next read is a reset
+    with pytest.raises(link.Failed, match="the zygote is gone: .*reset"):
+        made._receive(1.0)
     made.signal(1, 9)
     for ask in (lambda: made._send({}), lambda: made._receive(1.0)):
         with pytest.raises(link.Failed, match="the zygote is gone"):
@@ -384,6 +420,14 @@ def test_signals_and_the_cpu_clock_go_by_pidfd_and_else_by_number() -> None:
         assert signals.sent == [(made.pid, signal.SIGUSR1)]
 
 
+def test_a_worker_that_cannot_be_seen_has_used_no_time() -> None:
+    ours, theirs = socket.socketpair()
+    with theirs:
+        made = link.Worker(ours, None, 0, 1000, Signals())  # type: ignore[arg-type]
+        assert made.cpu_seconds() == 0.0
+        made.close()
+
+
 def test_where_nothing_says_who_dies_first_the_start_goes_on(monkeypatch) -> None:
     def refused(*_: object, **__: object) -> Any:
         raise PermissionError
@@ -391,3 +435,196 @@ def test_where_nothing_says_who_dies_first_the_start_goes_on(monkeypatch) -> Non
     monkeypatch.setattr(link, "open", refused, raising=False)
     with link._likelier_victim():
         pass
+
+
+# -- turns ------------------------------------------------------------------------------------------------------------
+
+
+class Hatchery(Signals):
+    """Gives workers whose frames the test writes."""
+
+    def __init__(self, *, pidfd: bool) -> None:
+        super().__init__()
+        self.process = subprocess.Popen(["sleep", "60"])
+        self.theirs: socket.socket | None = None
+        self._pidfd = pidfd
+
+    def boot(self) -> None:
+        pass
+
+    def fork(self, _limits: object, _profile: str) -> tuple[socket.socket, int | None, int]:
+        ours, self.theirs = socket.socketpair()
+        return ours, os.pidfd_open(self.process.pid) if self._pidfd else None, self.process.pid
+
+    def status(self, _pid: int) -> int | None:
+        return None
+
+
+@contextlib.contextmanager
+def exchanging(*, pidfd: bool = True) -> Iterator[tuple[Exchange, Hatchery, Any]]:
+    hatchery, selector = Hatchery(pidfd=pidfd), selectors.DefaultSelector()
+    made = Exchange(hatchery, selector, lambda: None)  # type: ignore[arg-type]
+
+    def turn() -> None:
+        for key, events in selector.select(20):
+            key.data(events)
+
+    made.hatch({}, "worker", 100_000)
+    try:
+        yield made, hatchery, turn
+    finally:
+        made.close()
+        hatchery.process.kill()
+        hatchery.process.wait()
+        selector.close()
+
+
+def test_a_frame_is_written_while_the_worker_reads_it_and_answered_once() -> None:
+    with exchanging() as (made, hatchery, turn):
+        theirs = hatchery.theirs
+        theirs.send(framed(b'{"op":"ready"}'))
+        turn()
+        assert made.event == {"id": "1", "frame": '{"op":"ready"}'}
+        made._mind(made._worker)
+        made._mind(made._worker)  # nobody is listened to, twice
+        body = b"y" * 3_000_000
+        made.ask(body, None, 5.0)
+        received = b""
+        while len(received) < len(body) + 4:
+            received += theirs.recv(1 << 20)
+            if not made.free and made._worker.sending:
+                turn()
+        assert received == framed(body)
+        theirs.send(framed(b'{"op":"done"}'))
+        while made.expecting:
+            turn()
+        assert made.event["id"] == "2"
+        worker = made._worker
+        made.end()
+        made._spoke(worker, selectors.EVENT_READ)  # of a worker that is no longer ours
+        made._ended(worker)
+        assert (made.event, made.state) == (None, "none")
+
+
+def test_a_worker_that_announces_too_much_is_ended_with_what_it_did() -> None:
+    with exchanging() as (made, hatchery, turn):
+        hatchery.theirs.send(struct.pack(">I", 100_001))
+        turn()
+        assert made.event["end"]["said"] == "the worker announced a frame of 100001 bytes, limit 100000"
+        assert made.state == "none"
+
+
+def test_without_pidfds_the_end_of_its_channel_is_the_end_of_a_worker() -> None:
+    with exchanging(pidfd=False) as (made, hatchery, turn):
+        hatchery.theirs.close()
+        turn()
+        assert made.event["end"]["said"] is None
+        assert hatchery.sent[-1] == (hatchery.process.pid, signal.SIGKILL)
+
+
+# -- connections --------------------------------------------------------------------------------------------------------
+
+
+class Driven:
+    """A server, turned by hand."""
+
+    def __init__(self, handle: Any) -> None:
+        self.selector = selectors.DefaultSelector()
+        self.server = server.Server(bytes(32), self.selector, lambda *_: 1 << 20, handle)
+
+    def turn(self, seconds: float = 5.0) -> None:
+        for key, events in self.selector.select(seconds):
+            key.data(events)
+
+    @property
+    def peers(self) -> list[server.Peer]:
+        return list(self.server._peers.values())
+
+    def close(self) -> None:
+        for each in self.peers:
+            self.server._hang_up(each)
+        if self.server._listener is not None:
+            self.server._listener.close()
+        self.selector.close()
+
+
+@contextlib.contextmanager
+def driven(handle: Any) -> Iterator[Driven]:
+    made = Driven(handle)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def asking(number: int = 1) -> bytes:
+    signed = SessionKey(bytes(32)).headers(number, "GET", "/health", hashlib.sha256(b"").hexdigest())
+    return ("GET /health HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in signed.items()) + "\r\n").encode()
+
+
+def test_who_does_not_read_its_answer_is_hung_up_on() -> None:
+    with driven(lambda *_: (200, {"much": "x" * 20_000_000})) as made:
+        address = made.server.listen(["127.0.0.1", 0])
+        with socket.create_connection(tuple(address)) as client:
+            client.sendall(asking())
+            while not made.peers or not made.peers[0].outbound:
+                made.turn()
+            made.turn(0)
+            made.server.tick(time.monotonic())
+            assert made.peers
+            made.server.tick(time.monotonic() + 100)
+            assert not made.peers
+
+
+def test_who_hangs_up_while_it_is_answered_harms_nobody() -> None:
+    with driven(lambda *_: None) as made:
+        address = made.server.listen(["127.0.0.1", 0])
+        client = socket.create_connection(tuple(address))
+        client.sendall(asking())
+        while not made.server.parked():
+            made.turn()
+        (peer,) = made.peers
+        made.server.park(peer, None)
+        made.server._spoke(peer, 0)
+        made.server._spoke(peer, selectors.EVENT_READ)  # nothing is there to read
+        assert made.peers == [peer]
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.close()
+        deadline = time.monotonic() + 20
+        while made.peers and time.monotonic() < deadline:
+            peer.request = peer.request or request(1, "GET", "/health")
+            made.server.answer(peer, 200, {})
+        assert not made.peers
+        made.server.answer(peer, 200, {})  # to nobody
+        made.server.park(peer, 1.0)
+
+
+def test_the_last_connection_is_turned_away_where_all_others_wait() -> None:
+    with driven(lambda *_: None) as made:
+        address = made.server.listen(["127.0.0.1", 0])
+        made.server._accept(0)  # nobody is there
+        with contextlib.ExitStack() as clients:
+            for number in range(server.MAX_CONNECTIONS):
+                clients.enter_context(socket.create_connection(tuple(address))).sendall(asking(number + 1))
+                while len(made.server.parked()) <= number:
+                    made.turn()
+            last = clients.enter_context(socket.create_connection(tuple(address)))
+            made.turn()
+            assert last.recv(1) == b""
+            assert len(made.server.parked()) == server.MAX_CONNECTIONS
+
+
+def test_connections_to_a_host_are_kept_and_made_again(tmp_path: Path) -> None:
+    path = f"{tmp_path}/host"
+    with driven(lambda *_: None) as made, socket.socket(socket.AF_UNIX) as host:
+        host.bind(path)
+        host.listen(0)
+        made.server.keep_connected(path)
+        made.server.tick(time.monotonic())
+        assert 0 < len(made.peers) < 4  # its queue is full
+        assert not made.server.abandoned
+        made.server.tick(time.monotonic() + 10_000)
+        assert made.peers  # nobody's turn to be hung up on: they wait for the host
+        host.close()
+        made.server.tick(time.monotonic() + 20_000)
+        assert made.server.abandoned

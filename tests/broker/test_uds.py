@@ -1,0 +1,76 @@
+"""The host's Unix socket: a connection that speaks out of turn, or breaks, is not used again."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from rlm_secure.broker.transports import Cut, uds
+from rlm_secure.broker.transports.uds import SOCKET_NAME, UnixTransport
+
+
+@pytest.fixture
+def transport() -> Iterator[UnixTransport]:
+    made = UnixTransport({"file": b"data"})
+    yield made
+    made.close()
+    made.close()
+
+
+def connected(transport: UnixTransport) -> tuple[socket.socket, socket.socket]:
+    """Both ends of a connection that was used once, and is idle."""
+    theirs = socket.socket(socket.AF_UNIX)
+    theirs.connect(f"{transport.directory}/{SOCKET_NAME}")
+    ours = transport._take(time.monotonic() + 20)
+    transport._give_back(ours, True)
+    return ours, theirs
+
+
+def test_only_a_connection_that_is_quiet_is_used_again(transport: UnixTransport) -> None:
+    ours, theirs = connected(transport)
+    assert transport._take(time.monotonic() + 20) is ours
+    transport._give_back(ours, True)
+    theirs.send(b"x")
+    fresh = socket.socket(socket.AF_UNIX)
+    fresh.connect(f"{transport.directory}/{SOCKET_NAME}")
+    taken = transport._take(time.monotonic() + 20)
+    assert taken is not ours
+    assert ours.fileno() < 0
+    transport._give_back(taken, False)
+    assert taken.fileno() < 0
+    for each in (theirs, fresh):
+        each.close()
+
+
+def test_a_connection_that_broke_is_not_quiet() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        theirs = socket.create_connection(listener.getsockname())
+        ours, _ = listener.accept()
+    with ours:
+        assert uds._quiet(ours)
+        theirs.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        theirs.close()
+        deadline = time.monotonic() + 20
+        while uds._quiet(ours) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert not uds._quiet(ours)
+
+
+def test_where_nobody_connects_the_request_is_cut(transport: UnixTransport) -> None:
+    with pytest.raises(Cut, match="nobody connected from the sandbox"):
+        transport._take(time.monotonic() + 0.05)
+
+
+def test_the_directory_is_one_that_this_user_may_write_to(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("RLM_SECURE_SOCKETS", str(tmp_path))
+    assert uds._runtime_directory() == str(tmp_path)
+    monkeypatch.delenv("RLM_SECURE_SOCKETS")
+    monkeypatch.setattr(uds, "_RUNTIME_DIRECTORIES", (f"{tmp_path}/none", f"{tmp_path}/{{uid}}"))
+    assert uds._runtime_directory() is None
+    (tmp_path / str(os.getuid())).mkdir()
+    assert uds._runtime_directory() == f"{tmp_path}/{os.getuid()}"
