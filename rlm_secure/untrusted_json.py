@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from itertools import accumulate
 from typing import Any, Final, NoReturn, cast
+
+from rlm_secure.types import encodable
 
 #: Levels of lists and objects. A parser needs less than 32 KiB of stack for so many.
 MAX_DEPTH: Final = 64
@@ -31,7 +32,6 @@ _NOT_BRACKETS: Final = bytes(each for each in range(256) if each not in b"[]{}")
 #: Each bracket as a step up or down, in a signed byte.
 _STEPS: Final = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 _WHITE: Final = " \t\n\r"
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 class MalformedJson(ValueError):
@@ -48,7 +48,7 @@ class MalformedJson(ValueError):
 def loads(data: bytes | str, *, depth: int = MAX_DEPTH, nodes: int = MAX_NODES) -> Any:
     """The JSON value in `data`, which is UTF-8 (or a str), with nothing but white space around it.
 
-    Every string and key in it encodes as UTF-8: a lone surrogate reads as U+FFFD. Every number is finite. Raises
+    Every string and key in it encodes as UTF-8: a lone surrogate is spelled out. Every number is finite. Raises
     MalformedJson, and nothing else, whatever the bytes are; also for NaN, Infinity and a key that comes twice.
     """
     try:
@@ -57,7 +57,10 @@ def loads(data: bytes | str, *, depth: int = MAX_DEPTH, nodes: int = MAX_NODES) 
         value = _parsed(data if isinstance(data, str) else raw.decode("utf-8"))
         # The only ways for half of a surrogate pair to get in: an escape, or a str that has it already.
         if b"\\ud" in raw or b"\\uD" in raw or isinstance(data, str):
-            value = _encodable(value)
+            try:
+                value = encodable(value)
+            except ValueError:
+                raise MalformedJson("it repeats a key") from None
     except MalformedJson:
         raise
     except json.JSONDecodeError as error:
@@ -119,26 +122,10 @@ def _depth(bare: bytes) -> int:
     return max(accumulate(memoryview(bare.translate(_STEPS, _NOT_BRACKETS)).cast("b")), default=0)
 
 
-def _encodable(value: Any) -> Any:
-    """`value` with U+FFFD for each lone surrogate. Two keys that become one by this are one key twice."""
-    if isinstance(value, str):
-        return text(value)
-    if isinstance(value, list):
-        return [_encodable(each) for each in value]
-    if isinstance(value, dict):
-        return _object([(text(key), _encodable(each)) for key, each in value.items()])
-    return value
-
-
-def text(value: str) -> str:
-    """`value` with U+FFFD for each lone surrogate: what UTF-8 can hold."""
-    return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
-
-
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
-        raise MalformedJson("a key that comes twice")
+        raise MalformedJson("it repeats a key")
     return value
 
 

@@ -191,7 +191,7 @@ def test_frames_arrive_whole_however_they_are_cut() -> None:
 
     thread = threading.Thread(target=drip)
     thread.start()
-    assert socket_recv(right) == {"text": "\ufffd x" * 100}
+    assert socket_recv(right) == {"text": "\\ud800 x" * 100}
     thread.join()
 
 
