@@ -18,6 +18,7 @@ import tarfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,10 +26,11 @@ import pytest
 from rlm_secure import EnvironmentUnavailable
 from rlm_secure.environments import docker as environment
 from rlm_secure.environments.docker import DockerEnvironment, container, ways
+from rlm_secure.environments.docker import engine as engines
 from rlm_secure.environments.docker.ways import Memory, NotThere, Way
 from rlm_secure.guarantees import Wall
 from rlm_secure.policy import load_policy
-from tests.docker.conftest import left_over, own, policy, python, wait_for
+from tests.docker.conftest import left_over, own, policy, python, tightened, wait_for
 
 ROOT = Path(__file__).parents[2]
 NEAR, NEAR_DIALLED, FAR = Way("mount", "unix"), Way("mount", "exec"), Way("engine", "exec")
@@ -118,7 +120,7 @@ def test_an_engine_by_tcp(image, folder) -> None:
 
 def test_an_engine_by_tcp_on_this_machine_is_near(image) -> None:
     with forwarded() as url, DockerEnvironment(image=image, base_url=url).session(policy()) as session:
-        assert session.report.details["bundle"] == "mount"
+        assert (session.report.details["bundle"], session.report.details["engine"]) == ("mount", "tcp")
         assert session.execute("print(1)", None).stdout == "1\n"
 
 
@@ -240,6 +242,27 @@ def test_what_an_engine_says_of_other_things_is_no_reason_to_try_another_way(ima
     with pytest.raises(EnvironmentUnavailable) as raised:
         DockerEnvironment(image=image, base_url="unix:///nowhere").session(policy())
     assert not isinstance(raised.value, NotThere)
+
+
+@pytest.mark.parametrize(
+    ("url", "by", "warned"),
+    [
+        ("http+docker://localhost", "socket", False), ("http+docker://ssh", "ssh", False),
+        ("https://10.0.0.7:2376", "tls", False), ("http://127.0.0.1:2375", "tcp", False),
+        ("http://localhost:2375", "tcp", False), ("http://10.0.0.7:2375", "tcp", True),
+    ],
+)  # fmt: skip
+def test_an_engine_that_is_reached_without_tls_is_warned_of(url, by, warned, caplog) -> None:
+    client = SimpleNamespace(api=SimpleNamespace(base_url=url))
+    assert engines.carrier(client) == by
+    assert ("10.0.0.7:2375 is reached without TLS" in caplog.text) is warned
+
+
+def test_a_session_under_gvisor_whose_bundle_the_engine_took(image, only_far) -> None:
+    with DockerEnvironment(image=image).session(tightened("runsc", start_seconds=120.0)) as session:
+        assert (session.report.details["bundle"], session.report.details["transport"]) == ("engine", "exec")
+        assert session.report[Wall.CONTAINER].enforced
+        assert session.execute("print(6 * 7)", None).stdout == "42\n"
 
 
 def test_the_archive_holds_one_file_of_root() -> None:

@@ -184,7 +184,10 @@ class DockerLease(Lease):
             raise unheard(
                 f"the sandbox did not answer: {error}; {self.epitaph()}" + (f"; it said: {said}" if said else "")
             ) from None
-        self._details = container.describe(self._policy, image, uid, way)
+        self._details = {
+            **container.describe(self._policy, image, uid, way),
+            "engine": engine.carrier(self._engine),
+        }
 
     def walls(self, around: Mapping[str, Any]) -> Iterator[WallStatus]:
         """The container's walls: full only where the supervisor, trying, met them."""
@@ -222,7 +225,7 @@ class DockerLease(Lease):
 
     @property
     def details(self) -> Mapping[str, Any]:
-        """Image, runtime, transport, user id."""
+        """Image, runtime, transport, where the bundle comes from, user id, what carries requests to the engine."""
         return self._details
 
     def make_room(self, size: int) -> None:

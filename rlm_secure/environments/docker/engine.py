@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from rlm_secure.errors import EnvironmentUnavailable, MissingExtra
 
+_log = logging.getLogger("rlm_secure.docker")
+
 _TIMEOUT_SECONDS = 60
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def connect(base_url: str | None = None) -> Any:
@@ -35,6 +40,21 @@ def connect(base_url: str | None = None) -> Any:
         raise EnvironmentUnavailable(
             f"no Docker engine answers at {where}; start one (systemctl start docker), or set DOCKER_HOST"
         ) from None
+
+
+def carrier(client: Any) -> str:
+    """What the requests to the engine travel by: "socket", "ssh", "tls" or "tcp".
+
+    TCP that leaves this machine without TLS is warned of: who sits in between owns the engine, and sees what cells do.
+    """
+    url = urlsplit(str(client.api.base_url))
+    if url.scheme == "http+docker":
+        return "ssh" if url.hostname == "ssh" else "socket"
+    if url.scheme == "https":
+        return "tls"
+    if url.hostname not in _LOOPBACK:
+        _log.warning("the Docker engine at %s is reached without TLS; use tcp with TLS, or ssh://", url.netloc)
+    return "tcp"
 
 
 @contextlib.contextmanager
