@@ -7,6 +7,7 @@ outcome: kills its own process tree
 needs: ctypes
 """
 
+FUTEX_WAIT_PRIVATE = 128  # the only wait that a worker's filter lets through
 word = ctypes.c_int(0)
 while True:
-    call("futex", ctypes.byref(word), 0, 0, 0, 0, 0)
+    call("futex", ctypes.byref(word), FUTEX_WAIT_PRIVATE, 0, 0, 0, 0)
