@@ -182,6 +182,31 @@ def test_a_host_that_ignores_its_children_has_sessions() -> None:
     assert host(first="import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN)") == WORKS
 
 
+def test_a_user_who_may_start_no_thread_has_sessions() -> None:
+    first = """
+        import threading
+        started = threading.Thread.start
+        def start(self):
+            if self.name.startswith("rlm_secure"):
+                raise RuntimeError("can't start new thread")
+            started(self)
+        threading.Thread.start = start
+    """
+    assert host(first=first) == WORKS
+
+
+def test_a_host_in_a_container_says_which_walls_it_cannot_build() -> None:
+    first = """
+        from rlm_secure.environments.local.seccomp import compile_profile
+        from rlm_secure.guest import seal
+        seal.no_new_privs()
+        seal.seccomp(compile_profile("docker"))
+    """
+    said = host(first=first)
+    assert said.startswith("EnforcementError: policy 'standard' requires walls that this machine cannot build: user-n")
+    assert "\n" not in said
+
+
 def test_an_interpreter_at_an_odd_path(tmp_path: Path) -> None:
     folder = os.fsencode(tmp_path) + b"/a b'\xff\xe9"
     os.mkdir(folder)
