@@ -3,6 +3,10 @@
 RLMSecureError
 ├── PolicyError                  a policy file is wrong; names the file, the key and a better value
 ├── Refused                      the policy says no; carries the Decision that said it
+│   ├── WrongProcess             a session was used in a fork of the process that made it
+│   └── ReentrantCall            a tool used the session whose cell waits for it
+├── CallFailed                   what a cell asked of the host failed; its text, and nothing else, is raised in the cell
+│   └── CallRefused              the policy says no to what a cell asked; carries the Decision that said it
 ├── MissingExtra                 an optional package is not installed; names the `pip install` line
 ├── EnvironmentUnavailable       the machine or the provider cannot give an environment
 │   └── EnforcementError         a wall that the policy requires cannot be built here
@@ -62,6 +66,26 @@ class PolicyError(RLMSecureError):
 
 class Refused(RLMSecureError):
     """The policy refused an action. `decision` says which rule did, and why."""
+
+    def __init__(self, decision: Decision) -> None:
+        super().__init__(decision.reason)
+        self.decision = decision
+
+
+class WrongProcess(Refused):
+    """A session belongs to another process: this one is a fork of it. Make one here."""
+
+
+class ReentrantCall(Refused):
+    """A tool, or a thread that it started, used the session whose cell waits for that tool."""
+
+
+class CallFailed(RLMSecureError):
+    """What a cell asked of the host failed. The message, and nothing else, is raised in the cell."""
+
+
+class CallRefused(CallFailed):
+    """The policy refused what a cell asked of the host. `decision` says which rule did, and why."""
 
     def __init__(self, decision: Decision) -> None:
         super().__init__(decision.reason)

@@ -56,7 +56,7 @@ def compile_cell(source: str, *, source_bytes: int, ast_nodes: int) -> CodeType:
     size = len(source) if source.isascii() else len(source.encode("utf-8", "surrogatepass"))
     if size > source_bytes:
         raise Refusal(
-            "source-size", f"the cell has {size} bytes, the limit is {source_bytes}; split it into smaller cells"
+            "source-bytes", f"the cell has {size} bytes, the limit is {source_bytes}; split it into smaller cells"
         )
     try:
         tree = _parse(source)

@@ -10,11 +10,12 @@ Guards: every "no" of the host
 from __future__ import annotations
 
 import difflib
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rlm_secure.errors import Refused
+from rlm_secure.errors import CallRefused, CellRefused, Refused
 from rlm_secure.policy.model import Policy
 
 #: What keys and tokens of well-known services look like: text that starts so is never repeated.
@@ -37,10 +38,15 @@ class Decision:
     rule: str
     reason: str = ""
 
-    def require(self) -> None:
-        """Raise Refused unless allowed."""
+    def require(self, error: type[Refused | CallRefused] = Refused) -> None:
+        """Raise `error`, Refused by default, unless allowed."""
         if not self.allowed:
-            raise Refused(self)
+            raise error(self)
+
+    @property
+    def cell_error(self) -> CellRefused:
+        """The refusal of a cell, as its result carries it."""
+        return CellRefused(f"{self.rule}: {self.reason}", rule=self.rule, wall="language")
 
 
 class Gate:
@@ -63,14 +69,51 @@ class Gate:
     def environment(self, name: str) -> Decision:
         """Whether sessions may run in the environment `name`."""
         allowed = self.policy.isolation.environments
-        if name in allowed:
-            return Decision(True, "environment")
-        return Decision(
-            False,
+        return _unless(
             "environment",
+            name not in allowed,
             f"the policy {self.policy.name} does not allow the environment {shown(name)}; use "
             f"{_either(allowed)}, or add it to isolation.environments",
         )
+
+    def walls(self, missing: Sequence[str], evidence: str, advice: str) -> Decision:
+        """Whether a session may begin that lacks the required walls `missing`."""
+        return _unless(
+            "walls",
+            bool(missing),
+            f"policy {self.policy.name!r} requires walls that do not hold here: {', '.join(missing)} ({evidence}); "
+            f"{advice}, or name them in isolation.best_effort with a reason",
+        )
+
+    def ingress(self) -> Decision:
+        """Whether the host may reach a cloud broker through the provider's ingress."""
+        return _unless(
+            "ingress",
+            not self.policy.network.ingress,
+            f"the policy {self.policy.name} opens no port of a sandbox; use the exec transport, or set network.ingress",
+        )
+
+    # -- who may use a session --------------------------------------------------------------------
+
+    @staticmethod
+    def process(owner: int) -> Decision:
+        """Whether this process may use what the process `owner` made: a fork of it may not."""
+        if (pid := os.getpid()) == owner:
+            return _OWN
+        return Decision(
+            False, "session-process", f"this belongs to process {owner}, and this is its fork {pid}; make one here"
+        )
+
+    @staticmethod
+    def reentrant(serving: bool) -> Decision:
+        """Whether a session may be used by a caller whom its cell waits for (`serving`)."""
+        return _unless(
+            "session-reentrant",
+            serving,
+            "a cell of this session waits for this very call; return first, or use another session",
+        )
+
+    # -- models -----------------------------------------------------------------------------------
 
     def model(self, name: object) -> Decision:
         """Whether a cell may ask for the model `name`; None is the run's own."""
@@ -92,11 +135,8 @@ class Gate:
     def batch(self, size: int) -> Decision:
         """Whether one call may carry `size` prompts."""
         limit = self.policy.lm.batch
-        if size <= limit:
-            return Decision(True, "lm-batch")
-        return Decision(
-            False, "lm-batch", f"a batch of {size:,} prompts is more than lm.batch = {limit:,}; send smaller ones"
-        )
+        said = f"a batch of {size:,} prompts is more than lm.batch = {limit:,}; send smaller ones"
+        return _unless("lm-batch", size > limit, said)
 
     def prompts(self, prompts: Sequence[object]) -> Decision:
         """Whether the prompts are text, and each is short enough."""
@@ -118,72 +158,103 @@ class Gate:
         if not isinstance(text, str):
             return Decision(False, "lm-reply-type", f"the model's client answered with {_kind(text)}, not with a str")
         limit = self.policy.lm.reply_bytes
-        if (size := _excess(text, limit)) is not None:
-            return Decision(
-                False,
-                "lm-reply-bytes",
-                f"the model's reply takes {size:,} bytes, more than lm.reply_bytes = {limit:,}; ask for a shorter one",
-            )
-        return Decision(True, "lm-reply-bytes")
+        size = _excess(text, limit)
+        said = f"the model's reply takes {size or 0:,} bytes, more than lm.reply_bytes = {limit:,}; "
+        return _unless("lm-reply-bytes", size is not None, said + "ask for a shorter one")
 
     def depth(self, depth: int) -> Decision:
         """Whether a child run may exist at recursion depth `depth`; the root run is at 0."""
         limit = self.policy.lm.depth
-        if depth <= limit:
-            return Decision(True, "lm-depth")
-        return Decision(
-            False, "lm-depth", f"a recursion at depth {depth} is deeper than lm.depth = {limit}; use llm_query instead"
-        )
+        said = f"a recursion at depth {depth} is deeper than lm.depth = {limit}; use llm_query instead"
+        return _unless("lm-depth", depth > limit, said)
+
+    # -- cells ------------------------------------------------------------------------------------
 
     def cell_source(self, code: object) -> Decision:
         """Whether a cell is short enough to be sent. The host never looks further into it."""
         if not isinstance(code, str):
             return Decision(False, "cell-type", f"a cell is a str of Python source, not {_kind(code)}")
         limit = self.policy.language.source_bytes
-        if (size := _excess(code, limit)) is not None:
-            return Decision(
-                False,
-                "cell-source-bytes",
-                f"the cell takes {size:,} bytes, more than language.source_bytes = {limit:,}; move data to the context",
-            )
-        return Decision(True, "cell-source-bytes")
+        size = _excess(code, limit)
+        said = f"the cell takes {size or 0:,} bytes, more than language.source_bytes = {limit:,}; "
+        return _unless("source-bytes", size is not None, said + "move data to the context")
 
     def context(self, size: int) -> Decision:
         """Whether a context of `size` bytes, as it is stored for the guest, may be loaded."""
         limit = self.policy.limits.context_bytes
-        if size <= limit:
-            return Decision(True, "context-bytes")
-        return Decision(
-            False,
-            "context-bytes",
-            f"the context takes {size:,} bytes, more than limits.context_bytes = {limit:,}; raise it or send less",
-        )
+        said = f"the context takes {size:,} bytes, more than limits.context_bytes = {limit:,}; raise it or send less"
+        return _unless("context-bytes", size > limit, said)
 
     def cells(self, count: int) -> Decision:
         """Whether a session may run its cell number `count`, counted from 1."""
         limit = self.policy.limits.cells
-        if count <= limit:
-            return Decision(True, "cells")
-        return Decision(False, "cells", f"the session has run limits.cells = {limit:,} cells; start a new session")
+        said = f"the session has run limits.cells = {limit:,} cells; start a new session"
+        return _unless("cells", count > limit, said)
+
+    def resumes(self, count: int) -> Decision:
+        """Whether a session, or a run's, may be brought back for the time number `count`, counted from 1."""
+        limit = self.policy.limits.resumes
+        said = f"it was brought back limits.resumes = {limit:,} times; start a new session"
+        return _unless("resumes", count > limit, said)
+
+    # -- tools, and other calls -------------------------------------------------------------------
+
+    @staticmethod
+    def tool_name(name: object) -> Decision:
+        """Whether a host callable may be called `name`."""
+        good = isinstance(name, str) and len(name) <= _TOOL_NAME and name.isascii() and name.isidentifier()
+        good = good and not str(name).startswith("_")
+        return _unless("tool-name", not good, f"{shown(name)} is no name of a tool; a name looks like search_notes")
 
     def tool(self, name: object) -> Decision:
         """Whether a cell may call the host callable `name`."""
-        if not isinstance(name, str) or len(name) > _TOOL_NAME or not name.isidentifier() or name.startswith("__"):
-            return Decision(False, "tool-name", f"{shown(name)} is no name of a tool; a name looks like search_notes")
-        if self.tools is not None and name not in self.tools:
-            known = f"there are {_either(sorted(self.tools))}" if self.tools else "this run has none"
-            return Decision(False, "tool-unknown", f"there is no tool {shown(name)}; {known}")
-        return Decision(True, "tool-name")
+        named = self.tool_name(name)
+        if not named.allowed or self.tools is None or name in self.tools:
+            return named
+        known = f"there are {_either(sorted(self.tools))}" if self.tools else "this run has none"
+        return Decision(False, "tool-unknown", f"there is no tool {shown(name)}; {known}")
 
-    def ingress(self) -> Decision:
-        """Whether the host may reach a cloud broker through the provider's ingress."""
-        if self.policy.network.ingress:
-            return Decision(True, "ingress")
-        return Decision(
-            False,
-            "ingress",
-            f"the policy {self.policy.name} opens no port of a sandbox; use the exec transport, or set network.ingress",
-        )
+    def tool_calls(self, count: int) -> Decision:
+        """Whether a session may make its tool call number `count`, counted from 1."""
+        limit = self.policy.limits.tool_calls
+        said = f"the session has made limits.tool_calls = {limit:,} tool calls, and may make no more; go on without"
+        return _unless("tool-calls", count > limit, said)
+
+    def tool_arguments(self, name: str, size: int, problem: str | None) -> Decision:
+        """Whether a tool may be given `size` bytes of arguments; `problem` is what its signature says of them."""
+        limit = self.policy.lm.reply_bytes
+        if size > limit:
+            said = f"{name} was given {size:,} bytes, more than lm.reply_bytes = {limit:,}; pass less"
+            return Decision(False, "tool-argument-bytes", said)
+        return _unless("tool-arguments", problem is not None, _inert(problem or ""))
+
+    def tool_result(self, name: str, size: int, problem: str | None) -> Decision:
+        """Whether `size` bytes that a tool returned may enter the guest; `problem` is why they are no JSON value."""
+        limit = self.policy.lm.reply_bytes
+        if size > limit:
+            said = f"{name} returned at least {size:,} bytes, more than lm.reply_bytes = {limit:,}; ask for less"
+            return Decision(False, "tool-result-bytes", said)
+        return _unless("tool-result", problem is not None, _inert(f"{name} returned {problem}"))
+
+    def call_seconds(self, what: str, seconds: float, *, tool: bool) -> Decision:
+        """Whether the host may go on waiting for a call that has taken `seconds`."""
+        key = "limits.tool_seconds" if tool else "lm.timeout_seconds"
+        limit = self.policy.limits.tool_seconds if tool else self.policy.lm.timeout_seconds
+        said = f"{what} did not return within {key} = {limit:g} s and was left behind; ask for less at a time"
+        return _unless("call-seconds", seconds >= limit, said)
+
+    def abandoned(self, count: int) -> Decision:
+        """Whether another call may begin while `count` of them were left behind and still run."""
+        limit = self.policy.limits.abandoned_calls
+        said = f"limits.abandoned_calls = {limit:,} calls were left behind and still run; try again later"
+        return _unless("abandoned-calls", count >= limit, said)
+
+
+def _unless(rule: str, refused: bool, reason: str) -> Decision:
+    return Decision(False, rule, reason) if refused else Decision(True, rule)
+
+
+_OWN = Decision(True, "session-process")
 
 
 def shown(value: object) -> str:
@@ -193,6 +264,14 @@ def shown(value: object) -> str:
     if _SECRET.search(value[:4096]):
         return "<looks like a secret>"
     return ascii(value[:_SHOWN]) + ("..." if len(value) > _SHOWN else "")
+
+
+def _inert(text: str) -> str:
+    """A sentence that may repeat untrusted text: ASCII, printable, at most 400 characters of it, and never a key."""
+    if _SECRET.search(text[:4096]):
+        return "<looks like a secret>"
+    plain = text[:400].encode("ascii", "backslashreplace").decode("ascii")
+    return "".join(each if each.isprintable() else f"\\x{ord(each):02x}" for each in plain)
 
 
 def _excess(text: str, limit: int) -> int | None:

@@ -116,7 +116,7 @@ class Limits(Section):
     session_cpu_seconds: Seconds = 300.0
     """CPU seconds of a whole session (RLIMIT_CPU)."""
     run_seconds: Seconds = 600.0
-    """Wall clock of one completion, children and model calls included."""
+    """Wall clock of one completion, children and model calls included, and of any one cell."""
     grace_seconds: Seconds = 0.5
     """Time between the first soft interrupt and SIGKILL."""
     start_seconds: Seconds = 30.0
@@ -141,6 +141,12 @@ class Limits(Section):
     """Cells of one session."""
     resumes: Count = 3
     """How often a killed cell's session may be resumed from a checkpoint."""
+    tool_seconds: Seconds = 60.0
+    """Wall clock of one tool call; one that takes longer is left behind, and fails in the cell."""
+    tool_calls: Count = 10_000
+    """Tool calls of one session."""
+    abandoned_calls: Positive = 16
+    """Calls of the whole process that were left behind and still run; with so many, no tool is called."""
 
 
 class BestEffort(Section):

@@ -278,7 +278,7 @@ def test_source_size_is_counted_in_utf8_bytes() -> None:
     for source in ("x = 12", "# 🦊🦊", "# é12"):
         with pytest.raises(Refusal) as caught:
             compile_cell(source, source_bytes=5, ast_nodes=100)
-        assert caught.value.rule == "source-size"
+        assert caught.value.rule == "source-bytes"
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ REFUSED: list[tuple[str, Any, str, str]] = [
      "the model's reply takes 11 bytes, more than lm.reply_bytes = 10; ask for a shorter one"),
     ("reply", None, "lm-reply-type", "the model's client answered with NoneType, not with a str"),
     ("depth", 2, "lm-depth", "a recursion at depth 2 is deeper than lm.depth = 1; use llm_query instead"),
-    ("cell_source", "x = '12345678'", "cell-source-bytes",
+    ("cell_source", "x = '12345678'", "source-bytes",
      "the cell takes 14 bytes, more than language.source_bytes = 10; move data to the context"),
     ("cell_source", b"x", "cell-type", "a cell is a str of Python source, not bytes"),
     ("context", 101, "context-bytes",
