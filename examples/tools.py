@@ -6,7 +6,7 @@ tool failed, and never why.
 It prints:
 
     Ada Lovelace: 3 open invoices, 1260.5 EUR
-    the tool refused: the tool 'invoices' failed
+    the tool refused: invoices failed
 """
 
 from __future__ import annotations

@@ -18,13 +18,9 @@ from rlm_secure.broker.protocol import Call
 from rlm_secure.budget import LIMITS, Allowance, Ledger, exhausted, limit_name
 from rlm_secure.clients.base import Client, Completion, InThread, Prompt, Tally, adapt, prompt_text
 from rlm_secure.comms import LMRequest, LMResponse
-from rlm_secure.environments.interface import CallFailed
-from rlm_secure.errors import (
-    RLMSecureError,
-)
+from rlm_secure.errors import CallFailed, RLMSecureError
 from rlm_secure.events import LimitReached, ModelCalled, Violation
 from rlm_secure.policy import Decision, Gate, load_policy
-from rlm_secure.tools import Toolbox
 from rlm_secure.tree import Tree
 from rlm_secure.types import ModelUsageSummary, RLMChatCompletion, UsageSummary
 
@@ -48,6 +44,9 @@ class LMHandler:
     `host`, `port` are accepted and unused. Used alone (not by RLM), it works under the policy `strict`.
     """
 
+    #: Its calls end when its run is stopped: no session need leave one behind.
+    interruptible: Final = True
+
     def __init__(
         self,
         client: Any,
@@ -61,14 +60,12 @@ class LMHandler:
         depth: int = 0,
         recursion: Recursion | None = None,
         make_client: Callable[[str], Any] | None = None,
-        toolbox: Toolbox | None = None,
     ) -> None:
         del host, port
         self.depth = depth
         self.tally = Tally()
         self.recursion = recursion
         self.batch_max_concurrent = batch_max_concurrent
-        self._toolbox = toolbox or Toolbox({})
         self._make_client = make_client
         self._lock = threading.Lock()
         self._answered: list[RLMChatCompletion] = []
@@ -172,10 +169,10 @@ class LMHandler:
         """
         self._running_tree().check()
         if call.kind == "tool":
-            return self._serve_tool(call)
+            raise CallFailed(f"there is no tool {call.tool!r} here")
         refusal = self._refusal(call.prompts, call.model)
         if refusal is not None:
-            self._report(refusal)
+            self.report(refusal)
             texts = [f"Error: {refusal.reason}"] * len(call.prompts)
         elif call.kind.startswith("rlm") and self.recursion is not None:
             texts = [self._text(each, call) for each in self._recurse(call.prompts, call.model)]
@@ -234,7 +231,7 @@ class LMHandler:
             return self._failed(prompt, name, time.monotonic() - began, _shown(error))
         decision = self._gate.reply(completion.text)
         if not decision.allowed:
-            self._report(decision)
+            self.report(decision)
             return self._failed(prompt, name, time.monotonic() - began, decision.reason, completion.usage)
         return RLMChatCompletion(
             root_model=completion.model,
@@ -279,15 +276,6 @@ class LMHandler:
             tree.emit(LimitReached(depth=self.depth, limit=limit_name(limit), message=str(limit)))
             raise
 
-    def _serve_tool(self, call: Call) -> Any:
-        decision = self._gate.tool(call.tool or "")
-        if not decision.allowed:
-            self._report(decision)
-            raise CallFailed(decision.reason)
-        tree = self._running_tree()
-        seconds = min(self._gate.policy.lm.timeout_seconds, max(0.001, tree.ledger.seconds_left))
-        return tree.call(self._toolbox.acall(call.tool or "", call.args, call.kwargs, seconds))
-
     def _text(self, completion: RLMChatCompletion, call: Call) -> str:
         """What the cell gets for one prompt."""
         if completion.error is None:
@@ -315,7 +303,8 @@ class LMHandler:
         with self._lock:
             self._answered.extend(completions)
 
-    def _report(self, decision: Decision) -> None:
+    def report(self, decision: Decision) -> None:
+        """Tell the listeners of a refusal."""
         self._running_tree().emit(Violation(depth=self.depth, rule=decision.rule, message=decision.reason))
 
     def _running_tree(self) -> Tree:

@@ -24,7 +24,7 @@ from rlm_secure.logger import RLMLogger, VerbosePrinter
 from rlm_secure.policy import Gate, Policy, load_policy
 from rlm_secure.run import Run, log_of, plain_answer
 from rlm_secure.subcalls import child_of, run_child
-from rlm_secure.tools import Toolbox, parse_custom_tools
+from rlm_secure.tools import parse_custom_tools
 from rlm_secure.tree import Tree, streamed
 from rlm_secure.types import QueryMetadata, RLMChatCompletion
 
@@ -202,7 +202,11 @@ class RLM:
         )
 
     def close(self) -> None:
-        """End the persistent session, if there is one. The RLM can be used again. Idempotent."""
+        """End the persistent session, if there is one. The RLM can be used again. Idempotent.
+
+        Raises WrongProcess in a fork of the process that has the session, and ReentrantCall in a tool of its cells.
+        """
+        self._require()
         with self._persistent_lock:
             environment, self._persistent_env = self._persistent_env, None
         if environment is not None:
@@ -245,7 +249,7 @@ class RLM:
         self, tree: Tree, prompt: Any, root_prompt: str | None, parent: Client | None = None
     ) -> RLMChatCompletion:
         """One completion inside `tree`; `parent` is the client of the run that asked, for a child."""
-        gate = Gate(self.policy, self._models(), frozenset(self.custom_tools))
+        gate = Gate(self.policy, self._models())
         gate.depth(self.max_depth).require()
         leaf = self.depth >= self.max_depth
         tree.emit(
@@ -323,7 +327,6 @@ class RLM:
         other = None
         if self.other_backends and self.other_backend_kwargs:
             other = self._client(self.other_backends[0], self.other_backend_kwargs[0], tree, None)
-        functions = {name: tool.value for name, tool in self.custom_tools.items() if tool.is_callable}
         handler = LMHandler(
             client,
             other_backend_client=other,
@@ -333,7 +336,6 @@ class RLM:
             make_client=lambda model: self._client(
                 self.backend, {**self.backend_kwargs, "model_name": model}, tree, client
             ),
-            toolbox=Toolbox(functions, limit=self.policy.lm.reply_bytes),
         )
         if self.depth + 1 < self.max_depth:
             handler.recursion = lambda prompt, model: self._child(tree, client, prompt, model)
@@ -343,6 +345,7 @@ class RLM:
         """The environment of one completion: a new one, or the persistent one with a context more."""
         if not self.persistent:
             return self._environment(tree, handler, prompt)
+        self._require()
         stack.enter_context(self._persistent_lock)
         if self._persistent_env is None:
             self._persistent_env = self._environment(tree, handler, prompt)
@@ -354,6 +357,12 @@ class RLM:
             _log.warning("the persistent session is replaced, its variables are gone: %s", ended)
             return self._restarted(tree, self._persistent_env, handler, prompt)
         return self._persistent_env
+
+    def _require(self) -> None:
+        """Raise where the persistent session cannot be used from here, before anybody waits for its lock."""
+        require = getattr(self._persistent_env, "require", None)
+        if require is not None:
+            require()
 
     def _environment(self, tree: Tree, handler: LMHandler, prompt: Any) -> Any:
         """A new environment. Tools that are code run in it first, behind its walls, as its set-up."""

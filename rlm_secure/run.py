@@ -37,6 +37,7 @@ from rlm_secure.events import (
 from rlm_secure.handler import LMHandler
 from rlm_secure.logger import RLMLogger
 from rlm_secure.parsing import FinalVar, find_code_blocks, find_final_answer, format_iteration, parse_final
+from rlm_secure.policy import Gate
 from rlm_secure.prompts import Message, describe_session
 from rlm_secure.tree import Tree
 from rlm_secure.types import CodeBlock, QueryMetadata, REPLResult, RLMChatCompletion, RLMIteration, RLMMetadata
@@ -179,7 +180,7 @@ class Run:
                 result: REPLResult = self.environment.execute_code(code)
         except (SessionEnded, ProtocolViolation) as lost:
             self.tree.check(self.partial)
-            if self._restarts >= self.rlm.policy.limits.resumes:
+            if not Gate(self.rlm.policy).resumes(self._restarts + 1).allowed:
                 raise
             self._restarts += 1
             if isinstance(lost, ProtocolViolation):

@@ -7,14 +7,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from rlm_secure.broker.protocol import Call
-from rlm_secure.environments import REPL, Audit, CallFailed, place
+from rlm_secure.environments import REPL, Audit, place
+from rlm_secure.environments.turn import Owned
 from rlm_secure.guarantees import EnforcementReport
 from rlm_secure.policy import Policy
 from rlm_secure.types import REPLResult
 
 
-class Sandbox:
+class Sandbox(Owned):
     """Untrusted Python behind walls; state lasts from run to run.
 
     >>> with Sandbox() as sandbox:
@@ -23,10 +23,12 @@ class Sandbox:
 
     `policy` is a shipped name, a path, a mapping or a Policy. `context` (str, list or dict) is bound to the
     variable `context`. `tools` maps names to host callables, which cells call with JSON values and which
-    return JSON values: each is a hole of your making. `audit`, a `rlm_secure.logger.AuditLog`, is told of every
-    refusal, violation and limit.
+    return JSON values: each is a hole of your making, see rlm_secure.tools. `audit`, a `rlm_secure.logger.AuditLog`,
+    is told of every refusal, violation and limit.
 
-    Raises PolicyError for a bad policy, EnforcementError when a required wall cannot be built here.
+    Threads take turns. A fork of the process that made it cannot use it (WrongProcess), nor can a tool whose cell
+    waits for that tool (ReentrantCall). Raises PolicyError for a bad policy, ValueError for a tool that no cell could
+    call, EnforcementError when a required wall cannot be built here.
     """
 
     def __init__(
@@ -38,13 +40,11 @@ class Sandbox:
         tools: Mapping[str, Callable[..., Any]] | None = None,
         audit: Audit | None = None,
     ) -> None:
-        self._tools = dict(tools or {})
         self._repl = REPL(
             place(environment, **dict(environment_kwargs or {})),
             policy=policy,
-            calls=self._serve,
             context_payload=context,
-            custom_tools=self._tools,
+            custom_tools=tools,
             audit=audit,
         )
 
@@ -53,13 +53,17 @@ class Sandbox:
         """What holds around this sandbox, obtained by trying."""
         return self._repl.report
 
-    def run(self, code: str, timeout: float | None = None) -> REPLResult:
-        """Run one cell, for at most `timeout` seconds (the policy's limit by default).
+    def run(self, code: str, timeout: float | None = None, *, exclude_host_time: bool = False) -> REPLResult:
+        """Run one cell, for at most `timeout` seconds of wall time (the policy's limits by default).
+
+        Time in tools counts, unless `exclude_host_time`: then `timeout` is of the cell's own time, as
+        limits.cell_seconds under a policy that says so, and limits.run_seconds bounds all of it. A tool that still
+        runs when the cell is over, or after limits.tool_seconds, is left behind: it goes on in a daemon thread.
 
         What the cell does wrong is in `result.stderr` and, typed, in `result.error`; `result.check()` raises it.
         Raises SessionEnded when an earlier cell ended the session.
         """
-        return self._repl.execute_code(code, timeout=timeout)
+        return self._repl.execute_code(code, timeout=timeout, exclude_host_time=exclude_host_time)
 
     def interrupt(self) -> None:
         """Stop the running cell, from another thread."""
@@ -69,13 +73,9 @@ class Sandbox:
         """End the worker and everything in it. Idempotent."""
         self._repl.cleanup()
 
-    def _serve(self, call: Call) -> Any:
-        if call.kind != "tool" or call.tool not in self._tools:
-            raise CallFailed(f"{call.tool or call.kind} is not available: a Sandbox has no model")
-        try:
-            return self._tools[call.tool](*call.args, **call.kwargs)
-        except Exception as error:
-            raise CallFailed(f"the tool {call.tool!r} failed: {type(error).__name__}") from error
+    def _check(self) -> None:
+        super()._check()
+        self._repl.require()
 
     def __enter__(self) -> Self:
         return self

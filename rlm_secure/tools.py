@@ -6,20 +6,29 @@ signature, a JSON result, a time and a size for both, and failures that tell the
 
 from __future__ import annotations
 
-import asyncio
+import dataclasses
 import inspect
 import json
+import math
 import re
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from pathlib import PurePath
 from typing import Any, Final
+from uuid import UUID
 
-from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter, ValidationError
-from pydantic_core import PydanticSerializationError, to_jsonable_python
+from pydantic import BaseModel, PydanticSchemaGenerationError, PydanticUserError, TypeAdapter, ValidationError
+from pydantic_core import to_jsonable_python
 
-from rlm_secure.clients.base import InThread, in_thread
-from rlm_secure.environments.interface import CallFailed
+from rlm_secure.errors import CallFailed, CallRefused
+from rlm_secure.hostcall import on_abandon
+from rlm_secure.policy.gate import Gate
+from rlm_secure.policy.model import Policy
 
 #: Names of the REPL that no tool may take: upstream's, and ours.
 RESERVED_TOOL_NAMES: Final = frozenset(
@@ -42,12 +51,24 @@ RESERVED_TOOL_NAMES: Final = frozenset(
 _NUMBERED = re.compile(r"(context|history)_\d+")
 _NO_TYPE = (PydanticSchemaGenerationError, PydanticUserError, NameError, TypeError)
 
-#: Bytes of a tool's arguments or result, as JSON, where nothing else is said.
-DEFAULT_BYTES: Final = 4 * 1024 * 1024
+#: Levels of lists and dicts in a result: as many as a frame from a guest may have.
+_DEPTH: Final = 64
+#: Bits of an integer in a result: somewhat below the 4,300 digits that Python reads and writes as text.
+_BITS: Final = 14_000
+#: Characters of what a tool tells a cell by an exception.
+_TOLD: Final = 4_000
 
 
 class ToolError(Exception):
     """Raise it in a tool to tell the cell something: its text, unlike that of any other exception, crosses the wall."""
+
+
+class _NoJSON(Exception):
+    """What a tool returned cannot be held by JSON, for the reason in the message."""
+
+
+class _TooLong(Exception):
+    """What a tool returned is longer than a cell may be told."""
 
 
 @dataclass
@@ -111,7 +132,7 @@ def validate_custom_tools(custom_tools: Mapping[str, Any] | None) -> None:
             f"Reserved names: {sorted(RESERVED_TOOL_NAMES)}"
         )
     for name in names:
-        if not (isinstance(name, str) and name.isascii() and name.isidentifier()) or name.startswith("_"):
+        if not Gate.tool_name(name).allowed:
             raise ValueError(f"{name!r} cannot be a tool's name; take an identifier without a leading underscore")
 
 
@@ -156,13 +177,13 @@ class HostTool:
         return schema | ({"$defs": shared["$defs"]} if "$defs" in shared else {})
 
     def arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """JSON values as what the function declares. Raises CallFailed that says which argument is wrong."""
+        """JSON values as what the function declares. Raises ValueError that says which argument is wrong."""
         if self.signature is None:
             return list(args), dict(kwargs)
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise CallFailed(f"{self.name}{self._shape()}: {error}") from None
+            raise ValueError(f"{self.name}{self._shape()}: {error}") from None
         for name, value in bound.arguments.items():
             kind = self.signature.parameters[name].kind
             if kind is inspect.Parameter.VAR_POSITIONAL:
@@ -173,22 +194,16 @@ class HostTool:
                 bound.arguments[name] = self._checked(name, value)
         return list(bound.args), dict(bound.kwargs)
 
-    def result(self, value: Any, limit: int) -> Any:
-        """The function's result as a plain JSON value. Raises CallFailed for one that is none, or too large."""
-        try:
-            if self._returns is not None:
-                value = self._returns.validate_python(value)
-                value = self._returns.dump_python(value, mode="json")
-            else:
-                value = to_jsonable_python(value)
-            text = json.dumps(value, allow_nan=False)
-        except ValidationError:
-            raise CallFailed(f"{self.name} returned a value of another type than it declares") from None
-        except (PydanticSerializationError, TypeError, ValueError, RecursionError):
-            raise CallFailed(f"{self.name} returned a value that JSON cannot hold") from None
-        if len(text) > limit:
-            raise CallFailed(f"{self.name} returned {len(text)} bytes; the limit is {limit}, ask for less")
-        return json.loads(text)
+    def result(self, value: Any, limit: int) -> str:
+        """The function's result as JSON text. Raises _NoJSON, and _TooLong where it is longer than `limit` bytes."""
+        if isinstance(value, Iterator):
+            raise _NoJSON("an iterator, which may never end; return a list")
+        if self._returns is not None:
+            try:
+                value = self._returns.dump_python(self._returns.validate_python(value), mode="json")
+            except ValidationError:
+                raise _NoJSON("a value of another type than it declares") from None
+        return json.dumps(_Plain(limit).of(value, _DEPTH), allow_nan=False)
 
     def _adapter(self, parameter: inspect.Parameter, hint: Any) -> TypeAdapter[Any] | None:
         adapter = _adapter_or_none(hint)
@@ -202,13 +217,13 @@ class HostTool:
     def _checked(self, name: str, value: Any) -> Any:
         adapter = self._parameters[name]
         if adapter is None:
-            raise CallFailed(f"{self.name}: {name} cannot be given from a cell; leave it out")
+            raise ValueError(f"{self.name}: {name} cannot be given from a cell; leave it out")
         try:
             return adapter.validate_json(json.dumps(value), strict=True)
         except ValidationError as error:
             first = error.errors(include_url=False, include_context=False, include_input=False)[0]
             path = "".join(f"[{part!r}]" for part in first["loc"])
-            raise CallFailed(f"{self.name}: {name}{path}: {first['msg']}") from None
+            raise ValueError(f"{self.name}: {name}{path}: {first['msg']}") from None
 
     def _shape(self) -> str:
         """Its parameters' names, without defaults: a default may be a secret."""
@@ -217,45 +232,178 @@ class HostTool:
 
 
 class Toolbox:
-    """The host functions of one run. `limit` is bytes of JSON for arguments and for results, each."""
+    """The host functions that the cells of one session may call, whatever serves the session.
 
-    def __init__(self, functions: Mapping[str, Callable[..., Any]], *, limit: int = DEFAULT_BYTES) -> None:
+    A function may be a coroutine function. Whatever it returns or raises, a call ends with a JSON value or CallFailed.
+    """
+
+    def __init__(self, functions: Mapping[str, Callable[..., Any]], policy: Policy) -> None:
         self._tools = {name: HostTool(name, function) for name, function in functions.items()}
-        self._limit = limit
+        self._gate = Gate(policy, tools=frozenset(self._tools))
+        self._limit = policy.lm.reply_bytes
 
     def __getitem__(self, name: str) -> HostTool:
         return self._tools[name]
 
-    async def acall(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], seconds: float) -> Any:
-        """Call one tool in a thread of its own, for at most `seconds`. Raises CallFailed for every failure."""
-        tool = self._tools.get(name)
-        if tool is None:
-            raise CallFailed(f"there is no tool {name!r}; the tools are: {', '.join(sorted(self._tools)) or 'none'}")
-        size = len(json.dumps([list(args), dict(kwargs)]))
-        if size > self._limit:
-            raise CallFailed(f"{name} was given {size} bytes; the limit is {self._limit}, pass less")
-        positional, named = tool.arguments(args, kwargs)
+    def call(self, name: str | None, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Call one tool, in this thread. Raises CallRefused for what the policy refuses, else CallFailed."""
+        self._gate.tool(name).require(CallRefused)
+        tool = self._tools[str(name)]
         try:
-            async with asyncio.timeout(seconds) as limit:
-                value = await in_thread(lambda: _run(tool.function, positional, named))
-        except TimeoutError:
-            ended = f"did not return within {seconds:g} seconds" if limit.expired() else "failed: TimeoutError"
-            raise CallFailed(f"{name} {ended}") from None
+            positional, named = self._arguments(tool, args, kwargs)
+            return self._result(tool, _run(tool.function, positional, named))
         except (ToolError, CallFailed) as told:
-            raise CallFailed(f"{name}: {told}") from None
-        except InThread:
+            if isinstance(told, CallRefused):
+                raise
+            text = _text(told)
+            raise CallFailed(f"{tool.name} failed: {_kind(told)}" if text is None else f"{tool.name}: {text}") from None
+        except BaseException as error:  # noqa: BLE001 - of the tool; SystemExit in its thread ends nothing either
+            # The text of an exception of the host's may hold paths and secrets.
+            raise CallFailed(f"{tool.name} failed: {_kind(error)}") from None
+
+    def _arguments(
+        self, tool: HostTool, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        size = len(json.dumps([list(args), dict(kwargs)]))
+        self._gate.tool_arguments(tool.name, size, None).require(CallRefused)
+        try:
+            return tool.arguments(args, kwargs)
+        except ValueError as error:
+            self._gate.tool_arguments(tool.name, size, _text(error) or "the arguments are wrong").require(CallRefused)
             raise
-        except Exception as error:  # noqa: BLE001  a host exception's text may hold paths and secrets
-            raise CallFailed(f"{name} failed: {type(error).__name__}") from None
-        return tool.result(value, self._limit)
+
+    def _result(self, tool: HostTool, value: Any) -> Any:
+        text, size, problem = "null", 0, None
+        try:
+            text = tool.result(value, self._limit)
+            size = len(text)
+        except _TooLong as error:
+            size = error.args[0]
+        except _NoJSON as error:
+            problem = str(error)
+        except Exception:  # noqa: BLE001 - methods of the value: hooks, descriptors, an __iter__
+            problem = "a value that JSON cannot hold"
+        self._gate.tool_result(tool.name, size, problem).require(CallRefused)
+        return json.loads(text)
 
 
 def _run(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """Call `function` to its end, with an event loop of its own where it is a coroutine function."""
+    """Call `function` to its end, with an event loop of its own where it returns an awaitable."""
     value = function(*args, **kwargs)
-    if inspect.iscoroutine(value):
-        return asyncio.run(value)
-    return value
+    if not inspect.isawaitable(value):
+        return value
+    import asyncio  # most tools are plain functions, and most sandboxes have none
+
+    async def finished(awaitable: Awaitable[Any]) -> Any:
+        task, loop = asyncio.current_task(), asyncio.get_running_loop()
+        assert task is not None
+        if on_abandon(lambda: loop.call_soon_threadsafe(task.cancel)):
+            raise asyncio.CancelledError
+        return await awaitable
+
+    return asyncio.run(finished(value))
+
+
+class _Plain:
+    """Turns what a tool returned into exact JSON types, without running what may never end. `limit` is bytes."""
+
+    def __init__(self, limit: int) -> None:
+        self._left = limit
+        self._limit = limit
+        self._open: set[int] = set()
+
+    def of(self, value: Any, depth: int) -> Any:
+        """`value` in plain types. Raises _NoJSON, _TooLong, or what methods of the value raise."""
+        self._take(1)
+        kind = type(value)
+        if value is None or kind is bool:
+            return value
+        if issubclass(kind, Enum):
+            return self.of(value.value, depth)
+        if issubclass(kind, str):
+            self._take(str.__len__(value))
+            return _encodable(str.__str__(value))
+        if issubclass(kind, int):
+            return _bounded(int.__int__(value))
+        if issubclass(kind, float):
+            return _finite(float.__float__(value))
+        if issubclass(kind, _LEAVES):
+            return self.of(to_jsonable_python(value), 0)
+        if depth == 0:
+            raise _NoJSON(f"lists or dicts nested deeper than {_DEPTH}")
+        if id(value) in self._open:
+            raise _NoJSON("a value that contains itself, which JSON cannot hold")
+        self._open.add(id(value))
+        try:
+            return self._container(kind, value, depth - 1)
+        finally:
+            self._open.discard(id(value))
+
+    def _container(self, kind: type, value: Any, depth: int) -> Any:
+        if issubclass(kind, dict):
+            plain: dict[str, Any] = {}
+            for key, item in dict.items(value):
+                name = self._key(key)
+                if name in plain:
+                    raise _NoJSON("a dict with two keys of one name")
+                plain[name] = self.of(item, depth)
+            return plain
+        for base in _LISTS:
+            if issubclass(kind, base):
+                return [self.of(item, depth) for item in base.__iter__(value)]
+        if issubclass(kind, BaseModel):
+            return self._container(dict, value.model_dump(mode="python"), depth)
+        if dataclasses.is_dataclass(kind):
+            return {field.name: self.of(getattr(value, field.name), depth) for field in dataclasses.fields(kind)}
+        raise _NoJSON(f"a {_kind(value)}, which JSON cannot hold")
+
+    def _key(self, key: Any) -> str:
+        plain = self.of(key, 0)
+        return plain if isinstance(plain, str) else json.dumps(plain)
+
+    def _take(self, size: int) -> None:
+        self._left -= size
+        if self._left < 0:
+            raise _TooLong(self._limit - self._left)
+
+
+#: Classes of which pydantic knows a text or a number.
+_LEAVES: Final = (date, time, timedelta, Decimal, UUID, PurePath)
+_LISTS: Final[tuple[Any, ...]] = (list, tuple, set, frozenset, deque)
+
+
+def _bounded(number: int) -> int:
+    if number.bit_length() > _BITS:
+        raise _NoJSON(f"an integer of {number.bit_length():,} bits; return it as text, or in parts")
+    return number
+
+
+def _finite(number: float) -> float:
+    if not math.isfinite(number):
+        raise _NoJSON(f"{number}, which JSON cannot hold; return None or text in its place")
+    return number
+
+
+def _encodable(text: str) -> str:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise _NoJSON("text with a lone surrogate, which is no character; encode what is no text") from None
+    return text
+
+
+def _kind(value: object) -> str:
+    """The name of a value's class, without asking its metaclass."""
+    return ascii(type.__dict__["__name__"].__get__(type(value))[:80])[1:-1]
+
+
+def _text(error: BaseException) -> str | None:
+    """What an exception says, as text that encodes; None where it says nothing that does."""
+    try:
+        said = str(error)
+        return said[:_TOLD].encode("utf-8", "replace").decode("utf-8")
+    except Exception:  # noqa: BLE001 - its __str__ is the tool's
+        return None
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:

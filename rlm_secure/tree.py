@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextvars
+import os
 import queue
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
@@ -17,8 +19,9 @@ from typing import Any, Final, Protocol, TypeVar
 from rlm_secure.budget import Ledger, Reservation
 from rlm_secure.clients.base import Client, InThread, in_thread
 from rlm_secure.environments.fleet import Fleet
-from rlm_secure.errors import CancellationError, TimeoutExceededError
+from rlm_secure.errors import CancellationError, TimeoutExceededError, WrongProcess
 from rlm_secure.events import Event, Listener, tell
+from rlm_secure.policy import Gate
 from rlm_secure.subcalls import Places
 
 T = TypeVar("T")
@@ -45,6 +48,7 @@ class Tree:
 
     def __init__(self, ledger: Ledger, *, concurrency: int, children: int, listeners: Sequence[Listener] = ()) -> None:
         self.ledger = ledger
+        self._owner = os.getpid()
         self.places = Places(children)
         self.fleet = Fleet(self.check)
         self._listeners = tuple(listeners)
@@ -64,6 +68,8 @@ class Tree:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if not self.ours:
+            return  # a fork has neither the threads nor the sandboxes of the tree, and must end nothing of it
         if self.places.busy or self._calls or self._sessions:
             self.stop("Execution cancelled: its run has ended")
         self.places.join(_JOIN)
@@ -106,7 +112,13 @@ class Tree:
         self.places.close()
         for call in calls:
             call.cancel()
-        self._loop.call_soon_threadsafe(self._interrupt)
+        # In no context: whoever stops the tree may be what a cell of it waits for, and must not seem to interrupt it.
+        self._loop.call_soon_threadsafe(self._interrupt, context=contextvars.Context())
+
+    @property
+    def ours(self) -> bool:
+        """Whether this process began the tree; a fork of it did not."""
+        return Gate.process(self._owner).allowed
 
     @property
     def stopped(self) -> bool:
@@ -134,7 +146,13 @@ class Tree:
                 self._sessions.remove(session)
 
     def call(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run `coroutine` on the tree's loop and wait for it. Raises what it raises, or as check()."""
+        """Run `coroutine` on the tree's loop and wait for it. Raises what it raises, or as check().
+
+        Raises WrongProcess in a fork, where nothing serves the loop.
+        """
+        if not self.ours:
+            coroutine.close()
+            Gate.process(self._owner).require(WrongProcess)
         future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         with self._lock:
             self._calls.add(future)
@@ -221,6 +239,7 @@ def streamed(make: Callable[[Listener], Tree], work: Callable[[Tree], object]) -
     """
     events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
     failures: list[BaseException] = []
+    owner = os.getpid()
 
     def run(tree: Tree) -> None:
         try:
@@ -236,8 +255,10 @@ def streamed(make: Callable[[Listener], Tree], work: Callable[[Tree], object]) -
         try:
             while (event := events.get()) is not None:
                 yield event
+                Gate.process(owner).require(WrongProcess)  # a fork has no thread that puts more events there
         finally:
-            tree.stop("Execution cancelled: nobody reads its events")
-            worker.join()
+            if tree.ours:
+                tree.stop("Execution cancelled: nobody reads its events")
+                worker.join()
     if failures:
         raise failures[0]

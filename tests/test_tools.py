@@ -14,13 +14,14 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from rlm_secure.environments.interface import CallFailed
+from rlm_secure.errors import CallFailed, CallRefused
+from rlm_secure.policy import load_policy
 from rlm_secure.tools import RESERVED_TOOL_NAMES, HostTool, Toolbox, ToolError, ToolInfo, parse_custom_tools
 from tests.loops import cell, limited, scripted
 
 
-def call(function: Callable[..., Any], *args: Any, cap: int = 10_000, seconds: float = 5, **kwargs: Any) -> Any:
-    return asyncio.run(Toolbox({"tool": function}, limit=cap).acall("tool", args, kwargs, seconds))
+def call(function: Callable[..., Any], *args: Any, cap: int = 10_000, **kwargs: Any) -> Any:
+    return Toolbox({"tool": function}, load_policy({"lm": {"reply_bytes": cap}})).call("tool", args, kwargs)
 
 
 class Color(Enum):
@@ -155,7 +156,7 @@ def test_a_required_parameter_that_json_cannot_become_is_an_error_when_the_tool_
     def bad(lock: threading.Thread) -> None: ...
 
     with pytest.raises(ValueError, match="no JSON value can become parameter 'lock'"):
-        Toolbox({"bad": bad})
+        Toolbox({"bad": bad}, load_policy("strict"))
 
 
 def test_an_optional_one_is_out_of_reach_for_cells() -> None:
@@ -208,9 +209,9 @@ def test_a_result_of_another_type_than_declared_is_told() -> None:
 
 
 def test_sizes_are_capped_both_ways() -> None:
-    with pytest.raises(CallFailed, match=r"given \d+ bytes; the limit is 100"):
+    with pytest.raises(CallRefused, match=r"given \d+ bytes, more than lm.reply_bytes = 100"):
         call(lambda x: 1, "x" * 200, cap=100)
-    with pytest.raises(CallFailed, match=r"returned \d+ bytes; the limit is 100"):
+    with pytest.raises(CallRefused, match=r"returned at least \d+ bytes, more than lm.reply_bytes = 100"):
         call(lambda: "x" * 200, cap=100)
 
 
@@ -234,13 +235,6 @@ def test_a_tool_error_tells_its_text() -> None:
         call(tool)
 
 
-def test_a_tool_over_its_time_is_given_up() -> None:
-    began = time.monotonic()
-    with pytest.raises(CallFailed, match=r"did not return within 0\.2 seconds"):
-        call(lambda: time.sleep(5), seconds=0.2)
-    assert time.monotonic() - began < 2
-
-
 def test_a_timeout_of_its_own_is_a_failure_of_its_own() -> None:
     def tool() -> None:
         raise TimeoutError("reading 10.0.0.1")
@@ -258,8 +252,8 @@ def test_coroutine_functions_are_tools() -> None:
 
 
 def test_an_unknown_tool_is_told_with_the_known() -> None:
-    with pytest.raises(CallFailed, match="there is no tool 'other'; the tools are: tool"):
-        asyncio.run(Toolbox({"tool": search}).acall("other", [], {}, 1))
+    with pytest.raises(CallRefused, match="there is no tool 'other'; there are tool"):
+        Toolbox({"tool": search}, load_policy("strict")).call("other", [], {})
 
 
 # -- from real cells -------------------------------------------------------------------------------------
@@ -345,7 +339,7 @@ def test_a_shadowed_tool_is_there_again_in_the_next_cell() -> None:
 def test_results_over_the_policys_size_do_not_enter() -> None:
     turn = cell("try:\n    big()\nexcept Exception as error:\n    final_answer(str(error))")
     rlm = scripted([turn], custom_tools={"big": lambda: "x" * 5000}, policy=limited(reply_bytes=1000))
-    assert "the limit is 1000" in rlm.completion("c").response
+    assert "lm.reply_bytes = 1,000" in rlm.completion("c").response
 
 
 def test_a_slow_tool_does_not_outlive_its_run() -> None:

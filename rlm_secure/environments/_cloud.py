@@ -36,7 +36,7 @@ from rlm_secure.environments.interface import Environment, Session
 from rlm_secure.environments.remote import RemoteSession
 from rlm_secure.errors import CellCrashed, EnforcementError, EnvironmentUnavailable, ProtocolViolation, RLMSecureError
 from rlm_secure.guarantees import Wall
-from rlm_secure.policy.gate import Decision
+from rlm_secure.policy.gate import Gate
 from rlm_secure.policy.model import Policy
 
 __all__ = [
@@ -111,9 +111,8 @@ class CloudEnvironment(Environment):
         required: tuple[Wall, ...] | None = None,
     ) -> RemoteSession:
         """As `open`; `screen=False` and `required` are for tests and audits."""
-        if self._transport == "ingress" and not policy.network.ingress:
-            reason = "the transport 'ingress' needs network.ingress = true in the policy"
-            Decision(False, "network-ingress", reason).require()
+        if self._transport == "ingress":
+            Gate(policy).ingress().require()
         lease: CloudLease | None = None
         try:
             lease = self._lease(policy)

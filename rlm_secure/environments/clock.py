@@ -24,24 +24,31 @@ class Clock:
     ) -> None:
         self._wall = wall
         self._deadline = time.monotonic() + wall
+        self._end = float("inf")
+        self._end_cause: CellError | None = None
         self._cpu_limit = cpu
         self._read_cpu = read_cpu
         self._cpu_start: float | None = None
         self._expired: float | None = None
         self.cause: CellError | None = None
 
+    def bound(self, seconds: float, cause: CellError) -> None:
+        """End the request that many seconds from now for `cause`, whatever time is given back; the first bound wins."""
+        if (end := time.monotonic() + seconds) < self._end:
+            self._end, self._end_cause = end, cause
+
     def slice(self) -> float:
         """Seconds to wait before the next look."""
         if self._expired is not None:
             return INTERRUPT_EVERY_SECONDS
-        return min(max(self._deadline - time.monotonic(), 0.001), SLICE_SECONDS)
+        return min(max(self.remaining(), 0.001), SLICE_SECONDS)
 
     def remaining(self) -> float:
         """Seconds until the wall clock is over; 0 when it is, or when the request was ended early."""
-        return 0.0 if self._expired is not None else max(self._deadline - time.monotonic(), 0.0)
+        return 0.0 if self._expired is not None else max(min(self._deadline, self._end) - time.monotonic(), 0.0)
 
     def extend(self, seconds: float) -> None:
-        """Give back time that the cell did not use."""
+        """Give back time that the cell did not use. What `bound` says stays."""
         self._deadline += seconds
 
     def expire(self, cause: CellError) -> None:
@@ -53,7 +60,10 @@ class Clock:
     def over(self) -> CellError | None:
         """The reason why the request must end, or None while it may go on."""
         if self._expired is None:
-            if time.monotonic() >= self._deadline:
+            now = time.monotonic()
+            if now >= self._end and self._end < self._deadline and self._end_cause is not None:
+                self.expire(self._end_cause)
+            elif now >= self._deadline:
                 said = f"the cell ran longer than its limit of {self._wall:g} s (limits.cell_seconds) and was stopped"
                 self.expire(CellTimeout(said, limit="limits.cell_seconds", wall="wall-clock"))
             elif self._cpu_limit is not None and self._read_cpu and (used := self._read_cpu()) is not None:

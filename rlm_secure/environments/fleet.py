@@ -8,6 +8,7 @@ What waits for its next session counts as alive, and makes room for whoever need
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -162,6 +163,14 @@ _slots: dict[str, Slots[Any]] = {}
 def slots_of(name: str) -> Slots[Any]:
     """The one account of a provider's sandboxes."""
     return _slots.setdefault(name, Slots(name))
+
+
+def _forget() -> None:
+    # The sandboxes of a fork's parent are neither this process's to use nor to count.
+    _slots.clear()
+
+
+os.register_at_fork(after_in_child=_forget)
 
 
 def _end(leases: Iterable[Kept]) -> None:

@@ -13,16 +13,19 @@ from typing import Any, Protocol, Self
 
 from rlm_secure.broker.protocol import Call, CellResult
 from rlm_secure.environments.fleet import Berth
+from rlm_secure.environments.turn import Owned
+from rlm_secure.errors import CallFailed
 from rlm_secure.guarantees import EnforcementReport
+from rlm_secure.policy.gate import Decision
 from rlm_secure.policy.model import Policy
 
+__all__ = ["Audit", "CallFailed", "Environment", "HostCalls", "Session"]
+
 #: Answers a call that a cell makes. Returns a JSON value; raises CallFailed to raise in the cell.
-#: It runs on the host and is the only thing that a guest can make the host do.
+#: It runs on the host and is the only thing that a guest can make the host do. It runs in a thread of its own, which
+#: is left behind where it takes too long; one with a true attribute `interruptible` ends by itself when its run is
+#: stopped, and serves what is no tool in the thread of its caller.
 HostCalls = Callable[[Call], Any]
-
-
-class CallFailed(Exception):
-    """Raised by a HostCalls: the message (and nothing else) is raised in the cell."""
 
 
 class Audit(Protocol):
@@ -44,20 +47,25 @@ class Audit(Protocol):
         """A limit ended a cell, or cut what it said."""
 
 
-class Session(ABC):
-    """One worker behind walls, with the state that its cells leave. One cell at a time; not thread-safe.
+class Session(Owned, ABC):
+    """One worker behind walls, with the state that its cells leave. One cell at a time: callers take turns.
 
-    Every method raises SessionEnded when the worker is gone and could not be resumed, and
+    In a fork of the process that made it, every method raises WrongProcess, and what happens to the session there
+    does not reach the parent's. A method that a tool calls while a cell of the session waits for that tool raises
+    ReentrantCall. Every method raises SessionEnded when the worker is gone and could not be resumed, and
     ProtocolViolation (after killing the worker) when it sent what the protocol does not allow.
     """
 
     report: EnforcementReport
 
     @abstractmethod
-    def execute(self, code: str, calls: HostCalls, *, seconds: float | None = None) -> CellResult:
+    def execute(
+        self, code: str, calls: HostCalls, *, seconds: float | None = None, exclude_host_time: bool = False
+    ) -> CellResult:
         """Run one cell and return its result; never raises for what the cell does.
 
-        `seconds` lowers the policy's wall clock for this cell. A limit that ended the cell is in
+        `seconds` lowers the policy's wall clock for this cell, all that it waits for included; with
+        `exclude_host_time` it counts as limits.cell_seconds does under the policy. A limit that ended the cell is in
         `result.error`, with `session_ended` true when the next execute would raise SessionEnded.
         """
 
@@ -84,6 +92,11 @@ class Session(ABC):
     @abstractmethod
     def close(self) -> None:
         """End the worker and everything it started. Idempotent."""
+
+    @property
+    def refused(self) -> tuple[Decision, ...]:
+        """What the host refused of the last cell's calls: the first of each rule."""
+        return ()
 
     @property
     @abstractmethod

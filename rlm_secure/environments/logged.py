@@ -7,7 +7,7 @@ have an earlier state ready and when the log is cut are the subclass's.
 
 from __future__ import annotations
 
-import os
+import json
 import secrets
 import threading
 import time
@@ -17,17 +17,22 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NoReturn, Protocol
 
 from rlm_secure.broker.protocol import Call, CellResult
-from rlm_secure.environments.clock import Clock
-from rlm_secure.environments.interface import CallFailed, HostCalls, Session
+from rlm_secure.environments.clock import INTERRUPT_EVERY_SECONDS, Clock
+from rlm_secure.environments.interface import HostCalls, Session
+from rlm_secure.environments.turn import Turn, serve
 from rlm_secure.errors import (
+    CallFailed,
+    CallRefused,
     CellError,
-    CellRefused,
+    CellException,
     CellTimeout,
     EnvironmentUnavailable,
     ProtocolViolation,
     SessionEnded,
     WallViolation,
 )
+from rlm_secure.hostcall import HostCall, abandoned
+from rlm_secure.policy.gate import Decision, Gate
 from rlm_secure.policy.model import Policy
 
 #: A longer log than this is not run again: the session ends with its worker.
@@ -36,6 +41,9 @@ REPLAY_SECONDS = 10.0
 REPLIES_BYTES = 8 << 20
 
 STOPPED: dict[str, Any] = {"op": "reply", "error": "the run was stopped"}
+
+#: What answers the calls of one request, under the request's clock.
+Answers = Callable[[Call, Clock], Any]
 
 
 @dataclass(slots=True)
@@ -84,11 +92,13 @@ class LoggedSession(Session):
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
-        self._owner = os.getpid()
-        self._lock = threading.RLock()
+        self._gate = Gate(policy)
+        self._lock = Turn()
         self._ended = ""
         self._closing = False
-        self._cells = self._resumes = 0
+        self._cells = self._resumes = self._tool_calls = 0
+        self._refused: dict[str, Decision] = {}
+        self._cut = False  # a call of the cell was not waited for, because the cell's time was over
         self._log: list[Entry] | None = []
         self._log_seconds = 0.0
         # A killed session is rebuilt by running its log again: `random` must then say the same.
@@ -106,7 +116,7 @@ class LoggedSession(Session):
         """Send a request with its attachment."""
 
     @abstractmethod
-    def _attempt(self, entry: Entry, calls: HostCalls, clock: Clock, stopped: list[BaseException]) -> CellResult:
+    def _attempt(self, entry: Entry, calls: Answers, clock: Clock, stopped: list[BaseException]) -> CellResult:
         """`_converse`, and what is to be done when the worker does not survive it."""
 
     @abstractmethod
@@ -134,20 +144,32 @@ class LoggedSession(Session):
         """Whether execute() can be called."""
         return not self._ended
 
-    def execute(self, code: str, calls: HostCalls, *, seconds: float | None = None) -> CellResult:
+    @property
+    def refused(self) -> tuple[Decision, ...]:
+        """What the host refused of the last cell's calls: the first of each rule."""
+        return tuple(self._refused.values())
+
+    def execute(
+        self, code: str, calls: HostCalls, *, seconds: float | None = None, exclude_host_time: bool = False
+    ) -> CellResult:
         """Run one cell. See Session.execute."""
-        limits, language = self._policy.limits, self._policy.language
+        limits = self._policy.limits
+        if seconds is not None and not seconds > 0:
+            raise ValueError(f"a cell runs for some time, not for {seconds!r} seconds; leave it out for the policy's")
         with self._lock:
             self._require()
-            if len(code) > language.source_bytes:
-                said = f"source-bytes: the cell is longer than language.source_bytes = {language.source_bytes}"
-                return CellResult(stderr=said + "\n", error=CellRefused(said, rule="source-bytes", wall="language"))
-            if self._cells >= limits.cells:
+            source = self._gate.cell_source(code)
+            if not source.allowed:
+                error = source.cell_error
+                return CellResult(stderr=f"{error}\n", error=error)
+            count = self._gate.cells(self._cells + 1)
+            if not count.allowed:
                 self.close()
-                raise SessionEnded(f"the session has run limits.cells = {limits.cells} cells; start a new one")
+                raise SessionEnded(count.reason)
             self._cells += 1
             wall = limits.cell_seconds if seconds is None else min(seconds, limits.cell_seconds)
-            return self._run(self._cell(code), calls, wall)
+            most = None if exclude_host_time else seconds
+            return self._run(self._cell(code), lambda said, clock: self._ask(calls, said, clock), wall, most)
 
     def assign(self, name: str, value: Any) -> None:
         """Bind `name` to a small JSON value."""
@@ -161,7 +183,7 @@ class LoggedSession(Session):
         """`str()` of a variable, computed in the worker under the clock of a cell."""
         with self._lock:
             self._require()
-            result = self._run(Entry({"op": "read", "name": name}), no_calls, self._policy.limits.cell_seconds)
+            result = self._run(Entry({"op": "read", "name": name}), nobody, self._policy.limits.cell_seconds)
             return result.answer.text if result.answer else None
 
     # -- one request ------------------------------------------------------------------------------
@@ -170,15 +192,20 @@ class LoggedSession(Session):
         """A request that runs no cell: what goes wrong with it is the session's end, or the caller's error."""
         with self._lock:
             self._require()
-            result = self._run(entry, no_calls, seconds or self._policy.limits.start_seconds)
+            result = self._run(entry, nobody, seconds or self._policy.limits.start_seconds)
             if result.error is not None:
                 raise result.error
 
-    def _run(self, entry: Entry, calls: HostCalls, wall: float) -> CellResult:
+    def _run(self, entry: Entry, calls: Answers, wall: float, most: float | None = None) -> CellResult:
+        """Serve one request. `wall` seconds are its own, `most` is what it may take with all that it waits for."""
         started = time.monotonic()
+        self._refused = {}
+        self._cut = False
         if self._worker.interrupted.is_set():
             self._worker.interrupted.clear()
         clock = self._clock(wall)
+        if entry.request["op"] in ("exec", "read"):
+            self._bound(clock, most)
         stopped: list[BaseException] = []
         try:
             result = self._attempt(entry, calls, clock, stopped)
@@ -189,16 +216,28 @@ class LoggedSession(Session):
             # The caller was interrupted in the middle of a request: nothing later could be told from it.
             self._end("its host was interrupted in the middle of a cell")
             raise
-        if clock.cause is not None and isinstance(result.error, CellTimeout):
-            # The worker says that it was interrupted; why is the host's to say.
-            clock.cause.session_ended = result.error.session_ended
+        error = result.error
+        if clock.cause is not None and (
+            isinstance(error, CellTimeout) or (self._cut and (error is None or isinstance(error, CellException)))
+        ):
+            # The worker says that it was interrupted, or tells of a call that was cut short; why is the host's to say.
+            clock.cause.session_ended = self._closing or (error is not None and error.session_ended)
             result.error = clock.cause
         if stopped:
             raise stopped[0]
         result.seconds = time.monotonic() - started
         return result
 
-    def _converse(self, entry: Entry, calls: HostCalls, clock: Clock, stopped: list[BaseException]) -> CellResult:
+    def _bound(self, clock: Clock, most: float | None) -> None:
+        """A cell ends after `most` seconds, and after those of a run, however long it waits for the host."""
+        if most is not None:
+            said = f"the cell took longer than the {most:g} s that its caller gave it, with all that it waited for"
+            clock.bound(most, CellTimeout(said, limit="limits.cell_seconds", wall="wall-clock"))
+        longest = self._policy.limits.run_seconds
+        said = f"the cell took longer than limits.run_seconds = {longest:g} s, with all that it waited for"
+        clock.bound(longest, CellTimeout(said, limit="limits.run_seconds", wall="wall-clock"))
+
+    def _converse(self, entry: Entry, calls: Answers, clock: Clock, stopped: list[BaseException]) -> CellResult:
         """Send the request, answer its calls, return its result. What `calls` raises goes to `stopped`."""
         worker = self._worker
         self._transmit(entry)
@@ -206,20 +245,64 @@ class LoggedSession(Session):
             said = worker.event(clock)
             if isinstance(said, CellResult):
                 return said
-            waited = time.monotonic()
             reply: dict[str, Any]
             try:
-                reply = {"op": "reply", "value": calls(said)} if not stopped else STOPPED
+                reply = {"op": "reply", "value": calls(said, clock)} if not stopped else STOPPED
             except CallFailed as failed:
                 reply = {"op": "reply", "error": str(failed)}
+                if isinstance(failed, CallRefused):
+                    self._refused.setdefault(failed.decision.rule, failed.decision)
             except BaseException as error:  # noqa: BLE001 - raised again by _run, once the worker is at rest
                 stopped.append(error)
                 reply = STOPPED
                 clock.expire(CellTimeout("the run was stopped", limit="interrupt", wall="wall-clock"))
-            if self._policy.limits.exclude_host_time:
-                clock.extend(time.monotonic() - waited)
             entry.answered(reply)
             worker.reply(reply, clock)
+
+    def _ask(self, calls: HostCalls, call: Call, clock: Clock) -> Any:
+        """What the host answers to a call of a cell, for as long as the cell, the call and the caller have time."""
+        tool = call.kind == "tool"
+        if tool:
+            self._tool_calls += 1
+            self._gate.tool_calls(self._tool_calls).require(CallRefused)
+        with self._lock.waiting() as served:
+            if not tool and getattr(calls, "interruptible", False):
+                began = time.monotonic()
+                try:
+                    return serve(served, lambda: calls(call))
+                finally:
+                    self._exclude(clock, time.monotonic() - began)
+            self._gate.abandoned(abandoned()).require(CallRefused)
+            host = HostCall(lambda: serve(served, lambda: calls(call)))
+            try:
+                self._await(host, call, clock)
+            except BaseException:  # Ctrl-C as well: nobody waits for it any more
+                host.abandon()
+                raise
+        return _plain(host.result())
+
+    def _await(self, host: HostCall, call: Call, clock: Clock) -> None:
+        """Wait for `host`. Raises CallFailed when it takes too long, or the cell is over."""
+        what = f"the tool {call.tool}" if call.kind == "tool" else f"the host's answer to {call.kind}"
+        began = looked = time.monotonic()
+        while not host.wait(min(clock.slice(), INTERRUPT_EVERY_SECONDS)):
+            now = time.monotonic()
+            self._exclude(clock, now - looked)
+            looked = now
+            if self._worker.interrupted.is_set():
+                said = "the cell was interrupted by the host"
+                clock.expire(CellTimeout(said, limit="interrupt", wall="wall-clock"))
+            if self._closing:
+                clock.expire(CellTimeout("the session was closed", limit="interrupt", wall="wall-clock"))
+            if clock.over() is not None:
+                self._cut = True
+                raise CallFailed(STOPPED["error"])
+            self._gate.call_seconds(what, now - began, tool=call.kind == "tool").require(CallRefused)
+        self._exclude(clock, time.monotonic() - looked)
+
+    def _exclude(self, clock: Clock, seconds: float) -> None:
+        if self._policy.limits.exclude_host_time:
+            clock.extend(seconds)
 
     def _note(self, entry: Entry, result: CellResult) -> None:
         """Put a request that went well into the log. Reading a variable changes nothing."""
@@ -256,7 +339,7 @@ class LoggedSession(Session):
         # A forbidden call is an attack or a bug of ours: it gets no second try.
         if isinstance(error, WallViolation) or self._closing or self._log is None:
             return False
-        if self._resumes >= self._policy.limits.resumes:
+        if not self._gate.resumes(self._resumes + 1).allowed:
             return False
         self._resumes += 1
         log, self._log, self._log_seconds = self._log, [], 0.0
@@ -270,9 +353,13 @@ class LoggedSession(Session):
             self._note(entry, self._converse(entry, _recorded(replies), clock, []))
         return True
 
+    def _check(self) -> None:
+        super()._check()
+        self._lock.check()
+
     def _require(self) -> None:
-        if self._ended:
-            raise SessionEnded(f"the session is over: {self._ended}; start a new one")
+        if self._ended or self._closing:
+            raise SessionEnded(f"the session is over: {self._ended or 'it was closed'}; start a new one")
 
 
 def begin(policy: Policy, tools: Mapping[str, str] | None, *, screen: bool) -> dict[str, Any]:
@@ -300,11 +387,11 @@ def _weight(value: Any) -> int:
     return 8
 
 
-def _recorded(replies: list[Mapping[str, Any]]) -> Callable[[Call], Any]:
+def _recorded(replies: list[Mapping[str, Any]]) -> Answers:
     """Answers calls as they were answered the first time."""
     remaining = iter(replies)
 
-    def answer(_call: Call) -> Any:
+    def answer(_call: Call, _clock: Clock) -> Any:
         reply = next(remaining, STOPPED)
         if "error" in reply:
             raise CallFailed(reply["error"])
@@ -313,6 +400,16 @@ def _recorded(replies: list[Mapping[str, Any]]) -> Callable[[Call], Any]:
     return answer
 
 
-def no_calls(call: Call) -> NoReturn:
-    """The HostCalls of a request during which a cell has nobody to call."""
+def nobody(call: Call, _clock: Clock) -> NoReturn:
+    """Answers the calls of a request during which a cell has nobody to call."""
     raise CallFailed(f"{call.kind} is not available here")
+
+
+def _plain(value: Any) -> Any:
+    """`value`, which goes to a worker as JSON. Raises CallFailed where it is none: the session lives on."""
+    if type(value) is not str:
+        try:
+            json.dumps(value, allow_nan=False)
+        except Exception:  # noqa: BLE001 - an encoder runs methods of what it encodes
+            raise CallFailed(f"the host answered with {type(value).__name__}, which JSON cannot hold") from None
+    return value

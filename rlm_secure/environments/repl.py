@@ -14,22 +14,24 @@ from types import TracebackType
 from typing import Any, Self
 
 from rlm_secure.broker.protocol import Call, CellResult, Variable
-from rlm_secure.environments.interface import Audit, CallFailed, Environment, HostCalls, Session
+from rlm_secure.environments.interface import Audit, Environment, HostCalls, Session
+from rlm_secure.environments.turn import Owned
 from rlm_secure.errors import CellCrashed, CellRefused, ProtocolViolation, WallViolation
 from rlm_secure.guarantees import EnforcementReport
 from rlm_secure.policy import Gate, Policy, load_policy
+from rlm_secure.tools import Toolbox, parse_custom_tools
 from rlm_secure.types import REPLResult
 
 #: A JSON value up to this many characters travels in a frame; larger ones travel as a context does.
 _SMALL = 64 * 1024
 
 
-class REPL:
+class REPL(Owned):
     """A session as the loop uses it. Starts in the constructor; `cleanup()` ends it.
 
-    `calls` answers what cells ask of the host; where it has a `drain()` method, execute_code takes the model
-    calls of a cell from there. `custom_tools` maps names to data values, or to anything that says
-    `is_callable` or is callable: those are served by `calls` under their name. `audit` is told of the session's
+    `calls` answers what cells ask of a model; where it has a `drain()` method, execute_code takes the model
+    calls of a cell from there, and where it has a `report()`, it is told of refused tool calls. `custom_tools` maps
+    names to data values, or to host functions, see rlm_secure.tools. `audit` is told of the session's
     start and end, and of every refusal, violation and limit.
     """
 
@@ -62,14 +64,19 @@ class REPL:
         self._histories = 0
         self._compacted: list[Any] = []
         self._closed = False
-        served = {name: "" for name, tool in self.custom_tools.items() if _is_callable(tool)}
-        self._session = environment.open(self.policy, tools=served)
+        tools = parse_custom_tools(self.custom_tools)
+        functions = {name: tool.value for name, tool in tools.items() if tool.is_callable}
+        self._served = _Served(self, Toolbox(functions, self.policy))
+        self._session = environment.open(self.policy, tools=dict.fromkeys(functions, ""))
         self._audit = audit
         self._name = secrets.token_hex(8)
         self._cells = 0
         if audit is not None:
             audit.session_start(self._name, policy=self.policy.name, report=self._session.report)
         try:
+            for name, tool in tools.items():
+                if not tool.is_callable:
+                    self._bind(name, tool.value)
             self._setup(context_payload, setup_code)
         except BaseException:  # Ctrl-C as well: the session must not outlive it
             self._session.close()
@@ -86,9 +93,6 @@ class REPL:
         return self._session
 
     def _setup(self, context_payload: Any, setup_code: str | None) -> None:
-        for name, tool in self.custom_tools.items():
-            if not _is_callable(tool):
-                self._bind(name, _tool_value(tool))
         if self.compaction:
             self._session.assign("history", [])
         if context_payload is not None:
@@ -151,17 +155,33 @@ class REPL:
         """Serve the cells of the next completion by `calls`."""
         self.calls = calls
 
-    def execute_code(self, code: str, *, timeout: float | None = None) -> REPLResult:
-        """Run one cell. Never raises for what the cell does; SessionEnded when there is no session any more."""
+    def require(self) -> None:
+        """Nothing, where the session can be used from here. Else raises WrongProcess or ReentrantCall."""
+
+    def execute_code(
+        self, code: str, *, timeout: float | None = None, exclude_host_time: bool = False
+    ) -> REPLResult:
+        """Run one cell. Never raises for what the cell does; SessionEnded when there is no session any more.
+
+        `timeout` is seconds of wall time, all that the cell waits for included, or the cell's own with
+        `exclude_host_time`.
+        """
         self._cells += 1
         try:
-            result = self._session.execute(code, self.calls, seconds=timeout)
+            result = self._session.execute(
+                code, self._served, seconds=timeout, exclude_host_time=exclude_host_time
+            )
         except ProtocolViolation as error:
             if self._audit is not None:
                 self._audit.violation(self._name, violation="ProtocolViolation", wall="protocol", detail=str(error))
             raise
         if self._audit is not None:
+            for decision in self._session.refused:
+                self._audit.refusal(self._name, rule=decision.rule, reason=decision.reason)
             record(self._audit, self._name, result)
+        if (report := getattr(self.calls, "report", None)) is not None:
+            for decision in self._session.refused:
+                report(decision)
         drain = getattr(self.calls, "drain", None)
         return to_repl_result(result, drain() if drain else [])
 
@@ -179,6 +199,10 @@ class REPL:
             self._audit.session_end(self._name, cells=self._cells)
         self._closed = True
         self._session.close()
+
+    def _check(self) -> None:
+        super()._check()
+        self._session._check()
 
     def __enter__(self) -> Self:
         return self
@@ -223,20 +247,24 @@ def _local(variable: Variable) -> Any:
     return variable.value if variable.has_value else variable.repr
 
 
-def _is_callable(tool: Any) -> bool:
-    if isinstance(tool, Mapping) and "tool" in tool:
-        tool = tool["tool"]
-    return bool(getattr(tool, "is_callable", callable(tool)))
+class _Served:
+    """What the cells of a REPL may ask of the host: its tools, and whatever answers for the models."""
 
+    def __init__(self, repl: REPL, toolbox: Toolbox) -> None:
+        self._repl = repl
+        self._toolbox = toolbox
 
-def _tool_value(tool: Any) -> Any:
-    if isinstance(tool, Mapping) and "tool" in tool:
-        return tool["tool"]
-    return getattr(tool, "value", tool)
+    @property
+    def interruptible(self) -> bool:
+        """See HostCalls."""
+        return bool(getattr(self._repl.calls, "interruptible", False))
+
+    def __call__(self, call: Call) -> Any:
+        if call.kind == "tool":
+            return self._toolbox.call(call.tool, call.args, call.kwargs)
+        return self._repl.calls(call)
 
 
 def _no_host(call: Call) -> Any:
-    if call.kind == "tool":
-        raise CallFailed(f"there is no tool {call.tool!r} here")
     text = "Error: No LM handler configured"
     return [text] * len(call.prompts) if call.kind.endswith("_batched") else text

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from rlm_secure.broker.protocol import Call
-from rlm_secure.environments.interface import Audit, CallFailed, HostCalls
+from rlm_secure.environments.interface import Audit, HostCalls
 from rlm_secure.environments.place import place
 from rlm_secure.environments.repl import REPL
 from rlm_secure.policy.model import Policy
@@ -48,7 +48,7 @@ class _Named(REPL):
         super().__init__(
             place(self.place, **options),
             policy=policy,
-            calls=_Calls(lm_handler_address, subcall_fn, dict(custom_tools or {})),
+            calls=_Calls(lm_handler_address, subcall_fn),
             context_payload=context_payload,
             setup_code=setup_code,
             persistent=persistent,
@@ -71,19 +71,14 @@ class _Named(REPL):
 
 
 class _Calls:
-    """Upstream's two ways out of a cell, and its tools, as one HostCalls."""
+    """Upstream's two ways out of a cell as one HostCalls."""
 
-    def __init__(
-        self, handler: HostCalls | None, subcall_fn: Callable[..., Any] | None, tools: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, handler: HostCalls | None, subcall_fn: Callable[..., Any] | None) -> None:
         self.handler = handler
         self._subcall_fn = subcall_fn
-        self._tools = tools
         self._made: list[Any] = []
 
     def __call__(self, call: Call) -> Any:
-        if call.kind == "tool":
-            return self._tool(call)
         if call.kind.startswith("rlm") and self._subcall_fn is not None:
             made = [self._subcall_fn(prompt, call.model) for prompt in call.prompts]
             self._made += made
@@ -99,18 +94,6 @@ class _Calls:
         made, self._made = self._made, []
         drain = getattr(self.handler, "drain", None)
         return made + (drain() if drain else [])
-
-    def _tool(self, call: Call) -> Any:
-        tool = self._tools.get(call.tool or "")
-        if isinstance(tool, Mapping) and "tool" in tool:
-            tool = tool["tool"]
-        tool = getattr(tool, "value", tool)
-        if not callable(tool):
-            raise CallFailed(f"there is no tool {call.tool!r} here")
-        try:
-            return tool(*call.args, **call.kwargs)
-        except Exception as error:
-            raise CallFailed(f"the tool {call.tool!r} failed: {type(error).__name__}") from error
 
 
 class LocalREPL(_Named):

@@ -18,6 +18,7 @@ from rlm_secure import (
     WallViolation,
 )
 from rlm_secure.environments.local import pool
+from rlm_secure.environments.local.session import open_session
 from rlm_secure.policy import load_policy
 from rlm_secure.testing import unscreened
 
@@ -244,13 +245,13 @@ def test_an_exception_in_a_host_call_reaches_the_caller_and_the_session_lives():
     class Stop(BaseException):
         pass
 
-    def stop():
+    def stop(call):
         raise Stop
 
-    with Sandbox(tools={"stop": stop}) as box:
+    with open_session(load_policy("strict"), tools={"stop": ""}) as session:
         with pytest.raises(Stop):
-            box.run("before = 1\ntry:\n    stop()\nexcept Exception:\n    pass\nwhile True: pass")
-        assert box.run("print(before)").stdout == "1\n"
+            session.execute("before = 1\ntry:\n    stop()\nexcept Exception:\n    pass\nwhile True: pass", stop)
+        assert session.execute("print(before)", stop).stdout == "1\n"
 
 
 def test_tools_take_and_give_json_only():

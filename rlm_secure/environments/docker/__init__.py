@@ -255,8 +255,10 @@ class DockerLease(Lease):
         return f"its container ended with status {state.get('ExitCode')}"
 
     def close(self) -> None:
-        """End the container, and remove its directory."""
+        """End the container, and remove its directory. A fork leaves both, and the connections, to its parent."""
         _leases.discard(self)
+        if os.getpid() != self._owner:
+            return
         self._let_go()
         self._engine.close()
 

@@ -12,6 +12,7 @@ from typing import Any
 from rlm_secure.environments.bundle import bundle
 from rlm_secure.errors import EnforcementError
 from rlm_secure.guarantees import EnforcementReport, Level, Wall, WallStatus
+from rlm_secure.policy.gate import Gate
 from rlm_secure.policy.model import Policy
 
 Findings = Mapping[str, tuple[str, str]]
@@ -49,16 +50,13 @@ def _walls(booted: _Items, sealed: _Items, screen: bool) -> tuple[WallStatus, ..
 def require(policy: Policy, report: EnforcementReport, required: tuple[Wall, ...]) -> None:
     """Raise EnforcementError, in one sentence that says what to do, unless every required wall holds."""
     missing = report.missing(required)
-    if not missing:
-        return
     advice = (
         "allow unprivileged user namespaces on this machine (user.max_user_namespaces, "
         "kernel.unprivileged_userns_clone, AppArmor's kernel.apparmor_restrict_unprivileged_userns)"
         if Wall.USER_NAMESPACE in missing
         else "run on a kernel and in a container that allow them"
     )
-    raise EnforcementError(
-        f"policy {policy.name!r} requires walls that this machine cannot build: {', '.join(missing)} "
-        f"({report[missing[0]].evidence}); {advice}, or name them in isolation.best_effort with a reason",
-        missing=tuple(wall.value for wall in missing),
-    )
+    evidence = report[missing[0]].evidence if missing else ""
+    held = Gate(policy).walls([wall.value for wall in missing], evidence, advice)
+    if not held.allowed:
+        raise EnforcementError(held.reason, missing=tuple(wall.value for wall in missing))

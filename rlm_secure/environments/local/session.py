@@ -18,13 +18,12 @@ from typing import Any
 
 from rlm_secure.broker.protocol import CellResult
 from rlm_secure.environments.clock import Clock
-from rlm_secure.environments.interface import HostCalls
 from rlm_secure.environments.local import keeper, pidfd, pool, report
 from rlm_secure.environments.local.context import SharedContext, share
 from rlm_secure.environments.local.forked import Forked
 from rlm_secure.environments.local.worker import Died, Overdue, Worker
 from rlm_secure.environments.local.zygote import Plan, Zygote
-from rlm_secure.environments.logged import Entry, LoggedSession, begin
+from rlm_secure.environments.logged import Answers, Entry, LoggedSession, begin
 from rlm_secure.errors import EnvironmentUnavailable
 from rlm_secure.guarantees import Level, Wall
 from rlm_secure.policy.gate import Gate
@@ -99,7 +98,7 @@ class LocalSession(LoggedSession):
             died.unsent = True
             raise
 
-    def _attempt(self, entry: Entry, calls: HostCalls, clock: Clock, stopped: list[BaseException]) -> CellResult:
+    def _attempt(self, entry: Entry, calls: Answers, clock: Clock, stopped: list[BaseException]) -> CellResult:
         for last in (False, True):
             try:
                 result = self._converse(entry, calls, clock, stopped)

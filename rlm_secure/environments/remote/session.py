@@ -15,9 +15,8 @@ from typing import Any
 from rlm_secure.broker.client import Declined, Lost
 from rlm_secure.broker.protocol import CellResult, ready
 from rlm_secure.environments.clock import Clock
-from rlm_secure.environments.interface import HostCalls
 from rlm_secure.environments.local.context import SharedContext, flatten
-from rlm_secure.environments.logged import Entry, LoggedSession, begin
+from rlm_secure.environments.logged import Answers, Entry, LoggedSession, begin
 from rlm_secure.environments.remote.lease import Lease, report
 from rlm_secure.environments.remote.worker import KILL_SECONDS, Died, Overdue, RemoteWorker, verdict
 from rlm_secure.errors import (
@@ -132,7 +131,7 @@ class RemoteSession(LoggedSession):
     def _transmit(self, entry: Entry) -> None:
         self._worker.send(entry.request, entry.attachment)
 
-    def _attempt(self, entry: Entry, calls: HostCalls, clock: Clock, stopped: list[BaseException]) -> CellResult:
+    def _attempt(self, entry: Entry, calls: Answers, clock: Clock, stopped: list[BaseException]) -> CellResult:
         self._underway = True
         try:
             result = self._converse(entry, calls, clock, stopped)
@@ -169,13 +168,11 @@ class RemoteSession(LoggedSession):
         outer = tuple(lease.walls(around if isinstance(around, dict) else {}))
         self.report = report(lease, booted, sealed, outer, details, screen=self._screen)
         missing = self.report.missing(self._required)
-        if missing:
-            raise EnforcementError(
-                f"policy {self._policy.name!r} requires walls that this {lease.environment} sandbox does not have: "
-                f"{', '.join(missing)} ({self.report[missing[0]].evidence}); use another image, runtime or place, "
-                "or name them in isolation.best_effort with a reason",
-                missing=tuple(wall.value for wall in missing),
-            )
+        evidence = self.report[missing[0]].evidence if missing else ""
+        names = tuple(wall.value for wall in missing)
+        held = self._gate.walls(names, f"{lease.environment}: {evidence}", "use another image, runtime or place")
+        if not held.allowed:
+            raise EnforcementError(held.reason, missing=names)
 
     def _bring_back(self) -> bool:
         if self._lease is None or not self._policy.isolation.checkpoints:
