@@ -44,9 +44,6 @@ class LMHandler:
     `host`, `port` are accepted and unused. Used alone (not by RLM), it works under the policy `strict`.
     """
 
-    #: Its calls end when its run is stopped: no session need leave one behind.
-    interruptible: Final = True
-
     def __init__(
         self,
         client: Any,
@@ -78,6 +75,8 @@ class LMHandler:
         self._own = ExitStack()
         self._gate = gate or Gate(load_policy("strict"), frozenset(self._clients))
         self._tree = tree
+        #: Whether its calls end when its run is stopped, so that no session need leave one behind: RLM's do.
+        self.interruptible = tree is not None
 
     # -- upstream's face -----------------------------------------------------------------------------
 

@@ -12,29 +12,43 @@ import os
 import threading
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, Final
+
+from rlm_secure.errors import CallFailed
+
+#: A thread that has served a call waits so long for the next one: starting one takes as long as a small cell.
+_IDLE_SECONDS: Final = 10.0
 
 _current: ContextVar[HostCall | None] = ContextVar("rlm_secure_host_call", default=None)
 _lock = threading.Lock()
 _abandoned: set[HostCall] = set()
+_idle: list[_Thread] = []
 
 
 class HostCall:
-    """`work()` on a daemon thread of its own, in a copy of the caller's context. Begins at once."""
+    """`work()` on a daemon thread, in a copy of the caller's context. Begins at once. For one thread that waits.
+
+    Raises CallFailed where the process has no thread for it.
+    """
 
     def __init__(self, work: Callable[[], Any]) -> None:
         self._work = work
-        self._done = threading.Event()
+        self._context = contextvars.copy_context()
+        self._over = threading.Lock()  # released when it is over: an Event costs several times as much
+        self._over.acquire()
+        self._ended = self._left = False
         self._value: Any = None
         self._error: BaseException | None = None
         self._cancel: Callable[[], object] | None = None
-        self._left = False
-        context = contextvars.copy_context()
-        threading.Thread(target=context.run, args=(self._run,), name="rlm-secure-call", daemon=True).start()
+        with _lock:
+            thread = _idle.pop() if _idle else None
+        if thread is None:
+            thread = _Thread()
+        thread.serve(self)
 
     def wait(self, seconds: float) -> bool:
         """Whether it has ended, after at most that long."""
-        return self._done.wait(seconds)
+        return self._ended or self._over.acquire(timeout=seconds)
 
     def result(self) -> Any:
         """What `work` returned, or raises what it raised, whatever that is."""
@@ -45,7 +59,7 @@ class HostCall:
     def abandon(self) -> None:
         """Leave it behind, unless it has ended."""
         with _lock:
-            if self._done.is_set():
+            if self._ended:
                 return
             self._left = True
             _abandoned.add(self)
@@ -53,17 +67,55 @@ class HostCall:
         if cancel is not None:
             cancel()
 
+    def run(self) -> None:
+        """Do it, in this thread."""
+        self._context.run(self._run)
+
     def _run(self) -> None:
         _current.set(self)
+        value, error = None, None
         try:
-            self._value = self._work()
-        except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
-            self._error = error
+            value = self._work()
+        except BaseException as raised:  # noqa: BLE001 - raised again in the thread that waits
+            error = raised
         with _lock:
             _abandoned.discard(self)
-            if self._left:
-                self._value = self._error = None
-            self._done.set()
+            if not self._left:
+                self._value, self._error = value, error
+            self._ended = True
+        self._over.release()
+
+
+class _Thread:
+    """A daemon thread that serves one call after another."""
+
+    def __init__(self) -> None:
+        self._call: HostCall | None = None
+        self._given = threading.Lock()
+        self._given.acquire()
+        try:
+            threading.Thread(target=self._run, name="rlm-secure-call", daemon=True).start()
+        except RuntimeError:
+            raise CallFailed("the host has no thread left for this call; try again later") from None
+
+    def serve(self, call: HostCall) -> None:
+        self._call = call
+        self._given.release()
+
+    def _run(self) -> None:
+        while True:
+            if not self._given.acquire(timeout=_IDLE_SECONDS):
+                with _lock:
+                    if self in _idle:
+                        _idle.remove(self)
+                        return
+                continue  # it was taken in this moment
+            call, self._call = self._call, None
+            if call is not None:
+                call.run()
+            del call  # nobody keeps what it was about
+            with _lock:
+                _idle.append(self)
 
 
 def abandoned() -> int:
@@ -87,6 +139,7 @@ def _forget() -> None:
     global _lock
     _lock = threading.Lock()
     _abandoned.clear()
+    _idle.clear()
 
 
 os.register_at_fork(after_in_child=_forget)

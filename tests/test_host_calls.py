@@ -19,10 +19,14 @@ from typing import Any
 import pytest
 
 from rlm_secure import CellException, CellTimeout, Policy, RLMSecureError, Sandbox, SessionEnded
+from rlm_secure.clients import get_client
+from rlm_secure.environments import LocalREPL
 from rlm_secure.errors import TimeoutExceededError
+from rlm_secure.events import Violation
+from rlm_secure.handler import LMHandler
 from rlm_secure.logger import AuditLog
 from rlm_secure.policy import load_policy
-from tests.loops import cell, scripted
+from tests.loops import Heard, cell, scripted
 
 #: Gives a sandbox with these tools, options and limits in the environment that is tried.
 Open = Callable[..., Sandbox]
@@ -147,6 +151,42 @@ def test_tool_calls_are_counted(opened: Open) -> None:
         result = box.run("tool()\ntool()")
         assert "limits.tool_calls = 3" in result.stderr
         assert len(made) == 3 and audit.rules == ["tool-calls"]
+
+
+@pytest.mark.parametrize("kind", ["handler", "subcall_fn", "LMHandler"])
+def test_a_timeout_is_wall_time_whatever_a_model_does(hang: Any, kind: str) -> None:
+    options: dict[str, Any] = {kind: lambda *_: hang()}
+    if kind != "subcall_fn":
+        client = get_client("scripted", {"replies": lambda _prompt: hang()})
+        options = {"lm_handler_address": LMHandler(client).start() if kind == "LMHandler" else lambda _call: hang()}
+    with LocalREPL(**options) as repl:
+        began = time.monotonic()
+        query = "rlm_query" if kind == "subcall_fn" else "llm_query"
+        assert isinstance(repl.execute_code(f"{query}('x')", timeout=1).error, CellTimeout)
+        threading.Timer(0.5, repl.interrupt).start()
+        result = repl.execute_code(f"{query}('x')")
+        assert isinstance(result.error, CellTimeout) and result.error.limit == "interrupt"
+        assert time.monotonic() - began < 12
+        assert repl.execute_code("print(1)").stdout == "1\n"
+
+
+@pytest.mark.parametrize(
+    ("limits", "rule"),
+    [({"tool_calls": 0}, "tool-calls"), ({"tool_seconds": 0.2}, "call-seconds"), ({}, "tool-result")],
+    ids=["number", "time", "result"],
+)
+def test_the_limits_of_tools_hold_in_a_run(hang: Any, limits: dict[str, Any], rule: str) -> None:
+    heard, audit = Heard(), Told()
+    rlm = scripted(
+        [cell("try:\n    tool()\nexcept Exception as error:\n    final_answer(str(error))")],
+        custom_tools={"tool": object if rule == "tool-result" else hang},
+        policy=strict(**limits),
+        on_event=heard,
+        audit=audit,
+    )
+    response = rlm.completion("c").response
+    assert [(each.rule, each.message) for each in heard.of(Violation)] == [(rule, response)]
+    assert audit.rules == [rule]
 
 
 def test_a_tool_has_no_more_time_than_its_run(hang: Any) -> None:

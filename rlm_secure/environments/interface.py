@@ -24,7 +24,7 @@ __all__ = ["Audit", "CallFailed", "Environment", "HostCalls", "Session"]
 #: Answers a call that a cell makes. Returns a JSON value; raises CallFailed to raise in the cell.
 #: It runs on the host and is the only thing that a guest can make the host do. It runs in a thread of its own, which
 #: is left behind where it takes too long; one with a true attribute `interruptible` ends by itself when its run is
-#: stopped, and serves what is no tool in the thread of its caller.
+#: stopped, and serves what is no tool in the thread of its caller, where that gave the cell no time of its own.
 HostCalls = Callable[[Call], Any]
 
 

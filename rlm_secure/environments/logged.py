@@ -169,7 +169,7 @@ class LoggedSession(Session):
             self._cells += 1
             wall = limits.cell_seconds if seconds is None else min(seconds, limits.cell_seconds)
             most = None if exclude_host_time else seconds
-            return self._run(self._cell(code), lambda said, clock: self._ask(calls, said, clock), wall, most)
+            return self._run(self._cell(code), lambda said, clock: self._ask(calls, said, clock, most), wall, most)
 
     def assign(self, name: str, value: Any) -> None:
         """Bind `name` to a small JSON value."""
@@ -259,14 +259,14 @@ class LoggedSession(Session):
             entry.answered(reply)
             worker.reply(reply, clock)
 
-    def _ask(self, calls: HostCalls, call: Call, clock: Clock) -> Any:
+    def _ask(self, calls: HostCalls, call: Call, clock: Clock, most: float | None) -> Any:
         """What the host answers to a call of a cell, for as long as the cell, the call and the caller have time."""
         tool = call.kind == "tool"
         if tool:
             self._tool_calls += 1
             self._gate.tool_calls(self._tool_calls).require(CallRefused)
         with self._lock.waiting() as served:
-            if not tool and getattr(calls, "interruptible", False):
+            if not tool and most is None and getattr(calls, "interruptible", False):
                 began = time.monotonic()
                 try:
                     return serve(served, lambda: calls(call))

@@ -15,6 +15,8 @@ from tests.test_host_calls import UNHOLDABLE, Open, Told
 for name in (
     "test_a_result_that_cannot_be_held_fails_in_the_cell_and_nowhere_else",  # all at once, below
     "test_a_sandbox_in_a_tool_of_another_may_not_go_back_to_it",
+    "test_a_timeout_is_wall_time_whatever_a_model_does",
+    "test_the_limits_of_tools_hold_in_a_run",
     "test_a_tool_has_no_more_time_than_its_run",
     "test_a_tool_may_start_what_uses_the_sandbox_later",
     "test_a_tool_of_a_persistent_run_may_not_use_its_session",
