@@ -276,6 +276,33 @@ class WeakResumes(LimitRule):
     most = (("limits.resumes", 20),)
 
 
+class WeakTools(LimitRule):
+    """A cell may call tools for longer, or more often, than anybody watches.
+
+    A tool runs on the host, with the host's rights, for as long as it takes. One that hangs is left behind after
+    limits.tool_seconds, and holds a thread and what it works on until it ends, if it ever does.
+
+    Bad:
+        [limits]
+        tool_seconds = 36000.0
+        abandoned_calls = 100_000
+
+    Good:
+        [limits]
+        tool_seconds = 60.0
+        abandoned_calls = 16
+
+    See:
+        threat-model.md, claim bounded-time
+    """
+
+    id = "weak-tools"
+    severity = Severity.LOW
+    weakens = (Guarantee.BOUNDED_TIME, Guarantee.HOST_INTEGRITY)
+    hint = "lower it to what the slowest honest tool takes: strict has 60 seconds, 10,000 calls, 16 left behind"
+    most = (("limits.tool_seconds", 3600.0), ("limits.tool_calls", 1_000_000), ("limits.abandoned_calls", 256))
+
+
 class LimitWithoutEffect(Rule[PolicySubject]):
     """A limit is above another one that always ends things first.
 
@@ -310,6 +337,7 @@ class LimitWithoutEffect(Rule[PolicySubject]):
             ("limits.stdout_bytes", "limits.result_bytes"),
             ("limits.grace_seconds", "limits.cell_seconds"),
             ("lm.timeout_seconds", "limits.run_seconds"),
+            ("limits.tool_seconds", "limits.run_seconds"),
             ("lm.prompt_bytes", "limits.result_bytes"),
         ):
             actual, bound = value(subject.policy, key), value(subject.policy, other)
@@ -323,5 +351,5 @@ class LimitWithoutEffect(Rule[PolicySubject]):
 
 RULES = (
     WeakCellTime, WeakSessionTime, WeakRunTime, WeakMemory, WeakOutput, WeakOpenFiles, WeakGrace, WeakSource, WeakCells,
-    WeakResumes, LimitWithoutEffect,
+    WeakResumes, WeakTools, LimitWithoutEffect,
 )  # fmt: skip
