@@ -20,7 +20,7 @@ import pytest
 
 from rlm_secure import CellException, CellTimeout, Policy, RLMSecureError, Sandbox, SessionEnded
 from rlm_secure.clients import get_client
-from rlm_secure.environments import LocalREPL
+from rlm_secure.environments import LocalREPL, logged
 from rlm_secure.errors import TimeoutExceededError
 from rlm_secure.events import Violation
 from rlm_secure.handler import LMHandler
@@ -426,6 +426,30 @@ def test_refusals_are_written_into_the_audit_log(tmp_path: Any) -> None:
     with Sandbox(tools={"tool": object}, audit=AuditLog(path)) as box:
         box.run("tool()")
     assert '"rule":"tool-result"' in path.read_text().replace(": ", ":")
+
+
+def test_what_a_cell_is_told_is_bounded_in_bytes(opened: Open) -> None:
+    entry = logged.Entry({"op": "exec", "code": "x"})
+    for _ in range(100_000):
+        entry.answered({"op": "reply", "error": "no such tool, and " * 10})
+    assert entry.heavy and not entry.replies
+    with opened(tools={"tool": lambda: "y" * 2_000_000}) as box:
+        session = box._repl.session
+        for _ in range(40):
+            box.run("x = tool(); y = tool(); z = tool()").check()
+            log = session._log  # type: ignore[attr-defined]
+            assert log is None or sum(len(reply["value"]) for each in log for reply in each.replies) <= logged.LOG_BYTES
+        assert box.run("print(len(x))").stdout == "2000000\n"
+
+
+def test_an_answer_that_no_worker_reads_fails_in_the_cell(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logged, "ANSWER_BYTES", 1_000_000)
+    with opened() as box:
+        session = box._repl.session
+        result = session.execute("llm_query_batched(['a'] * 3)", lambda call: ["\U0001f600" * 90_000] * 3)
+        assert "the answer takes 3,240,012 bytes" in result.stderr
+        answered = session.execute("print(len(llm_query('a')))", lambda call: "x" * 900_000)
+        assert answered.stdout == "900000\n"
 
 
 # -- who calls back --------------------------------------------------------------------------------------

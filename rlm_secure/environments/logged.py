@@ -37,8 +37,13 @@ from rlm_secure.policy.model import Policy
 
 #: A longer log than this is not run again: the session ends with its worker.
 REPLAY_SECONDS = 10.0
-#: Replies of one cell beyond this are not kept.
+#: Replies of one cell beyond this are not kept, and a log beyond that is not run again.
 REPLIES_BYTES = 8 << 20
+LOG_BYTES = 64 << 20
+#: What the smallest reply takes in memory.
+_REPLY_BYTES = 256
+#: Bytes of JSON in an answer: a worker reads frames of 256 MiB at most.
+ANSWER_BYTES = 240 << 20
 
 STOPPED: dict[str, Any] = {"op": "reply", "error": "the run was stopped"}
 
@@ -57,11 +62,16 @@ class Entry:
 
     def answered(self, reply: Mapping[str, Any]) -> None:
         """Keep a reply, as long as all of them are small: a cell must not fill the host with what it is told."""
-        self.weight += _weight(reply.get("value"))
+        self.weight += _REPLY_BYTES + _weight(reply.get("value")) + _weight(reply.get("error"))
         if self.heavy:
             self.replies.clear()
         else:
             self.replies.append(reply)
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes, about: its source or value, and its replies."""
+        return self.weight + sum(map(_weight, self.request.values()))
 
     @property
     def heavy(self) -> bool:
@@ -269,7 +279,7 @@ class LoggedSession(Session):
             if not tool and most is None and getattr(calls, "interruptible", False):
                 began = time.monotonic()
                 try:
-                    return serve(served, lambda: calls(call))
+                    return _sendable(serve(served, lambda: calls(call)))
                 finally:
                     self._exclude(clock, time.monotonic() - began)
             self._gate.abandoned(abandoned()).require(CallRefused)
@@ -279,7 +289,7 @@ class LoggedSession(Session):
             except BaseException:  # Ctrl-C as well: nobody waits for it any more
                 host.abandon()
                 raise
-        return _plain(host.result())
+        return _sendable(host.result())
 
     def _await(self, host: HostCall, call: Call, clock: Clock) -> None:
         """Wait for `host`. Raises CallFailed when it takes too long, or the cell is over."""
@@ -316,6 +326,8 @@ class LoggedSession(Session):
             self._log = None
         else:
             self._log.append(entry)
+            if sum(each.size for each in self._log) > LOG_BYTES:
+                self._log = None
         self._noted()
 
     # -- recovery -----------------------------------------------------------------------------------
@@ -405,11 +417,15 @@ def nobody(call: Call, _clock: Clock) -> NoReturn:
     raise CallFailed(f"{call.kind} is not available here")
 
 
-def _plain(value: Any) -> Any:
-    """`value`, which goes to a worker as JSON. Raises CallFailed where it is none: the session lives on."""
-    if type(value) is not str:
-        try:
-            json.dumps(value, allow_nan=False)
-        except Exception:  # noqa: BLE001 - an encoder runs methods of what it encodes
-            raise CallFailed(f"the host answered with {type(value).__name__}, which JSON cannot hold") from None
+def _sendable(value: Any) -> Any:
+    """`value`, which goes to a worker as JSON. Raises CallFailed where it cannot: the session lives on."""
+    texts = value if type(value) is list else [value]
+    if all(type(text) is str for text in texts) and 12 * sum(map(len, texts)) + 4 * len(texts) < ANSWER_BYTES:
+        return value
+    try:
+        size = len(json.dumps(value, allow_nan=False))
+    except Exception:  # noqa: BLE001 - an encoder runs methods of what it encodes
+        raise CallFailed(f"the host answered with {type(value).__name__}, which JSON cannot hold") from None
+    if size > ANSWER_BYTES:
+        raise CallFailed(f"the answer takes {size:,} bytes, and a cell reads at most {ANSWER_BYTES:,}; ask for less")
     return value
