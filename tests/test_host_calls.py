@@ -571,6 +571,12 @@ def test_a_tool_of_a_persistent_run_may_not_use_its_session(use: str) -> None:
             return type(error).__name__
         return "nothing"
 
-    with scripted([cell("final_answer(tool())")], custom_tools={"tool": tool}, persistent=True, max_timeout=20) as rlm:
+    options: dict[str, Any] = {"persistent": True, "max_timeout": 20}
+    with scripted([cell("final_answer(tool())")], custom_tools={"tool": tool}, **options) as rlm:
+        made.append(rlm)
+        assert rlm.completion("c").response == "ReentrantCall"
+    made.clear()
+    # Nor may the model that a cell waits for, where it is a client of the user's own.
+    with scripted([cell("final_answer(llm_query('q'))")], lambda _prompt: tool(), **options) as rlm:
         made.append(rlm)
         assert rlm.completion("c").response == "ReentrantCall"
