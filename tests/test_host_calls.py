@@ -428,6 +428,15 @@ def test_refusals_are_written_into_the_audit_log(tmp_path: Any) -> None:
     assert '"rule":"tool-result"' in path.read_text().replace(": ", ":")
 
 
+def test_a_cell_that_goes_on_asking_for_tools_is_ended(opened: Open) -> None:
+    with opened(tools={"tool": lambda: 1}, limits={"tool_calls": 3}) as box:
+        box.run("x = 1").check()
+        code = "n = 0\nwhile True:\n    n += 1\n    try:\n        tool()\n    except Exception:\n        pass"
+        result = box.run(code)
+        assert isinstance(result.error, CellTimeout) and result.error.limit == "limits.tool_calls"
+        assert box.run("print(x)").stdout == "1\n"
+
+
 def test_what_a_cell_is_told_is_bounded_in_bytes(opened: Open) -> None:
     entry = logged.Entry({"op": "exec", "code": "x"})
     for _ in range(100_000):

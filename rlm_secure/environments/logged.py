@@ -40,6 +40,8 @@ REPLAY_SECONDS = 10.0
 #: Replies of one cell beyond this are not kept, and a log beyond that is not run again.
 REPLIES_BYTES = 8 << 20
 LOG_BYTES = 64 << 20
+#: A cell that goes on asking for tools after so many calls more than it may make is ended: it does nothing else.
+_IN_VAIN = 100
 #: What the smallest reply takes in memory.
 _REPLY_BYTES = 256
 #: Bytes of JSON in an answer: a worker reads frames of 256 MiB at most.
@@ -108,6 +110,7 @@ class LoggedSession(Session):
         self._closing = False
         self._cells = self._resumes = self._tool_calls = 0
         self._refused: dict[str, Decision] = {}
+        self._in_vain = 0  # tool calls of the cell that were one too many
         self._cut = False  # a call of the cell was not waited for, because the cell's time was over
         self._log: list[Entry] | None = []
         self._log_seconds = 0.0
@@ -211,6 +214,7 @@ class LoggedSession(Session):
         started = time.monotonic()
         self._refused = {}
         self._cut = False
+        self._in_vain = 0
         if self._worker.interrupted.is_set():
             self._worker.interrupted.clear()
         clock = self._clock(wall)
@@ -274,7 +278,12 @@ class LoggedSession(Session):
         tool = call.kind == "tool"
         if tool:
             self._tool_calls += 1
-            self._gate.tool_calls(self._tool_calls).require(CallRefused)
+            count = self._gate.tool_calls(self._tool_calls)
+            self._in_vain += not count.allowed
+            if self._in_vain > _IN_VAIN:
+                clock.expire(CellTimeout(count.reason, limit="limits.tool_calls", wall="wall-clock"))
+                self._cut = True
+            count.require(CallRefused)
         with self._lock.waiting() as served:
             if not tool and most is None and getattr(calls, "interruptible", False):
                 began = time.monotonic()
