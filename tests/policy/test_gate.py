@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rlm_secure.errors import Refused
+from rlm_secure.errors import CallRefused, ReentrantCall, Refused, WrongProcess
 from rlm_secure.policy import Decision, Gate, load_policy
 from rlm_secure.policy.gate import shown
 from tests.effort import examples
@@ -50,6 +51,8 @@ REFUSED: list[tuple[str, Any, str, str]] = [
     ("cells", 4, "cells", "the session has run limits.cells = 3 cells; start a new session"),
     ("tool", "serch", "tool-unknown", "there is no tool 'serch'; there are fetch_note or search"),
     ("tool", "a b", "tool-name", "'a b' is no name of a tool; a name looks like search_notes"),
+    ("tool", "_hidden", "tool-name", "'_hidden' is no name of a tool; a name looks like search_notes"),
+    ("tool_name", 7, "tool-name", "<int> is no name of a tool; a name looks like search_notes"),
     ("tool", "__import__", "tool-name", "'__import__' is no name of a tool; a name looks like search_notes"),
 ]  # fmt: skip
 
@@ -78,6 +81,57 @@ def test_what_is_within_the_policy_is_allowed(method: str, asked: Any) -> None:
     assert decision.allowed
     assert decision.reason == ""
     decision.require()
+
+
+@pytest.mark.parametrize(
+    ("decision", "rule", "reason"),
+    [
+        (GATE.resumes(4), "resumes", "it was brought back limits.resumes = 3 times; start a new session"),
+        (GATE.tool_calls(10_001), "tool-calls",
+         "the session has made limits.tool_calls = 10,000 tool calls, and may make no more; go on without"),
+        (GATE.abandoned(16), "abandoned-calls",
+         "limits.abandoned_calls = 16 calls were left behind and still run; try again later"),
+        (GATE.call_seconds("the tool t", 60.0, tool=True), "call-seconds",
+         "the tool t did not return within limits.tool_seconds = 60 s and was left behind; ask for less at a time"),
+        (GATE.call_seconds("the model", 300.0, tool=False), "call-seconds",
+         "the model did not return within lm.timeout_seconds = 300 s and was left behind; ask for less at a time"),
+        (GATE.tool_arguments("t", 11, None), "tool-argument-bytes",
+         "t was given 11 bytes, more than lm.reply_bytes = 10; pass less"),
+        (GATE.tool_arguments("t", 1, "n: \x1b[31m\u202e\ud800"), "tool-arguments", r"n: \x1b[31m\u202e\ud800"),
+        (GATE.tool_result("t", 11, None), "tool-result-bytes",
+         "t returned at least 11 bytes, more than lm.reply_bytes = 10; ask for less"),
+        (GATE.tool_result("t", 0, "an object"), "tool-result", "t returned an object"),
+        (GATE.tool_result("t", 0, "sk-proj-abcdefghijklmnop1234"), "tool-result", "<looks like a secret>"),
+        (GATE.reentrant(True), "session-reentrant",
+         "a cell of this session waits for this very call; return first, or use another session"),
+        (GATE.walls(["seccomp"], "none", "do so"), "walls",
+         "policy 'tight' requires walls that do not hold here: seccomp (none); do so, or name them in "
+         + "isolation.best_effort with a reason"),
+    ],
+)  # fmt: skip
+def test_what_a_session_asks_has_a_rule_as_well(decision: Decision, rule: str, reason: str) -> None:
+    assert decision == Decision(False, rule, reason)
+
+
+def test_a_session_within_its_limits_is_not_refused() -> None:
+    asked = [
+        GATE.resumes(3), GATE.tool_calls(10_000), GATE.abandoned(15), GATE.call_seconds("t", 59.9, tool=True),
+        GATE.call_seconds("t", 299.0, tool=False), GATE.tool_arguments("t", 10, None), GATE.tool_result("t", 10, None),
+        GATE.reentrant(False), GATE.walls([], "", ""), GATE.process(os.getpid()), GATE.tool_name("t"),
+    ]  # fmt: skip
+    assert [decision.reason for decision in asked if not decision.allowed] == []
+
+
+def test_a_refusal_becomes_the_error_that_its_asker_raises() -> None:
+    foreign = GATE.process(os.getpid() + 1)
+    assert foreign.rule == "session-process" and "make one here" in foreign.reason
+    for error in (WrongProcess, ReentrantCall, CallRefused):
+        with pytest.raises(error) as caught:
+            foreign.require(error)
+        assert caught.value.decision is foreign  # type: ignore[attr-defined]
+    refused = GATE.cell_source("x" * 11).cell_error
+    assert (refused.rule, refused.wall) == ("source-bytes", "language")
+    assert str(refused).startswith("source-bytes: the cell takes 11 bytes")
 
 
 def test_ingress_is_closed_unless_the_policy_opens_it() -> None:
