@@ -7,6 +7,7 @@ chain of five answers is found one answer at a time. Sessions are forks: what on
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import gc
 import io
@@ -56,19 +57,28 @@ CELL = guards.build_globals(frozenset(), lambda *values: None)["__name__"]
 Spec = tuple[Any, ...]
 
 
-#: What a process is doing, for the one that finds it dead.
-crumb = mmap.mmap(-1, 4096)
+#: What a process does, for the one that finds it dead.
+crumbs = mmap.mmap(-1, 32 << 20)
 
 
-def drop(text: str) -> None:
+def drop(text: str, *, first: bool = False) -> None:
     """Say what comes next."""
-    data = text.encode("utf-8", "replace")[:4000]
-    crumb[: len(data) + 1] = data + b"\0"
+    if first:
+        crumbs.seek(0)
+    data = text.encode("utf-8", "replace").replace(b"\n", b" ") + b"\n"
+    if crumbs.tell() + len(data) + 1 < len(crumbs):
+        crumbs.write(data + b"\0")
+        crumbs.seek(-1, os.SEEK_CUR)
+
+
+def last_lines() -> list[str]:
+    """What a dead process said."""
+    return crumbs[: crumbs.find(b"\0")].decode("utf-8", "replace").splitlines()
 
 
 def last_words() -> str:
-    """What a dead process said last."""
-    return crumb[: crumb.find(b"\0")].decode("utf-8", "replace")
+    """What a dead process said last, but for its hooks."""
+    return next((line for line in reversed(last_lines()) if not line.startswith("hook ")), "")
 
 
 class OutOfTime(BaseException):
@@ -101,11 +111,12 @@ class Figures:
     sessions: int = 0
     lost: int = 0
     refused: int = 0
+    known: int = 0
 
     def __str__(self) -> str:
         return (
             f"{self.reached} callables reached, {self.called} of them called, {self.calls} calls; hooks were given "
-            f"{self.given} values of {self.kinds} kinds; {self.sessions} sessions, {self.lost} of them lost; "
+            f"{self.given} values of {self.kinds} kinds; {self.sessions} sessions, {self.lost} of them lost, {self.known} by a known crash; "
             f"{self.refused} recorders refused"
         )
 
@@ -145,6 +156,20 @@ class Found:
     where: str
     steps: list[Step]
     picks: list[list[tuple[str, int]]] = field(default_factory=list)
+
+
+def from_crumbs() -> Found:
+    """The calls of a session that died, from what it said."""
+    found = Found("", "", [])
+    for text in last_lines():
+        if text.startswith("hook "):
+            _, hook, number = text.split(" ")
+            found.picks[-1].append((hook, int(number)))
+        else:
+            found.steps.append(Step(*ast.literal_eval(text)))
+            found.picks.append([])
+    found.where = line(found.steps[-1])
+    return found
 
 
 class World:
@@ -206,7 +231,9 @@ class World:
         at = len(self.hooks)
         tape = self.space["tape"]
         number = tape[at] if at < len(tape) and type(tape[at]) is int else 0
-        self.hooks.append((hook, number % self.sizes.get(hook, self.any)))
+        number %= self.sizes.get(hook, self.any)
+        self.hooks.append((hook, number))
+        drop(f"hook {hook} {number}")
         self.given += len(given) + len(named)
         if why := self.kinds.given(hook, given, named):
             self.complaints.append((why, f"given to {hook}"))
@@ -371,7 +398,7 @@ class Reach:
                 key = identity(value)
                 if key in self._seen or expression in self._crashing or any(word in expression for word in LEFT_OUT):
                     continue
-                drop(expression)
+                drop(expression, first=True)
                 self._seen.add(key)
                 if why := self.world.kinds.complaint(value):
                     self.findings.append(Found(why, expression, [Step(("n", "free"), (("n", expression),))]))
@@ -427,7 +454,7 @@ class Reach:
         world = self.world
         if written in self._crashing:
             return None
-        drop(written)
+        drop(written, first=True)
         try:
             code = compiler.compile_cell(f"result_ = {written}", source_bytes=10_000, ast_nodes=1000)
             with alarm():
@@ -622,7 +649,7 @@ class Session:
         world = self.world
         number = len(self.steps)
         self.steps.append(step)
-        drop(line(step))
+        drop(repr((step.function, step.args, step.named, step.tape)), first=not number)
         self.picks.append([])
         world.complaints.clear()
         seen: list[Any] = []

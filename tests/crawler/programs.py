@@ -236,7 +236,7 @@ class Fuzz:
             return [told, state.changes() if len(numbers) > 1 else []]
 
         state = State({})
-        engine.drop(f"{numbers[0]}")
+        engine.drop(f"{numbers[0]}", first=True)
         told = in_fork(work)
         if isinstance(told, list):
             rows, changed = told
@@ -279,7 +279,7 @@ class Fuzz:
 
         def wins(source: str) -> bool:
             if time.monotonic() - begun > seconds:
-                return False
+                raise TimeoutError
             told = in_fork(lambda: replay.judged(self.modules, source, {}, alone=True))
             return isinstance(told, int) if died else isinstance(told, list) and what in told
 

@@ -70,7 +70,8 @@ class Replay:
 
     def judge(self, source: str) -> list[str]:
         """What is wrong after `source` ran as a cell of a new session, in a process of its own."""
-        return in_fork(lambda: judged(self._world.modules, source, self._world.planted)) or []
+        told = in_fork(lambda: judged(self._world.modules, source, self._world.planted))
+        return told if type(told) is list else [f"the interpreter ended with signal {told}"] if told else []
 
     def shortest(self, found: Found, seconds: float) -> str:
         """The shortest cell that still leads there, or the longest one with a remark when none was seen to."""
@@ -78,10 +79,18 @@ class Replay:
         key = found.what.partition("(")[0]
 
         def wins(source: str) -> bool:
-            return time.monotonic() - begun < seconds and any(each.partition("(")[0] == key for each in self.judge(source))
+            if time.monotonic() - begun > seconds:
+                raise TimeoutError
+            return any(each.partition("(")[0] == key for each in self.judge(source))
 
         if not found.steps:
             return f"# {found.where}"
+        try:
+            return self._shortest(found, wins)
+        except TimeoutError:
+            return f"# found after {len(found.steps)} calls; there was no time to find a short cell; the last call was:\n# {engine.line(found.steps[-1])}"
+
+    def _shortest(self, found: Found, wins: Callable[[str], bool]) -> str:
         numbers = _needed(found, [len(found.steps) - 1])
         if not wins(self.program(found, numbers)):
             numbers = list(range(len(found.steps)))
@@ -205,32 +214,39 @@ def _fewer(items: list[Any], wins: Callable[[list[Any]], bool]) -> list[Any]:
 
 def shortened(source: str, wins: Callable[[str], bool]) -> str:
     """`source` without the statements that `wins` can do without: of the cell, then of its classes and functions."""
-    tree = ast.parse(source)
+    tree, best = ast.parse(source), [source]
 
-    def attempt(holder: Any, name: str) -> None:
-        whole = getattr(holder, name)
+    def still() -> bool:
+        text = ast.unparse(ast.fix_missing_locations(tree))
+        if won := wins(text):
+            best[0] = text
+        return won
+
+    def attempt(holder: Any, name: str, first: int = 0) -> None:
+        whole = list(getattr(holder, name))
+        empty = [ast.Pass()] if name == "body" and holder is not tree else []
+
+        def put(some: list[Any]) -> None:
+            setattr(holder, name, [*whole[:first], *some] or empty)
 
         def holds(some: list[Any]) -> bool:
-            setattr(holder, name, some or ([ast.Pass()] if name == "body" and holder is not tree else []))
-            return wins(ast.unparse(ast.fix_missing_locations(tree)))
+            put(some)
+            return still()
 
-        kept = _fewer(list(whole), holds) if whole else []
-        setattr(holder, name, kept or ([ast.Pass()] if name == "body" and holder is not tree else []))
+        if whole[first:]:
+            put(_fewer(whole[first:], holds))
 
-    attempt(tree, "body")
-    for node in list(ast.walk(tree)):
-        if isinstance(node, ast.ClassDef) or (isinstance(node, ast.FunctionDef) and len(node.body) > 1):
-            attempt(node, "body")
-    for node in list(ast.walk(tree)):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "go" and len(node.args) > 1:
-            first, rest = node.args[0], node.args[1:]
-
-            def holds(some: list[Any], node: ast.Call = node, first: ast.expr = first) -> bool:
-                node.args = [first, *some]
-                return wins(ast.unparse(tree))
-
-            node.args = [first, *_fewer(rest, holds)]
-    return ast.unparse(ast.fix_missing_locations(tree))
+    try:
+        attempt(tree, "body")
+        for node in list(ast.walk(tree)):
+            if isinstance(node, ast.ClassDef) or (isinstance(node, ast.FunctionDef) and len(node.body) > 1):
+                attempt(node, "body")
+        for node in list(ast.walk(tree)):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "go":
+                attempt(node, "args", 1)
+    except TimeoutError:
+        pass
+    return best[0]
 
 
 def _tables() -> dict[str, list[str]]:

@@ -43,8 +43,9 @@ def test_a_planted_hole_is_found(hole: str) -> None:
     assert re.search(rf"FOUND: {holes.HOLES[hole][1]}", done.stdout), done.stdout[-4000:]
 
 
+@pytest.mark.timeout(600)
 def test_a_finding_comes_with_a_short_cell() -> None:
-    done = run("--planted", "hands_out_type", "--policy", "strict", "--sessions", "4", "--seed", str(SEED), "--shrink", "40")
+    done = run("--planted", "hands_out_type", "--policy", "strict", "--sessions", "4", "--seed", str(SEED), "--shrink", "20")
     program = done.stdout.partition("---- is type")[2]
     assert "hands_out_type" in program and len(program.splitlines()) < 60, done.stdout[-4000:]
 
