@@ -12,6 +12,9 @@ interpreter's own record. Only classes of known metaclasses are judged at all: n
 from __future__ import annotations
 
 import abc
+import collections
+import datetime
+import decimal
 import enum
 import types
 import typing
@@ -142,6 +145,38 @@ def stored(kind: type, name: str, default: Any = None) -> Any:
     return default
 
 
+#: Types of C code that call a derived class, and go on with what comes back as with one of theirs, unchecked.
+_TRUSTING = (
+    datetime.datetime, datetime.date, datetime.time, datetime.timedelta, decimal.Decimal, collections.OrderedDict,
+    collections.defaultdict, collections.deque,
+)  # fmt: skip
+
+
+def memory_of(kind: type) -> type | None:
+    """The type whose memory C code takes an instance of the own class `kind` to have, where it does not check."""
+    return next((each for each in _TRUSTING if derives(kind, each)), None)
+
+
+def _keep_new(kind: type) -> None:
+    """Have `kind` make instances of such a type only, whatever its `__new__`, or one that it inherits, returns.
+
+    `astimezone` of a datetime writes into what `__new__` of its class returned, as if it were a datetime.
+    """
+    layout = memory_of(kind)
+    if layout is None:
+        return
+    found = stored(kind, "__new__")
+    inner = found.__func__ if type(found) is staticmethod else found
+
+    def __new__(cls: type, /, *values: Any, **options: Any) -> Any:
+        made = inner(cls, *values, **options)
+        if not is_instance(made, layout):
+            raise TypeError(f"__new__ of {title(kind)} returns its instances, not a {title(type(made))}.")
+        return made
+
+    type.__setattr__(kind, "__new__", staticmethod(__new__))
+
+
 def registrar(space: dict[str, Any] | None) -> Any:
     """What stands first in the namespace of a class body, and enters the class before any hook of the cell sees it.
 
@@ -158,6 +193,7 @@ def registrar(space: dict[str, Any] | None) -> Any:
         def __set_name__(self, owner: type, name: str) -> None:
             type.__delattr__(owner, name)
             check_slots(owner)
+            _keep_new(owner)
             register(owner, space)
 
     return Registrar()

@@ -670,4 +670,39 @@ class Matrix:
     def __setitem__(self, ij, v): i, j = ij; self.rows[i][j] = v
 m = Matrix.identity(2); m[0, 1] = 5; print(m @ m, m[0, 1])
 """,
+    """\
+import datetime, decimal, collections, copy
+class D(datetime.datetime):
+    def __new__(cls, *a, **k):
+        o = super().__new__(cls, *a, **k)
+        o.tag = "t"
+        return o
+    def nice(self): return self.strftime("%d/%m")
+d = D(2020, 1, 2)
+print(d.nice(), d.tag, (d + datetime.timedelta(1)).tag, type(d + datetime.timedelta(1)).__name__, copy.copy(d), copy.deepcopy(d) == d, d.replace(day=5))
+class E(D):
+    pass
+print(E(2020, 1, 1).tag, E.fromisoformat("2020-01-01").nice())
+class Money(decimal.Decimal):
+    def __new__(cls, v): return super().__new__(cls, str(v))
+    def __str__(self): return f"${super().__str__()}"
+print(Money(3), Money(3) + 1)
+class LRU(collections.OrderedDict):
+    def __init__(self, n): super().__init__(); self.n = n
+    def __setitem__(self, k, v):
+        super().__setitem__(k, v); self.move_to_end(k)
+        if len(self) > self.n: self.popitem(last=False)
+l = LRU(2); l[1] = 1; l[2] = 2; l[3] = 3; print(l, dict(l))
+class Dd(collections.defaultdict):
+    def __missing__(self, k): self[k] = v = self.default_factory(k); return v
+print(Dd(lambda k: k * 2)[4], list(collections.deque([1])))
+class Dq(collections.deque):
+    def peek(self): return self[0]
+print(Dq([1, 2], maxlen=3).peek(), Dq([1]).copy())
+import enum
+class Day(datetime.date, enum.Enum):
+    FIRST = 2020, 1, 1
+    LAST = 2020, 12, 31
+print(Day.FIRST.year, Day.LAST - Day.FIRST, Day.LAST.name)
+""",
 ]

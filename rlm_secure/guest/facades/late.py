@@ -45,7 +45,7 @@ class Builtins(ModuleType):
 # What the standard library imports inside its functions, or C code while it runs.
 _MODULES = (
     "_strptime", "linecache", "traceback", "warnings", "stringprep", "weakref", "copy", "locale",
-    "keyword", "numbers", "fractions", "decimal", "encodings.idna", "_pylong",
+    "keyword", "numbers", "fractions", "decimal", "encodings.idna", "_pylong", "_sha2",
 )  # fmt: skip
 
 # Text encodings that data comes in. A codec's module is imported when it is first used.
@@ -65,7 +65,7 @@ def import_all() -> None:
         try:
             import_module(name)
         except ModuleNotFoundError:
-            continue  # _pylong is new in 3.12
+            continue  # _pylong and _sha2 are new in 3.12
     for name in _CODECS:
         codecs.lookup(name)
     time.strptime("2000", "%Y")  # compiles and caches the locale's patterns
