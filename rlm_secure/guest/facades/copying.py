@@ -154,8 +154,10 @@ def _rebuild(x: Any, memo: Memo | None) -> Any:
                 # A namedtuple has a __getnewargs__ that collections made, a frozen dataclass with slots a __getstate__.
                 if name in namespace and not generated(namespace[name]):
                     _refuse_hook(name)
-    for name in _table(x) or ():
-        if type(name) is str and name in _HOOKS:  # a method of the class gives way to an entry of the instance
+    for name in _table(x) or ():  # a method of the class gives way to an entry of the instance
+        if type(name) is not str:  # it could answer to any name
+            raise TypeError(f"copy takes instances whose attributes have plain names; {title(kind)} has another key.")
+        if name in _HOOKS:
             _refuse_hook(name)
     reduced: Any = kind.__reduce_ex__(x, 4)  # type: ignore[call-arg]
     if type(reduced) is str:  # a singleton that is known by its name

@@ -131,6 +131,24 @@ vars(c)["__reduce__"] = reduce
 d = copy.copy(c)
 LOOT = CANARY if ran else None
 """,
+    "copy_runs_reduce_by_a_key_that_is_no_name": """
+import copy
+ran = []
+class Key(str):
+    def __hash__(self):
+        return hash("__reduce__")
+    def __eq__(self, other):
+        return str.__str__(other) == "__reduce__"
+class C(Exception):
+    pass
+def reduce(*values):
+    ran.append(1)
+    return C, ()
+c = C()
+vars(c)[Key("x")] = reduce
+copy.copy(c)
+LOOT = CANARY if ran else None
+""",
     "deepcopy_gives_a_method_another_self": """
 import copy, json
 class C(json.JSONEncoder):
