@@ -584,7 +584,7 @@ print(Decimal('2.675').quantize(Decimal('0.01'), rounding=ROUND_HALF_UP), sum([D
     """
 from fractions import Fraction
 from decimal import Decimal
-print(Fraction('3/4') + Fraction(0.25), Fraction(Decimal('0.1')), Fraction(Fraction(1, 2), 3), Fraction(numerator=1, denominator=2) if False else Fraction(1, 2).limit_denominator(3))
+print(Fraction('3/4') + Fraction(0.25), Fraction(Decimal('0.1')), Fraction(Fraction(1, 2), 3), Fraction(numerator=1, denominator=2), Fraction(1, 2).limit_denominator(3))
 print(Fraction(True), Fraction(3), hash(Fraction(1, 2)) == hash(0.5), Fraction(1, 3) ** 2, float(Fraction(1, 3)), sum(Fraction(1, n) for n in range(1, 5)))
 """,
     """
@@ -665,5 +665,11 @@ import enum
 class Color(enum.Enum):
     RED = 1
 print(list(Color.__members__), Color.__members__['RED'] is Color.RED, len(Color.__members__))
+""",
+    """
+from fractions import Fraction
+class Ratio(Fraction):
+    def shown(self): return f'{self.numerator} to {self.denominator}'
+print(Ratio(1, 2).shown(), Fraction(Ratio(2, 4)), Ratio(Fraction(1, 3), Ratio(2, 3)), Ratio('1/4') + 1, Fraction.from_float(0.5))
 """,
 ]

@@ -31,7 +31,7 @@ _ATOMS: frozenset[type] = frozenset(
 )  # fmt: skip
 _SEQUENCES: tuple[type, ...] = (list, tuple, set, frozenset, collections.deque)
 
-_FRACTION = tuple(fractions.Fraction.__dict__[name].__get__ for name in ("_numerator", "_denominator"))
+_PARTS = tuple(fractions.Fraction.__dict__[name].__get__ for name in ("_numerator", "_denominator"))
 
 #: Further types whose instances are data: a module of the facades adds what it makes.
 _FINAL: set[type] = set()
@@ -57,6 +57,11 @@ def data(value: Any, asked_by: str) -> Any:
     return _items(value, _DEPTH, asked_by)
 
 
+def parts_of(value: fractions.Fraction) -> tuple[Any, ...]:
+    """What `value`, of any class of Fraction, keeps as its parts; no property of a derived class is asked."""
+    return tuple(part(value) for part in _PARTS)
+
+
 _NONE: Any = object()
 
 
@@ -73,7 +78,7 @@ def _copy(value: Any, kind: type, depth: int, asked_by: str) -> Any:
     if kind is bytearray:
         return bytearray(value)
     if kind is fractions.Fraction:
-        if all(type(part(value)) is int for part in _FRACTION):
+        if all(type(part) is int for part in parts_of(value)):
             return value
     elif kind is datetime.datetime or kind is datetime.time:
         if type(value.tzinfo) in (type(None), datetime.timezone) or type(value.tzinfo) in _FINAL:

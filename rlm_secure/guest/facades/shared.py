@@ -25,7 +25,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..registry import is_instance, namespace_of, order_of, title
-from .data import data, methods
+from .data import data, methods, parts_of
 from .instances import Nothing
 
 #: Named tuples of libraries that a cell meets. None has defaults, and each class has a dict of them.
@@ -118,14 +118,19 @@ def _fractions() -> None:
     """A Fraction of plain numbers: it would keep the parts of anything that poses as a number."""
     inner = fractions.Fraction.__new__
 
-    def __new__(cls: Any, numerator: Any = 0, denominator: Any = None, /, **options: Any) -> Any:
+    def __new__(cls: Any, numerator: Any = 0, denominator: Any = None, **options: Any) -> Any:
         if type(numerator) is not int:
-            numerator = data(numerator, "Fraction")
+            numerator = plain(numerator)
         if denominator is not None and type(denominator) is not int:
-            denominator = data(denominator, "Fraction")
+            denominator = plain(denominator)
         return inner(cls, numerator, denominator, **{name: data(value, "Fraction") for name, value in options.items()})
 
-    fractions.Fraction.__new__ = __new__  # type: ignore[assignment]
+    def plain(value: Any) -> Any:
+        if is_instance(value, fractions.Fraction):  # of a class that a cell derived, too
+            return inner(fractions.Fraction, *(data(part, "Fraction") for part in parts_of(value)))
+        return data(value, "Fraction")
+
+    fractions.Fraction.__new__ = __new__  # type: ignore[method-assign]
 
 
 def _functions_of_decorators() -> None:
