@@ -99,14 +99,14 @@ def test_what_a_cell_says_can_be_printed() -> None:
 
     def tool(*values: Any, **options: Any) -> str:
         told.append([values, options])
-        return "\udc80"
+        return "told"
 
     with Sandbox(tools={"tool": tool}) as sandbox:
         result = sandbox.run(
-            "half = '\\ud800'\nnested = {'k\\udfff': [half, half]}\nprint(half, tool(half, key=nested) == '\\udc80')\n"
+            "half = '\\ud800'\nnested = {'k\\udfff': [half, half]}\nprint(half, tool(half, key=nested))\n"
             "same = {'\\ud800': 1, '\\ud801': 2}\nfinal_answer(nested)"
         )
-        assert result.stdout == "\\ud800 True\n"
+        assert result.stdout == "\\ud800 told\n"
         assert result.final_answer == str({"k\\udfff": ["\\ud800", "\\ud800"]}).replace("\\\\", "\\")
         failed = sandbox.run("raise ValueError('\\udcff')")
         assert failed.stderr.endswith("ValueError: \\udcff\n")
