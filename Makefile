@@ -7,11 +7,12 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 JOBS ?= 4
 
-.PHONY: help demo test parts lint bench live clean
+.PHONY: help demo test parts coverage lint bench live clean
 
 help:
 	@echo "make demo    a real long-context task behind the walls, then attacks on them (offline)"
 	@echo "make test    lint, types and the tests; with TESTS=--all the exhaustive ones, too"
+	@echo "make coverage  which branches of the trusted files the tests run"
 	@echo "make lint    lint and types only"
 	@echo "make bench   the benchmarks, as ratios"
 	@echo "make live    a session with a real cloud provider, with your account: PROVIDER=e2b, daytona, modal or prime"
@@ -28,6 +29,9 @@ test: $(READY)
 
 parts: $(READY)
 	@$(BIN)/python -m tests --jobs $(JOBS) $(TESTS)
+
+coverage: $(READY)
+	@$(BIN)/python -m tests --jobs $(JOBS) --coverage only $(TESTS)
 
 lint: $(READY)
 	$(BIN)/ruff check .

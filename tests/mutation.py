@@ -192,7 +192,7 @@ def main() -> int:
         for name in options.file:
             every = mutants((ROOT / name).read_text(encoding="utf-8"))
             chosen = random.Random(options.seed).sample(every, min(options.sample or len(every), len(every)))
-            failed |= _try(name, sorted(chosen, key=lambda mutant: mutant.line), options, scratch)
+            failed |= _try(name, chosen, options, scratch)
     return int(failed)
 
 
@@ -217,7 +217,7 @@ def _try(name: str, chosen: list[Mutant], options: argparse.Namespace, scratch: 
             alive += [mutant] if status == 0 else []
     unexplained = [mutant for mutant in alive if mutant.key not in SURVIVORS.get(name, {})]
     print(f"{name}: {tried} of {len(chosen)} mutants tried, {len(alive)} survived, {len(unexplained)} unexplained")
-    for mutant in unexplained:
+    for mutant in sorted(unexplained, key=lambda mutant: mutant.line):
         print(f"  line {mutant.line}: {mutant.key}")
     sys.stdout.flush()
     return bool(unexplained)

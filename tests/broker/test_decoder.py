@@ -233,6 +233,54 @@ def test_sizes_and_depths_are_capped() -> None:
             read(data)
 
 
+def test_a_frame_at_its_limit_is_read_and_one_byte_more_is_not() -> None:
+    data = frame(DONE)
+    assert read(data, limit=len(data))
+    with pytest.raises(ProtocolViolation, match=f"a frame of {len(data)} bytes is over the limit of {len(data) - 1}"):
+        read(data, limit=len(data) - 1)
+    with pytest.raises(ProtocolViolation, match="not an object in ASCII"):
+        read('{"op": "\u00e9"}'.encode())
+
+
+def test_what_is_at_its_limit_is_read() -> None:
+    assert (protocol.MAX_NAMES, protocol.MAX_NAME, protocol.MAX_PROMPTS) == (512, 128, 10_000)
+    assert (protocol.MAX_DEPTH, protocol.MAX_NODES) == (64, 400_000)
+    variables = {f"v{n}": {"type": "int"} for n in range(511)} | {"x" * 128: {"type": "t" * 128, "repr": "r" * 99}}
+    result = read(frame({**DONE, "variables": variables, "cpu": 0, "peak": 0, "dropped": 0}), value_bytes=99)
+    assert isinstance(result, CellResult)
+    assert len(result.variables) == 512
+    assert result.variables["v0"] == Variable("int", None, has_value=False, repr="")
+    told = read(frame({**DONE, "error": {"kind": "refused", "message": "m" * 4001, "rule": "r" * 128}}))
+    assert isinstance(told, CellResult)
+    assert isinstance(told.error, CellRefused)
+    assert (len(str(told.error)), told.error.rule, told.error.wall) == (4000, "r" * 128, "language")
+    assert read(frame({**BATCH, "prompts": ["p"] * 10_000, "model": "m" * 256})) == Call(
+        "llm_query_batched", ("p",) * 10_000, "m" * 256
+    )
+    assert read(frame({**BATCH, "prompts": []})) == Call("llm_query_batched", (), "m")
+    assert read(frame({**QUERY, "call": "rlm_query_batched", "prompts": ["a"]})) == Call("rlm_query_batched", ("a",))
+    assert read(frame({**TOOL, "tool": "t" * 128})) == Call("tool", tool="t" * 128, args=(1,), kwargs={"k": None})
+
+
+def test_each_limit_that_a_cell_ran_into_is_named() -> None:
+    for kind, limit, wall in (
+        ("memory", "limits.memory_bytes", "rlimits"),
+        ("interrupted", "limits.cell_seconds", "wall-clock"),
+        ("cpu", "limits.cell_cpu_seconds", "rlimits"),
+    ):
+        result = read(frame({**DONE, "error": {"kind": kind, "message": "m"}}))
+        assert isinstance(result, CellResult)
+        assert isinstance(result.error, CellMemoryLimit | CellTimeout)
+        assert (result.error.limit, result.error.wall) == (limit, wall)
+
+
+def test_a_result_of_nothing_is_empty() -> None:
+    assert repr(CellResult()) == (
+        "CellResult(stdout='', stderr='', variables={}, answer=None, error=None, seconds=0.0, cpu_seconds=0.0, "
+        "peak_bytes=0, dropped_bytes=0, resumed=False)"
+    )
+
+
 def test_commas_inside_strings_are_no_values() -> None:
     result = read(frame({**DONE, "stdout": ",[{" * protocol.MAX_NODES}))
     assert isinstance(result, CellResult)
