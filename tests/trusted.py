@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -22,12 +23,15 @@ _BEGIN, _END = "<!-- {}: written by `python -m tests.trusted` from the docstring
 
 def guards(source: str) -> str | None:
     """What a module says that it guards, on one line; None where it says nothing."""
+    if "\nGuards: " not in source:
+        return None
     found = _GUARDS.search(ast.get_docstring(ast.parse(source)) or "")
     return " ".join(found[1].split()).rstrip(".") if found else None
 
 
+@cache
 def trusted() -> dict[str, str]:
-    """Every trusted file, as a path from the root of the project, and what it guards."""
+    """Every trusted file, as a path from the root of the project, and what it guards; read once."""
     found = {path.relative_to(ROOT).as_posix(): guards(path.read_text(encoding="utf-8")) for path in _modules()}
     return {path: what for path, what in found.items() if what is not None}
 
