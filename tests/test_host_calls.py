@@ -121,7 +121,7 @@ def test_a_slow_tool_is_left_behind_and_the_cell_goes_on(opened: Open, hang: Any
     with opened(tools={"hang": hang}, limits={"tool_seconds": 0.3}, audit=audit) as box:
         code = "try:\n    hang()\nexcept Exception as error:\n    print(error)"
         assert box.run(code).stdout.startswith("the tool hang did not return within limits.tool_seconds = 0.3 s and was")
-        assert audit.rules == ["call-seconds"]
+        assert audit.rules == ["tool-seconds"]
         assert box.run("print(2)").stdout == "2\n"
 
 
@@ -134,7 +134,7 @@ def test_what_is_left_behind_is_counted_and_bounded(opened: Open, hang: Any) -> 
     with opened(tools=tools, limits=limits, audit=audit) as box:
         lines = box.run(code).stdout.splitlines()
         assert [line[:10] for line in lines] == ["the tool h"] * 2 + ["limits.aba"] * 3
-        assert audit.rules == ["call-seconds", "abandoned-calls"]
+        assert audit.rules == ["tool-seconds", "abandoned-calls"]
         assert "abandoned_calls" in box.run("quick()").stderr
         over.set()
         deadline = time.monotonic() + 10
@@ -172,7 +172,7 @@ def test_a_timeout_is_wall_time_whatever_a_model_does(hang: Any, kind: str) -> N
 
 @pytest.mark.parametrize(
     ("limits", "rule"),
-    [({"tool_calls": 0}, "tool-calls"), ({"tool_seconds": 0.2}, "call-seconds"), ({}, "tool-result")],
+    [({"tool_calls": 0}, "tool-calls"), ({"tool_seconds": 0.2}, "tool-seconds"), ({}, "tool-result")],
     ids=["number", "time", "result"],
 )
 def test_the_limits_of_tools_hold_in_a_run(hang: Any, limits: dict[str, Any], rule: str) -> None:

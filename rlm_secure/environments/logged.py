@@ -302,7 +302,6 @@ class LoggedSession(Session):
 
     def _await(self, host: HostCall, call: Call, clock: Clock) -> None:
         """Wait for `host`. Raises CallFailed when it takes too long, or the cell is over."""
-        what = f"the tool {call.tool}" if call.kind == "tool" else f"the host's answer to {call.kind}"
         began = looked = time.monotonic()
         while not host.wait(min(clock.slice(), INTERRUPT_EVERY_SECONDS)):
             now = time.monotonic()
@@ -316,7 +315,8 @@ class LoggedSession(Session):
             if clock.over() is not None:
                 self._cut = True
                 raise CallFailed(STOPPED["error"])
-            self._gate.call_seconds(what, now - began, tool=call.kind == "tool").require(CallRefused)
+            if call.tool is not None:  # a batch, or a child run, has the time of the cell
+                self._gate.tool_seconds(call.tool, now - began).require(CallRefused)
         self._exclude(clock, time.monotonic() - looked)
 
     def _exclude(self, clock: Clock, seconds: float) -> None:

@@ -236,12 +236,11 @@ class Gate:
             return Decision(False, "tool-result-bytes", said)
         return _unless("tool-result", problem is not None, _inert(f"{name} returned {problem}"))
 
-    def call_seconds(self, what: str, seconds: float, *, tool: bool) -> Decision:
-        """Whether the host may go on waiting for a call that has taken `seconds`."""
-        key = "limits.tool_seconds" if tool else "lm.timeout_seconds"
-        limit = self.policy.limits.tool_seconds if tool else self.policy.lm.timeout_seconds
-        said = f"{what} did not return within {key} = {limit:g} s and was left behind; ask for less at a time"
-        return _unless("call-seconds", seconds >= limit, said)
+    def tool_seconds(self, name: str, seconds: float) -> Decision:
+        """Whether a cell may go on waiting for a tool that has taken `seconds`."""
+        limit = self.policy.limits.tool_seconds
+        said = f"the tool {name} did not return within limits.tool_seconds = {limit:g} s and was left behind; "
+        return _unless("tool-seconds", seconds >= limit, said + "ask for less at a time")
 
     def abandoned(self, count: int) -> Decision:
         """Whether another call may begin while `count` of them were left behind and still run."""

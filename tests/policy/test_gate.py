@@ -91,10 +91,8 @@ def test_what_is_within_the_policy_is_allowed(method: str, asked: Any) -> None:
          "the session has made limits.tool_calls = 10,000 tool calls, and may make no more; go on without"),
         (GATE.abandoned(16), "abandoned-calls",
          "limits.abandoned_calls = 16 calls were left behind and still run; try again later"),
-        (GATE.call_seconds("the tool t", 60.0, tool=True), "call-seconds",
+        (GATE.tool_seconds("t", 60.0), "tool-seconds",
          "the tool t did not return within limits.tool_seconds = 60 s and was left behind; ask for less at a time"),
-        (GATE.call_seconds("the model", 300.0, tool=False), "call-seconds",
-         "the model did not return within lm.timeout_seconds = 300 s and was left behind; ask for less at a time"),
         (GATE.tool_arguments("t", 11, None), "tool-argument-bytes",
          "t was given 11 bytes, more than lm.reply_bytes = 10; pass less"),
         (GATE.tool_arguments("t", 1, "n: \x1b[31m\u202e\ud800"), "tool-arguments", r"n: \x1b[31m\u202e\ud800"),
@@ -105,8 +103,8 @@ def test_what_is_within_the_policy_is_allowed(method: str, asked: Any) -> None:
         (GATE.reentrant(True), "session-reentrant",
          "a cell of this session waits for this very call; return first, or use another session"),
         (GATE.walls(["seccomp"], "none", "do so"), "walls",
-         "policy 'tight' requires walls that do not hold here: seccomp (none); do so, or name them in "
-         + "isolation.best_effort with a reason"),
+         ("policy 'tight' requires walls that do not hold here: seccomp (none); do so, or name them in "
+          "isolation.best_effort with a reason")),
     ],
 )  # fmt: skip
 def test_what_a_session_asks_has_a_rule_as_well(decision: Decision, rule: str, reason: str) -> None:
@@ -115,8 +113,8 @@ def test_what_a_session_asks_has_a_rule_as_well(decision: Decision, rule: str, r
 
 def test_a_session_within_its_limits_is_not_refused() -> None:
     asked = [
-        GATE.resumes(3), GATE.tool_calls(10_000), GATE.abandoned(15), GATE.call_seconds("t", 59.9, tool=True),
-        GATE.call_seconds("t", 299.0, tool=False), GATE.tool_arguments("t", 10, None), GATE.tool_result("t", 10, None),
+        GATE.resumes(3), GATE.tool_calls(10_000), GATE.abandoned(15), GATE.tool_seconds("t", 59.9),
+        GATE.tool_arguments("t", 10, None), GATE.tool_result("t", 10, None),
         GATE.reentrant(False), GATE.walls([], "", ""), GATE.process(os.getpid()), GATE.tool_name("t"),
     ]  # fmt: skip
     assert [decision.reason for decision in asked if not decision.allowed] == []
