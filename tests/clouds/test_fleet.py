@@ -196,7 +196,10 @@ def grow_old(session: Any) -> None:
 
 
 def be_closed_inside(session: Any) -> None:
-    session.execute("tick()", lambda call: session.close())
+    closing = threading.Thread(target=session.close)
+    result = session.execute("tick()", lambda call: closing.start() or closing.join(10))
+    assert result.error is not None and result.error.session_ended
+    closing.join(10)
 
 
 def lie_about_the_end(session: Any) -> None:
