@@ -52,7 +52,6 @@ NAMED_FILES: dict[str, dict[str, str]] = {
     "ctypes": {
         "guest/seal.py": "the kernel calls that raise the walls have no wrapper in the standard library",
         "guest/memory.py": "maps the context that the host shares, without a copy",
-        "environments/local/nearby.py": "asks for processors by masks: a set of 128 numbers takes as long as a cell",
         "environments/local/context.py": "fills a sealed memory file from a str, without a copy",
         "environments/local/seccomp.py": "asks the loader for libseccomp, as no search needs to look for its file",
         "removal.py": "staying on one mount, and taking off what is mounted, have no wrapper in the standard library",

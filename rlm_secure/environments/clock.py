@@ -17,10 +17,15 @@ INTERRUPT_EVERY_SECONDS = 0.05
 
 
 class Clock:
-    """The deadline of one request. `read_cpu` gives the worker's CPU seconds so far, or None."""
+    """The deadline of one request. `read_cpu` gives the worker's CPU seconds so far, or None; `left` those of its whole
+    session that are left."""
 
     def __init__(
-        self, wall: float, cpu: float | None = None, read_cpu: Callable[[], float | None] | None = None
+        self,
+        wall: float,
+        cpu: float | None = None,
+        read_cpu: Callable[[], float | None] | None = None,
+        left: Callable[[], float] | None = None,
     ) -> None:
         self._wall = wall
         self._deadline = time.monotonic() + wall
@@ -28,7 +33,9 @@ class Clock:
         self._end_cause: CellError | None = None
         self._cpu_limit = cpu
         self._read_cpu = read_cpu
-        self._cpu_start: float | None = None
+        self._left = left
+        self._cpu_start = read_cpu() if read_cpu else None
+        self._looked = time.monotonic()
         self._expired: float | None = None
         self.cause: CellError | None = None
 
@@ -57,8 +64,13 @@ class Clock:
             self._expired = time.monotonic()
             self.cause = cause
 
+    def due(self) -> bool:
+        """Whether it is time to ask `over`: of a worker that always has something to say, too."""
+        return time.monotonic() - self._looked >= SLICE_SECONDS or not self.remaining()
+
     def over(self) -> CellError | None:
         """The reason why the request must end, or None while it may go on."""
+        self._looked = time.monotonic()
         if self._expired is None:
             now = time.monotonic()
             if now >= self._end and self._end < self._deadline and self._end_cause is not None:
@@ -66,9 +78,11 @@ class Clock:
             elif now >= self._deadline:
                 said = f"the cell ran longer than its limit of {self._wall:g} s (limits.cell_seconds) and was stopped"
                 self.expire(CellTimeout(said, limit="limits.cell_seconds", wall="wall-clock"))
+            elif self._left is not None and self._left() <= 0:
+                said = "the session's CPU seconds (limits.session_cpu_seconds) are used up: the cell was stopped"
+                self.expire(CellTimeout(said, limit="limits.session_cpu_seconds", wall="rlimits"))
             elif self._cpu_limit is not None and self._read_cpu and (used := self._read_cpu()) is not None:
-                # The first look comes one slice after the start: what was used before it is not counted.
-                self._cpu_start = max(used - SLICE_SECONDS, 0.0) if self._cpu_start is None else self._cpu_start
+                self._cpu_start = used if self._cpu_start is None else min(self._cpu_start, used)
                 if used - self._cpu_start >= self._cpu_limit:
                     said = f"the cell used up limits.cell_cpu_seconds = {self._cpu_limit:g} s and was stopped"
                     self.expire(CellTimeout(said, limit="limits.cell_cpu_seconds", wall="wall-clock"))

@@ -125,8 +125,8 @@ class LoggedSession(Session):
         """The clock of one cell."""
 
     @abstractmethod
-    def _transmit(self, entry: Entry) -> None:
-        """Send a request with its attachment."""
+    def _transmit(self, entry: Entry, clock: Clock) -> None:
+        """Send a request with its attachment, under its clock."""
 
     @abstractmethod
     def _attempt(self, entry: Entry, calls: Answers, clock: Clock, stopped: list[BaseException]) -> CellResult:
@@ -254,7 +254,7 @@ class LoggedSession(Session):
     def _converse(self, entry: Entry, calls: Answers, clock: Clock, stopped: list[BaseException]) -> CellResult:
         """Send the request, answer its calls, return its result. What `calls` raises goes to `stopped`."""
         worker = self._worker
-        self._transmit(entry)
+        self._transmit(entry, clock)
         while True:
             said = worker.event(clock)
             if isinstance(said, CellResult):

@@ -1,7 +1,13 @@
-"""A session's process: sealed, and at one end of a socket whose other end goes to the host.
+"""A session's process: walled in before it is known whose it will be, then told by its host over its own socket.
 
-One is forked ahead, while nobody waits, for a session like the last: whoever wants such a one gets it. It holds nothing
-of anybody's. For any other one is forked when it is wanted.
+The zygote forks it and learns nothing of what it is for: limits, tools and policy of a session are in the memory of
+that session's processes alone. The first message on the socket is
+
+    {op: setup, profile, limits, begin?, warm?}
+
+with the name of the filter, rlimits by name, and the first request where it is known beforehand. `warm` runs a cell
+first: for one that is made ready while nobody waits. A profile with checkpoints is answered with one byte and the
+listener of clone(2) (listener.py). Then comes `ready`.
 
 Guards: a session before it is one: sealed, waiting for whoever wants it
 """
@@ -11,44 +17,32 @@ from __future__ import annotations
 import _socket
 import errno
 import os
-import select
 import signal
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping
 
-from . import walls, wire, worker
+from . import listener, walls, wire, worker
 
-
-@dataclass(frozen=True)
-class Kind:
-    """What a session is like from the start: its filter's name, its limits, and its first request where it is known."""
-
-    profile: str
-    limits: dict[str, Any]
-    begin: dict[str, Any] | None
+#: The profile whose sessions copy themselves. Without a listener they have the plain one, and no checkpoints.
+_CHECKPOINTS, _PLAIN = "worker-checkpoint", "worker"
 
 
 class Child:
-    """The zygote's handle. `spawn(body)` forks a child that runs `body`, and returns its pid. `warm` is for one that is
-    forked ahead: it costs a millisecond that nobody waits for."""
+    """The zygote's handle. `spawn(body)` forks a child that runs `body`, and returns its pid."""
 
     def __init__(
         self,
         spawn: Callable[[Callable[[], None]], int],
-        kind: Kind,
-        program: bytes | None,
+        profiles: Mapping[str, bytes | None],
         landlock: int | None,
         *,
         own_namespaces: bool,
-        warm: bool,
     ) -> None:
         # From the C module: what the wrapper does in Python costs the zygote copies of pages, each time.
         self.connection, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
 
         def body() -> None:
             walls.keep_only(theirs.fileno(), landlock)
-            _serve(kind, program, landlock, own_namespaces=own_namespaces, warm=warm)
+            _serve(profiles, landlock, own_namespaces=own_namespaces)
 
         try:
             self.pid = spawn(body)
@@ -59,60 +53,11 @@ class Child:
         finally:
             theirs.close()
 
-    def waits(self) -> bool:
-        """Whether it has not ended. Only where the kernel has pidfds is one forked ahead."""
-        poll = select.poll()
-        if self.pidfd is None:
-            return False
-        poll.register(self.pidfd, select.POLLIN)
-        return not poll.poll(0)
-
     def close(self) -> None:
         """Let go of it; one that nobody else holds ends."""
         self.connection.close()
         if self.pidfd is not None:
             os.close(self.pidfd)
-
-
-class Ahead:
-    """At most one child that waits to be the next session. `make(kind)` forks one."""
-
-    def __init__(self, make: Callable[[Kind], Child]) -> None:
-        self._make = make
-        self._expected: Kind | None = None
-        self._last: Kind | None = None
-        self._waiting: Child | None = None
-
-    @property
-    def due(self) -> bool:
-        """Whether there is none, and it is known what one would be for."""
-        return self._waiting is None and self._expected is not None
-
-    def fork(self) -> Child | None:
-        """The one that waits; made now where it is due. Raises OSError when the machine is out of processes."""
-        if self._waiting is None and self._expected is not None:
-            self._waiting = self._make(self._expected)
-        return self._waiting
-
-    def take(self, kind: Kind) -> Child | None:
-        """The one that waits, where it is of that kind and lives. The next one is made for what is wanted now."""
-        if self._waiting is not None and not self._waiting.waits():
-            self._discard()
-        child = None
-        if kind == self._expected:
-            child, self._waiting = self._waiting, None
-        elif kind.begin is not None and (self._expected is None or kind == self._last):
-            # Wanted twice in a row: two kinds in turn would each discard what was made for the other.
-            worker.prepare(kind.begin["modules"])
-            self._expected = kind
-            self._discard()
-        self._last = kind
-        return child
-
-    def _discard(self) -> None:
-        if self._waiting is not None:
-            self._waiting.close()
-            self._waiting = None
 
 
 def pidfd(pid: int) -> int | None:
@@ -125,16 +70,24 @@ def pidfd(pid: int) -> int | None:
         return None
 
 
-def _serve(kind: Kind, program: bytes | None, landlock: int | None, *, own_namespaces: bool, warm: bool) -> None:
+def _serve(profiles: Mapping[str, bytes | None], landlock: int | None, *, own_namespaces: bool) -> None:
     """The child: seal, and serve the session."""
     found = walls.enclose(landlock, own_namespaces=own_namespaces)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # copies of the worker that end leave no zombie
     # Made before the filter is on, and from the C module: the wrapper asks the kernel for what we know.
-    channel = wire.Channel(_socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, wire.FD))
+    connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, wire.FD)
+    channel = wire.Channel(connection)
     session = worker.Worker()
-    begin = kind.begin
-    if warm and begin is not None:
+    try:
+        setup = channel.receive()
+    except wire.Closed:  # nobody wanted it
+        return
+    begin = setup.get("begin")
+    if begin is not None and setup.get("warm"):
         session.warm(begin)
         begin = None
-    walls.confine(found, program, kind.limits)
+    profile, limits = setup["profile"], setup["limits"]
+    if profile == _CHECKPOINTS and profiles[profile] is not None and not listener.offer(connection):
+        profile, limits = _PLAIN, {**limits, "NPROC": 0}
+    walls.confine(found, profiles[profile], limits)
     session.serve(channel, found.found, begin)

@@ -83,10 +83,16 @@ class Zygote:
 
     def fork(self, limits: dict[str, Any], profile: str) -> tuple[socket.socket, int | None, int]:
         """A new sealed worker, as `(connection, pidfd, pid)`; the pidfd is None where the kernel has none."""
-        answer, fds = self._ask({"op": "fork", "limits": limits, "profile": profile})
+        answer, fds = self._ask({"op": "fork"})
         if "pid" not in answer:
             raise Failed(str(answer.get("error", "the zygote gave no process")))
-        return socket.socket(fileno=fds[0]), fds[1] if fds[1:] else None, answer["pid"]
+        connection = socket.socket(fileno=fds[0])
+        setup = json.dumps({"op": "setup", "limits": limits, "profile": profile}).encode("ascii")
+        try:
+            connection.sendall(_HEADER.pack(len(setup)) + setup)  # small enough for an empty socket to take at once
+        except OSError as error:
+            raise Failed(f"the worker died before it began: {error}") from None
+        return connection, fds[1] if fds[1:] else None, answer["pid"]
 
     def signal(self, pid: int, number: int) -> None:
         """Signal a worker by its number: for kernels without pidfds."""

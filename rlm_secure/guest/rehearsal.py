@@ -32,4 +32,3 @@ def rehearse() -> None:
         with peer:
             peer.sendall(wire.frame({"op": "exec", "code": _CELL}) * _ROUNDS)
         session.serve(_Rehearsal(ours), {}, begin)
-    worker.prepared.clear()

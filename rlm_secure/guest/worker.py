@@ -18,7 +18,7 @@ import signal
 import sys
 import time
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, cast
 
 from . import compiler, facades, guards, memory, wire
@@ -30,18 +30,8 @@ from .wire import Closed
 
 #: The worker of this process, for the print and the signal handler that the zygote made before the fork.
 _current: Worker
-#: The globals of sessions to come, by the modules that they may import.
-prepared: dict[tuple[str, ...], dict[str, Any]] = {}
-_MODULE_SETS = 16
 _RESERVE = 8 << 20
 _INTERRUPTED = "the cell was interrupted: its time is used up"
-
-
-def prepare(modules: Iterable[str]) -> None:
-    """In the zygote: build the globals for `modules` once, so that sessions are born with them."""
-    key = tuple(modules)
-    if key not in prepared and len(prepared) < _MODULE_SETS:
-        prepared[key] = guards.build_globals(frozenset(key), _print)
 
 
 def listen() -> None:
@@ -124,8 +114,7 @@ class Worker:
         self.errors = Output(request["stdout_bytes"])
         sys.stdout, sys.stderr = self.output, self.errors
         if request["screen"]:
-            prepare(request["modules"])
-            namespace = prepared[tuple(request["modules"])]
+            namespace = guards.build_globals(frozenset(request["modules"]), _print)
         else:
             namespace = {"__name__": "__main__", "__builtins__": __builtins__}
         self._repl = Repl(

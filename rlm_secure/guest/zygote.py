@@ -5,17 +5,15 @@ own user, PID, mount, network, IPC, UTS and cgroup namespaces -> fork (the child
 no_new_privs, bounding set, MDWE -> try the walls in throw-away children -> freeze the heap -> serve.
 
 Session order: one socket and nothing else -> own user, network and IPC namespaces -> not dumpable ->
-no capabilities -> Landlock -> rlimits -> seccomp -> `ready`; of the next session ahead of its request, where that is as
-the last one was (ahead.py). A step that fails is reported, and the host sends no cell to a session that lacks a wall
-which its policy requires.
+no capabilities -> Landlock -> the host says over the session's own socket what it is for (ahead.py) -> rlimits ->
+seccomp -> `ready`. A step that fails is reported, and the host sends no cell to a session that lacks a wall which its
+policy requires.
 
-Messages on the control socket (SEQPACKET, JSON):
-    {op: fork, limits, profile, begin?} -> {pid} with the session's socket and its pidfd
-    {op: ahead} -> {pid} with the pidfd of the child that waits to become the next session; nothing where none does
+Messages on the control socket (SEQPACKET, JSON). None says anything about a session: what the zygote hears, every
+later session inherits in its memory.
+    {op: fork} -> {pid} with the session's socket and its pidfd
     {op: status, pid} -> {status}
     {op: signal, pid, number} for kernels without pidfds (gVisor), where {pid} comes alone
-    {op: allow, pids, soft} sets process limits
-    {op: adopt, pids, soft} with a socket -> {pid} and pidfd of who writes to its other end
 Any may answer {error}. Closing the socket, or the host's death, ends everything.
 
 Guards: the process that sessions are forked from, which runs no line of theirs
@@ -24,14 +22,11 @@ Guards: the process that sessions are forked from, which runs no line of theirs
 from __future__ import annotations
 
 import contextlib
-import errno
 import gc
 import os
-import resource
 import select
 import signal
 import socket
-import struct
 import sys
 import time
 from collections.abc import Callable
@@ -42,7 +37,6 @@ from . import ahead, boot, memory, probes, seal, walls, wire, worker
 _MESSAGE = 256 * 1024
 _STATUSES = 4096
 _STATUS_TRIES = 50
-_PAUSE = 10  # milliseconds
 
 
 def main(control_fd: int) -> None:
@@ -85,7 +79,6 @@ class _Zygote:
         self._children: set[int] = set()
         self._statuses: dict[int, int] = {}
         self._own_pid = self._own_user = False
-        self._ahead = ahead.Ahead(self._child)
 
     def serve(self) -> NoReturn:
         found = self._found
@@ -114,10 +107,7 @@ class _Zygote:
             if watched is not None:  # without a host's pidfd, the end of the control socket has to do
                 poll.register(watched, select.POLLIN)
         while True:
-            ready = dict(poll.poll(_PAUSE if self._ahead.due else 1000 if self._children else None))
-            if not ready:  # who took the last one is at work by now
-                with contextlib.suppress(OSError):  # a machine out of processes hears of it when it wants a session
-                    self._ahead.fork()
+            ready = dict(poll.poll(1000 if self._children else None))
             self._reap()
             if self._host in ready:
                 os._exit(0)
@@ -139,7 +129,7 @@ class _Zygote:
 
     def _answer(self) -> None:
         try:
-            data, fds, _flags, _address = socket.recv_fds(self._control, _MESSAGE, 4)
+            data = self._control.recv(_MESSAGE)
         except ConnectionResetError:
             os._exit(0)
         if not data:
@@ -148,10 +138,7 @@ class _Zygote:
         try:
             match request["op"]:
                 case "fork":
-                    self._fork(request)
-                case "ahead":
-                    waiting = self._ahead.fork()
-                    self._hand_over(*((waiting.pid, waiting.pidfd) if waiting else (0, None)))
+                    self._fork()
                 case "status":
                     self._send({"status": self._status(request["pid"])})
                 case "signal":
@@ -159,16 +146,8 @@ class _Zygote:
                     if request["pid"] in self._children:
                         os.kill(request["pid"], request["number"])
                     self._send({})
-                case "allow":
-                    _allow(request)
-                    self._send({})
-                case "adopt":
-                    self._adopt(request, fds[0])
         except OSError as error:
             self._send({"error": str(error)})
-        finally:
-            for fd in fds:
-                os.close(fd)
 
     def _send(self, message: dict[str, Any], fds: tuple[int, ...] = ()) -> None:
         data = wire.encode(message).encode("ascii")
@@ -177,38 +156,12 @@ class _Zygote:
         except (BrokenPipeError, ConnectionResetError):
             os._exit(0)
 
-    def _fork(self, request: dict[str, Any]) -> None:
-        kind = ahead.Kind(request["profile"], request["limits"], request.get("begin"))
-        child = self._ahead.take(kind) or self._child(kind, warm=False)
+    def _fork(self) -> None:
+        child = ahead.Child(self._spawn, self._profiles, self._landlock, own_namespaces=self._own_user)
         self._children.add(child.pid)
-        self._hand_over(child.pid, child.pidfd, child.connection.fileno())
+        pidfd = () if child.pidfd is None else (child.pidfd,)
+        self._send({"pid": child.pid}, (child.connection.fileno(), *pidfd))
         child.close()
-
-    def _child(self, kind: ahead.Kind, *, warm: bool = True) -> ahead.Child:
-        program, own = self._profiles[kind.profile], self._own_user
-        return ahead.Child(self._spawn, kind, program, self._landlock, own_namespaces=own, warm=warm)
-
-    def _adopt(self, request: dict[str, Any], fd: int) -> None:
-        """Hand over the process that writes first to the other end of `fd`: a worker's new copy."""
-        try:
-            # The host saw that something is there; the zygote waits for no session.
-            flags = socket.MSG_PEEK | socket.MSG_DONTWAIT
-            with socket.socket(fileno=os.dup(fd)) as connection:
-                data, ancillary, _, _ = connection.recvmsg(1, socket.CMSG_SPACE(12), flags)
-            pid = struct.unpack("iii", ancillary[0][2])[0] if data and ancillary else 0
-            # A closed channel has no sender, which reads as 0: to prlimit that would be the zygote itself.
-            if pid <= os.getpid():
-                raise OSError(errno.ECHILD, "the worker made no copy of itself")
-            request["pids"].append(pid)
-        finally:
-            _allow(request)
-        handle = ahead.pidfd(pid)
-        self._hand_over(pid, handle)
-        if handle is not None:
-            os.close(handle)
-
-    def _hand_over(self, pid: int, pidfd: int | None, *fds: int) -> None:
-        self._send({"pid": pid}, (*fds, *(() if pidfd is None else (pidfd,))))
 
     def _spawn(self, body: Callable[[], None]) -> int:
         """Fork a child, pid 1 of its own PID namespace where that works, that runs `body` and never returns."""
@@ -282,11 +235,3 @@ class _Zygote:
             self._found.note("seccomp", f"{len(program) // 8} instructions; socket(2) killed a probe with SIGSYS")
         else:
             self._found.miss("seccomp", f"a probe called socket(2) and lived (status {status})")
-
-
-def _allow(request: dict[str, Any]) -> None:
-    """Set the soft process limit of sessions; the hard one, which they cannot reach, stays."""
-    for pid in request["pids"]:
-        with contextlib.suppress(ProcessLookupError):
-            _, hard = resource.prlimit(pid, resource.RLIMIT_NPROC)
-            resource.prlimit(pid, resource.RLIMIT_NPROC, (request["soft"], hard))

@@ -1,50 +1,104 @@
-"""The process of the next session, in a cgroup before anybody wants it: joining one can take milliseconds."""
+"""The next session's process, made while nobody waits: sealed for what the last two wanted, and in its cgroup."""
 
 from __future__ import annotations
 
-import contextlib
-import os
+import json
+import struct
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from rlm_secure.environments.local import cgroup
-from rlm_secure.environments.local.cgroup import Bounds, Group
+from rlm_secure.environments.local.cgroup import Bounds
+from rlm_secure.environments.local.forked import Forked
+
+if TYPE_CHECKING:
+    from rlm_secure.environments.local.zygote import Zygote
+
+_HEADER = struct.Struct(">I")
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a session is for, as it is told over its own socket, and the bounds of its cgroup."""
+
+    profile: str
+    limits: Mapping[str, Any]
+    begin: Mapping[str, Any]
+    bounds: Bounds | None
+
+    def frame(self, *, warm: bool) -> bytes:
+        """The first frame of a session."""
+        message = {"op": "setup", "profile": self.profile, "limits": self.limits, "begin": self.begin, "warm": warm}
+        body = json.dumps(message).encode("ascii")
+        return _HEADER.pack(len(body)) + body
 
 
 class Ahead:
-    """At most one process of a zygote, by its pid there, and its group. Not thread-safe: the zygote has the lock."""
+    """At most one process of a zygote that waits to be the next session. Thread-safe."""
 
     def __init__(self) -> None:
-        self._pid = 0
-        self._group: Group | None = None
-        self._bounds: Bounds | None = None
+        self._lock = threading.Lock()
+        self._expected: Setup | None = None
+        self._last: Setup | None = None
+        self._waiting: tuple[Setup, Forked] | None = None
 
-    @property
-    def possible(self) -> bool:
-        """Whether this machine has groups."""
-        return not isinstance(cgroup.parents(os.getpid()), str)
+    def take(self, setup: Setup) -> Forked | None:
+        """The one that waits, where it was told the same and lives. The next one is made for what is wanted now."""
+        taken = discarded = None
+        with self._lock:
+            if self._expected is None or setup == self._last:
+                # Wanted twice in a row: two kinds in turn would each discard what was made for the other.
+                self._expected = setup
+            self._last = setup
+            if self._waiting is not None:
+                waiting_for, forked = self._waiting
+                if waiting_for == setup and forked.alive():
+                    taken, self._waiting = forked, None
+                elif waiting_for != self._expected or not forked.alive():
+                    discarded, self._waiting = forked, None
+        if discarded is not None:
+            discarded.end()
+        return taken
 
-    def join(self, pid: int, pidfd: int) -> None:
-        """Put the process that waits now into a group with the bounds of the last one."""
-        if pid == self._pid:
-            return
-        self.clear()  # that of one that died while it waited, or was discarded
-        group = cgroup.join(pidfd)
-        if isinstance(group, str):
-            return
-        self._pid, self._group = pid, group
-        if self._bounds is not None:
-            with contextlib.suppress(OSError):  # its session tries again, and says what is wrong
-                group.limit(self._bounds)
+    def prepare(self, zygote: Zygote) -> Forked | None:
+        """The one that waits; made now where there is none, and it is known what for. Raises EnvironmentUnavailable."""
+        with self._lock:
+            setup = self._expected
+            if self._waiting is not None or setup is None:
+                return None if self._waiting is None else self._waiting[1]
+        forked = zygote.spawn(setup, warm=True)
+        if setup.bounds is not None:
+            forked.group = _group(forked, setup.bounds)
+        with self._lock:
+            if self._waiting is None and self._expected is setup and zygote.running:
+                self._waiting = setup, forked
+                return forked
+        forked.end()
+        return None
 
-    def take(self, pid: int, bounds: Bounds | None) -> Group | None:
-        """The group, where it is that of `pid`. The next one is made for `bounds`."""
-        self._bounds = bounds
-        if self._pid != pid:
-            return None
-        group, self._group, self._pid = self._group, None, 0
-        return group
+    def forget(self) -> None:
+        """In a forked child of the host: let go of it, and leave it alone."""
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            waiting[1].end(alive=False)
 
     def clear(self) -> None:
-        """Remove the group of a process that is gone, or was told to go."""
-        group, self._group, self._pid = self._group, None, 0
-        if group is not None:
-            group.remove()
+        """End it: nobody will want it."""
+        with self._lock:
+            waiting, self._waiting, self._expected = self._waiting, None, None
+        if waiting is not None:
+            waiting[1].end()
+
+
+def _group(forked: Forked, bounds: Bounds) -> cgroup.Group | None:
+    """A group with the process in it: joining one can take milliseconds."""
+    group = cgroup.join(forked.pidfd)
+    if isinstance(group, str):
+        return None
+    try:
+        group.limit(bounds)
+    except OSError:  # its session tries again, and says what is wrong
+        pass
+    return group

@@ -181,6 +181,15 @@ class Group:
             return int(next(line for line in lines if line.startswith("oom_kill ")).split()[1]) > 0
         return False
 
+    def cpu_seconds(self) -> float | None:
+        """CPU seconds of all that was ever in the group; None where the kernel does not count them here."""
+        with contextlib.suppress(OSError, StopIteration, ValueError):
+            if self._version == 2:
+                lines = (self._paths[0] / "cpu.stat").read_text().splitlines()
+                return int(next(line for line in lines if line.startswith("usage_usec ")).split()[1]) / 1e6
+            return int((self._paths[2] / "cpuacct.usage").read_text()) / 1e9  # where both controllers are one mount
+        return None
+
     def kill(self) -> None:
         """Kill everything in the group: version 2 only, where the kernel has cgroup.kill."""
         if self._version == 2:

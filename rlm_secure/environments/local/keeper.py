@@ -1,4 +1,7 @@
-"""One daemon thread that does what can be done ahead, so that nobody waits for it: checkpoints, the next session."""
+"""What can be done ahead, so that nobody waits for it: checkpoints, the next session's process.
+
+One thread looks who is due, and starts one for each: what a session's worker does not answer delays that session alone.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,7 @@ class Keepable(Protocol):
 class _Keeper:
     def __init__(self) -> None:
         self._due: weakref.WeakKeyDictionary[Keepable, float] = weakref.WeakKeyDictionary()
+        self._busy: weakref.WeakSet[Keepable] = weakref.WeakSet()
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
@@ -44,13 +48,28 @@ class _Keeper:
             time.sleep(_IDLE_SECONDS)
             now = time.monotonic()
             with self._lock:
-                idle = [kept for kept, due in self._due.items() if due <= now]
+                idle = [kept for kept, due in self._due.items() if due <= now and kept not in self._busy]
                 for kept in idle:
                     del self._due[kept]
+                    self._busy.add(kept)
                 if not self._due:
                     self._wake.clear()
             while idle:  # and hold none of them any longer
-                idle.pop().while_idle()
+                self._start(idle.pop())
+
+    def _start(self, kept: Keepable) -> None:
+        try:
+            threading.Thread(target=self._attend, args=(kept,), name="rlm_secure-kept", daemon=True).start()
+        except RuntimeError:  # no more threads: what could be done ahead is done when it is needed
+            with self._lock:
+                self._busy.discard(kept)
+
+    def _attend(self, kept: Keepable) -> None:
+        try:
+            kept.while_idle()
+        finally:
+            with self._lock:
+                self._busy.discard(kept)
 
 
 _keeper = _Keeper()

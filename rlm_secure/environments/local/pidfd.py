@@ -11,6 +11,7 @@ import struct
 _GET_INFO = 0xC040FF0B  # _IOWR(0xFF, 11, 64 bytes), Linux 6.13; exit codes since 6.15
 _INFO = struct.Struct("QQ11Ii")
 _PID, _EXIT = 1, 8
+_PARENT = 4  # mask, cgroup id, pid, tgid, ppid
 
 
 def send_signal(pidfd: int, number: signal.Signals) -> bool:
@@ -44,6 +45,18 @@ def pid_of(pidfd: int) -> int | None:
     with contextlib.suppress(OSError, ValueError), open(f"/proc/self/fdinfo/{pidfd}", encoding="ascii") as lines:  # noqa: PTH123
         pid = next((int(line.split()[1]) for line in lines if line.startswith("Pid:")), 0)
         return pid if pid > 0 else None
+    return None
+
+
+def parent_of(pidfd: int) -> int | None:
+    """The pid of its parent as this process sees it; None when it is gone, or hidden."""
+    with contextlib.suppress(OSError):
+        return _info(pidfd, _PID)[_PARENT] or None
+    pid = pid_of(pidfd)
+    with contextlib.suppress(OSError, IndexError, ValueError):
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+            parent = int(file.read().rpartition(")")[2].split()[1])
+        return None if ended(pidfd) else parent or None  # it lives: the number meant this process when it was read
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import threading
 import time
@@ -14,6 +15,7 @@ from typing import Any
 from rlm_secure.broker import protocol
 from rlm_secure.environments.clock import Clock
 from rlm_secure.environments.local import cgroup, report
+from rlm_secure.environments.local.ahead import Setup
 from rlm_secure.environments.local.cgroup import Bounds
 from rlm_secure.environments.local.forked import Forked
 from rlm_secure.environments.local.worker import Died, Overdue, Worker
@@ -63,11 +65,13 @@ def fork_blank(recipe: Recipe, *, warm: bool = False) -> Blank:
     profile = "worker-checkpoint" if recipe.checkpoints else "worker"
     rlimits = _rlimits(limits, recipe.checkpoints) if plan.rlimits else {}
     bounds = _bounds(recipe) if plan.rlimits else None
-    forked = zygote(plan).fork(rlimits, profile, json.loads(recipe.begin), bounds)
-    worker = Worker(forked.connection, forked.pidfd, forked.pid, limits, forked)
+    forked = zygote(plan).fork(Setup(profile, rlimits, json.loads(recipe.begin), bounds))
+    worker = Worker(forked.connection, forked.pidfd, limits, forked)
     clock = Clock(limits.start_seconds)
     try:
         grouped = _group(bounds, forked) if bounds else ("none", "switched off for a test")
+        if recipe.checkpoints and plan.seccomp:
+            worker.take_listener(clock)
         walls, _ = protocol.ready(worker.receive(clock, limit=1 << 20))
         walls["cgroup"] = grouped
         if warm:
@@ -190,10 +194,10 @@ class _Pool:
 
 
 def _rlimits(limits: Limits, checkpoints: bool) -> dict[str, Any]:
-    cpu = max(1, int(limits.session_cpu_seconds))
-    # With checkpoints the hard limit leaves room for three copies of the worker; the soft one, which is what
-    # a cell meets, does not, and the filter has no call to raise it. The host does, while it takes one.
-    processes = [limits.processes, limits.processes + CHECKPOINT_PROCESSES] if checkpoints else limits.processes
+    # The host adds up what a session uses (cputime.py), and is first, as it can name the limit.
+    cpu = math.ceil(limits.session_cpu_seconds) + 1
+    # With checkpoints there is room for the copies that the host consents to (listener.py).
+    processes = limits.processes + (CHECKPOINT_PROCESSES if checkpoints else 0)
     return {
         "DATA": limits.memory_bytes,
         # RLIMIT_DATA does not count page tables: without a bound on addresses, a cell that touches one byte in
@@ -205,7 +209,7 @@ def _rlimits(limits: Limits, checkpoints: bool) -> dict[str, Any]:
     }
 
 
-#: init, a spare, the worker, and the spare that a new one replaces
+#: As many as ever live at a time: init, the worker, its copy that takes over, and the spare which that copy replaces.
 CHECKPOINT_PROCESSES = 4
 
 _pool = _Pool()

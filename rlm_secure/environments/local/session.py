@@ -11,20 +11,24 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import socket
-import time
+import struct
 from collections.abc import Mapping
 from typing import Any
 
 from rlm_secure.broker.protocol import CellResult
 from rlm_secure.environments.clock import Clock
-from rlm_secure.environments.local import keeper, pidfd, pool, report
+from rlm_secure.environments.local import keeper, pool, report
+from rlm_secure.environments.local import pidfd as process
 from rlm_secure.environments.local.context import SharedContext, share
+from rlm_secure.environments.local.cputime import SESSION_CPU, CpuAccount
 from rlm_secure.environments.local.forked import Forked
+from rlm_secure.environments.local.listener import Listener
 from rlm_secure.environments.local.worker import Died, Overdue, Worker
-from rlm_secure.environments.local.zygote import Plan, Zygote
+from rlm_secure.environments.local.zygote import Plan
 from rlm_secure.environments.logged import Answers, Entry, LoggedSession, begin
-from rlm_secure.errors import EnvironmentUnavailable
+from rlm_secure.errors import CellCrashed, CellError, CellTimeout, ProtocolViolation
 from rlm_secure.guarantees import Level, Wall
 from rlm_secure.policy.gate import Gate
 from rlm_secure.policy.model import Policy
@@ -35,10 +39,12 @@ _LOG_ENTRIES = 256
 #: A log that took less, has fewer entries, and called nothing, is not worth a checkpoint while idle.
 _WORTH_SECONDS = 0.005
 _WORTH_ENTRIES = 16
-#: A worker that has not copied itself after this long goes on without a checkpoint.
-_FORK_SECONDS = 1.0
-#: A spare that was let go of has ended after this long.
-_STRANGER_SECONDS = 0.25
+#: Longest checkpoint: a worker needs milliseconds for it, and on a machine with a hundred busy processes for each
+#: processor it gets them within two seconds. The kernel copies a page table of a gigabyte in a fraction of a second.
+_CHECKPOINT_SECONDS = 2.0
+_COPIED_BYTES_A_SECOND = 1e9
+#: What a retired init may still use: to let go of all that it holds takes as long as it took to make it.
+_RETIRE_SECONDS = 5.0
 
 
 class LocalSession(LoggedSession):
@@ -58,7 +64,10 @@ class LocalSession(LoggedSession):
         self._recipe = pool.Recipe(plan, policy.limits, policy.isolation.checkpoints, screen, json.dumps(first))
         self._required = required
         self._spare: Worker | None = None
+        self._leaving: Worker | None = None  # a spare that was replaced, and killed
         self._forked: Forked | None = None
+        self._listener: Listener | None = None
+        self._cpu = CpuAccount(policy.limits.session_cpu_seconds)
         self._start()
 
     def load_context(self, name: str, payload: Any) -> None:
@@ -84,35 +93,59 @@ class LocalSession(LoggedSession):
     # -- one request ------------------------------------------------------------------------------
 
     def _clock(self, wall: float) -> Clock:
-        return Clock(wall, self._policy.limits.cell_cpu_seconds, self._worker.cpu_seconds)
+        return Clock(wall, self._policy.limits.cell_cpu_seconds, self._worker_cpu, self._cpu.left)
+
+    def _worker_cpu(self) -> float | None:
+        return self._worker.cpu_seconds()
 
     def _cell(self, code: str) -> Entry:
         if self._log is None or self._log_seconds > _LOG_SECONDS or len(self._log) > _LOG_ENTRIES:
             self.checkpoint()
+            self._require()
         return super()._cell(code)
 
-    def _transmit(self, entry: Entry) -> None:
+    def _transmit(self, entry: Entry, clock: Clock) -> None:
         try:
-            self._worker.send(entry.request, None if entry.attachment is None else [entry.attachment.fd])
+            self._worker.send(entry.request, None if entry.attachment is None else [entry.attachment.fd], clock)
         except Died as died:
             died.unsent = True
             raise
 
     def _attempt(self, entry: Entry, calls: Answers, clock: Clock, stopped: list[BaseException]) -> CellResult:
         for last in (False, True):
+            if self._cpu.left() <= 0:
+                return self._recover(self._cpu.exceeded())
+            worker, before = self._worker, self._worker.cpu_seen
             try:
                 result = self._converse(entry, calls, clock, stopped)
             except Died as died:
-                result = self._recover(self._worker.verdict())
+                result = self._recover(self._verdict())
                 if died.unsent and result.resumed and not last:
                     continue  # it died while it was idle: the cell has not run, and nothing was lost
                 return result
             except Overdue as overdue:
                 return self._recover(overdue.error)
+            worker.cpu_seconds()
+            result.cpu_seconds = worker.cpu_seen - before  # by the kernel's clock, not by what the worker says
+            if clock.cause is not None and clock.cause.limit == SESSION_CPU:
+                result.error = self._cpu.exceeded()
+                result.error.session_ended = True
+                self._end(str(result.error))
+                return result
             self._note(entry, result)
             result.resumed = last
             return result
         raise AssertionError("the second round returns")
+
+    def _verdict(self) -> CellError:
+        """Why the worker died."""
+        error = self._worker.verdict()
+        self._cpu.settle(self._worker)
+        # RLIMIT_CPU ends what nobody looked at.
+        return self._cpu.exceeded() if isinstance(error, CellCrashed) and self._cpu.left() <= 0 else error
+
+    def _resume(self, error: CellError) -> bool:
+        return error.limit != SESSION_CPU and super()._resume(error)
 
     def _noted(self) -> None:
         if not self._copies:
@@ -132,9 +165,12 @@ class LocalSession(LoggedSession):
         self._forked = blank.forked
         self._worker = self._root = blank.worker
         self.report = blank.report
-        # A copy outlives nobody only where the kernel ends it with the session, and is counted only under limits.
+        self._cpu.open(self._worker, self._forked.group)
+        # A copy outlives nobody only where the kernel ends it with the session, and is counted only under limits; and
+        # who lives in a session is known only where each copy waits for consent.
         own_pids = self.report[Wall.PID_NAMESPACE].level is Level.FULL
-        self._copies = own_pids and self._recipe.plan.rlimits and self._recipe.checkpoints
+        self._listener = self._root.listener
+        self._copies = own_pids and self._recipe.plan.rlimits and self._listener is not None
         try:
             report.require(self._policy, self.report, self._required)
         except BaseException:  # Ctrl-C as well: nothing of it may stay
@@ -142,26 +178,55 @@ class LocalSession(LoggedSession):
             raise
 
     def checkpoint(self) -> bool:
-        """Make the worker's present state the one that a killed cell falls back to. Returns whether it did."""
+        """Make the worker's present state the one that a killed cell falls back to. Returns whether it did.
+
+        A worker that does not copy itself, or something else than itself, ends its session, and delays no other.
+        """
         with self._lock:
-            if self._ended or self._forked is None or not self._copies:
+            if self._ended or self._forked is None or self._listener is None or not self._copies:
                 return False
             try:
-                fresh = self._fork_worker(self._forked.zygote)
-            except (Died, Overdue, EnvironmentUnavailable, OSError):
-                return False
-            if self._stranger(fresh):
-                fresh.drop()
-                self._end("a process that nobody asked for was left in it")
-                return False
-            if self._spare is self._root:
-                with contextlib.suppress(Died, Overdue):  # then all of it is gone, and the next request says so
-                    self._root.send({"op": "retire"})
-            elif self._spare is not None:
-                self._spare.drop()
-            self._spare, self._worker = self._worker, fresh
-            self._log, self._log_seconds = [], 0.0
-            return True
+                return self._checkpoint(self._listener)
+            except Overdue:
+                self._end("its worker made no copy of itself in time when it was asked for a checkpoint")
+            except (ProtocolViolation, OSError) as error:
+                self._end(f"its checkpoint failed: {error}")
+            except BaseException:  # Ctrl-C as well: somebody may be there whom nobody knows
+                self._end("its host was interrupted while it took a checkpoint")
+                raise
+            return False
+
+    def _checkpoint(self, listener: Listener) -> bool:
+        if self._leaving is not None:
+            self._drop(self._leaving)
+            self._leaving = None
+        try:
+            fresh = self._copy(listener)
+        except Died:  # the next request finds that out, and goes on from the spare
+            fresh = None
+        if fresh is not None:
+            before, self._spare, self._worker = self._spare, self._worker, fresh
+            self._let_go(before)
+        if self._strangers():
+            raise ProtocolViolation("a process that nobody asked for was left in it")
+        if fresh is None or self._spare is None:
+            return False
+        self._spare.stop()  # what waits uses up neither time nor memory, whatever it has become
+        self._log, self._log_seconds = [], 0.0
+        return True
+
+    def _let_go(self, spare: Worker | None) -> None:
+        """End the spare that was replaced; init, which ends with its session alone, lets go of what it holds."""
+        if spare is self._root:
+            self._root.stop(False)
+            self._cpu.allow(self._root, _RETIRE_SECONDS)
+            with contextlib.suppress(Died, Overdue):  # then all of it is gone, and the next request says so
+                self._root.send({"op": "retire"})
+        elif spare is not None:
+            spare.kill(wait=False)
+            self._leaving = spare
+            if self._root not in (self._worker, self._spare):
+                self._root.stop()
 
     def while_idle(self) -> None:
         """Take a checkpoint, unless a cell runs: a busy session is looked at again after its cell."""
@@ -171,69 +236,136 @@ class LocalSession(LoggedSession):
             finally:
                 self._lock.release()
 
-    def _fork_worker(self, zygote: Zygote) -> Worker:
-        allowed = self._policy.limits.processes
+    def _copy(self, listener: Listener) -> Worker | None:
+        """The copy that goes on in the worker's place; None where the worker could not make one.
+
+        Raises Died, Overdue, ProtocolViolation and OSError.
+        """
+        limits = self._policy.limits
+        clock = Clock(_CHECKPOINT_SECONDS + limits.memory_bytes / _COPIED_BYTES_A_SECOND)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             # The kernel names the process at the other end: what it writes carries its pid.
             ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-            zygote.allow_processes(self._worker.pid, allowed + pool.CHECKPOINT_PROCESSES)
-            self._worker.send({"op": "checkpoint"}, [theirs.fileno()])
+            self._worker.send({"op": "checkpoint"}, [theirs.fileno()], clock)
             theirs.close()
-            ours.settimeout(_FORK_SECONDS)
-            # Waited for here, because a worker that never answers must not hold the zygote. Where nothing comes,
-            # there is nobody to adopt, and adopt() says so after it has put the limit back.
-            with contextlib.suppress(TimeoutError):
-                ours.recv(1, socket.MSG_PEEK)
-            pid, pidfd = zygote.adopt(ours, self._worker.pid, allowed)
+            consented = False
+            while not consented:
+                if self._wait(ours, clock, listener) is ours:
+                    ours.close()
+                    return None  # it made none, and did not ask for one
+                pid = self._worker.host_pid
+                if pid is None:
+                    raise Died
+                consented = listener.consent(pid)
+            self._wait(ours, clock)
+            pidfd = self._adopt(ours)
+            if pidfd is None:
+                ours.close()
+                return None  # the machine was out of processes, as it says: that nobody is there is seen from outside
             ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
-            fresh = Worker(ours, pidfd, pid, self._policy.limits)
-            fresh.event(Clock(self._policy.limits.start_seconds))
         except BaseException:  # Ctrl-C as well: nothing of it may stay
             ours.close()
             raise
         finally:
             theirs.close()
+        fresh = Worker(ours, pidfd, limits)
+        fresh.listener = listener
+        self._cpu.add(fresh)
+        try:
+            fresh.event(clock)
+        except BaseException:  # Ctrl-C as well
+            self._drop(fresh)
+            raise
         return fresh
 
-    def _stranger(self, fresh: Worker) -> bool:
-        """Whether anybody but init, the spare, the worker and its copy lives in the session.
+    def _wait(self, ours: socket.socket, clock: Clock, listener: Listener | None = None) -> socket.socket | None:
+        """Wait for something on `ours`, which is returned, or for a call at the listener. Raises Died and Overdue."""
+        poll = select.poll()
+        poll.register(ours, select.POLLIN)
+        poll.register(self._worker.pidfd, select.POLLIN)
+        if listener is not None:
+            poll.register(listener.fileno(), select.POLLIN)
+        ready = {fd for fd, _ in poll.poll(clock.remaining() * 1000)}
+        if not ready:
+            raise Overdue(CellTimeout("the worker made no copy of itself in time", wall="wall-clock"))
+        if ours.fileno() in ready:
+            return ours
+        if self._worker.pidfd in ready:
+            raise Died
+        return None
 
-        For the moment of a copy a worker may have more processes than its policy grants, and it could keep one. Asked
-        from outside; a spare that was let go of has a moment to end.
+    def _adopt(self, ours: socket.socket) -> int | None:
+        """A pidfd of who wrote to the other end of `ours`: the worker's child; None where nobody is there.
+
+        One call was let through, so there is one child that was not there before, and no other can come.
         """
-        deadline = time.monotonic() + _STRANGER_SECONDS
+        data, ancillary, _, _ = ours.recvmsg(1, socket.CMSG_SPACE(12), socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        if not data:
+            return None
+        pid = struct.unpack("iii", ancillary[0][2])[0] if ancillary else 0
+        handle = os.pidfd_open(pid)
+        if process.parent_of(handle) != self._worker.host_pid:
+            os.close(handle)
+            raise ProtocolViolation("a worker passed another process off as its copy")
+        return handle
+
+    def _strangers(self) -> bool:
+        """Whether anybody but init, the spare and the worker lives in the session, as seen from outside.
+
+        The listener lets nobody else in, so this is a second look. Nobody comes while it is taken; it is taken again
+        where one of them ended meanwhile, whose children have moved.
+        """
+        known = (self._root, self._spare, self._worker, self._leaving)
+        ours = [worker for worker in known if worker is not None]
         while True:
-            ours = (self._root, self._spare, self._worker, fresh)
-            workers = {worker.host_pid for worker in ours if worker is not None}
-            init = self._root.host_pid
+            pids = [worker.host_pid for worker in ours]
+            if pids[0] is None:
+                return False  # init has ended, and all with it
             try:
-                if init is None or not pidfd.descendants(init) - workers:
-                    return False
+                found = process.descendants(pids[0]) - set(pids)
             except OSError:
-                return True  # the machine does not say who lives there
-            if time.monotonic() > deadline:
-                return True
-            time.sleep(0.002)
+                found = {0}  # the machine does not say who lives there
+            if pids == [worker.host_pid for worker in ours]:
+                return bool(found)
+
+    def _drop(self, worker: Worker) -> None:
+        """End a copy, wait until it is gone, and count what it used."""
+        worker.kill()
+        self._cpu.settle(worker)
+        worker.drop()
 
     def _bring_back(self) -> bool:
         if self._spare is not None:
-            self._worker.kill()
-            self._worker.drop()
+            self._drop(self._worker)
             self._worker, self._spare = self._spare, None
+            self._cpu.allow(self._worker, self._cpu.left())
+            self._worker.stop(False)
             return self.checkpoint()
         self._release()
         self._start()
         return True
 
     def _release(self) -> None:
-        for worker in {self._worker, self._root, self._spare}:
-            if worker is not None:
-                worker.drop()
-        self._spare = None
-        if self._forked is not None:
-            forked, self._forked = self._forked, None
-            forked.end(alive=os.getpid() == self._owner)
+        listener, self._listener = self._listener, None
+        forked, self._forked = self._forked, None
+        alive = os.getpid() == self._owner
+        known = (self._worker, self._root, self._spare, self._leaving)
+        workers = {worker for worker in known if worker is not None}
+        self._spare = self._leaving = None
+        if alive and forked is not None:
+            for worker in workers:
+                worker.cpu_seconds()
+            forked.kill()
+            for worker in workers:
+                worker.kill()
+                self._cpu.settle(worker)
+        for worker in workers:
+            worker.drop()
+        if listener is not None:
+            listener.close()
+        if forked is not None:
+            forked.end(alive=alive)
 
     def _end(self, reason: str) -> None:
         self._ended = self._ended or reason

@@ -19,7 +19,7 @@ from rlm_secure.broker.protocol import Call, CellResult, decode, event
 from rlm_secure.environments.clock import SLICE_SECONDS, Clock
 from rlm_secure.environments.local import pidfd as process
 from rlm_secure.environments.local.forked import Forked
-from rlm_secure.environments.local.nearby import MOMENT_SECONDS, Nearby
+from rlm_secure.environments.local.listener import Listener
 from rlm_secure.errors import CellCrashed, CellError, CellMemoryLimit, CellTimeout, ProtocolViolation, WallViolation
 from rlm_secure.policy.model import Limits
 
@@ -46,25 +46,27 @@ class Overdue(Exception):
 
 
 class Worker:
-    """One worker. `pid` is the zygote's view of it; `forked` is set where it is the session's first process."""
+    """One worker. `forked` is set where it is the session's first process."""
 
-    def __init__(
-        self, connection: socket.socket, pidfd: int, pid: int, limits: Limits, forked: Forked | None = None
-    ) -> None:
-        self.pid = pid
+    def __init__(self, connection: socket.socket, pidfd: int, limits: Limits, forked: Forked | None = None) -> None:
         self._socket = connection
         self._pidfd = pidfd
         self._limits = limits
         self._forked = forked
         self._buffer = bytearray()
-        self._nearby = Nearby(pidfd, placed=forked is None)
         # The kernel's own timeouts, not Python's: those ask with a poll(2) before each call.
         connection.setblocking(True)
         self._timeout = SLICE_SECONDS
         for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
             connection.setsockopt(socket.SOL_SOCKET, option, _timeval(SLICE_SECONDS))
         self._cpu_clock: int | None = None
-        self._cpu_seen = 0.0
+        self._cpu_looked = time.monotonic()
+        self.cpu_seen = 0.0
+        """CPU seconds at the last look."""
+        self.cpu_ceiling = 0.0
+        """The most that it can have used until it was seen to have ended."""
+        self.listener: Listener | None = None
+        """Where a call of its session shows that nobody asked for."""
         self.interrupted = threading.Event()
 
     # -- frames -----------------------------------------------------------------------------------
@@ -74,11 +76,10 @@ class Worker:
         self.send(message, clock=clock)
 
     def send(self, message: Mapping[str, Any], fds: list[int] | None = None, clock: Clock | None = None) -> None:
-        """Write one frame. Raises Died, or Overdue when the worker does not read it."""
+        """Write one frame, under `clock` if there is one. Raises Died, or Overdue when the worker does not read it."""
         body = json.dumps(message).encode("ascii")
         frame = memoryview(_HEADER.pack(len(body)) + body)
         deadline = time.monotonic() + self._limits.start_seconds
-        self._nearby.fetch()
         try:
             if fds:
                 frame = frame[socket.send_fds(self._socket, [frame[:1]], fds) :]
@@ -101,16 +102,12 @@ class Worker:
         # A cell that talks all the time is looked at as well: silence alone must not be what starts the clock.
         self._look(clock)
         buffer = self._buffer
-        self._nearby.hold()
-        try:
-            self._fill(_HEADER.size, clock)
-            (length,) = _HEADER.unpack_from(buffer)
-            if length > limit:
-                raise ProtocolViolation(f"the sandbox broke the protocol: a frame of {length} bytes, limit {limit}")
-            end = _HEADER.size + length
-            self._fill(end, clock)
-        finally:
-            self._nearby.release()
+        self._fill(_HEADER.size, clock)
+        (length,) = _HEADER.unpack_from(buffer)
+        if length > limit:
+            raise ProtocolViolation(f"the sandbox broke the protocol: a frame of {length} bytes, limit {limit}")
+        end = _HEADER.size + length
+        self._fill(end, clock)
         frame = buffer[_HEADER.size : end]
         del buffer[:end]
         return decode(frame, limit=limit)
@@ -122,15 +119,18 @@ class Worker:
     def _fill(self, size: int, clock: Clock) -> None:
         """Read until there are `size` bytes."""
         buffer = self._buffer
+        waited = False
         while len(buffer) < size:
-            held = self._nearby.held
-            self._wait_at_most(min(clock.slice(), MOMENT_SECONDS) if held else clock.slice())
+            self._wait_at_most(clock.slice())
+            ended = waited and process.ended(self._pidfd)
+            waited = False
             try:
-                chunk = self._socket.recv(max(65536, size - len(buffer)))
+                chunk = self._socket.recv(max(65536, size - len(buffer)), socket.MSG_DONTWAIT if ended else 0)
             except BlockingIOError:
-                if held:
-                    self._nearby.part()
+                if ended:  # and a copy of it keeps its end of the channel open
+                    raise Died from None
                 self._tick(clock)
+                waited = True
                 continue
             except OSError:
                 raise Died from None
@@ -141,7 +141,7 @@ class Worker:
                 self._look(clock)  # one that sends a frame byte by byte, too
 
     def _look(self, clock: Clock) -> None:
-        if self.interrupted.is_set() or not clock.remaining():
+        if self.interrupted.is_set() or clock.due():
             self._tick(clock)
 
     def _wait_at_most(self, seconds: float) -> None:
@@ -151,7 +151,10 @@ class Worker:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _timeval(seconds))
 
     def _tick(self, clock: Clock) -> None:
-        """Nothing came for a while: interrupt the worker when its time is over, give up when the grace is."""
+        """A while has passed: interrupt the worker when its time is over, give up when the grace is."""
+        if self.listener is not None and self.listener.asked():
+            said = "the session made a copy of a process that nobody asked for: the call never returns"
+            raise Overdue(WallViolation(said, wall="seccomp"))
         if self.interrupted.is_set():
             clock.expire(CellTimeout("the cell was interrupted by the host", limit="interrupt", wall="wall-clock"))
         cause = clock.over()
@@ -160,6 +163,30 @@ class Worker:
         if clock.overdue() > self._limits.grace_seconds:
             raise Overdue(cause)
         process.send_signal(self._pidfd, signal.SIGUSR1)
+
+    def take_listener(self, clock: Clock) -> Listener | None:
+        """What a worker with checkpoints sends first: the listener of its clone(2), where it has one.
+
+        Raises Died, or Overdue when nothing comes in time; ProtocolViolation where it is neither.
+        """
+        fds: list[int] = []
+        while True:
+            self._wait_at_most(clock.slice())
+            try:
+                data, fds, _, _ = socket.recv_fds(self._socket, 1, 1)
+                break
+            except BlockingIOError:
+                self._tick(clock)
+            except OSError:
+                raise Died from None
+        if not data:
+            raise Died
+        if len(fds) != data[0]:
+            for fd in fds:
+                os.close(fd)
+            raise ProtocolViolation("a session did not say whether it has a listener")
+        self.listener = Listener(fds[0]) if fds else None
+        return self.listener
 
     # -- the process ------------------------------------------------------------------------------
 
@@ -170,24 +197,46 @@ class Worker:
                 return None
             self._cpu_clock = (~pid << 3) | 2  # clock_getcpuclockid(3): the scheduler's clock of the whole process
         try:
-            self._cpu_seen = time.clock_gettime(self._cpu_clock)
+            seconds = time.clock_gettime(self._cpu_clock)
         except OSError:
             return None
-        return self._cpu_seen
+        if process.ended(self._pidfd):  # after the look: the pid of one that is gone may mean another process
+            return None
+        self.cpu_seen, self._cpu_looked = seconds, time.monotonic()
+        return seconds
+
+    @property
+    def pidfd(self) -> int:
+        """Its pidfd, as long as it is not dropped."""
+        return self._pidfd
 
     @property
     def host_pid(self) -> int | None:
         """Its pid as the host sees it; None when it is gone."""
         return process.pid_of(self._pidfd)
 
-    def kill(self) -> None:
+    def kill(self, *, wait: bool = True) -> None:
         """SIGKILL, and wait until it is gone (at most 5 s)."""
+        self.cpu_seconds()
         process.send_signal(self._pidfd, signal.SIGKILL)
-        process.ended(self._pidfd, 5.0)
+        if wait:
+            process.ended(self._pidfd, 5.0)
+            self._ended()
+
+    def _ended(self) -> None:
+        if not self.cpu_ceiling:
+            self.cpu_ceiling = self.cpu_seen + time.monotonic() - self._cpu_looked
+
+    def stop(self, stopped: bool = True) -> None:
+        """Keep it from running, or let it go on: what waits in reserve uses nothing."""
+        process.send_signal(self._pidfd, signal.SIGSTOP if stopped else signal.SIGCONT)
 
     def verdict(self) -> CellError:
         """Why a worker that died by itself did so."""
-        if not process.ended(self._pidfd, 0.5):
+        self.cpu_seconds()
+        ended = process.ended(self._pidfd, 0.5)
+        self._ended()
+        if not ended:
             self.kill()
             said = "the worker closed its channel and lived on: something took it over"
             return WallViolation(said, wall="separate-process")
@@ -203,10 +252,6 @@ class Worker:
         if number == signal.SIGSYS:
             said = "the kernel killed the worker for a forbidden system call (seccomp)"
             return WallViolation(said, wall="seccomp")
-        budget = self._limits.session_cpu_seconds
-        if number in (signal.SIGXCPU, signal.SIGKILL) and self._cpu_seen >= budget - 1:
-            said = f"the session used up limits.session_cpu_seconds = {budget:g} s and was killed"
-            return CellTimeout(said, limit="limits.session_cpu_seconds", wall="rlimits")
         if number == signal.SIGKILL and self._forked is not None and self._forked.out_of_memory():
             said = f"the session used more than limits.memory_bytes = {self._limits.memory_bytes:,} and was killed"
             return CellMemoryLimit(said, limit="limits.memory_bytes", wall="cgroup")

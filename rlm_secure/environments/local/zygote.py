@@ -27,8 +27,7 @@ from typing import Any
 from rlm_secure.broker.protocol import decode
 from rlm_secure.environments.bundle import bundle
 from rlm_secure.environments.local import keeper, startup
-from rlm_secure.environments.local.ahead import Ahead
-from rlm_secure.environments.local.cgroup import Bounds
+from rlm_secure.environments.local.ahead import Ahead, Setup
 from rlm_secure.environments.local.forked import Forked
 from rlm_secure.environments.local.seccomp import compile_profile
 from rlm_secure.errors import EnvironmentUnavailable, ProtocolViolation
@@ -66,7 +65,6 @@ class Zygote:
         self._retired = False
         self._lock = threading.Lock()
         self._ahead = Ahead()
-        self._joining = threading.Lock()  # a process becomes a session, or joins its group, not both at a time
         self._started = time.monotonic()
         self._control, self._process = self._launch()
         self._boot()
@@ -81,37 +79,43 @@ class Zygote:
         """Whether it still takes requests."""
         return not self._retired and self._control.fileno() >= 0 and self._process.poll() is None
 
-    def fork(
-        self, limits: Mapping[str, Any], profile: str, begin: Mapping[str, Any], bounds: Bounds | None = None
-    ) -> Forked:
-        """A new sealed session that has begun: `begin` is its first request. Raises EnvironmentUnavailable.
+    def fork(self, setup: Setup) -> Forked:
+        """A process for a new session, which has been told `setup`; it answers with `ready`.
 
-        `bounds` are those of the group that it will join: the next session's process is put into one with the same.
+        The next one is made ahead where the same is wanted again. Raises EnvironmentUnavailable.
         """
-        with self._joining:
-            return self._fork({"limits": limits, "profile": profile, "begin": begin}, bounds)
+        forked = self._ahead.take(setup) or self.spawn(setup)
+        with self._lock:
+            self.sessions += 1
+        keeper.watch(self)
+        return forked
 
-    def _fork(self, request: Mapping[str, Any], bounds: Bounds | None) -> Forked:
-        answer, fds = self._ask({"op": "fork", **request})
+    def spawn(self, setup: Setup, *, warm: bool = False) -> Forked:
+        """A process that nobody else has, told `setup`; `warm` lets it run a cell before it is sealed."""
+        answer, fds = self._ask({"op": "fork"})
         if "pid" not in answer or len(fds) != 2:
             for fd in fds:
                 os.close(fd)
             raise EnvironmentUnavailable(f"the zygote could not start a session: {answer.get('error', 'no pidfd')}")
         with self._lock:
-            self.sessions += 1
             self._live += 1
-        keeper.watch(self)
-        group = self._ahead.take(answer["pid"], bounds)
-        return Forked(socket.socket(fileno=fds[0]), fds[1], int(answer["pid"]), self, group)
+        forked = Forked(socket.socket(fileno=fds[0]), fds[1], int(answer["pid"]), self)
+        try:
+            # Small enough for an empty socket to take at once. The zygote itself hears nothing of it.
+            forked.connection.sendall(setup.frame(warm=warm))
+        except OSError as error:
+            forked.end()
+            raise EnvironmentUnavailable(f"a session died before it began: {error}") from None
+        except BaseException:  # Ctrl-C as well: the process must not outlive it
+            forked.end()
+            raise
+        return forked
 
     def while_idle(self) -> None:
-        """Put the process of the next session into its group."""
-        with self._joining, contextlib.suppress(EnvironmentUnavailable):
-            if self.running and self._ahead.possible:
-                answer, fds = self._ask({"op": "ahead"})
-                for fd in fds:
-                    self._ahead.join(answer["pid"], fd)
-                    os.close(fd)
+        """Make the process of the next session, where it is known what that will be for."""
+        with contextlib.suppress(EnvironmentUnavailable):
+            if self.running:
+                self._ahead.prepare(self)
 
     def status(self, pid: int) -> int | None:
         """The wait status of an ended session, or None when it is not known any more."""
@@ -121,22 +125,6 @@ class Zygote:
             return None
         status = answer.get("status")
         return status if isinstance(status, int) else None
-
-    def allow_processes(self, pid: int, soft: int) -> None:
-        """Let the worker `pid` have `soft` processes, while it forks a copy. Raises EnvironmentUnavailable."""
-        answer, _ = self._ask({"op": "allow", "pids": [pid], "soft": soft})
-        if "error" in answer:
-            raise EnvironmentUnavailable(f"the zygote could not set a limit: {answer['error']}")
-
-    def adopt(self, connection: socket.socket, parent: int, soft: int) -> tuple[int, int]:
-        """Pid and pidfd of the process that first writes to the other end of `connection`.
-
-        Puts it and its `parent` back to `soft` processes. Raises EnvironmentUnavailable when nobody writes.
-        """
-        answer, fds = self._ask({"op": "adopt", "pids": [parent], "soft": soft}, [connection.fileno()])
-        if "pid" not in answer or len(fds) != 1:
-            raise EnvironmentUnavailable(f"no checkpoint was taken: {answer.get('error', 'no pidfd')}")
-        return int(answer["pid"]), fds[0]
 
     def released(self) -> None:
         """A session of this zygote is gone; a retired zygote ends with its last one."""
@@ -150,22 +138,26 @@ class Zygote:
         """Take no more requests for new sessions; end when the last session is gone."""
         with self._lock:
             self._retired = True
+        self._ahead.clear()
+        with self._lock:
             last = self._live <= 0
         if last:
             self.close()
 
     def close(self) -> None:
         """End the zygote and all its sessions, and wait for it. Idempotent."""
+        self._retired = True
+        self._ahead.clear()
         self._control.close()
         try:
             self._process.wait(timeout=2)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        self._ahead.clear()
 
     def forget(self) -> None:
         """In a forked child of the host: drop our copy of the descriptors, and leave the process alone."""
+        self._ahead.forget()
         self._control.close()
         self._process.returncode = 0  # not our child: keeps Popen from waiting for it
 
@@ -229,13 +221,11 @@ class Zygote:
         self.walls = {name: (level, evidence) for name, (level, evidence) in booted["walls"].items()}
         self.details = booted["details"]
 
-    def _ask(
-        self, message: Mapping[str, Any], fds: list[int] | None = None, seconds: float = _ANSWER_SECONDS
-    ) -> tuple[dict[str, Any], list[int]]:
+    def _ask(self, message: Mapping[str, Any], seconds: float = _ANSWER_SECONDS) -> tuple[dict[str, Any], list[int]]:
         with self._lock:
             received: list[int] = []
             try:
-                socket.send_fds(self._control, [json.dumps(message).encode()], fds or [])
+                self._control.send(json.dumps(message).encode())
                 poll = select.poll()
                 poll.register(self._control, select.POLLIN)
                 if not poll.poll(seconds * 1000):

@@ -128,7 +128,7 @@ class RemoteSession(LoggedSession):
     def _clock(self, wall: float) -> Clock:
         return Clock(wall)
 
-    def _transmit(self, entry: Entry) -> None:
+    def _transmit(self, entry: Entry, clock: Clock) -> None:  # noqa: ARG002 - the supervisor takes all of a frame
         self._worker.send(entry.request, entry.attachment)
 
     def _attempt(self, entry: Entry, calls: Answers, clock: Clock, stopped: list[BaseException]) -> CellResult:
