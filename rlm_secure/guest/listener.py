@@ -26,9 +26,14 @@ GATED, UNGATED = b"\x01", b"\x00"
 
 
 def program(machine: str) -> bytes:
-    """The filter as BPF. Other architectures' calls never get past the session's own filter."""
+    """The filter as BPF; nothing for a machine that we do not know. Others' calls never get past the session's own."""
+    if machine not in _CLONE:
+        return b""
     steps = ((_LOAD, 0, 0, 0), (_EQUAL, 0, 1, _CLONE[machine]), (_RETURN, 0, 0, _NOTIFY), (_RETURN, 0, 0, _ALLOW))
     return b"".join(struct.pack("HBBI", *step) for step in steps)
+
+
+_FILTER = program(os.uname().machine)  # once, in the zygote
 
 
 def offer(connection: _socket.socket) -> bool:
@@ -37,8 +42,8 @@ def offer(connection: _socket.socket) -> bool:
     The listener is closed here: what runs in the session later could otherwise give itself consent. Needs no_new_privs.
     """
     try:
-        fd = seal.seccomp(program(os.uname().machine), _NEW_LISTENER)
-    except (OSError, KeyError):  # an old kernel, a sandbox around us that listens itself, an unknown machine
+        fd = seal.seccomp(_FILTER, _NEW_LISTENER)
+    except OSError:  # an old kernel, a sandbox around us that listens itself, an unknown machine
         connection.send(UNGATED)
         return False
     try:

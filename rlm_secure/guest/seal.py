@@ -218,17 +218,19 @@ def landlock_restrict(fd: int) -> None:
     _raw(_LANDLOCK_RESTRICT, "landlock", fd, _LOG_NEW_EXEC_ON if landlock_abi() >= _LOGGING else 0)
 
 
+class _Program(ctypes.Structure):
+    """struct sock_fprog. Made once: to make a class costs a session more than its filter does."""
+
+    _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
+
+
 def seccomp(program: bytes, flags: int = 0) -> int:
     """Install a BPF program (8 bytes an instruction) on the calling thread. Needs no_new_privs. Last step.
 
     `flags` are SECCOMP_FILTER_FLAG_*; returns what the kernel returns, which is a listener where they ask for one.
     """
     buffer = ctypes.create_string_buffer(program, len(program))
-
-    class Program(ctypes.Structure):
-        _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
-
-    block = Program(len(program) // 8, ctypes.addressof(buffer))
+    block = _Program(len(program) // 8, ctypes.addressof(buffer))
     return _syscall("seccomp", _SECCOMP_SET_MODE_FILTER, flags, ctypes.byref(block))
 
 

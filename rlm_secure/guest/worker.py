@@ -18,7 +18,7 @@ import signal
 import sys
 import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 from . import compiler, facades, guards, memory, wire
@@ -30,8 +30,16 @@ from .wire import Closed
 
 #: The worker of this process, for the print and the signal handler that the zygote made before the fork.
 _current: Worker
+#: The globals of sessions to come, by the modules that they may import.
+_prepared: dict[frozenset[str], dict[str, Any]] = {}
 _RESERVE = 8 << 20
 _INTERRUPTED = "the cell was interrupted: its time is used up"
+
+
+def prepare(modules: Iterable[str]) -> None:
+    """In the zygote: build the globals for modules that a shipped policy names, so that sessions are born with them."""
+    key = frozenset(modules)
+    _prepared[key] = guards.build_globals(key, _print)
 
 
 def listen() -> None:
@@ -114,7 +122,8 @@ class Worker:
         self.errors = Output(request["stdout_bytes"])
         sys.stdout, sys.stderr = self.output, self.errors
         if request["screen"]:
-            namespace = guards.build_globals(frozenset(request["modules"]), _print)
+            modules = frozenset(request["modules"])
+            namespace = _prepared.get(modules) or guards.build_globals(modules, _print)
         else:
             namespace = {"__name__": "__main__", "__builtins__": __builtins__}
         self._repl = Repl(

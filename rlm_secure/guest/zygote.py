@@ -95,6 +95,8 @@ class _Zygote:
             found.attempt("landlock", self._prepare_landlock)
         self._own_pid, self._own_user = found.held("pid-namespace"), found.held("user-namespace")
         worker.listen()
+        for modules in self._config.get("modules", ()):
+            worker.prepare(modules)
         found.attempt("rlimits", walls.shared_limits)
         gc.collect()
         gc.freeze()

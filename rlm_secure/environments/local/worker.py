@@ -219,9 +219,9 @@ class Worker:
         """SIGKILL, and wait until it is gone (at most 5 s)."""
         self.cpu_seconds()
         process.send_signal(self._pidfd, signal.SIGKILL)
+        self._ended()  # from here on it runs no more
         if wait:
             process.ended(self._pidfd, 5.0)
-            self._ended()
 
     def _ended(self) -> None:
         if not self.cpu_ceiling:

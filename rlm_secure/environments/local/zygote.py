@@ -31,6 +31,8 @@ from rlm_secure.environments.local.ahead import Ahead, Setup
 from rlm_secure.environments.local.forked import Forked
 from rlm_secure.environments.local.seccomp import compile_profile
 from rlm_secure.errors import EnvironmentUnavailable, ProtocolViolation
+from rlm_secure.policy.load import load_policy
+from rlm_secure.resources import policy_names
 
 _MESSAGE = 256 * 1024
 _BOOT_SECONDS = 60.0
@@ -207,6 +209,8 @@ class Zygote:
             "landlock": self.plan.landlock,
             "mdwe": self.plan.mdwe,
             "profiles": profiles,
+            # Of the shipped policies alone, whatever anybody's session is for.
+            "modules": [load_policy(name).language.modules for name in policy_names()],
         }
         try:
             booted, _ = self._ask(config, seconds=_BOOT_SECONDS)

@@ -1,0 +1,424 @@
+"""Copies of a worker: who may live in a session, what all of them may use together, and whom a hostile one delays."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rlm_secure import CellTimeout, Policy, Sandbox, SessionEnded, WallViolation
+from rlm_secure.environments.local import pidfd
+from rlm_secure.environments.local.session import LocalSession
+from rlm_secure.policy import load_policy
+from rlm_secure.testing import Unscreened, unscreened
+
+BUDGET = "limits.session_cpu_seconds"
+#: Longer than any honest checkpoint, shorter than `limits.start_seconds`.
+SECONDS = 10.0
+
+
+def strict(*, pool: int = 0, **limits: Any) -> Policy:
+    policy = load_policy("strict")
+    return policy.model_copy(
+        update={
+            "limits": policy.limits.model_copy(update=limits),
+            "isolation": policy.isolation.model_copy(update={"pool": pool}),
+        }
+    )
+
+
+def session_of(box: Sandbox | Unscreened) -> LocalSession:
+    session = box._repl._session if isinstance(box, Sandbox) else box._session
+    assert isinstance(session, LocalSession)
+    return session
+
+
+def population(session: LocalSession) -> set[int]:
+    """Who lives in the session, init included, as this host's /proc tells."""
+    init = session._root.host_pid
+    return set() if init is None else {init} | pidfd.descendants(init)
+
+
+def cpu_of(session: LocalSession) -> float:
+    """CPU seconds of everybody who lives in the session."""
+    ticks = 0
+    for pid in population(session):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+#: What a hostile worker is given first: `replace(function)` puts its own in the place of the one that forks.
+HOSTILE = """
+import gc, os, time
+[Worker] = {type(found) for found in gc.get_objects() if hasattr(type(found), "_checkpoint")}
+def replace(function):
+    Worker._checkpoint = function
+def burn(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end: pass
+"""
+
+
+@pytest.fixture
+def hostile() -> Iterator[Unscreened]:
+    with unscreened(policy=strict()) as box:
+        assert box.run(HOSTILE).error is None
+        yield box
+
+
+def taught(box: Unscreened, code: str) -> LocalSession:
+    assert box.run(textwrap.dedent(code)).error is None
+    return session_of(box)
+
+
+# -- CPU seconds of the whole session -----------------------------------------------------------------
+
+
+BURN = "x = 0\nfor i in range({0}): x += i"
+
+
+def test_cpu_seconds_are_those_of_all_copies_together():
+    with Sandbox(policy=strict(session_cpu_seconds=2.0, cells=1000)) as box:
+        session = session_of(box)
+        copies, seconds = 0, 0.0
+        for _ in range(400):
+            result = box.run(BURN.format(400_000))
+            seconds += result.execution_time
+            if result.error is not None:
+                break
+            copies += session.checkpoint()
+        assert copies > 3  # each with an RLIMIT_CPU that counts from zero
+        assert isinstance(result.error, CellTimeout) and result.error.session_ended
+        assert result.error.limit == BUDGET
+        assert 1.9 <= session._cpu.used() < 3.0
+        assert seconds > 1.4  # and no honest one ends for seconds that it has not used
+        with pytest.raises(SessionEnded, match="session_cpu_seconds = 2 s"):
+            box.run("1")
+
+
+def test_a_cell_in_the_first_copy_ends_with_the_limit_of_its_session():
+    with Sandbox(policy=strict(session_cpu_seconds=1.0)) as box:
+        started = time.monotonic()
+        result = box.run("while True: pass")
+        assert time.monotonic() - started < SECONDS
+        assert (result.error.limit, result.error.session_ended) == (BUDGET, True)
+
+
+def test_what_cannot_be_interrupted_ends_with_the_limit_of_its_session():
+    with Sandbox(policy=strict(session_cpu_seconds=1.0)) as box:
+        box.run("x = 1")
+        assert session_of(box).checkpoint()
+        result = box.run("sum(range(10**11))")
+        assert (result.error.limit, result.error.session_ended) == (BUDGET, True)
+
+
+def test_copies_that_were_killed_are_counted():
+    with Sandbox(policy=strict(session_cpu_seconds=3.0, cell_cpu_seconds=1.0, resumes=100, cells=1000)) as box:
+        box.run("x = 1")
+        assert session_of(box).checkpoint()
+        errors = []
+        for _ in range(12):
+            errors.append(box.run("sum(range(10**11))").error)
+            if errors[-1].session_ended:
+                break
+        assert errors[0].limit == "limits.cell_cpu_seconds"
+        assert (errors[-1].limit, errors[-1].session_ended) == (BUDGET, True)
+        assert len(errors) <= 4
+
+
+def test_a_cell_that_calls_all_the_time_has_no_more_cpu_seconds_than_another():
+    with Sandbox(policy=strict(cell_cpu_seconds=1.0, cell_seconds=20.0), tools={"tool": lambda: 1}) as box:
+        result = box.run("while True:\n    tool()\n    for i in range(20_000): pass")
+        assert result.error.limit == "limits.cell_cpu_seconds"
+
+
+def test_a_worker_that_uses_its_seconds_while_nobody_looks_is_ended_by_the_kernel():
+    # After its answer, where no cell runs: the host looks at it when the next one begins.
+    code = "def done(self, request):\n    fd = self._channel.take_fd()\n    burn(60)\nreplace(done)"
+    with unscreened(policy=strict(session_cpu_seconds=1.0)) as box:
+        session = taught(box, HOSTILE + code)
+        before = session.checkpoint()
+        assert before is False
+        with pytest.raises(SessionEnded):
+            box.run("1")
+
+
+def test_what_waits_in_reserve_runs_no_more(hostile: Unscreened):
+    session = taught(
+        hostile,
+        """
+        def fork_and_burn(self, request):
+            fd = self._channel.take_fd()
+            if os.fork():
+                os.close(fd)
+                burn(60)
+            os.dup2(fd, 3)
+            os.close(fd)
+            return self._done()
+        replace(fork_and_burn)
+        """,
+    )
+    assert session.checkpoint()
+    spare = session._spare
+    assert spare is not None
+    time.sleep(0.1)
+    first = spare.cpu_seconds()
+    time.sleep(0.5)
+    assert spare.cpu_seconds() == first
+
+
+# -- who lives in a session -----------------------------------------------------------------------------
+
+
+def test_an_honest_session_has_its_init_a_spare_and_a_worker():
+    with Sandbox(policy=strict()) as box:
+        session = session_of(box)
+        for turn in range(4):
+            box.run(f"x = {turn}")
+            assert session.checkpoint()
+        deadline = time.monotonic() + SECONDS
+        while len(population(session)) > 3 and time.monotonic() < deadline:
+            time.sleep(0.01)  # the spare that was replaced is about to end
+        assert population(session) == {w.host_pid for w in (session._root, session._spare, session._worker)}
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_one_copy_is_made_for_one_request(hostile: Unscreened, when: str):
+    # The second fork waits for a consent that never comes, whoever makes it.
+    session = taught(
+        hostile,
+        f"""
+        when = {when!r}
+        def fork_twice(self, request):
+            fd = self._channel.take_fd()
+            if when == "before" and os.fork() == 0:
+                os.close(fd)
+                while True: time.sleep(1)
+            child = os.fork()
+            if when == "after" and child and os.fork() == 0:
+                while True: time.sleep(1)
+            if child:
+                os.close(fd)
+                return
+            os.dup2(fd, 3)
+            os.close(fd)
+            return self._done()
+        replace(fork_twice)
+        """,
+    )
+    session.checkpoint()
+    if session.alive:
+        assert population(session) <= {w.host_pid for w in (session._root, session._spare, session._worker)}
+        session.checkpoint()  # who waits in clone(2) now is not the one that is asked
+    else:
+        assert population(session) == set()
+    assert len(population(session)) <= 3
+
+
+def test_a_fork_that_nobody_asked_for_ends_the_session(hostile: Unscreened):
+    started = time.monotonic()
+    result = hostile.run("os.fork()\nwhile True: pass")
+    assert isinstance(result.error, WallViolation) and result.error.session_ended
+    assert "nobody asked for" in str(result.error)
+    assert time.monotonic() - started < SECONDS
+    assert population(session_of(hostile)) == set()
+
+
+@pytest.mark.parametrize("who", ["worker", "spare"])
+def test_a_fork_between_cells_waits_for_ever(hostile: Unscreened, who: str):
+    session = taught(
+        hostile,
+        f"""
+        def fork_again(self, request):
+            fd = self._channel.take_fd()
+            parent = os.fork()
+            if (parent != 0) == ({who!r} == "spare"):
+                if parent == 0:
+                    os.dup2(fd, 3)
+                    os.write(3, b"")
+                os.fork()
+                while True: time.sleep(1)
+            if parent:
+                os.close(fd)
+                return
+            os.dup2(fd, 3)
+            os.close(fd)
+            return self._done()
+        replace(fork_again)
+        """,
+    )
+    for _ in range(3):
+        session.checkpoint()
+        known = {w.host_pid for w in (session._root, session._spare, session._worker, session._leaving) if w}
+        assert population(session) <= known
+
+
+@pytest.mark.parametrize("answers", ["nobody", "the-old-one"])
+def test_a_copy_that_does_not_come_forward_ends_the_session(hostile: Unscreened, answers: str):
+    session = taught(
+        hostile,
+        f"""
+        def hide(self, request):
+            fd = self._channel.take_fd()
+            if os.fork() == 0:
+                os.close(fd)
+                while True: time.sleep(1)
+            if {answers!r} == "nobody":
+                os.close(fd)
+                return
+            os.dup2(fd, 3)
+            return self._done()
+        replace(hide)
+        """,
+    )
+    init = session._root.host_pid
+    assert not session.checkpoint()
+    assert not session.alive
+    assert not Path(f"/proc/{init}").exists() or population(session) == set()
+
+
+def test_a_worker_that_ends_at_once_leaves_no_copy_behind(hostile: Unscreened):
+    session = taught(
+        hostile,
+        """
+        def orphan(self, request):
+            fd = self._channel.take_fd()
+            if os.fork() == 0:
+                os.close(fd)
+                while True: time.sleep(1)
+            os._exit(0)
+        replace(orphan)
+        """,
+    )
+    session.checkpoint()
+    hostile.run("x = 1")
+    assert not session.alive or len(population(session)) <= 2
+
+
+def test_the_death_of_a_worker_is_seen_although_its_spare_holds_the_channel_open(hostile: Unscreened):
+    session = taught(
+        hostile,
+        """
+        def keep(self, request):
+            fd = self._channel.take_fd()
+            if os.fork():
+                return  # and the descriptor stays open
+            os.dup2(fd, 3)
+            os.close(fd)
+            return self._done()
+        replace(keep)
+        """,
+    )
+    assert session.checkpoint()
+    started = time.monotonic()
+    hostile.run("os._exit(1)")
+    assert time.monotonic() - started < SECONDS
+
+
+# -- whom a hostile session delays ------------------------------------------------------------------------
+
+
+STALL = """
+def stall(self, request):
+    time.sleep(600)
+replace(stall)
+burn(0.02)  # a checkpoint is worth it
+"""
+
+
+def test_a_checkpoint_that_is_never_answered_ends_its_session_within_its_own_clock(hostile: Unscreened):
+    session = taught(hostile, STALL)
+    started = time.monotonic()
+    assert not session.checkpoint()
+    assert time.monotonic() - started < SECONDS
+    with pytest.raises(SessionEnded, match="no copy of itself in time"):
+        hostile.run("x = 1")
+
+
+def test_a_copy_that_answers_half_a_frame_ends_its_session_within_the_same_clock(hostile: Unscreened):
+    session = taught(
+        hostile,
+        """
+        def half(self, request):
+            fd = self._channel.take_fd()
+            if os.fork():
+                os.close(fd)
+                return
+            os.dup2(fd, 3)
+            os.write(3, bytes([0, 0]))
+            time.sleep(600)
+        replace(half)
+        """,
+    )
+    started = time.monotonic()
+    assert not session.checkpoint()
+    assert time.monotonic() - started < SECONDS
+    assert not session.alive
+
+
+def test_hostile_sessions_delay_nobody_s_checkpoint_but_their_own():
+    with ExitStack() as stack:
+        honest = stack.enter_context(Sandbox(policy=strict()))
+        honest.run("x = 1")
+        hostiles = [stack.enter_context(unscreened(policy=strict())) for _ in range(8)]
+        for box in hostiles:
+            assert box.run(HOSTILE).error is None
+        threads = [threading.Thread(target=box.run, args=(STALL,)) for box in hostiles]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert honest.run("for i in range(300_000): x += i").error is None
+        session = session_of(honest)
+        started = time.monotonic()
+        while session._spare is None and time.monotonic() - started < 60:
+            time.sleep(0.01)
+        # One after another, eight that never answer would take eight times their clock.
+        assert session._spare is not None
+        assert time.monotonic() - started < SECONDS
+
+
+# -- what later sessions hold of earlier ones ---------------------------------------------------------------
+
+
+def memory_of(pid: int) -> bytes:
+    data = bytearray()
+    with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+        for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+            span, permissions = line.split()[:2]
+            if permissions[0] != "r" or line.endswith(("[vvar]", "[vsyscall]", "[vvar_vclock]")):
+                continue
+            start, end = (int(number, 16) for number in span.split("-"))
+            try:
+                memory.seek(start)
+                data += memory.read(end - start)
+            except OSError:
+                continue
+    return bytes(data)
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("pool", [0, 2])
+def test_a_session_holds_nothing_of_an_earlier_one(pool: int):
+    names = [f"marker_{kind}_zq" for kind in ("tool", "variable", "context")]
+    tool, variable, context = names
+    policy = strict(pool=pool, stdout_bytes=1_357_913)
+    for _ in range(3):  # the third could be one that was made ahead for the likes of the first
+        with Sandbox(policy=policy, tools={tool: lambda: 1}, context={context: context * 3}) as box:
+            assert box.run(f"{variable} = 1\n{tool}()").error is None
+            own = memory_of(session_of(box)._worker.host_pid)
+            assert all(name.encode() in own for name in names)  # they would be found
+        time.sleep(0.1)
+    with Sandbox(policy=strict(pool=pool)) as box:
+        assert box.run("x = 1").error is None
+        later = memory_of(session_of(box)._worker.host_pid)
+        assert [name for name in names if name.encode() in later] == []
+        assert b"1357913" not in later
