@@ -7,7 +7,7 @@ import textwrap
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -299,8 +299,9 @@ def test_a_worker_that_ends_at_once_leaves_no_copy_behind(hostile: Unscreened):
         """,
     )
     session.checkpoint()
-    hostile.run("x = 1")
-    assert not session.alive or len(population(session)) <= 2
+    with suppress(SessionEnded):
+        hostile.run("x = 1")
+    assert population(session) <= {session._root.host_pid, session._worker.host_pid}
 
 
 def test_the_death_of_a_worker_is_seen_although_its_spare_holds_the_channel_open(hostile: Unscreened):
