@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from rlm_secure.errors import CellError, CellTimeout
 
+SESSION_CPU = "limits.session_cpu_seconds"
 #: Longest sleep of a waiting host: an interrupt from another thread takes effect within it.
 SLICE_SECONDS = 0.1
 #: A cell that does not stop is interrupted again this often, until the grace is over.
@@ -80,7 +81,7 @@ class Clock:
                 self.expire(CellTimeout(said, limit="limits.cell_seconds", wall="wall-clock"))
             elif self._left is not None and self._left() <= 0:
                 said = "the session's CPU seconds (limits.session_cpu_seconds) are used up: the cell was stopped"
-                self.expire(CellTimeout(said, limit="limits.session_cpu_seconds", wall="rlimits"))
+                self.expire(CellTimeout(said, limit=SESSION_CPU, wall="rlimits"))
             elif self._cpu_limit is not None and self._read_cpu and (used := self._read_cpu()) is not None:
                 self._cpu_start = used if self._cpu_start is None else min(self._cpu_start, used)
                 if used - self._cpu_start >= self._cpu_limit:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NoReturn, Protocol
 
 from rlm_secure.broker.protocol import Call, CellResult
-from rlm_secure.environments.clock import INTERRUPT_EVERY_SECONDS, Clock
+from rlm_secure.environments.clock import INTERRUPT_EVERY_SECONDS, SESSION_CPU, Clock
 from rlm_secure.environments.interface import HostCalls, Session
 from rlm_secure.environments.turn import Turn, serve
 from rlm_secure.errors import (
@@ -356,9 +356,18 @@ class LoggedSession(Session):
         said += "; the session was resumed: variables are as they were before this cell"
         return CellResult(stderr=said + "\n", error=error, resumed=True)
 
+    def _spent(self, result: CellResult, error: CellError) -> CellResult:
+        """`result` of a cell that was stopped because its session's CPU seconds are used up, which ends the session."""
+        error.session_ended = True
+        result.error = error
+        self._end(str(error))
+        return result
+
     def _resume(self, error: CellError) -> bool:
         # A forbidden call is an attack or a bug of ours: it gets no second try.
         if isinstance(error, WallViolation) or self._closing or self._log is None:
+            return False
+        if error.limit == SESSION_CPU:
             return False
         if not self._gate.resumes(self._resumes + 1).allowed:
             return False

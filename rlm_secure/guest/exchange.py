@@ -5,6 +5,7 @@ Guards: whose turn it is, and that a worker that has used up its time is stopped
 
 from __future__ import annotations
 
+import math
 import selectors
 import signal
 import time
@@ -37,6 +38,8 @@ class Exchange:
         self._epilogue: dict[str, Any] | None = None
         self._cpu_limit: float | None = None
         self._cpu_look = 0.0
+        self._cpu_budget: float | None = None  # of this worker: what the ones before it have left of its session's
+        self._cpu_spent = 0.0
         self._stop: tuple[str, float] | None = None  # why, and when to kill
         self._signal_at = 0.0
 
@@ -53,7 +56,19 @@ class Exchange:
     # -- from the host ----------------------------------------------------------------------------
 
     def hatch(self, limits: dict[str, Any], profile: str, frame_bytes: int) -> None:
-        """Start a worker, whose `ready` frame is expected. Raises Failed."""
+        """Start a worker, whose `ready` frame is expected. Raises Failed.
+
+        RLIMIT_CPU among `limits` is for the session: a worker has what those before it have left.
+        """
+        self._cpu_budget = None
+        if "CPU" in limits:
+            soft = limits["CPU"][0] if isinstance(limits["CPU"], list) else limits["CPU"]
+            self._cpu_budget = soft - self._cpu_spent
+            if self._cpu_budget <= 0:
+                raise Failed("the session has used up its CPU seconds")
+            # We look ten times a second, and are first.
+            kernel = math.ceil(self._cpu_budget) + 1
+            limits = {**limits, "CPU": [kernel, kernel + 1]}
         self._zygote.boot()
         connection, pidfd, pid = self._zygote.fork(limits, profile)
         worker = self._worker = Worker(connection, pidfd, pid, frame_bytes, self._zygote)
@@ -93,10 +108,12 @@ class Exchange:
             self._stop = (why, time.monotonic() + grace)
             self._signal_at = 0.0
 
-    def end(self) -> None:
-        """End the worker, and forget what it said."""
+    def end(self, *, fresh: bool = False) -> None:
+        """End the worker, and forget what it said; `fresh`: and what its session has used."""
         self._bury()
         self.event = self._epilogue = None
+        if fresh:
+            self._cpu_spent = 0.0
 
     def close(self) -> None:
         """End the worker: nobody is told any more."""
@@ -110,14 +127,16 @@ class Exchange:
         if self._worker is None or not self.expecting:
             return now + 1.0
         if self._stop is None:
-            if self._cpu_limit is None:
-                return now + 1.0
             if now < self._cpu_look:
                 return self._cpu_look
             self._cpu_look = now + _CPU_SECONDS
-            if self._worker.cpu_seconds() < self._cpu_limit:
+            used = self._worker.cpu_seconds()
+            if self._cpu_budget is not None and used >= self._cpu_budget:
+                self.interrupt("session-cpu", grace)
+            elif self._cpu_limit is not None and used >= self._cpu_limit:
+                self.interrupt("cpu", grace)
+            else:
                 return self._cpu_look
-            self.interrupt("cpu", grace)
         assert self._stop is not None
         if now >= self._signal_at:
             self._signal_at = now + _SIGNAL_SECONDS
@@ -177,6 +196,7 @@ class Exchange:
             if thing is not None and thing in self._selector.get_map():
                 self._selector.unregister(thing)
         ended: dict[str, Any] = {"cpu": worker.cpu_seconds(), "said": said}
+        self._cpu_spent += ended["cpu"]
         worker.close()
         ended["status"] = self._zygote.status(worker.pid)
         ended["oom_kills"] = surroundings.oom_kills()

@@ -170,6 +170,8 @@ class Worker:
         self._inbound = bytearray()
         self._outbound = bytearray()
         self._fds: list[int] = []
+        self._born = time.monotonic()
+        self._seen = 0.0
         self._clock = self._find_clock()
 
     def send(self, body: bytes | bytearray, fd: int | None = None) -> None:
@@ -236,11 +238,15 @@ class Worker:
             signal.pidfd_send_signal(self.pidfd, number)
 
     def cpu_seconds(self) -> float:
-        """CPU seconds used so far, read from outside; 0.0 where they cannot be read."""
-        if self._clock is not None:
-            with contextlib.suppress(OSError):
-                return time.clock_gettime(self._clock)
-        return 0.0
+        """CPU seconds used so far, read from outside; what was read last of one that is gone.
+
+        Where the kernel has no such clock, they are taken for all the time that it lived.
+        """
+        if self._clock is None:
+            return time.monotonic() - self._born
+        with contextlib.suppress(OSError):
+            self._seen = time.clock_gettime(self._clock)
+        return self._seen
 
     def close(self) -> None:
         """Kill it and let go of everything."""

@@ -235,8 +235,9 @@ class Supervisor:
         return 200, {"status": "ok", "walls": self._zygote.walls, "details": details}
 
     def _end(self, _peer: Peer, request: Request, _repeated: bool) -> Answer:
-        self._exchange.end()
-        if request.query.get("fresh") == "1":  # the next session is another one: it finds nothing of this
+        fresh = request.query.get("fresh") == "1"
+        self._exchange.end(fresh=fresh)
+        if fresh:  # the next session is another one: it finds nothing of this
             self._uploads.clear()
             for number in list(self._asked):
                 self._tell(number, 409, {"error": "The session has ended", "rule": "session"})

@@ -152,6 +152,26 @@ def test_cpu_seconds_are_counted_from_outside() -> None:
         assert opened.alive
 
 
+def test_cpu_seconds_of_a_session_are_those_of_all_its_workers() -> None:
+    limits = {"session_cpu_seconds": 2.0, "cell_cpu_seconds": 0.8, "cell_seconds": 20.0, "grace_seconds": 0.1}
+    with session(policy(**limits, resumes=100)) as opened:
+        errors = []
+        for _ in range(6):
+            errors.append(opened.execute("sum(range(10**12))", echo).error)
+            if not opened.alive:
+                break
+        assert errors[0].limit == "limits.cell_cpu_seconds"
+        assert (errors[-1].limit, errors[-1].session_ended) == ("limits.session_cpu_seconds", True)
+        assert len(errors) <= 3
+
+
+def test_a_cell_of_the_first_worker_ends_with_the_cpu_seconds_of_its_session() -> None:
+    with session(policy(session_cpu_seconds=1.0, cell_seconds=20.0)) as opened:
+        error = opened.execute("while True: pass", echo).error
+        assert (error.limit, error.session_ended) == ("limits.session_cpu_seconds", True)
+        assert not opened.alive
+
+
 def test_a_cell_that_cannot_be_interrupted_is_killed_and_the_session_resumed() -> None:
     calls: list[str] = []
 

@@ -10,12 +10,12 @@ import contextlib
 import math
 import resource
 
+from rlm_secure.environments.clock import SESSION_CPU
 from rlm_secure.environments.local import pidfd
 from rlm_secure.environments.local.cgroup import Group
 from rlm_secure.environments.local.worker import Worker
 from rlm_secure.errors import CellTimeout
 
-SESSION_CPU = "limits.session_cpu_seconds"
 #: The host looks ten times a second; the kernel's own limit, in whole seconds, is for what runs while nobody looks.
 _SLACK_SECONDS = 1
 #: An uncertainty worth asking the cgroup about, which takes as long as a short cell.

@@ -18,11 +18,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from rlm_secure.broker.protocol import CellResult
-from rlm_secure.environments.clock import Clock
+from rlm_secure.environments.clock import SESSION_CPU, Clock
 from rlm_secure.environments.local import keeper, pool, report
 from rlm_secure.environments.local import pidfd as process
 from rlm_secure.environments.local.context import SharedContext, share
-from rlm_secure.environments.local.cputime import SESSION_CPU, CpuAccount
+from rlm_secure.environments.local.cputime import CpuAccount
 from rlm_secure.environments.local.forked import Forked
 from rlm_secure.environments.local.listener import Listener
 from rlm_secure.environments.local.worker import Died, Overdue, Worker
@@ -128,10 +128,7 @@ class LocalSession(LoggedSession):
             worker.cpu_seconds()
             result.cpu_seconds = worker.cpu_seen - before  # by the kernel's clock, not by what the worker says
             if clock.cause is not None and clock.cause.limit == SESSION_CPU:
-                result.error = self._cpu.exceeded()
-                result.error.session_ended = True
-                self._end(str(result.error))
-                return result
+                return self._spent(result, self._cpu.exceeded())
             self._note(entry, result)
             result.resumed = last
             return result
@@ -143,9 +140,6 @@ class LocalSession(LoggedSession):
         self._cpu.settle(self._worker)
         # RLIMIT_CPU ends what nobody looked at.
         return self._cpu.exceeded() if isinstance(error, CellCrashed) and self._cpu.left() <= 0 else error
-
-    def _resume(self, error: CellError) -> bool:
-        return error.limit != SESSION_CPU and super()._resume(error)
 
     def _noted(self) -> None:
         if not self._copies:

@@ -7,6 +7,7 @@ that dies is replaced by a fresh one, on which the log of the session is run aga
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from typing import Any
 
 from rlm_secure.broker.client import Declined, Lost
 from rlm_secure.broker.protocol import CellResult, ready
-from rlm_secure.environments.clock import Clock
+from rlm_secure.environments.clock import SESSION_CPU, Clock
 from rlm_secure.environments.local.context import SharedContext, flatten
 from rlm_secure.environments.logged import Answers, Entry, LoggedSession, begin
 from rlm_secure.environments.remote.lease import Lease, report
@@ -136,6 +137,8 @@ class RemoteSession(LoggedSession):
         try:
             result = self._converse(entry, calls, clock, stopped)
             self._underway = False
+            if clock.cause is not None and clock.cause.limit == SESSION_CPU:
+                return self._spent(result, clock.cause)
         except Died as died:
             return self._recover(verdict(died.ended, self._policy.limits))
         except Overdue as overdue:
@@ -150,7 +153,7 @@ class RemoteSession(LoggedSession):
 
     def _start(self, lease: Lease) -> None:
         limits = self._policy.limits
-        cpu = max(1, int(limits.session_cpu_seconds))
+        cpu = math.ceil(limits.session_cpu_seconds)  # of all workers together: the supervisor adds up
         rlimits = {
             "DATA": limits.memory_bytes,
             "AS": (1 << 30) + 2 * limits.memory_bytes + 4 * limits.context_bytes,  # page tables, as in local/pool.py

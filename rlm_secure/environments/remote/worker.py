@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from rlm_secure.broker.client import Asked, Client, Declined, Ended, Events, Lost
 from rlm_secure.broker.protocol import Call, CellResult, decode, event
-from rlm_secure.environments.clock import Clock
+from rlm_secure.environments.clock import SESSION_CPU, Clock
 from rlm_secure.environments.local import pidfd as process
 from rlm_secure.errors import CellCrashed, CellError, CellMemoryLimit, CellTimeout, WallViolation
 from rlm_secure.policy.model import Limits
@@ -131,6 +131,9 @@ class RemoteWorker:
         if stopped == "cpu":
             said = f"the cell used up limits.cell_cpu_seconds = {self._limits.cell_cpu_seconds:g} s and was stopped"
             clock.expire(CellTimeout(said, limit="limits.cell_cpu_seconds", wall="wall-clock"))
+        elif stopped == "session-cpu":
+            said = f"the session used up limits.session_cpu_seconds = {self._limits.session_cpu_seconds:g} s"
+            clock.expire(CellTimeout(said, limit=SESSION_CPU, wall="rlimits"))
         elif stopped is not None:
             clock.expire(CellTimeout("the cell was interrupted by the host", limit="interrupt", wall="wall-clock"))
 
