@@ -8,6 +8,7 @@ needs: channel
 """
 
 import gc
+import json
 import os
 import time
 
@@ -19,10 +20,15 @@ def worker():
     return None
 
 
+def conclude():
+    said = {"op": "done", "stdout": "", "stderr": "", "dropped": 0, "variables": {}, "answer": None, "error": None}
+    body = json.dumps({**said, "cpu": 0.0, "peak": 1}).encode()
+    os.write(3, len(body).to_bytes(4, "big") + body)
+
 
 def fake(self, request):
     os.dup2(self._channel.take_fd(), 3)
-    return self._done()
+    return conclude()
 
 
 kind = worker()

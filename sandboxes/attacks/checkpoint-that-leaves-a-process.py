@@ -8,6 +8,7 @@ needs: channel
 """
 
 import gc
+import json
 import os
 import time
 
@@ -18,6 +19,11 @@ def worker():
             return type(found)
     return None
 
+
+def conclude():
+    said = {"op": "done", "stdout": "", "stderr": "", "dropped": 0, "variables": {}, "answer": None, "error": None}
+    body = json.dumps({**said, "cpu": 0.0, "peak": 1}).encode()
+    os.write(3, len(body).to_bytes(4, "big") + body)
 
 
 hidden = []
@@ -35,7 +41,7 @@ def fork_twice(self, request):
         if pid == 0:
             os.dup2(fd, 3)
             os.close(fd)
-            return self._done()
+            return conclude()
     os.close(fd)
 
 
