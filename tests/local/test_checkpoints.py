@@ -194,6 +194,38 @@ def test_an_honest_session_has_its_init_a_spare_and_a_worker():
         assert population(session) == {w.host_pid for w in (session._root, session._spare, session._worker)}
 
 
+def without_group(session: LocalSession) -> None:
+    """As on a machine without cgroups."""
+    forked = session._forked
+    assert forked is not None
+    if forked.group is not None:
+        forked.group.remove()
+        forked.group = None
+
+
+def test_without_a_cgroup_an_honest_session_keeps_its_spare():
+    with Sandbox(policy=strict()) as box:
+        session = session_of(box)
+        without_group(session)
+        box.run("x = [str(i) for i in range(300_000)]")
+        for _ in range(3):
+            assert session.checkpoint()
+        assert session._root.data_bytes() < 64 << 20
+        assert "resumed" in box.run("sum(range(10**11))", timeout=0.2).stderr
+        assert box.run("print(len(x))").stdout == "300000\n"
+
+
+def test_without_a_cgroup_an_init_that_keeps_its_memory_leaves_no_spare(hostile: Unscreened):
+    session = taught(hostile, "kept = [str(i) for i in range(1_500_000)]\nWorker._retire = lambda self, request: None")
+    without_group(session)
+    copies = [session.checkpoint() for _ in range(4)]
+    assert copies[0] is True
+    assert copies[-1] is False
+    assert session.alive and session._spare is None
+    assert population(session) == {session._root.host_pid, session._worker.host_pid}
+    assert hostile.run("print(len(kept))").stdout == "1500000\n"
+
+
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_one_copy_is_made_for_one_request(hostile: Unscreened, when: str):
     # The second fork waits for a consent that never comes, whoever makes it.

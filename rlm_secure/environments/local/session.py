@@ -14,6 +14,7 @@ import os
 import select
 import socket
 import struct
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -45,6 +46,8 @@ _CHECKPOINT_SECONDS = 2.0
 _COPIED_BYTES_A_SECOND = 1e9
 #: What a retired init may still use: to let go of all that it holds takes as long as it took to make it.
 _RETIRE_SECONDS = 5.0
+#: What it may still hold: the interpreter, its modules, and what the allocator does not give back.
+_RETIRED_BYTES = 64 << 20
 
 
 class LocalSession(LoggedSession):
@@ -194,16 +197,21 @@ class LocalSession(LoggedSession):
         if self._leaving is not None:
             self._drop(self._leaving)
             self._leaving = None
+        before = self._spare
         try:
             fresh = self._copy(listener)
         except Died:  # the next request finds that out, and goes on from the spare
             fresh = None
         if fresh is not None:
-            before, self._spare, self._worker = self._spare, self._worker, fresh
+            self._spare, self._worker = self._worker, fresh
             self._let_go(before)
         if self._strangers():
             raise ProtocolViolation("a process that nobody asked for was left in it")
         if fresh is None or self._spare is None:
+            return False
+        if before is self._root and self._forked is not None and self._forked.group is None and not self._slim():
+            self._drop(self._spare)
+            self._spare, self._log, self._copies = None, None, False
             return False
         self._spare.stop()  # what waits uses up neither time nor memory, whatever it has become
         self._log, self._log_seconds = [], 0.0
@@ -328,6 +336,20 @@ class LocalSession(LoggedSession):
         worker.kill()
         self._cpu.settle(worker)
         worker.drop()
+
+    def _slim(self) -> bool:
+        """Whether the retired init has let go of its memory: stopped, so that it takes none again.
+
+        Where no cgroup bounds all of a session, two of its processes may hold what the policy grants, not three: with
+        an init that keeps it there is no spare, and so no more copies.
+        """
+        deadline = time.monotonic() + _RETIRE_SECONDS / 10
+        while (held := self._root.data_bytes()) is None or held > _RETIRED_BYTES:
+            if held is None or time.monotonic() > deadline:
+                return False
+            time.sleep(0.005)
+        self._root.stop()
+        return True
 
     def _bring_back(self) -> bool:
         if self._spare is not None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import socket
 import struct
@@ -214,6 +215,14 @@ class Worker:
     def host_pid(self) -> int | None:
         """Its pid as the host sees it; None when it is gone."""
         return process.pid_of(self._pidfd)
+
+    def data_bytes(self) -> int | None:
+        """What RLIMIT_DATA counts of it; None where it is gone, or hidden from the host."""
+        try:
+            with open(f"/proc/{self.host_pid}/statm", encoding="ascii") as file:  # noqa: PTH123
+                return int(file.read().split()[5]) * resource.getpagesize()
+        except (OSError, IndexError, ValueError):
+            return None
 
     def kill(self, *, wait: bool = True) -> None:
         """SIGKILL, and wait until it is gone (at most 5 s)."""
