@@ -114,7 +114,7 @@ class Limits(Section):
     cell_cpu_seconds: Seconds = 30.0
     """CPU seconds of one cell."""
     session_cpu_seconds: Seconds = 300.0
-    """CPU seconds of a whole session (RLIMIT_CPU)."""
+    """CPU seconds of a whole session, of all its workers and their copies together."""
     run_seconds: Seconds = 600.0
     """Wall clock of one completion, children and model calls included, and of any one cell."""
     grace_seconds: Seconds = 0.5
