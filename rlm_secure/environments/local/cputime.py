@@ -80,6 +80,10 @@ class CpuAccount:
             total += worker.cpu_seen if seconds is None else seconds
         return total
 
+    def left_at_last_look(self) -> float:
+        """As `left`, of what was seen last: a cell begins with a look at its worker, and who waits is stopped."""
+        return self._budget - self._dead - sum(worker.cpu_seen for worker in self._live)
+
     def left(self) -> float:
         """CPU seconds that are left; negative where more were used."""
         return self._budget - self.used()

@@ -116,7 +116,7 @@ class LocalSession(LoggedSession):
 
     def _attempt(self, entry: Entry, calls: Answers, clock: Clock, stopped: list[BaseException]) -> CellResult:
         for last in (False, True):
-            if self._cpu.left() <= 0:
+            if self._cpu.left_at_last_look() <= 0:
                 return self._recover(self._cpu.exceeded())
             worker, before = self._worker, self._worker.cpu_seen
             try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import select
 import signal
 import socket
 import struct
@@ -61,6 +62,8 @@ class Worker:
         for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
             connection.setsockopt(socket.SOL_SOCKET, option, _timeval(SLICE_SECONDS))
         self._cpu_clock: int | None = None
+        self._end = select.poll()
+        self._end.register(pidfd, select.POLLIN)
         self._cpu_looked = time.monotonic()
         self.cpu_seen = 0.0
         """CPU seconds at the last look."""
@@ -201,7 +204,7 @@ class Worker:
             seconds = time.clock_gettime(self._cpu_clock)
         except OSError:
             return None
-        if process.ended(self._pidfd):  # after the look: the pid of one that is gone may mean another process
+        if self._end.poll(0):  # after the look: the pid of one that is gone may mean another process
             return None
         self.cpu_seen, self._cpu_looked = seconds, time.monotonic()
         return seconds
