@@ -7,10 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from rlm_secure.budget import Records
+from rlm_secure.errors import ResultTooLarge
 from rlm_secure.events import tell
 from rlm_secure.subcalls import Places
 from rlm_secure.tree import Tree
-from rlm_secure.types import RLMChatCompletion
+from rlm_secure.types import RLMChatCompletion, held_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,8 @@ def run(
     """One Item per prompt, in order. A failure is in its Item and stops no other.
 
     `root_prompts` is one question for all, or one for each. `concurrency` completions run at a time; all draw on
-    the ledger of `tree`. `on_progress(done, of)` is called after each. Raises ValueError when the lengths differ.
+    the ledger of `tree`, and on its `limits.kept_bytes`: an answer that goes beyond them is a ResultTooLarge in its
+    Item. `on_progress(done, of)` is called after each. Raises ValueError when the lengths differ.
     """
     if concurrency < 1:
         raise ValueError(f"concurrency is {concurrency}; it must be at least 1")
@@ -56,11 +59,12 @@ def run(
         raise ValueError(f"there are {len(prompts)} prompts and {len(questions)} root_prompts; give one for each")
     done = 0
     lock = threading.Lock()
+    answers = Records(tree.records.limit)
 
     def one(index: int) -> Item:
         nonlocal done
         try:
-            item = Item(index, complete(tree, prompts[index], questions[index]))
+            item = _kept(answers, Item(index, complete(tree, prompts[index], questions[index])))
         except Exception as error:  # noqa: BLE001  handed to the caller in its item
             item = Item(index, error=error)
         with lock:
@@ -69,10 +73,19 @@ def run(
         tell(on_progress, now, len(prompts))
         return item
 
-    places = Places(concurrency)
+    places = Places(concurrency, tree.overdue)
     try:
         return places.map(one, range(len(prompts)))
     except BaseException:  # Ctrl-C: the runs in other threads end with the tree, and are waited for
         tree.stop("Execution cancelled: its batch was cancelled")
         places.join(2.0)
         raise
+
+
+def _kept(answers: Records, item: Item) -> Item:
+    """The item, or what says that its answer was one too many for what a batch may hold."""
+    assert item.completion is not None
+    size = held_bytes(item.completion.response)
+    if answers.take(size):
+        return item
+    return Item(item.index, error=ResultTooLarge(size, answers.limit))

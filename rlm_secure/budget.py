@@ -1,33 +1,40 @@
 """What a run may still spend. One ledger for a run and all its descendants, from any thread.
 
 A call reserves before it is made and settles after. The number of calls is exact: the reservation is the
-count. Tokens and cost are known only afterwards, so a reservation holds an estimate, and where the rest of
-an allowance is held by calls in flight the next call waits for one of them. The overshoot is at most one call,
-and what the calls in flight beside it cost beyond their estimates.
+count. Cost is exact as well where the model's price and the longest reply are known: a reservation then holds what
+the call can cost at most, and a call that the rest cannot pay for is not made. Where either is unknown, and for
+tokens, a reservation holds an estimate, and where the rest of an allowance is held by calls in flight the next call
+waits for one of them. The overshoot is then at most one call, and what the calls in flight beside it cost beyond
+their estimates.
 
 Guards: the ledger: what a run and all its children may spend
 """
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
+from rlm_secure.clients.prices import Price
 from rlm_secure.errors import (
     BudgetExceededError,
     CallLimitExceededError,
     ErrorThresholdExceededError,
+    PriceUnknownError,
     TimeoutExceededError,
     TokenLimitExceededError,
 )
-from rlm_secure.policy.model import Policy
+from rlm_secure.policy import load_policy
+from rlm_secure.policy.model import LM, Policy
+from rlm_secure.resources import policy_names
 from rlm_secure.types import ModelUsageSummary
 
 #: What a ledger raises.
-LIMITS: Final = (BudgetExceededError, TokenLimitExceededError, TimeoutExceededError)
+LIMITS: Final = (BudgetExceededError, TokenLimitExceededError, TimeoutExceededError, PriceUnknownError)
 
 #: Output tokens that a call is taken to cost until a longer reply was seen.
 _REPLY_TOKENS: Final = 256
@@ -35,12 +42,16 @@ _REPLY_TOKENS: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What one run tree may spend. `cost_usd` is US dollars as providers report them."""
+    """What one run tree may spend. `cost_usd` is US dollars as providers report them, or as the price table has them.
+
+    `priced` says that the cost limit is one that somebody chose, so that it must not be without effect.
+    """
 
     calls: int
     tokens: int
     cost_usd: float
     seconds: float
+    priced: bool = False
 
     @classmethod
     def of(
@@ -57,6 +68,7 @@ class Allowance:
             tokens=policy.lm.tokens if max_tokens is None else min(policy.lm.tokens, max_tokens),
             cost_usd=policy.lm.cost_usd if max_budget is None else min(policy.lm.cost_usd, max_budget),
             seconds=policy.limits.run_seconds if max_timeout is None else min(policy.limits.run_seconds, max_timeout),
+            priced=not policy.lm.unpriced and (max_budget is not None or policy.lm.cost_usd not in _shipped_costs()),
         )
 
 
@@ -134,6 +146,7 @@ class Ledger:
         self._held_tokens = 0
         self._longest_reply = _REPLY_TOKENS
         self._held_cost = 0.0
+        self._unknown: PriceUnknownError | None = None
 
     @property
     def spent(self) -> Spent:
@@ -157,26 +170,40 @@ class Ledger:
         """Seconds until the deadline; zero or less when it has passed."""
         return self.allowance.seconds - self.elapsed
 
-    def reserve(self, prompt_bytes: int) -> Reservation | None:
+    def reserve(
+        self, prompt_bytes: int, price: Price | None = None, max_output_tokens: int | None = None
+    ) -> Reservation | None:
         """Reserve one call with a prompt of that many bytes; None when it must wait for one in flight.
 
-        Raises CallLimitExceededError, TokenLimitExceededError, BudgetExceededError or TimeoutExceededError
-        when there is nothing left; the call must not be made then.
+        `price` is the model's, `max_output_tokens` the longest reply that the request allows; None where unknown.
+        Raises CallLimitExceededError, TokenLimitExceededError, BudgetExceededError, PriceUnknownError or
+        TimeoutExceededError when there is nothing left; the call must not be made then.
         """
         with self._lock:
             self._check_rest()
             spent = self._spent
             held = spent.tokens + self._held_tokens, spent.cost_usd + self._held_cost
-            if self._in_flight and (held[0] >= self.allowance.tokens or held[1] >= self.allowance.cost_usd):
-                return None
             tokens = prompt_bytes // 4 + 1 + self._longest_reply
-            rate = spent.cost_usd / spent.tokens if spent.tokens else 0.0
-            reservation = Reservation(self, prompt_bytes, tokens, tokens * rate)
+            cost = tokens * (spent.cost_usd / spent.tokens if spent.tokens else 0.0)
+            if price is not None:
+                cost = price.most(prompt_bytes, max_output_tokens or self._longest_reply)
+            bounded = price is not None and max_output_tokens is not None
+            over = held[1] + cost > self.allowance.cost_usd if bounded else held[1] >= self.allowance.cost_usd
+            if self._in_flight and (held[0] >= self.allowance.tokens or over):
+                return None
+            if bounded and over and cost > 0:
+                raise BudgetExceededError(spent.cost_usd, self.allowance.cost_usd, self._too_dear(cost))
+            reservation = Reservation(self, prompt_bytes, tokens, cost)
             self._spent = replace(spent, calls=spent.calls + 1, bytes_sent=spent.bytes_sent + prompt_bytes)
             self._in_flight += 1
             self._held_tokens += reservation.tokens
             self._held_cost += reservation.cost_usd
             return reservation
+
+    def refuse_unknown(self, error: PriceUnknownError) -> None:
+        """Let no further call be made: nobody knows what they cost."""
+        with self._lock:
+            self._unknown = self._unknown or error
 
     def check_rest(self) -> None:
         """Raise the exception of whatever is used up, so that a child is not started for nothing."""
@@ -218,8 +245,17 @@ class Ledger:
         with self._lock:
             self._spent = replace(self._spent, iterations=self._spent.iterations + 1)
 
+    def _too_dear(self, cost: float) -> str:
+        spent, budget = self._spent.cost_usd, self.allowance.cost_usd
+        return (
+            f"Budget exceeded: spent ${spent:.6f} of ${budget:.6f} budget, and the next call may cost up to "
+            f"${cost:.6f}; raise the budget, or lower max_tokens in sampling_args"
+        )
+
     def _check_rest(self) -> None:
         spent, allowance = self._spent, self.allowance
+        if self._unknown is not None:
+            raise PriceUnknownError(self._unknown.model, str(self._unknown))
         if spent.calls >= allowance.calls:
             raise CallLimitExceededError(spent.calls, allowance.calls, spent.cost_usd, allowance.cost_usd)
         if spent.tokens >= allowance.tokens:
@@ -245,6 +281,44 @@ class Ledger:
             cost_usd=spent.cost_usd + cost_usd,
             bytes_received=spent.bytes_received + bytes_received,
         )
+
+
+class Records:
+    """Memory that one run tree may use for records: what nobody needs to go on, and somebody may want to read later.
+
+    It is never given back: what was kept is in somebody's hands. Atomic; safe from any thread.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._lock = threading.Lock()
+        self._kept = 0
+
+    @property
+    def kept(self) -> int:
+        """Bytes that are taken."""
+        with self._lock:
+            return self._kept
+
+    @property
+    def room(self) -> int:
+        """Bytes that are left."""
+        with self._lock:
+            return self.limit - self._kept
+
+    def take(self, size: int) -> bool:
+        """Whether there is room for a record of `size` bytes, which is then taken."""
+        with self._lock:
+            if self._kept + size > self.limit:
+                return False
+            self._kept += size
+            return True
+
+
+@functools.cache
+def _shipped_costs() -> frozenset[float]:
+    """The cost limits of the shipped policies, which nobody chose for a certain run."""
+    return frozenset({LM().cost_usd, *(load_policy(name).lm.cost_usd for name in policy_names())})
 
 
 class Meter:
@@ -286,6 +360,7 @@ def limit_name(error: Exception) -> str:
         (BudgetExceededError, "cost"),
         (TokenLimitExceededError, "tokens"),
         (TimeoutExceededError, "time"),
+        (PriceUnknownError, "cost"),
     ):
         if isinstance(error, kind):
             return name

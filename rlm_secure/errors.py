@@ -17,10 +17,15 @@ RLMSecureError
 │   ├── CellRefused              the language layer refused its source
 │   ├── CellTimeout              wall clock or CPU budget
 │   ├── CellMemoryLimit          memory cap
+│   ├── CellSkipped              its turn's results were too much already, and it was not run
+│   ├── CellCallsRefused         it went on calling after its calls were refused, and was ended
 │   ├── CellCrashed              the worker died (signal, SIGKILL from elsewhere, C stack overflow)
 │   └── WallViolation            the kernel killed it for a forbidden system call
 ├── SessionEnded                 the session is over; start a new one
 ├── AuditLogError                an audit log was changed, or cannot be written
+├── LogError                     a trajectory file that the policy requires cannot be written
+├── ResultTooLarge               an answer of a batch is one too many for limits.kept_bytes
+├── PriceUnknownError            a run has a cost limit, and nobody knows what its model costs
 ├── BudgetExceededError          ┐
 │   └── CallLimitExceededError   │   the policy's number of model calls is used up
 ├── TimeoutExceededError         │ upstream's five, with upstream's fields
@@ -162,6 +167,14 @@ class CellMemoryLimit(CellError):
     """The cell asked for more memory than the policy grants."""
 
 
+class CellSkipped(CellError):
+    """The cell was not run: the results of the cells before it in the same turn are too much for the host to hold."""
+
+
+class CellCallsRefused(CellError):
+    """The cell went on calling after more of its run's calls were refused than `lm.refusals` grants."""
+
+
 class CellCrashed(CellError):
     """The worker process died during the cell."""
 
@@ -175,11 +188,48 @@ class SessionEnded(RLMSecureError):
 
 
 class AuditLogError(RLMSecureError):
-    """An audit log cannot be trusted, or not written. `line` is its first bad line, from 1, where there is one."""
+    """An audit log cannot be trusted, or not written. `line` is its first bad line, from 1, where there is one.
 
-    def __init__(self, message: str, *, line: int | None = None) -> None:
+    Where it ends a run, `partial_answer` is the answer so far.
+    """
+
+    def __init__(self, message: str, *, line: int | None = None, partial_answer: str | None = None) -> None:
         super().__init__(message)
         self.line = line
+        self.partial_answer = partial_answer
+
+
+class LogError(RLMSecureError):
+    """A trajectory file cannot be written, and `data.log_optional` is false. `partial_answer` is the answer so far."""
+
+    def __init__(self, message: str, *, partial_answer: str | None = None) -> None:
+        super().__init__(message)
+        self.partial_answer = partial_answer
+
+
+class ResultTooLarge(RLMSecureError):
+    """The answers of a batch take more than `limit` bytes; this one, of `size` bytes, was not kept."""
+
+    def __init__(self, size: int, limit: int) -> None:
+        super().__init__(
+            f"an answer of {size:,} bytes was not kept: the answers of one batch may take limits.kept_bytes = "
+            f"{limit:,} bytes; raise it, or give the batch in parts"
+        )
+        self.size = size
+        self.limit = limit
+
+
+class PriceUnknownError(RLMSecureError):
+    """A run has a cost limit of its own, and the price of `model` is unknown: the limit would hold nothing."""
+
+    def __init__(self, model: str, message: str | None = None, *, partial_answer: str | None = None) -> None:
+        super().__init__(
+            message
+            or f"the price of the model {model[:80]!r} is unknown, so a cost limit cannot hold; give prices={{name: "
+            "(input, output)} in US dollars per million tokens, or set lm.unpriced = true in the policy"
+        )
+        self.model = model
+        self.partial_answer = partial_answer
 
 
 class BudgetExceededError(RLMSecureError):

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from rlm_secure.types import CodeBlock, ModelUsageSummary, RLMChatCompletion
+from rlm_secure.types import CodeBlock, ModelUsageSummary, RLMChatCompletion, held_bytes
 
 _log = logging.getLogger("rlm_secure")
 
@@ -112,7 +112,10 @@ class Compacted(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitReached(Event):
-    """A limit ends the run, or refused something in it. `limit` names it: calls, tokens, cost, time, errors."""
+    """A limit ends the run, or refused something in it.
+
+    `limit` names it: calls, tokens, cost, time, errors, refusals or records.
+    """
 
     limit: str
     message: str
@@ -124,6 +127,21 @@ class Violation(Event):
 
     rule: str
     message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noticed(Event):
+    """The completion will carry a rlm_secure.types.Notice of this kind and message."""
+
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventsDropped(Event):
+    """Whoever reads the events was too slow for them: `count` were not kept for it."""
+
+    count: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +165,17 @@ class RunCompleted(Event):
 
     completion: RLMChatCompletion | None
     error: str | None
+
+
+def event_bytes(event: Event) -> int:
+    """Bytes of memory that keeping an event keeps. Records of calls are not among them: their run counts those."""
+    texts: list[Any] = [getattr(event, name) for name in event.__dataclass_fields__]
+    if isinstance(event, CellCompleted):
+        result = event.block.result
+        texts += [event.block.code, result.stdout, result.stderr, result.locals, result.final_answer]
+    elif isinstance(event, RunCompleted) and event.completion is not None:
+        texts.append(event.completion.response)
+    return held_bytes(texts)
 
 
 Listener: TypeAlias = Callable[[Event], Any]

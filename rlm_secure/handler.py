@@ -11,22 +11,36 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
 from rlm_secure.broker.protocol import Call
 from rlm_secure.budget import LIMITS, Allowance, Ledger, exhausted, limit_name
 from rlm_secure.clients.base import Client, Completion, InThread, Prompt, Tally, adapt, prompt_text
+from rlm_secure.clients.prices import REPORTED, Price
 from rlm_secure.comms import LMRequest, LMResponse
-from rlm_secure.errors import CallFailed, RLMSecureError
+from rlm_secure.errors import CallFailed, CellCallsRefused, PriceUnknownError, ProviderError, RLMSecureError
 from rlm_secure.events import LimitReached, ModelCalled, Violation
 from rlm_secure.policy import Decision, Gate, load_policy
 from rlm_secure.tree import Tree
-from rlm_secure.types import ModelUsageSummary, RLMChatCompletion, UsageSummary
+from rlm_secure.types import (
+    ModelUsageSummary,
+    RefusedCall,
+    RLMChatCompletion,
+    UsageSummary,
+    held_bytes,
+    not_kept,
+)
 
 __all__ = ["LMHandler", "LMRequest", "LMResponse"]
 
 NO_USAGE: Final = ModelUsageSummary(0, 0, 0)
+
+#: A free model's price.
+_FREE: Final = Price(0.0, 0.0)
+#: Bytes of a record beside its texts: the objects that hold them.
+_RECORD: Final = 2_048
 
 
 class Recursion(Protocol):
@@ -66,6 +80,7 @@ class LMHandler:
         self._make_client = make_client
         self._lock = threading.Lock()
         self._answered: list[RLMChatCompletion] = []
+        self._dropped = 0
         self._clients: dict[str, Client] = {}
         self._default = adapt(client)
         self._other = None if other_backend_client is None else adapt(other_backend_client)
@@ -139,6 +154,7 @@ class LMHandler:
         if refusal is not None:
             return LMResponse.error_response(refusal.reason)
         completions = self._ask_all(prompts, request.model, request.depth, "llm_query")
+        self._record(completions)
         if request.prompts is not None:
             return LMResponse.batched_success_response(completions)
         if completions[0].error is not None:
@@ -148,15 +164,32 @@ class LMHandler:
     # -- what the loop uses --------------------------------------------------------------------------
 
     def ask(self, prompt: Prompt, *, model: str | None = None, purpose: str = "turn") -> Completion:
-        """One call of the run's own model, reserved and settled. Raises what the client or the ledger raise."""
+        """One call of the run's own model, reserved and settled. Raises what the client or the ledger raise.
+
+        Raises ProviderError for a reply that is longer than lm.reply_bytes: it would be sent again with every turn.
+        """
         snapshot = prompt if isinstance(prompt, str) else [dict(message) for message in prompt]
-        return self._running_tree().call(self._metered(self._default, snapshot, model, purpose))
+        completion = self._running_tree().call(self._metered(self._default, snapshot, model, purpose))
+        decision = self._gate.reply(completion.text)
+        if not decision.allowed:
+            self.report(decision)
+            raise ProviderError(decision.reason)
+        return completion
 
     def drain(self) -> list[RLMChatCompletion]:
-        """The sub-calls since the last drain, in the order in which they ended."""
+        """The sub-calls since the last drain, in the order in which they ended, as far as there was room to keep them.
+
+        `dropped()` counts the others.
+        """
         with self._lock:
             answered, self._answered = self._answered, []
             return answered
+
+    def dropped(self) -> int:
+        """The sub-calls since the last look that limits.kept_bytes left no room for."""
+        with self._lock:
+            dropped, self._dropped = self._dropped, 0
+            return dropped
 
     def __call__(self, call: Call) -> Any:
         return self.serve(call)
@@ -164,22 +197,32 @@ class LMHandler:
     def serve(self, call: Call) -> Any:
         """The value that goes back into the cell. Errors of model calls are strings that begin with "Error: ".
 
-        Raises CallFailed for a tool that failed, and as Tree.check() once the run was stopped: that ends the cell.
+        Raises CallFailed for a tool that failed, CellCallsRefused for a cell that was refused too often, and as
+        Tree.check() once the run was stopped: the last two end the cell.
         """
-        self._running_tree().check()
+        tree = self._running_tree()
+        tree.check()
         if call.kind == "tool":
             raise CallFailed(f"there is no tool {call.tool!r} here")
         refusal = self._refusal(call.prompts, call.model)
         if refusal is not None:
             self.report(refusal)
+            self._count_refusal()
             texts = [f"Error: {refusal.reason}"] * len(call.prompts)
-        elif call.kind.startswith("rlm") and self.recursion is not None:
-            texts = [self._text(each, call) for each in self._recurse(call.prompts, call.model)]
         else:
-            depth = 1 if call.kind.startswith("rlm") else self.depth + 1
-            completions = self._ask_all(call.prompts, call.model, depth, call.kind.removesuffix("_batched"))
+            calls = tree.ledger.spent.calls
+            if call.kind.startswith("rlm") and self.recursion is not None:
+                completions = self._recurse(call.prompts, call.model)
+            else:
+                depth = 1 if call.kind.startswith("rlm") else self.depth + 1
+                completions = self._ask_all(call.prompts, call.model, depth, call.kind.removesuffix("_batched"))
+            self._record(completions)
+            # A child that could not even begin asked nobody; it counts as a refused call does.
+            failed = all(each.error is not None for each in completions) and tree.ledger.spent.calls == calls
+            if failed or any(isinstance(each, RefusedCall) for each in completions):
+                self._count_refusal()
             texts = [self._text(each, call) for each in completions]
-        self._running_tree().check()
+        tree.check()
         return texts if call.kind.endswith("_batched") else texts[0]
 
     # -- inside --------------------------------------------------------------------------------------
@@ -196,42 +239,55 @@ class LMHandler:
         completions = self._running_tree().places.map(lambda prompt: recursion(prompt, model), prompts)
         for completion in completions:
             self.tally.add_all(completion.usage_summary)
-        self._record(completions)
         return completions
 
     def _ask_all(self, prompts: Sequence[str], model: str | None, depth: int, purpose: str) -> list[RLMChatCompletion]:
         """One completion per prompt, in order, each with its own usage or its error."""
+        tree = self._running_tree()
+        held: list[int] = []
 
         async def ask_all(client: Client, named: str | None) -> list[RLMChatCompletion]:
-            return await asyncio.gather(*(self._answer(client, prompt, named, purpose) for prompt in prompts))
+            return await asyncio.gather(*(self._answer(client, prompt, named, purpose, held) for prompt in prompts))
 
         try:
             # The client first, in this thread: making one may import an SDK, and the loop serves the whole tree.
             client = self.get_client(model, depth)
             # A client that was registered under the name serves it as it is; another is told the name.
             named = None if model in self._clients else model
-            completions = self._running_tree().call(ask_all(client, named))
+            return tree.call(ask_all(client, named))
         except InThread:
             raise
         except Exception as error:  # noqa: BLE001  a client that cannot be made: only the kind of its error may travel
-            completions = [self._failed(prompt, model or "unknown", 0.0, _shown(error)) for prompt in prompts]
-        self._record(completions)
-        return completions
+            return [self._refused(prompt, model or "unknown", 0.0, _shown(error)) for prompt in prompts]
+        finally:
+            tree.in_hand.give_back(sum(held))
 
-    async def _answer(self, client: Client, prompt: str, model: str | None, purpose: str) -> RLMChatCompletion:
-        """One sub-call, with its failure as a value: text that may enter a sandbox."""
+    async def _answer(
+        self, client: Client, prompt: str, model: str | None, purpose: str, held: list[int]
+    ) -> RLMChatCompletion:
+        """One sub-call, with its failure as a value: text that may enter a sandbox.
+
+        `held` gets what its reply takes of the memory for replies in hand.
+        """
         began = time.monotonic()
         name = model or client.model_name or "unknown"
         try:
             completion = await self._metered(client, prompt, model, purpose)
         except InThread:
             raise
+        except LIMITS as limit:
+            return self._refused(prompt, name, time.monotonic() - began, _shown(limit))
         except Exception as error:  # noqa: BLE001  a user's own client: only the kind of its error may travel
             return self._failed(prompt, name, time.monotonic() - began, _shown(error))
         decision = self._gate.reply(completion.text)
         if not decision.allowed:
             self.report(decision)
             return self._failed(prompt, name, time.monotonic() - began, decision.reason, completion.usage)
+        size, in_hand = held_bytes(completion.text), self._running_tree().in_hand
+        if not in_hand.take(size):
+            reason = f"the replies of one batch take more than limits.kept_bytes = {in_hand.limit:,}; ask for less"
+            return self._failed(prompt, name, time.monotonic() - began, reason, completion.usage)
+        held.append(size)
         return RLMChatCompletion(
             root_model=completion.model,
             prompt=prompt,
@@ -243,17 +299,20 @@ class LMHandler:
     async def _metered(self, client: Client, prompt: Prompt, model: str | None, purpose: str) -> Completion:
         """The one place where a model is called: reserved before, settled after, told to the listeners."""
         tree = self._running_tree()
+        price = self._price(client, model)
         try:
-            async with tree.reserve(_size(prompt)) as reservation:
+            async with tree.reserve(_size(prompt), price, client.max_output_tokens) as reservation:
                 seconds = min(self._gate.policy.lm.timeout_seconds, max(0.001, tree.ledger.seconds_left))
                 began = time.monotonic()
                 usage = NO_USAGE
                 error: str | None = "cancelled"
                 try:
-                    completion = await client.acomplete(prompt, model=model, timeout=seconds)
+                    completion = self._priced(await client.acomplete(prompt, model=model, timeout=seconds), price)
                     usage, error = completion.usage, None
                     reservation.settle(usage, _size(completion.text))
                     self.tally.add(completion.model, usage)
+                    if usage.total_cost is None and client.billing != "none":
+                        self._unpriced(completion.model)
                     return completion
                 except Exception as failure:
                     error = _shown(failure)
@@ -274,6 +333,29 @@ class LMHandler:
         except LIMITS as limit:
             tree.emit(LimitReached(depth=self.depth, limit=limit_name(limit), message=str(limit)))
             raise
+
+    def _price(self, client: Client, model: str | None) -> Price | None:
+        """What a call costs, as far as that is known before it is made."""
+        if client.billing == "none":
+            return _FREE
+        price = self._running_tree().prices.of(model or client.model_name or "unknown")
+        return None if price == REPORTED else price
+
+    def _priced(self, completion: Completion, price: Price | None) -> Completion:
+        """The completion with its cost by the table, where the provider named none."""
+        usage = completion.usage
+        if usage.total_cost is not None or price is None or price is _FREE:
+            return completion
+        cost = price.cost(usage.total_input_tokens, usage.total_output_tokens)
+        return replace(completion, usage=replace(usage, total_cost=cost))
+
+    def _unpriced(self, model: str) -> None:
+        """A reply came without a cost, and the table has none: with a cost limit that must hold, it was the last."""
+        tree = self._running_tree()
+        try:
+            tree.price_unknown(self.depth, model)
+        except PriceUnknownError as unknown:
+            tree.ledger.refuse_unknown(unknown)
 
     def _text(self, completion: RLMChatCompletion, call: Call) -> str:
         """What the cell gets for one prompt."""
@@ -298,9 +380,33 @@ class LMHandler:
             error=error,
         )
 
+    def _refused(self, prompt: str, model: str, seconds: float, error: str) -> RefusedCall:
+        """A call that was not made. Its prompt is not kept: a cell may go on asking."""
+        return RefusedCall(
+            root_model=model,
+            prompt=not_kept(len(prompt), "characters"),
+            response="",
+            usage_summary=UsageSummary(),
+            execution_time=seconds,
+            error=error,
+        )
+
     def _record(self, completions: Sequence[RLMChatCompletion]) -> None:
+        """Keep what was called for whoever drains it, as far as the run's records have room."""
+        tree = self._running_tree()
+        kept = [each for each in completions if tree.records.take(_RECORD + held_bytes([each.prompt, each.response]))]
         with self._lock:
-            self._answered.extend(completions)
+            self._answered.extend(kept)
+            self._dropped += len(completions) - len(kept)
+        if len(kept) < len(completions):
+            message = f"calls were made that are counted and not kept: limits.kept_bytes = {tree.records.limit:,}"
+            tree.notice(self.depth, "records", message)
+
+    def _count_refusal(self) -> None:
+        """Count a call that was refused. Raises CellCallsRefused, which ends the cell, for one too many."""
+        decision = self._gate.refusals(self._running_tree().refused())
+        if not decision.allowed:
+            raise CellCallsRefused(decision.reason, limit="lm.refusals")
 
     def report(self, decision: Decision) -> None:
         """Tell the listeners of a refusal."""

@@ -16,8 +16,16 @@ from rlm_secure.answers import AnswerSchema
 from rlm_secure.budget import LIMITS, Allowance, Ledger
 from rlm_secure.clients import get_client, others_with_sampling, with_sampling
 from rlm_secure.clients.base import Client, adapt, in_thread
+from rlm_secure.clients.prices import Prices
 from rlm_secure.environments import REPL, Audit, get_environment
-from rlm_secure.errors import CancellationError, CellCrashed, RLMSecureError, SessionEnded
+from rlm_secure.errors import (
+    AuditLogError,
+    CancellationError,
+    CellCrashed,
+    LogError,
+    RLMSecureError,
+    SessionEnded,
+)
 from rlm_secure.events import Event, Listener, RunCompleted, RunStarted, SandboxTaken
 from rlm_secure.handler import LMHandler
 from rlm_secure.logger import RLMLogger, VerbosePrinter
@@ -29,6 +37,9 @@ from rlm_secure.tree import Tree, streamed
 from rlm_secure.types import QueryMetadata, RLMChatCompletion
 
 _log = logging.getLogger("rlm_secure")
+
+#: Errors that end a run and carry its answer so far.
+_ENDS: Final = (*LIMITS, CancellationError, AuditLogError, LogError)
 
 _CTRL_C: Final = "Execution cancelled by user (Ctrl+C)"
 
@@ -53,6 +64,11 @@ class RLM:
       `on_iteration_start(depth, number)`, `on_iteration_complete(depth, number, seconds)`: called where it
       happens, for children too; what they raise is logged. `on_event` gets every `rlm_secure.events.Event`.
     - `answer_schema`: a pydantic type or a JSON Schema that the answer must fit; see `rlm_secure.answers`.
+    - `prices`: what models cost, where the provider does not say and the bundled table (of the day in
+      `rlm_secure/clients/prices.toml`) does not know it or is out of date: `{"my-model": (0.5, 1.5)}` are US dollars
+      per million tokens read and written, "reported" trusts the provider's figures; see `rlm_secure.clients.prices`.
+      A run with `max_budget`, or an `lm.cost_usd` that is no shipped policy's, is refused for a model without a
+      price unless the policy sets `lm.unpriced`.
     - `audit`: a `rlm_secure.logger.AuditLog` that is told of sessions, refusals, violations and limits.
     - `prompt_set`: which words the model is given ("ours", "final", "rlms"), see `rlm_secure.prompts`;
       `describe_session`: whether they include what the policy lets a cell do
@@ -100,6 +116,7 @@ class RLM:
         audit: Audit | None = None,
         prompt_set: str = "ours",
         describe_session: bool | None = None,
+        prices: Mapping[str, Any] | None = None,
     ) -> None:
         if other_backends is not None and len(other_backends) != 1:
             raise ValueError(
@@ -142,6 +159,7 @@ class RLM:
         self.on_event = on_event
         self.answer_schema = None if answer_schema is None else AnswerSchema(answer_schema)
         self.audit = audit
+        self.prices = Prices(prices)
         self.prompt_set = prompt_set
         self.words = prompts.prompt_set(prompt_set)
         self.describe_session = self.words.describes_session if describe_session is None else describe_session
@@ -172,9 +190,11 @@ class RLM:
     def stream(self, prompt: Any, root_prompt: str | None = None) -> Iterator[Event]:
         """The events of one completion as they happen; the last is RunCompleted, with the completion.
 
-        Raises what completion() raises, after the events. Leaving the loop early ends the run.
+        Raises what completion() raises, after the events. Leaving the loop early ends the run. The run does not wait
+        for a slow reader: an EventsDropped stands for events beyond `limits.kept_bytes`, or 10,000, that wait.
         """
-        return streamed(self._tree, lambda tree: self._complete(tree, prompt, root_prompt))
+        work = lambda tree: self._complete(tree, prompt, root_prompt)  # noqa: E731  named for the line's length
+        return streamed(self._tree, work, self.policy.limits.kept_bytes)
 
     def batch(
         self,
@@ -243,6 +263,8 @@ class RLM:
             concurrency=self.policy.lm.concurrency,
             children=max(1, min(self.max_concurrent_subcalls, self.policy.lm.concurrency)),
             listeners=(*heard, *listeners),
+            policy=self.policy,
+            prices=self.prices,
         )
 
     def _complete(
@@ -256,6 +278,7 @@ class RLM:
             RunStarted(depth=self.depth, model=self.root_model, environment=None if leaf else self.environment_type)
         )
         run: Run | None = None
+        completion: RLMChatCompletion | None = None
         try:
             with ExitStack() as stack:
                 handler = self._handler(tree, gate, parent)
@@ -265,25 +288,27 @@ class RLM:
                     run = self._run(stack, tree, handler, prompt, root_prompt)
                     completion = run.complete()
         except BaseException as error:
-            partial = None if run is None else run.partial
+            partial = None if run is None else run.partial if completion is None else completion.response
             tree.emit(RunCompleted(depth=self.depth, completion=None, error=type(error).__name__))
             if isinstance(error, KeyboardInterrupt):
                 tree.stop(_CTRL_C)
                 raise CancellationError(partial, _CTRL_C) from None
-            if isinstance(error, (*LIMITS, CancellationError)) and error.partial_answer is None:
+            if isinstance(error, _ENDS) and error.partial_answer is None:
                 error.partial_answer = partial
             if isinstance(error, RLMSecureError):
                 self.verbose.print_limit_exceeded(type(error).__name__, str(error))
             raise
         finally:
             self._remember(tree, run)
+        if self.depth == 0:
+            completion.notices = tree.notices
         tree.emit(RunCompleted(depth=self.depth, completion=completion, error=None))
         return completion
 
     def _run(self, stack: ExitStack, tree: Tree, handler: LMHandler, prompt: Any, root_prompt: str | None) -> Run:
         """The run of one completion, with its log and its environment; `stack` ends both."""
         facts = QueryMetadata(prompt)
-        log = log_of(self, stack)
+        log = log_of(self, stack, tree)
         environment = self._session(stack, tree, handler, prompt)
         try:
             run = Run(self, tree, handler, environment, prompt, facts, root_prompt, log)
@@ -318,6 +343,7 @@ class RLM:
         client.retries = min(client.retries, self.policy.lm.retries)
         if parent is not None:
             client.inherit(parent)
+        tree.expect_price(self.depth, client)
         tree.adopt(client)
         return client
 
@@ -352,7 +378,8 @@ class RLM:
             return self._persistent_env
         self._persistent_env.update_handler(handler)
         try:
-            self._persistent_env.add_context(prompt)
+            with tree.running(self._persistent_env):
+                self._persistent_env.add_context(prompt)
         except SessionEnded as ended:
             _log.warning("the persistent session is replaced, its variables are gone: %s", ended)
             return self._restarted(tree, self._persistent_env, handler, prompt)
@@ -375,6 +402,7 @@ class RLM:
             "calls": handler,
             "context_payload": prompt,
             "setup_code": "\n\n".join([*([setup] if setup else []), *code]) or None,
+            "running": tree.running,
             "persistent": self.persistent,
             "depth": self.depth + 1,
             "custom_tools": {name: tool for name, tool in self.custom_tools.items() if not tool.is_code},

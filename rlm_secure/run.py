@@ -14,12 +14,16 @@ from rlm_secure.budget import Meter
 from rlm_secure.compaction import compacted, history_entries, should_compact, summary_request
 from rlm_secure.errors import (
     AnswerInvalidError,
+    CancellationError,
     CellCrashed,
     CellError,
     CellRefused,
+    CellSkipped,
     ErrorThresholdExceededError,
+    LogError,
     ProtocolViolation,
     SessionEnded,
+    TimeoutExceededError,
     WallViolation,
 )
 from rlm_secure.events import (
@@ -40,7 +44,15 @@ from rlm_secure.parsing import FinalVar, find_code_blocks, find_final_answer, fo
 from rlm_secure.policy import Gate
 from rlm_secure.prompts import Message, describe_session
 from rlm_secure.tree import Tree
-from rlm_secure.types import CodeBlock, QueryMetadata, REPLResult, RLMChatCompletion, RLMIteration, RLMMetadata
+from rlm_secure.types import (
+    CodeBlock,
+    QueryMetadata,
+    REPLResult,
+    RLMChatCompletion,
+    RLMIteration,
+    RLMMetadata,
+    held_bytes,
+)
 
 if TYPE_CHECKING:
     from rlm_secure.loop import RLM
@@ -77,6 +89,7 @@ class Run:
         self.root_prompt = root_prompt
         self.log = log
         self.partial: str | None = None
+        self.gate = Gate(rlm.policy)
         self.meter = Meter(
             tree.ledger, iterations=min(rlm.max_iterations, rlm.policy.lm.iterations), errors=rlm.max_errors
         )
@@ -118,7 +131,11 @@ class Run:
         self.meter.count(error)
         final = None if answer is None else answer.text
         iteration = RLMIteration(asked, response, blocks, final, time.monotonic() - began)
-        self.record(number, iteration, error)
+        try:
+            self.record(number, iteration, error)
+        except LogError as failed:
+            failed.partial_answer = final
+            raise
         self.messages += format_iteration(iteration)
         if answer is None:
             self.messages += [objection] if objection else []
@@ -149,8 +166,9 @@ class Run:
         if not rlm.compaction or not should_compact(self.messages, rlm.root_model, rlm.compaction_threshold_pct):
             return
         summary = self.handler.ask(summary_request(self.messages), purpose="summary").text
-        for entry in history_entries(self.messages[self._opening :], summary):
-            self.environment.append_compaction_entry(entry)
+        with self.tree.running(self.environment):
+            for entry in history_entries(self.messages[self._opening :], summary):
+                self.environment.append_compaction_entry(entry)
         self._compactions += 1
         self.messages = compacted(self.messages, self._opening, summary, self._compactions)
         rlm.verbose.print_compaction()
@@ -159,12 +177,23 @@ class Run:
     # -- cells ---------------------------------------------------------------------------------------
 
     def run_cells(self, number: int, cells: Sequence[str]) -> list[CodeBlock]:
-        """Each cell in turn; none after one that gave the answer, or that was stopped with the tree."""
+        """Each cell in turn; none after one that gave the answer, or that was stopped with the tree.
+
+        A turn's results are all kept until the model reads them, so there is an end to how much they may be.
+        """
         blocks: list[CodeBlock] = []
+        held = 0
         for index, code in enumerate(cells, 1):
+            decision = self.gate.results(held)
+            if not decision.allowed:
+                skipped = CellSkipped(decision.reason, limit="limits.kept_bytes")
+                blocks.append(CodeBlock(code, REPLResult("", f"\n{skipped}", {}, error=skipped)))
+                self.tree.emit(LimitReached(depth=self.rlm.depth, limit="records", message=decision.reason))
+                break
             self.tree.emit(CellStarted(depth=self.rlm.depth, number=number, index=index, code=code))
             block = CodeBlock(code, self.run_cell(code))
             blocks.append(block)
+            held += held_bytes([code, block.result.stdout, block.result.stderr, block.result.locals])
             self.tree.emit(CellCompleted(depth=self.rlm.depth, number=number, index=index, block=block))
             if isinstance(block.result.error, CellRefused | WallViolation):
                 rule = block.result.error.rule or block.result.error.wall or "language"
@@ -190,6 +219,7 @@ class Run:
             result = REPLResult("", f"\n{told}", {}, error=CellCrashed(told, session_ended=True))
         # An environment that is not ours leaves the calls with the handler.
         result.rlm_calls = result.rlm_calls or self.handler.drain()
+        result.dropped_calls += self.handler.dropped()
         return result
 
     # -- answers -------------------------------------------------------------------------------------
@@ -214,9 +244,10 @@ class Run:
     def variable(self, name: str) -> str | None:
         """The text of a cell's variable, None where there is none, or no session any more."""
         try:
-            if hasattr(self.environment, "read_text"):
-                return self.environment.read_text(name)  # type: ignore[no-any-return]  # an environment of any kind
-            return find_final_answer(f"FINAL_VAR({name})", self.environment)
+            with self.tree.running(self.environment):
+                if hasattr(self.environment, "read_text"):
+                    return self.environment.read_text(name)  # type: ignore[no-any-return]  # an environment of any kind
+                return find_final_answer(f"FINAL_VAR({name})", self.environment)
         except (SessionEnded, ProtocolViolation):
             return None
 
@@ -229,7 +260,8 @@ class Run:
             return Answer(text if value is None else json.dumps(value), source, read), None
         self.partial = text
         self.tree.emit(AnswerRejected(depth=self.rlm.depth, problem=problem))
-        self.environment.reset_answer()
+        with self.tree.running(self.environment):
+            self.environment.reset_answer()
         return None, self.words.answer_rejected(problem)
 
     def default_answer(self) -> Answer:
@@ -247,7 +279,11 @@ class Run:
         answer = answer or Answer(response, "default")
         iteration = RLMIteration(asked, response, [], answer.text, time.monotonic() - began)
         if self.log is not None:
-            self.log.log(iteration)
+            try:
+                self.log.log(iteration)
+            except LogError as failed:
+                failed.partial_answer = answer.text
+                raise
         self.rlm.verbose.print_iteration(iteration, self.meter.iterations + 1)
         return answer
 
@@ -256,7 +292,12 @@ class Run:
         rlm = self.rlm
         self.tree.emit(AnswerReady(depth=rlm.depth, answer=answer.text, source=answer.source))
         if rlm.persistent:
-            self.environment.add_history(self.messages)
+            try:
+                with self.tree.running(self.environment):
+                    self.environment.add_history(self.messages)
+            except (TimeoutExceededError, CancellationError) as ended:
+                # The answer is there; what the next completion will miss is no reason to lose it.
+                self.tree.notice(rlm.depth, "records", f"the conversation is not in the session's history: {ended}")
         completion = RLMChatCompletion(
             root_model=rlm.root_model,
             prompt=self.payload,
@@ -304,8 +345,11 @@ def metadata_of(rlm: RLM) -> RLMMetadata:
     )
 
 
-def log_of(rlm: RLM, stack: ExitStack) -> RLMLogger | None:
-    """The logger of one completion: the RLM's own, or one beside it while another completion uses that."""
+def log_of(rlm: RLM, stack: ExitStack, tree: Tree) -> RLMLogger | None:
+    """The logger of one completion: the RLM's own, or one beside it while another completion uses that.
+
+    Raises LogError where its file cannot be written, and the policy requires it.
+    """
     if rlm.logger is None:
         return None
     log = rlm.logger
@@ -314,7 +358,12 @@ def log_of(rlm: RLM, stack: ExitStack) -> RLMLogger | None:
     else:
         log = log.fresh(on_disk=True)
     log.restrict(rlm.policy.data, withhold=rlm.custom_tools)
-    log.clear_iterations()
+    log.begin_run(
+        keep=tree.records.take,
+        seconds_left=lambda: tree.ledger.seconds_left,
+        notice=lambda message: tree.notice(rlm.depth, "log", message),
+    )
+    stack.callback(log.end_run)
     log.log_metadata(metadata_of(rlm))
     return log
 

@@ -6,30 +6,34 @@ import contextvars
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from rlm_secure.budget import LIMITS, exhausted
-from rlm_secure.errors import BudgetExceededError, RLMSecureError
+from rlm_secure.errors import BudgetExceededError, CancellationError, EnvironmentUnavailable, RLMSecureError
 from rlm_secure.events import SubcallCompleted, SubcallStarted, tell
-from rlm_secure.types import RLMChatCompletion, UsageSummary
+from rlm_secure.types import RefusedCall, RLMChatCompletion, UsageSummary, not_kept
 
 if TYPE_CHECKING:
     from rlm_secure.loop import RLM
     from rlm_secure.tree import Tree
+
+#: Seconds between two looks at whether a helper is still waited for.
+_LOOK: Final = 0.5
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
 class Places:
-    """Places for `width` children of a tree.
+    """Places for `width` children of a tree. `overdue` says when none of them is waited for any longer.
 
     A run that waits for its children does not run, so its own thread works on them too. That leaves
     `width - 1` places for helper threads, and a tree of any depth moves on even where there is only one.
     """
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, overdue: Callable[[], bool] = bool) -> None:
         self._width = width
+        self._overdue = overdue
         self._free = width - 1
         self._closed = False
         self._helpers: set[threading.Thread] = set()
@@ -45,7 +49,8 @@ class Places:
         """`work` of every item, in parallel as far as there are places; results in order.
 
         Raises the first exception that `work` raised, after what had begun has ended; for KeyboardInterrupt
-        in the calling thread, at once.
+        in the calling thread, at once. What has not ended although everything was told to is left behind, and raises
+        CancellationError.
         """
         batch = _Batch(work, items)
         helpers = [self._start(batch) for _ in range(min(len(items), self._width) - 1)]
@@ -57,7 +62,8 @@ class Places:
             with self._changed:
                 self._changed.notify_all()
         for helper in helpers:
-            helper.join()
+            while helper.is_alive() and not self._overdue():
+                helper.join(_LOOK)
         return batch.results()
 
     def close(self) -> None:
@@ -148,6 +154,8 @@ class _Batch(Generic[T, R]):
     def results(self) -> list[R]:
         if self._failure is not None:
             raise self._failure
+        if len(self._results) < len(self._items):
+            raise CancellationError(None, "Execution cancelled: what ran beside it did not end with its run")
         return [self._results[index] for index in range(len(self._items))]
 
 
@@ -160,7 +168,7 @@ def run_child(tree: Tree, child: RLM, prompt: str, complete: Callable[[], RLMCha
     try:
         tree.ledger.check_rest()
     except LIMITS as limit:
-        return failed(child.root_model, prompt, exhausted(limit), began)
+        return refused(child.root_model, prompt, exhausted(limit), began)
     error: str | None = None
     tell(child.on_subcall_start, child.depth, child.root_model, prompt[:80])
     tree.emit(SubcallStarted(depth=child.depth, model=child.root_model, prompt=prompt))
@@ -205,6 +213,7 @@ def child_of(rlm: RLM, kind: type[RLM], model: str | None) -> RLM:
         policy=rlm.policy,
         audit=rlm.audit,
         prompt_set=rlm.prompt_set,
+        prices=rlm.prices.given,
         describe_session=rlm.describe_session,
     )
 
@@ -214,8 +223,17 @@ def failed(model: str, prompt: str, error: str, began: float) -> RLMChatCompleti
     return RLMChatCompletion(model, prompt, error, UsageSummary({}), time.monotonic() - began, error=error)
 
 
+def refused(model: str, prompt: str, error: str, began: float) -> RefusedCall:
+    """A call that was not made. Its prompt is not kept: a cell may go on asking."""
+    size = not_kept(len(prompt), "characters")
+    return RefusedCall(model, size, error, UsageSummary({}), time.monotonic() - began, error=error)
+
+
 def _told(failure: Exception) -> str:
     """Why a child failed, in upstream's words, as text that may enter a sandbox."""
-    reason = str(failure) if isinstance(failure, RLMSecureError) else type(failure).__name__
+    reason = type(failure).__name__
+    # What an environment says of its failure may quote a provider.
+    if isinstance(failure, RLMSecureError) and not isinstance(failure, EnvironmentUnavailable):
+        reason = str(failure)
     what = "budget exceeded" if isinstance(failure, BudgetExceededError) else "completion failed"
     return f"Error: Child RLM {what} - {reason}"

@@ -9,20 +9,31 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextvars
+import logging
 import os
-import queue
 import threading
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Final, Protocol, TypeVar
 
-from rlm_secure.budget import Ledger, Reservation
+from rlm_secure.budget import Ledger, Records, Reservation
 from rlm_secure.clients.base import Client, InThread, in_thread
+from rlm_secure.clients.prices import Price, Prices
 from rlm_secure.environments.fleet import Fleet
-from rlm_secure.errors import CancellationError, TimeoutExceededError, WrongProcess
-from rlm_secure.events import Event, Listener, tell
+from rlm_secure.errors import (
+    CancellationError,
+    CellError,
+    PriceUnknownError,
+    SessionEnded,
+    TimeoutExceededError,
+    WrongProcess,
+)
+from rlm_secure.events import Event, EventsDropped, Listener, Noticed, RunCompleted, event_bytes, tell
 from rlm_secure.policy import Gate
+from rlm_secure.policy.model import Policy
 from rlm_secure.subcalls import Places
+from rlm_secure.types import Notice
 
 T = TypeVar("T")
 
@@ -30,6 +41,12 @@ T = TypeVar("T")
 _INTERRUPT_AGAIN: Final = 0.1
 #: Longest wait for threads of a tree that has ended, in seconds.
 _JOIN: Final = 2.0
+#: Notices of one tree: each is said once, and there are few kinds.
+_NOTICES: Final = 32
+#: Events that wait for whoever reads them.
+_EVENTS: Final = 10_000
+
+_log = logging.getLogger("rlm_secure")
 
 
 class Interruptible(Protocol):
@@ -40,16 +57,32 @@ class Interruptible(Protocol):
 
 
 class Tree:
-    """What a root run creates and every descendant shares.
+    """What a root run creates and every descendant shares, the run's clock among it.
 
-    `concurrency` bounds model calls in flight, `children` the child runs that run at the same time. Use as a
+    `concurrency` bounds model calls in flight, `children` the child runs that run at the same time. `policy` bounds
+    what is kept (`records`), held for a moment (`in_hand`) and refused. `prices` says what models cost. Use as a
     context manager: leaving it ends whatever still runs, and closes sandboxes and the connections of adopted clients.
     """
 
-    def __init__(self, ledger: Ledger, *, concurrency: int, children: int, listeners: Sequence[Listener] = ()) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        *,
+        concurrency: int,
+        children: int,
+        listeners: Sequence[Listener] = (),
+        policy: Policy | None = None,
+        prices: Prices | None = None,
+    ) -> None:
+        policy = policy or Policy()
         self.ledger = ledger
         self._owner = os.getpid()
-        self.places = Places(children)
+        self.prices = prices or Prices()
+        self.records = Records(policy.limits.kept_bytes)
+        self.in_hand = Held(policy.limits.kept_bytes)
+        self.places = Places(children, self.overdue)
+        self._refused = 0
+        self._notices: list[Notice] = []
         self.fleet = Fleet(self.check)
         self._listeners = tuple(listeners)
         self._loop = asyncio.new_event_loop()
@@ -133,14 +166,24 @@ class Tree:
             raise TimeoutExceededError(self.ledger.elapsed, self.ledger.allowance.seconds, partial_answer)
         raise CancellationError(partial_answer, self._reason)
 
+    def overdue(self) -> bool:
+        """Whether the tree's time was over so long ago that nothing of it should still run."""
+        return self._reason is not None and self.ledger.seconds_left < -_JOIN
+
     @contextmanager
     def running(self, session: Interruptible) -> Iterator[None]:
-        """Have `session` interrupted when the tree is stopped inside the block. Raises as check()."""
+        """Have `session` interrupted when the tree is stopped inside the block. Raises as check().
+
+        Everything that a run asks of its session happens in such a block: this is where its clock reaches the cells.
+        """
         with self._lock:
             self._sessions.append(session)
         try:
             self.check()
             yield
+        except (CellError, SessionEnded):
+            self.check()  # it was interrupted: why is the tree's to say
+            raise
         finally:
             with self._lock:
                 self._sessions.remove(session)
@@ -172,13 +215,15 @@ class Tree:
                 self._calls.discard(future)
 
     @asynccontextmanager
-    async def reserve(self, prompt_bytes: int) -> AsyncIterator[Reservation]:
+    async def reserve(
+        self, prompt_bytes: int, price: Price | None = None, max_output_tokens: int | None = None
+    ) -> AsyncIterator[Reservation]:
         """Wait for a place in flight and for an allowance, for one call. Raises as Ledger.reserve().
 
         A call that leaves the block unsettled is charged as lost.
         """
         async with self._in_flight:
-            while (reservation := self.ledger.reserve(prompt_bytes)) is None:
+            while (reservation := self.ledger.reserve(prompt_bytes, price, max_output_tokens)) is None:
                 await self._settled.wait()
             try:
                 yield reservation
@@ -191,6 +236,47 @@ class Tree:
         """Close the connections of `client` when the tree ends."""
         with self._lock:
             self._clients.append(client)
+
+    # -- what cells are refused, and what the caller is told ------------------------------------------
+
+    def refused(self) -> int:
+        """Count a call of a cell that was refused. Returns how many there were."""
+        with self._lock:
+            self._refused += 1
+            return self._refused
+
+    def expect_price(self, depth: int, client: Client) -> None:
+        """Before a client is used: whether anybody knows what its calls cost. Raises as price_unknown()."""
+        name = client.model_name or "unknown"
+        if client.billing == "table" and self.prices.of(name) is None:
+            self.price_unknown(depth, name)
+
+    def price_unknown(self, depth: int, model: str) -> None:
+        """Nobody knows what `model` costs. Raises PriceUnknownError where the run's cost limit must hold."""
+        if self.ledger.allowance.priced:
+            raise PriceUnknownError(model)
+        self.notice(
+            depth,
+            "bounded-spend",
+            f"partial: the price of the model {model[:80]!r} is unknown, so its calls count as free; calls and tokens "
+            "are bounded, and prices= makes the cost bounded as well",
+        )
+
+    def notice(self, depth: int, kind: str, message: str) -> None:
+        """Have the completion say this, once."""
+        notice = Notice(kind, message)
+        with self._lock:
+            if notice in self._notices or len(self._notices) >= _NOTICES:
+                return
+            self._notices.append(notice)
+        _log.log(logging.INFO if kind == "bounded-spend" else logging.WARNING, "%s: %s", kind, message)
+        self.emit(Noticed(depth=depth, kind=kind, message=message))
+
+    @property
+    def notices(self) -> list[Notice]:
+        """What the completion has to say of the whole tree."""
+        with self._lock:
+            return list(self._notices)
 
     def emit(self, event: Event) -> None:
         """Tell every listener."""
@@ -232,12 +318,84 @@ async def _interrupted(session: Interruptible) -> None:
         return
 
 
-def streamed(make: Callable[[Listener], Tree], work: Callable[[Tree], object]) -> Iterator[Event]:
+class Held:
+    """Memory that calls hold for a moment: the replies of a batch, until they are in the sandbox."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._lock = threading.Lock()
+        self._held = 0
+
+    def take(self, size: int) -> bool:
+        """Whether there is room for `size` bytes, which are then taken."""
+        with self._lock:
+            if self._held + size > self.limit:
+                return False
+            self._held += size
+            return True
+
+    def give_back(self, size: int) -> None:
+        """Let go of what was taken."""
+        with self._lock:
+            self._held -= size
+
+
+class Backlog:
+    """Events between the run, which does not wait, and whoever reads them, who may be slow.
+
+    At most `limit` bytes and 10,000 events wait; what comes then is counted, and an EventsDropped stands for it. The
+    last event of the run is always kept.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._waiting: deque[tuple[Event, int]] = deque()
+        self._bytes = 0
+        self._dropped = 0
+        self._ended = False
+        self._changed = threading.Condition()
+
+    def put(self, event: Event) -> None:
+        """Keep an event, where there is room."""
+        size = event_bytes(event)
+        with self._changed:
+            full = self._bytes + size > self._limit or len(self._waiting) >= _EVENTS
+            if full and not (isinstance(event, RunCompleted) and event.depth == 0):
+                self._dropped += 1
+                return
+            if self._dropped:
+                self._waiting.append((EventsDropped(depth=0, count=self._dropped), 0))
+                self._dropped = 0
+            self._waiting.append((event, size))
+            self._bytes += size
+            self._changed.notify_all()
+
+    def end(self) -> None:
+        """No more events come."""
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+    def get(self) -> Event | None:
+        """The next event; None after the last. Waits."""
+        with self._changed:
+            while not self._waiting and not self._ended:
+                self._changed.wait()
+            if self._waiting:
+                event, size = self._waiting.popleft()
+                self._bytes -= size
+                return event
+            dropped, self._dropped = self._dropped, 0
+            return EventsDropped(depth=0, count=dropped) if dropped else None
+
+
+def streamed(make: Callable[[Listener], Tree], work: Callable[[Tree], object], limit: int) -> Iterator[Event]:
     """The events of `work(tree)` as they happen, in a tree that `make` gives a listener.
 
-    Raises what `work` raises, after its events. Closing the generator stops the tree and waits for its end.
+    At most `limit` bytes of them wait to be read. Raises what `work` raises, after its events. Closing the generator
+    stops the tree and waits for its end.
     """
-    events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
+    events = Backlog(limit)
     failures: list[BaseException] = []
     owner = os.getpid()
 
@@ -247,7 +405,7 @@ def streamed(make: Callable[[Listener], Tree], work: Callable[[Tree], object]) -
         except BaseException as error:  # noqa: BLE001  raised again where the events are read
             failures.append(error)
         finally:
-            events.put(None)
+            events.end()
 
     with make(events.put) as tree:
         worker = threading.Thread(target=run, args=(tree,), name="rlm-secure-stream", daemon=True)

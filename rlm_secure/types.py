@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PosixPath, PurePosixPath, PureWindowsPath, WindowsPath
 from types import BuiltinFunctionType, FunctionType, ModuleType
@@ -71,6 +72,32 @@ def json_safe(value: Any, *, depth: int = MAX_DEPTH, nodes: int = MAX_NODES, tex
     not a builtin. Lone surrogates stay: `json.dumps` with ensure_ascii writes them.
     """
     return _Conversion(depth, nodes, text).convert(value, depth)
+
+
+def held_bytes(value: Any, most: int = UNBOUNDED) -> int:
+    """Bytes of memory that a JSON-like value takes, counted no further than `most`.
+
+    A text that occurs twice counts twice. Other objects count as their own few bytes: what they refer to is somebody
+    else's.
+    """
+    total = 0
+    waiting: list[Iterable[Any]] = [(value,)]
+    while waiting and total <= most:
+        for item in waiting.pop():
+            total += sys.getsizeof(item)
+            if total > most:
+                break
+            kind = type(item)
+            if kind is dict:
+                waiting += (item.keys(), item.values())
+            elif kind is list or kind is tuple:
+                waiting.append(item)
+    return total
+
+
+def not_kept(size: int, unit: str = "bytes") -> str:
+    """What stands in the place of a text that was not kept: its size, so that nobody takes it for the text."""
+    return f"[not kept: {size:,} {unit}]"
 
 
 class _Conversion:
@@ -255,12 +282,29 @@ class UsageSummary:
         return cls({model: ModelUsageSummary.from_dict(each) for model, each in models.items()})
 
 
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something that a run's caller should know although the run went on.
+
+    `kind` is "log" (the trajectory file or the trajectory is incomplete), "records" (calls were made that are counted
+    and not kept) or "bounded-spend" (a cost limit holds in part: the price of a model is unknown).
+    """
+
+    kind: str
+    message: str
+
+    def to_dict(self) -> dict[str, str]:
+        """JSON-safe form."""
+        return {"kind": self.kind, "message": self.message}
+
+
 @dataclass
 class RLMChatCompletion:
     """One answer: of a whole run, of a child, or of a plain model call.
 
     `execution_time` is seconds. `metadata` is the trajectory, where one was kept. `error` says why there is
-    no real answer; `response` then begins with "Error:".
+    no real answer; `response` then begins with "Error:". `notices` say what is not as it was asked for, of the whole
+    tree of runs.
     """
 
     root_model: str
@@ -270,9 +314,10 @@ class RLMChatCompletion:
     execution_time: float
     metadata: dict[str, Any] | None = None
     error: str | None = None
+    notices: list[Notice] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-safe form; `metadata` and `error` only where there are any."""
+        """JSON-safe form; `metadata`, `error` and `notices` only where there are any."""
         known: dict[str, Any] = {
             "root_model": self.root_model,
             "prompt": json_safe(self.prompt, nodes=UNBOUNDED, text=UNBOUNDED),
@@ -284,6 +329,8 @@ class RLMChatCompletion:
             known["metadata"] = json_safe(self.metadata, depth=_NESTED, nodes=UNBOUNDED, text=UNBOUNDED)
         if self.error is not None:
             known["error"] = self.error
+        if self.notices:
+            known["notices"] = [each.to_dict() for each in self.notices]
         return known
 
     @classmethod
@@ -297,7 +344,13 @@ class RLMChatCompletion:
             execution_time=float(data.get("execution_time") or 0.0),
             metadata=data.get("metadata"),
             error=data.get("error"),
+            notices=[Notice(str(each["kind"]), str(each["message"])) for each in data.get("notices") or ()],
         )
+
+
+@dataclass
+class RefusedCall(RLMChatCompletion):
+    """A call that was refused before a model was asked. `prompt` says how long the prompt was, and holds none of it."""
 
 
 @dataclass(init=False)
@@ -307,8 +360,9 @@ class REPLResult:
     `stdout` and `stderr` are what it printed, capped; `dropped_bytes` is what came after the cap. `locals` maps
     the names of its variables to JSON values where they are small, else to a short text. `execution_time` and
     `cpu_seconds` are seconds, `peak_bytes` is the worker's peak memory. `rlm_calls` are the model calls that it
-    made. `final_answer` is the answer that it gave, None when it gave none ('' is an answer), and `final_value`
-    that answer as a JSON value where it is one. `error` says, typed, why it did not end well; None when it did.
+    made; `dropped_calls` counts those of them that limits.kept_bytes left no room for. `final_answer` is the answer
+    that it gave, None when it gave none ('' is an answer), and `final_value` that answer as a JSON value where it is
+    one. `error` says, typed, why it did not end well; None when it did.
     """
 
     stdout: str
@@ -322,6 +376,7 @@ class REPLResult:
     peak_bytes: int
     dropped_bytes: int
     final_value: Any
+    dropped_calls: int
 
     def __init__(
         self,
@@ -337,6 +392,7 @@ class REPLResult:
         peak_bytes: int = 0,
         dropped_bytes: int = 0,
         final_value: Any = None,
+        dropped_calls: int = 0,
     ) -> None:
         self.stdout = stdout
         self.stderr = stderr
@@ -349,6 +405,7 @@ class REPLResult:
         self.peak_bytes = peak_bytes
         self.dropped_bytes = dropped_bytes
         self.final_value = final_value
+        self.dropped_calls = dropped_calls
 
     def check(self) -> Self:
         """Itself, when the cell ended well. Raises `error`, a CellError, when it did not."""
@@ -365,7 +422,7 @@ class REPLResult:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-safe form with upstream's six keys, and `error` where there is one."""
+        """JSON-safe form with upstream's six keys, and `error` and `dropped_calls` where there are any."""
         known: dict[str, Any] = {
             "stdout": self.stdout,
             "stderr": self.stderr,
@@ -382,6 +439,8 @@ class REPLResult:
                 "wall": self.error.wall,
                 "rule": self.error.rule,
             }
+        if self.dropped_calls:
+            known["dropped_calls"] = self.dropped_calls
         return known
 
 

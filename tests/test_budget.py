@@ -35,7 +35,7 @@ def used(tokens: int = 0, cost: float | None = None) -> ModelUsageSummary:
 def test_the_runs_own_limits_only_tighten_the_policys() -> None:
     policy = Policy()
     loose = Allowance.of(policy, max_tokens=10**12, max_budget=10.0**9, max_timeout=10.0**9)
-    assert loose == Allowance(policy.lm.calls, policy.lm.tokens, policy.lm.cost_usd, policy.limits.run_seconds)
+    assert loose == Allowance(policy.lm.calls, policy.lm.tokens, policy.lm.cost_usd, policy.limits.run_seconds, True)
     tight = Allowance.of(policy, max_tokens=5, max_budget=0.5, max_timeout=1.5)
     assert (tight.tokens, tight.cost_usd, tight.seconds) == (5, 0.5, 1.5)
 

@@ -62,7 +62,7 @@ def test_cost_over_the_budget_ends_the_run_with_what_there_is() -> None:
     usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2, "cost": 0.75}
     with OpenAIServer(reply="thinking", usage=usage) as server:
         kwargs = {"api_key": "k", "model_name": "m", "base_url": server.base_url}
-        rlm = RLM(backend_kwargs=kwargs, max_budget=1.0)
+        rlm = RLM(backend_kwargs=kwargs, max_budget=1.0, prices={"m": "reported"})
         with pytest.raises(BudgetExceededError) as caught:
             rlm.completion("c")
     assert (caught.value.spent, caught.value.budget, caught.value.partial_answer) == (1.5, 1.0, "thinking")
@@ -136,9 +136,26 @@ def test_the_default_answer_may_cross_a_limit_with_a_partial_answer() -> None:
         ),
         pytest.param(
             lambda **k: scripted(
-                [cell("while True:\n    try:\n        llm_query('q')\n    except Exception:\n        pass")], "r", **k
+                [cell("while True:\n    try:\n        llm_query('q')\n    except Exception:\n        pass")], "r", delay=0.01, **k
             ),
             id="in a cell that will not stop",
+        ),
+        pytest.param(
+            lambda **k: scripted(["partial"], environment_kwargs={"setup_code": "while True:\n    pass"}, **k),
+            id="in set-up code",
+        ),
+        pytest.param(
+            lambda **k: scripted(
+                [cell("class C:\n    def __str__(self):\n        while True:\n            pass\nx = C()") + "\nFINAL_VAR(x)"],
+                **k,
+            ),
+            id="in the text of a variable",
+        ),
+        pytest.param(
+            lambda **k: scripted(
+                [cell("print(rlm_query('q'))")], child_turns=[SPIN], max_depth=2, custom_sub_tools={}, **k
+            ),
+            id="in a cell of one child",
         ),
     ],
 )

@@ -8,7 +8,7 @@ import time
 import psutil
 import pytest
 
-from rlm_secure.errors import BudgetExceededError, CallLimitExceededError, TokenLimitExceededError
+from rlm_secure.errors import BudgetExceededError, CallLimitExceededError, CancellationError, TokenLimitExceededError
 from rlm_secure.events import ModelCalled, RunStarted, SubcallStarted
 from rlm_secure.loop import RLM
 from rlm_secure.subcalls import Places
@@ -404,3 +404,21 @@ def test_a_map_of_nothing_is_nothing() -> None:
 def test_completions_do_not_share_a_ledger() -> None:
     rlm = scripted(lambda messages: "FINAL(x)", policy=limited(calls=1))
     assert [rlm.completion("a").response, rlm.completion("b").response] == ["x", "x"]
+
+
+def test_a_helper_that_does_not_end_is_left_behind_when_the_time_is_long_over() -> None:
+    released, over = threading.Event(), threading.Event()
+
+    def work(item: int) -> int:
+        if threading.current_thread().name == "rlm-secure-child":
+            over.set()
+            released.wait(60)
+        else:
+            over.wait(10)
+        return item
+
+    try:
+        with pytest.raises(CancellationError, match="did not end with its run"):
+            Places(2, over.is_set).map(work, [1, 2])
+    finally:
+        released.set()

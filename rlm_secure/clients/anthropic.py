@@ -45,6 +45,11 @@ class AnthropicClient(SDKClient):
         )
         self._sdk()
 
+    @property
+    def max_output_tokens(self) -> int | None:
+        """Every request says it: from sampling_args, else the client's own."""
+        return super().max_output_tokens or self.max_tokens
+
     def inherit(self, parent: Client) -> None:
         if isinstance(parent, AnthropicClient) and parent._connections.settings == self._connections.settings:
             self._connections = parent._connections

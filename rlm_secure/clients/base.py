@@ -15,8 +15,9 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
+from rlm_secure.causes import local_cause
 from rlm_secure.clients.failures import provider_error
 from rlm_secure.errors import ProviderError, RLMSecureError
 from rlm_secure.types import ModelUsageSummary, UsageSummary, encodable
@@ -28,10 +29,13 @@ Prompt: TypeAlias = str | list[dict[str, Any]]
 
 DEFAULT_TIMEOUT = 300.0
 
+#: Names under which a request bounds its reply.
+_MOST_TOKENS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One reply of a model. `usage` counts this call and no other."""
+    """One reply of a model. `usage` counts this call and no other. Lone surrogates in the text are made encodable."""
 
     text: str
     model: str
@@ -107,10 +111,13 @@ class BaseLM(ABC):
 class Client(BaseLM):
     """A backend whose every call carries its own usage; safe to share between threads.
 
-    `retries` is how often the SDK may repeat a failed call, and the only place where a call is repeated.
+    `retries` is how often the SDK may repeat a failed call, and the only place where a call is repeated. `billing`
+    says whether the provider tells what each call cost ("reported"), costs nothing ("none"), or leaves it to the
+    price table ("table").
     """
 
     vendor: ClassVar[str]
+    billing: Literal["reported", "none", "table"] = "table"
 
     def __init__(
         self,
@@ -165,6 +172,14 @@ class Client(BaseLM):
             raise ValueError(f"Model name is required for {self.vendor} client.")
         return name
 
+    @property
+    def max_output_tokens(self) -> int | None:
+        """Tokens that a reply has at most, where a request says so; None where only the provider knows."""
+        found = [self.sampling_args.get(name) for name in _MOST_TOKENS]
+        known = [each for each in found if isinstance(each, int) and not isinstance(each, bool) and each > 0]
+        replies = self.sampling_args.get("n")
+        return max(known) * (replies if isinstance(replies, int) and replies > 1 else 1) if known else None
+
     def seconds_of(self, timeout: float | None) -> float:
         """The timeout of one call."""
         return self.timeout if timeout is None else min(self.timeout, timeout)
@@ -181,7 +196,7 @@ class SDKClient(Client):
         except RLMSecureError:
             raise
         except Exception as error:  # noqa: BLE001  whatever an SDK raises, its text may hold a key
-            raise provider_error(self.vendor, error, seconds) from None
+            raise provider_error(self.vendor, error, seconds) from local_cause(error)
         self.tally.add(completion.model, completion.usage)
         return completion
 
@@ -193,7 +208,7 @@ class SDKClient(Client):
         except RLMSecureError:
             raise
         except Exception as error:  # noqa: BLE001  as above
-            raise provider_error(self.vendor, error, seconds) from None
+            raise provider_error(self.vendor, error, seconds) from local_cause(error)
         self.tally.add(completion.model, completion.usage)
         return completion
 

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from rlm_secure.clients.failures import set_up_error
+
 
 class Connections:
     """The clients of one SDK for one server, made when first used. `package` is "openai" or one built like it."""
@@ -24,7 +26,7 @@ class Connections:
         """The blocking client. `retries` counts when it is made."""
         with self._lock:
             if self._threads is None:
-                self._threads = kind(max_retries=retries, **self._with_http("http_client", "DefaultHttpxClient"))
+                self._threads = self._made(kind, retries, "DefaultHttpxClient")
             return self._threads
 
     def for_loop(self, kind: type[Any], retries: int) -> Any:
@@ -32,8 +34,7 @@ class Connections:
         loop = asyncio.get_running_loop()
         with self._lock:
             if loop not in self._loops:
-                settings = self._with_http("http_client", "DefaultAsyncHttpxClient")
-                self._loops[loop] = kind(max_retries=retries, **settings)
+                self._loops[loop] = self._made(kind, retries, "DefaultAsyncHttpxClient")
             return self._loops[loop]
 
     async def aclose(self) -> None:
@@ -42,6 +43,13 @@ class Connections:
             client = self._loops.pop(asyncio.get_running_loop(), None)
         if client is not None:
             await client.close()
+
+    def _made(self, kind: type[Any], retries: int, http: str) -> Any:
+        try:
+            return kind(max_retries=retries, **self._with_http("http_client", http))
+        except Exception as error:  # noqa: BLE001  of the SDK's constructor: nothing was sent yet
+            failure = set_up_error(self._package, error, self.settings)
+            raise failure from failure.__cause__
 
     def _with_http(self, key: str, default: str) -> dict[str, Any]:
         if self.settings.get(key) is not None:

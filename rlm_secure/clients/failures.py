@@ -7,6 +7,8 @@ into a sandbox or a log. So nothing of it is kept: an HTTP status and a code fro
 from __future__ import annotations
 
 import asyncio
+import re
+from collections.abc import Mapping
 from typing import Any
 
 from rlm_secure.errors import ProviderError
@@ -24,6 +26,10 @@ _STATUS = {
     422: "the request was not accepted; check the sampling arguments",
     429: "the rate limit or the quota is reached; wait, or raise it with the provider",
 }
+#: The whole text of Python's complaint about an argument.
+_ARGUMENT = re.compile(
+    r"\A[\w.]{1,120}\(\) got an unexpected keyword argument '\w{1,80}'(?:\. Did you mean '\w{1,80}'\?)?\Z"
+)
 _RETRYABLE = frozenset({408, 409, 425, 429})
 
 #: Codes of providers that may be repeated word by word.
@@ -74,6 +80,16 @@ def provider_error(vendor: str, error: BaseException, seconds: float) -> Provide
         )
     if isinstance(error, asyncio.TimeoutError | TimeoutError) or "Timeout" in name:
         return ProviderError(f"the {vendor} call had no reply within {seconds:g} seconds", retryable=True)
+    if isinstance(error, ImportError):
+        return ProviderError(f"the {vendor} SDK cannot be imported ({error.name or name}); install it again")
+    if isinstance(error, TypeError) and _ARGUMENT.search(str(error)):
+        # Python's own words on what the caller gave; nothing was sent.
+        return ProviderError(f"the {vendor} call was not made: {error}; check sampling_args")
+    if isinstance(error, UnicodeEncodeError) or name == "LocalProtocolError":
+        return ProviderError(
+            f"the {vendor} call was not made: the API key or a header holds a character that HTTP cannot carry; copy "
+            "the key again"
+        )
     if isinstance(error, ConnectionError) or "Connect" in name or "Network" in name:
         return ProviderError(
             f"the {vendor} call could not reach the provider; check base_url and the network", retryable=True
@@ -100,3 +116,18 @@ def _code(error: BaseException) -> str | None:
         if isinstance(value, str) and value in _CODES:
             return value
     return None
+
+
+def set_up_error(package: str, error: Exception, settings: Mapping[str, Any]) -> ProviderError:
+    """An SDK's object could not be made from `settings`. Nothing was sent, so the error is local, and its cause stays.
+
+    Raise it from its `__cause__`, which is None where the SDK repeats one of the settings that may be secrets.
+    """
+    known = ProviderError(
+        f"the {package} SDK could not be set up ({type(error).__name__}); its own words are the cause of this error: "
+        "check the keywords in backend_kwargs"
+    )
+    texts = [value for value in settings.values() if isinstance(value, str) and len(value) >= 8]
+    told = f"{error} {error.args!r}"
+    known.__cause__ = None if any(text in told for text in texts) else error
+    return known

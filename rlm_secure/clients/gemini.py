@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 from rlm_secure.clients.base import DEFAULT_TIMEOUT, Completion, SDKClient, call_usage
+from rlm_secure.clients.failures import set_up_error
 from rlm_secure.errors import MissingExtra, ProviderError
 
 #: Sampling arguments under the names that other backends use.
@@ -82,7 +83,11 @@ class GeminiClient(SDKClient):
             client_args={"follow_redirects": False},
             async_client_args={"follow_redirects": False, "allow_redirects": False},
         )
-        return genai.Client(api_key=self._key, http_options=options, **self.kwargs)
+        try:
+            return genai.Client(api_key=self._key, http_options=options, **self.kwargs)
+        except Exception as error:  # noqa: BLE001  of the SDK's constructor: nothing was sent yet
+            failure = set_up_error("google-genai", error, {"api_key": self._key, **self.kwargs})
+            raise failure from failure.__cause__
 
     def _request(self, messages: list[dict[str, Any]], model: str, seconds: float) -> dict[str, Any]:
         types = self._types()

@@ -66,6 +66,8 @@ class OpenAIClient(SDKClient):
             # Later, the SDK's own complaint would look like a call that failed.
             raise ProviderError("no API key: set OPENAI_API_KEY; a server that asks for none takes any value")
         self._asks_for_cost = server in _COST_ON_REQUEST
+        if self._asks_for_cost:
+            self.billing = "reported"
         settings: dict[str, Any] = {"api_key": api_key, "base_url": base_url, **kwargs}
         self._connections = Connections("openai", {key: value for key, value in settings.items() if value is not None})
 
@@ -120,6 +122,8 @@ class OpenAIClient(SDKClient):
             counted = call_usage(estimated_tokens(prompt_text(messages)), estimated_tokens(text))
         else:
             counted = call_usage(usage.prompt_tokens or 0, usage.completion_tokens or 0, reported_cost(usage))
+            if self._asks_for_cost and counted.total_cost is None and _is_free(usage):
+                counted.total_cost = 0.0
         return Completion(text, model, counted)
 
 
@@ -133,3 +137,9 @@ def reported_cost(usage: Any) -> float | None:
         if isinstance(cost, int | float) and not isinstance(cost, bool) and cost:
             return float(cost)
     return None
+
+
+def _is_free(usage: Any) -> bool:
+    """Whether a server that was asked for the cost said that there is none. Elsewhere, 0 may stand for "unknown"."""
+    cost = (getattr(usage, "model_extra", None) or {}).get("cost", getattr(usage, "cost", None))
+    return isinstance(cost, int | float) and not isinstance(cost, bool) and cost == 0

@@ -80,6 +80,7 @@ class ScriptedClient(Client):
     """Plays a script. `delay` seconds pass before each answer, to stand for a model's time."""
 
     vendor = "scripted"
+    billing = "none"
 
     def __init__(
         self,

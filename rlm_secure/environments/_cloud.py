@@ -15,6 +15,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
+from rlm_secure.causes import local_cause
 from rlm_secure.environments._lease import CloudLease, Unanswered, destroy
 from rlm_secure.environments._owner import is_orphan
 from rlm_secure.environments._provider import (
@@ -149,8 +150,8 @@ class CloudEnvironment(Environment):
         try:
             return loop.call(_sweep(provider), _SWEEP_SECONDS)
         except Exception as error:  # noqa: BLE001 - the SDKs raise trees of their own
-            said = provider.explain(error)[0]
-            raise EnvironmentUnavailable(f"{provider.name} could not be swept: {said}; try again") from None
+            said = f"{provider.name} could not be swept: {provider.explain(error)[0]}; try again"
+            raise EnvironmentUnavailable(said) from local_cause(error)
         finally:
             with contextlib.suppress(Exception):
                 loop.call(provider.close(), _SWEEP_SECONDS)

@@ -21,6 +21,7 @@ from rlm_secure.broker.session import SessionKey
 from rlm_secure.broker.transports import Cut
 from rlm_secure.broker.transports.https import HttpsTransport
 from rlm_secure.broker.transports.stdio import StdioTransport
+from rlm_secure.causes import local_cause
 from rlm_secure.environments._owner import owner
 from rlm_secure.environments._provider import (
     ATTEMPT,
@@ -149,7 +150,7 @@ class CloudLease(Lease):
                 over = time.monotonic() + _PAUSES[attempt] >= deadline
                 if not passing or over or attempt == _ATTEMPTS - 1:
                     kind = Unanswered if isinstance(error, TimeoutError) else EnvironmentUnavailable
-                    raise kind(f"{self.environment} gave no sandbox: {said}") from None
+                    raise kind(f"{self.environment} gave no sandbox: {said}") from local_cause(error)
                 _log.info("%s gave no sandbox (%s); trying again", self.environment, said)
                 self._discard()
                 time.sleep(_PAUSES[attempt])
@@ -184,7 +185,7 @@ class CloudLease(Lease):
                 said, passing = self._provider.explain(error)
                 pause = _PAUSES[min(attempt, len(_PAUSES) - 1)]
                 if not passing or time.monotonic() + pause >= deadline:
-                    raise EnvironmentUnavailable(f"the {self._name} cannot be used: {said}") from None
+                    raise EnvironmentUnavailable(f"the {self._name} cannot be used: {said}") from local_cause(error)
                 time.sleep(pause)
                 attempt += 1
 

@@ -10,6 +10,7 @@ import tarfile
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from rlm_secure.causes import local_cause
 from rlm_secure.environments._stream import Loop
 from rlm_secure.environments.daytona import DEFAULT_SNAPSHOT, DaytonaEnvironment, DaytonaProvider
 from rlm_secure.environments.e2b import DEFAULT_TEMPLATE, E2BEnvironment, E2BProvider
@@ -84,7 +85,7 @@ def build(
         loop.call(work, _BUILD_SECONDS)
     except Exception as error:  # noqa: BLE001 - the SDKs raise trees of their own
         said = client.explain(error)[0]
-        raise EnvironmentUnavailable(f"{provider} could not build {name!r} on {base}: {said}") from None
+        raise EnvironmentUnavailable(f"{provider} could not build {name!r} on {base}: {said}") from local_cause(error)
     finally:
         loop.close()
     return name

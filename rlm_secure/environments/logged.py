@@ -266,6 +266,10 @@ class LoggedSession(Session):
                 reply = {"op": "reply", "error": str(failed)}
                 if isinstance(failed, CallRefused):
                     self._refused.setdefault(failed.decision.rule, failed.decision)
+            except CellError as ended:  # the host ends the cell, and nothing more than that
+                reply = {"op": "reply", "error": str(ended)}
+                self._cut = True
+                clock.expire(ended)
             except BaseException as error:  # noqa: BLE001 - raised again by _run, once the worker is at rest
                 stopped.append(error)
                 reply = STOPPED

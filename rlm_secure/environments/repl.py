@@ -8,7 +8,8 @@ from __future__ import annotations
 import copy
 import json
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -32,7 +33,8 @@ class REPL(Owned):
     `calls` answers what cells ask of a model; where it has a `drain()` method, execute_code takes the model
     calls of a cell from there, and where it has a `report()`, it is told of refused tool calls. `custom_tools` maps
     names to data values, or to host functions, see rlm_secure.tools. `audit` is told of the session's
-    start and end, and of every refusal, violation and limit.
+    start and end, and of every refusal, violation and limit. What the set-up does happens in `running(self)`, which
+    may interrupt() it.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class REPL(Owned):
         compaction: bool = False,
         max_concurrent_subcalls: int = 4,
         audit: Audit | None = None,
+        running: Callable[[Any], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         self.policy = load_policy(policy)
         Gate(self.policy).environment(environment.name).require()
@@ -74,10 +77,11 @@ class REPL(Owned):
         if audit is not None:
             audit.session_start(self._name, policy=self.policy.name, report=self._session.report)
         try:
-            for name, tool in tools.items():
-                if not tool.is_callable:
-                    self._bind(name, tool.value)
-            self._setup(context_payload, setup_code)
+            with running(self):
+                for name, tool in tools.items():
+                    if not tool.is_callable:
+                        self._bind(name, tool.value)
+                self._setup(context_payload, setup_code)
         except BaseException:  # Ctrl-C as well: the session must not outlive it
             self._session.close()
             raise
@@ -195,10 +199,12 @@ class REPL(Owned):
 
     def cleanup(self) -> None:
         """End the session. Idempotent."""
-        if self._audit is not None and not self._closed:
-            self._audit.session_end(self._name, cells=self._cells)
-        self._closed = True
-        self._session.close()
+        closed, self._closed = self._closed, True
+        try:
+            if self._audit is not None and not closed:
+                self._audit.session_end(self._name, cells=self._cells)
+        finally:  # a log that cannot be written keeps no session alive
+            self._session.close()
 
     def _check(self) -> None:
         super()._check()

@@ -163,6 +163,7 @@ class AuditLog:
             entry = {"seq": self._sequence + 1, "time": datetime.now(UTC).isoformat(), "event": event}
             line = _dump({**entry, **safe, "previous": self._head})
             if os.write(descriptor, line + b"\n") != len(line) + 1:
+                os.ftruncate(descriptor, self._size)  # a part of a line would break the chain for ever
                 raise AuditLogError(f"{self.path} took only a part of a line; make room on its disk")
             if self._durable:
                 os.fsync(descriptor)

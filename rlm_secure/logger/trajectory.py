@@ -7,21 +7,46 @@ The lines are those of upstream's logger, so that its visualizer reads them: one
 from __future__ import annotations
 
 import copy
-import json
-import os
+import logging
+import math
 import re
 import threading
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
+from rlm_secure.errors import LogError
+from rlm_secure.logger.file import LogFile
 from rlm_secure.logger.redact import Redactor
 from rlm_secure.policy.model import Data
-from rlm_secure.types import CodeBlock, RLMChatCompletion, RLMIteration, RLMMetadata, json_safe
+from rlm_secure.types import (
+    CodeBlock,
+    RLMChatCompletion,
+    RLMIteration,
+    RLMMetadata,
+    held_bytes,
+    json_safe,
+    not_kept,
+)
+
+_log = logging.getLogger("rlm_secure")
+
+#: What a turn holds that there was no room or no time for; upstream's visualizer reads it as any other.
+_STUB: Final[dict[str, Any]] = {
+    "prompt": [],
+    "response": "[not logged]",
+    "code_blocks": [],
+    "final_answer": None,
+    "iteration_time": None,
+}
 
 _CONTEXT: Final = re.compile(r"(?:context|history)(?:_\d+)?")
+
+
+class _NoTime(Exception):
+    """The run's clock is over: nothing more is worth being logged."""
 
 
 class RLMLogger:
@@ -29,8 +54,11 @@ class RLMLogger:
 
     The file is created at the first line, readable by its owner only, under a name that did not exist before.
     `data` is a policy's section on what may be logged. One logger records one run at a time; its methods may be
-    called from any thread. Raises ValueError for a `file_name` that is a path, and OSError when the file cannot
-    be written.
+    called from any thread. Raises ValueError for a `file_name` that is a path.
+
+    A file that cannot be written, that is over `data.log_bytes`, or that takes longer than its run has time stops
+    there: it keeps whole lines, `incomplete` says why there are no more, and the run goes on. Where the policy sets
+    `data.log_optional = false`, log_metadata() and log() raise LogError instead.
     """
 
     def __init__(self, log_dir: str | Path | None = None, file_name: str = "rlm", *, data: Data | None = None) -> None:
@@ -39,14 +67,51 @@ class RLMLogger:
         self.file_name = file_name
         self.log_dir = None if log_dir is None else str(log_dir)
         self.log_file_path = None if log_dir is None else str(Path(log_dir) / _unique(file_name))
+        #: The first gives the lines of the file the order of the turns, the second guards what is in memory: reading
+        #: that never waits for a disk.
+        self._order = threading.Lock()
         self._lock = threading.Lock()
-        self._created = False
+        self._file = None if self.log_file_path is None else LogFile(self.log_file_path)
         self._metadata: dict[str, Any] | None = None
         self._iterations: list[dict[str, Any]] = []
         self._messages: dict[tuple[str, str], dict[str, Any]] = {}
         self._withheld: frozenset[str] = frozenset()
         self._data = data or Data()
         self._redactor = Redactor(self._data.redact)
+        self._incomplete: str | None = None
+        self._keep: Callable[[int], bool] = _always
+        self._seconds_left: Callable[[], float] = _forever
+        self._notice: Callable[[str], None] = _log.warning
+
+    @property
+    def incomplete(self) -> str | None:
+        """Why the file, or the trajectory in memory, lacks something of the present run; None while it does not."""
+        return self._incomplete
+
+    def begin_run(
+        self,
+        *,
+        keep: Callable[[int], bool],
+        seconds_left: Callable[[], float],
+        notice: Callable[[str], None],
+    ) -> None:
+        """A run begins: forget the turns of the one before, and what went wrong in it.
+
+        `keep(size)` says whether the run may keep that many bytes more, `seconds_left()` how long it may still take,
+        and `notice` is told, once, why the log is incomplete. Raises LogError where the file is required, and cannot
+        be opened.
+        """
+        self.clear_iterations()
+        self._keep, self._seconds_left, self._notice = keep, seconds_left, notice
+        self._incomplete = None
+        if self._file is not None:
+            self._file.begin(self._data.log_bytes)
+            if not self._data.log_optional:
+                self._append([])
+
+    def end_run(self) -> None:
+        """A run ended: its clock and its memory are no longer this logger's."""
+        self._keep, self._seconds_left, self._notice = _always, _forever, _log.warning
 
     def restrict(self, data: Data, withhold: Iterable[str] = ()) -> None:
         """Log no more than `data` allows as well; and no value of the variables named in `withhold`."""
@@ -58,6 +123,8 @@ class RLMLogger:
                 redact=redact,
                 log_context=self._data.log_context and data.log_context,
                 log_prompts=self._data.log_prompts and data.log_prompts,
+                log_bytes=min(self._data.log_bytes, data.log_bytes),
+                log_optional=self._data.log_optional and data.log_optional,
             )
             self._withheld |= frozenset(withhold)
 
@@ -79,26 +146,45 @@ class RLMLogger:
 
     def log_metadata(self, metadata: RLMMetadata) -> None:
         """Record how the run is configured. The first call counts, as for a logger that serves several runs."""
-        with self._lock:
-            if self._metadata is None:
+        with self._order:
+            if self._metadata is not None:
+                return
+            with self._lock:
                 self._metadata = self._redactor.configuration(metadata.to_dict())
-                self._write({"type": "metadata", "timestamp": _now(), **self._metadata})
+            self._append([{"type": "metadata", "timestamp": _now(), **self._metadata}])
 
     def log(self, iteration: RLMIteration) -> None:
         """Record one turn as it is now; what the caller does to `iteration` afterwards changes nothing here."""
-        with self._lock:
-            entry = {
-                "type": "iteration",
-                "iteration": len(self._iterations) + 1,
-                "timestamp": _now(),
-                "prompt": self._prompt(iteration.prompt),
-                "response": self._said(iteration.response),
-                "code_blocks": [self._block(block) for block in iteration.code_blocks],
-                "final_answer": self._said(iteration.final_answer),
-                "iteration_time": json_safe(iteration.iteration_time),
-            }
+        with self._order:
+            with self._lock:
+                entry = self._recorded(iteration)
+            self._append([entry])
+
+    def _recorded(self, iteration: RLMIteration) -> dict[str, Any]:
+        """The entry of a turn, which is kept as far as there is room for it."""
+        head = {"type": "iteration", "iteration": len(self._iterations) + 1, "timestamp": _now()}
+        try:
+            entry = head | self._entry(iteration)
+        except _NoTime:
+            entry = head | _STUB
+            self._miss("the run's time was over before its last turn was written down")
+        size = held_bytes(entry)
+        if self._keep(size):
             self._iterations.append(entry)
-            self._write(entry)
+        else:
+            self._iterations.append(head | _STUB | {"response": not_kept(size)})
+            self._messages = {}
+            self._miss("a turn was not kept in memory: limits.kept_bytes leaves no room for it")
+        return entry
+
+    def _entry(self, iteration: RLMIteration) -> dict[str, Any]:
+        return {
+            "prompt": self._prompt(iteration.prompt),
+            "response": self._said(iteration.response),
+            "code_blocks": [self._block(block) for block in iteration.code_blocks],
+            "final_answer": self._said(iteration.final_answer),
+            "iteration_time": json_safe(iteration.iteration_time),
+        }
 
     def clear_iterations(self) -> None:
         """Forget the turns in memory; the next one is number 1 again. The file keeps everything."""
@@ -129,6 +215,7 @@ class RLMLogger:
         return self._messages[key]
 
     def _block(self, block: CodeBlock) -> dict[str, Any]:
+        self._in_time()
         result = block.result.to_dict()
         calls = [self._call(call) for call in block.result.rlm_calls]
         del result["rlm_calls"]
@@ -149,6 +236,7 @@ class RLMLogger:
 
     def _call(self, call: RLMChatCompletion) -> dict[str, Any]:
         """A call as upstream's visualizer shows it: with its tokens, which upstream forgets to write."""
+        self._in_time()
         entry: dict[str, Any] = call.to_dict()
         for name in ("prompt", "response"):
             entry[name] = self._said(entry[name])
@@ -159,26 +247,32 @@ class RLMLogger:
         return entry
 
     def _said(self, value: Any) -> Any:
-        """What a model, a user or a cell said, as far as it may be logged."""
+        """What a model, a user or a cell said, as far as it may be logged. Raises _NoTime."""
+        self._in_time()
         if self._data.log_prompts or not isinstance(value, str | list | dict):
             return self._redactor.content(value)
         return _placeholder(value)
 
-    def _write(self, entry: dict[str, Any]) -> None:
-        if self.log_file_path is None:
+    def _in_time(self) -> None:
+        if self._seconds_left() <= 0:
+            raise _NoTime
+
+    def _append(self, entries: list[dict[str, Any]]) -> None:
+        """Add lines to the file. Raises LogError where that fails and the policy requires the file."""
+        if self._file is None:
             return
-        line = json.dumps(entry, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode("ascii") + b"\n"
-        flags = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
-        if not self._created:
-            Path(self.log_file_path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            flags |= os.O_CREAT | os.O_EXCL
-        descriptor = os.open(self.log_file_path, flags, 0o600)
-        self._created = True
-        try:
-            while line:
-                line = line[os.write(descriptor, line) :]
-        finally:
-            os.close(descriptor)
+        problem = self._file.append(entries, self._seconds_left)
+        if problem is None:
+            return
+        if not self._data.log_optional:
+            raise LogError(f"{problem}; mend it, or set data.log_optional = true to go on without the file")
+        self._miss(problem)
+
+    def _miss(self, problem: str) -> None:
+        """Say once that the log lacks something."""
+        if self._incomplete is None:
+            self._incomplete = f"the log is incomplete: {problem}"
+            self._notice(self._incomplete)
 
 
 def _unique(file_name: str) -> str:
@@ -192,3 +286,11 @@ def _now() -> str:
 def _placeholder(value: Any) -> str:
     size = f" of {len(value):,}" if isinstance(value, str | list | dict) else ""
     return f"[not logged: {type(value).__name__}{size}]"
+
+
+def _always(_size: int) -> bool:
+    return True
+
+
+def _forever() -> float:
+    return math.inf

@@ -6,6 +6,7 @@ All text that a model, a cell or a user wrote is made inert and shown as text, n
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -18,12 +19,18 @@ from rlm_secure.logger.inert import inert
 from rlm_secure.logger.redact import Redactor
 from rlm_secure.types import CodeBlock, RLMIteration, RLMMetadata, UsageSummary, json_safe
 
-#: Characters of one text that are shown.
+#: Characters of one text that are shown, and calls of one cell.
 _SHOWN: Final = 4_000
+_CALLS: Final = 50
+
+_log = logging.getLogger("rlm_secure")
 
 
 class VerbosePrinter:
-    """Prints to `console`, standard error by default; does nothing unless `enabled`. Safe from any thread."""
+    """Prints to `console`, standard error by default; does nothing unless `enabled`. Safe from any thread.
+
+    A console that cannot be written to (a full disk, a closed pipe) is given up: a display ends no run.
+    """
 
     def __init__(self, enabled: bool = True, *, console: Console | None = None) -> None:
         self.enabled = enabled
@@ -61,7 +68,7 @@ class VerbosePrinter:
     def print_iteration_start(self, iteration: int) -> None:
         """A turn begins."""
         if self.console:
-            self.console.print(Rule(Text(f"turn {iteration}"), style="dim"))
+            self._print(Rule(Text(f"turn {iteration}"), style="dim"))
 
     def print_completion(self, response: Any, iteration_time: float | None = None) -> None:
         """What the model replied."""
@@ -73,8 +80,11 @@ class VerbosePrinter:
         parts = [self._text(code_block.code, "cyan")]
         parts += [self._text(text.rstrip("\n"), style) for text, style in self._outputs(result) if text]
         self._panel("cell", Group(*parts), "red" if result.error else "green", result.execution_time)
-        for call in result.rlm_calls:
+        for call in result.rlm_calls[:_CALLS]:
             self.print_subcall(call.root_model, str(call.prompt), call.response, call.execution_time, call.metadata)
+        more = max(0, len(result.rlm_calls) - _CALLS) + result.dropped_calls
+        if more and self.console:
+            self._print(Text(f"... and {more:,} more calls", style="dim"))
 
     def print_subcall(
         self,
@@ -114,12 +124,12 @@ class VerbosePrinter:
             told = (
                 f"conversation: {current_tokens:,} tokens, {share:.0%} of the {threshold_tokens:,} at which it is cut"
             )
-            self.console.print(Text(f"{told} (the model reads {max_tokens:,})", style="dim"))
+            self._print(Text(f"{told} (the model reads {max_tokens:,})", style="dim"))
 
     def print_compaction(self) -> None:
         """The conversation was summarised."""
         if self.console:
-            self.console.print(Text("the conversation was replaced by a summary", style="yellow"))
+            self._print(Text("the conversation was replaced by a summary", style="yellow"))
 
     def print_final_answer(self, answer: Any) -> None:
         """The answer."""
@@ -141,6 +151,15 @@ class VerbosePrinter:
                 facts["cost"] = f"${usage.total_cost:.6f}"
         self._panel("done", self._facts(facts), "cyan")
 
+    def _print(self, shown: Any) -> None:
+        if self.console is None:
+            return
+        try:
+            self.console.print(shown)
+        except (OSError, ValueError) as error:  # ValueError: the file is closed
+            self.console = None
+            _log.warning("the run is no longer shown: its console cannot be written to (%s)", type(error).__name__)
+
     def _outputs(self, result: Any) -> list[tuple[str, str]]:
         error = "" if result.error is None or str(result.error) in result.stderr else str(result.error)
         return [(result.stdout, ""), (result.stderr, "yellow"), (error, "red")]
@@ -148,7 +167,7 @@ class VerbosePrinter:
     def _panel(self, title: str, content: Any, style: str, seconds: float | None = None) -> None:
         if self.console:
             timed = f"{title} ({seconds:.1f} s)" if seconds is not None else title
-            self.console.print(Panel(content, title=self._text(_line(timed)), title_align="left", border_style=style))
+            self._print(Panel(content, title=self._text(_line(timed)), title_align="left", border_style=style))
 
     def _facts(self, facts: Mapping[str, Any]) -> Text:
         return self._text("\n".join(f"{name:<12} {value}" for name, value in facts.items()))

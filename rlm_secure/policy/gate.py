@@ -162,6 +162,30 @@ class Gate:
         said = f"the model's reply takes {size or 0:,} bytes, more than lm.reply_bytes = {limit:,}; "
         return _unless("lm-reply-bytes", size is not None, said + "ask for a shorter one")
 
+    def refusals(self, count: int) -> Decision:
+        """Whether a cell may go on after its run's refused call number `count`, counted from 1."""
+        limit = self.policy.lm.refusals
+        if count <= limit:
+            return Decision(True, "lm-refusals")
+        return Decision(
+            False,
+            "lm-refusals",
+            f"the cell was ended: it went on calling after lm.refusals = {limit:,} calls of this run were refused; "
+            "make no more calls, and answer with what there is",
+        )
+
+    def results(self, size: int) -> Decision:
+        """Whether a turn whose results take `size` bytes of memory may run another cell."""
+        limit = self.policy.limits.kept_bytes
+        if size <= limit:
+            return Decision(True, "kept-bytes")
+        return Decision(
+            False,
+            "kept-bytes",
+            f"the results of this turn's cells take more than limits.kept_bytes = {limit:,} bytes; this cell and those "
+            "after it were not run",
+        )
+
     def depth(self, depth: int) -> Decision:
         """Whether a child run may exist at recursion depth `depth`; the root run is at 0."""
         limit = self.policy.lm.depth

@@ -59,6 +59,7 @@ ORDERS: Mapping[str, Order] = {
     "limits.tool_seconds": Order.LOWER,
     "limits.tool_calls": Order.LOWER,
     "limits.abandoned_calls": Order.LOWER,
+    "limits.kept_bytes": Order.LOWER,
     "isolation.environments": Order.FEWER,
     "isolation.local": Order.MORE,
     "isolation.docker": Order.MORE,
@@ -75,6 +76,8 @@ ORDERS: Mapping[str, Order] = {
     "lm.calls": Order.LOWER,
     "lm.tokens": Order.LOWER,
     "lm.cost_usd": Order.LOWER,
+    "lm.unpriced": Order.OFF,
+    "lm.refusals": Order.LOWER,
     "lm.prompt_bytes": Order.LOWER,
     "lm.reply_bytes": Order.LOWER,
     "lm.batch": Order.LOWER,
@@ -86,6 +89,8 @@ ORDERS: Mapping[str, Order] = {
     "data.redact": Order.MORE,
     "data.log_context": Order.OFF,
     "data.log_prompts": Order.OFF,
+    "data.log_bytes": Order.LOWER,
+    "data.log_optional": Order.OFF,  # a run whose log fails then ends, with its answer in the error
     "audit.ignore": Order.FREE,  # hides findings, weakens no wall; never inherited
 }
 

@@ -147,6 +147,8 @@ class Limits(Section):
     """Tool calls of one session."""
     abandoned_calls: Positive = 16
     """Calls of the whole process that were left behind and still run; with so many, no tool is called."""
+    kept_bytes: Annotated[int, Field(ge=MIB, le=MOST)] = 256 * MIB
+    """Memory that one run tree keeps for records of what happened; what comes later is counted, not kept."""
 
 
 class BestEffort(Section):
@@ -215,7 +217,11 @@ class LM(Section):
     tokens: Positive = 20_000_000
     """Input + output tokens of one run tree."""
     cost_usd: Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)] = 50.0
-    """Provider-reported cost of one run tree."""
+    """Cost of one run tree, as providers report it or as the price table has it."""
+    unpriced: bool = False
+    """Whether a run with a cost limit of its own may use a model whose price is unknown."""
+    refusals: Count = 100
+    """Calls of cells that are refused in one run tree, before a cell that goes on asking is ended."""
     prompt_bytes: Positive = 4 * MIB
     """Largest prompt that a cell may send."""
     reply_bytes: Positive = 4 * MIB
@@ -243,6 +249,10 @@ class Data(Section):
     """Whether the context itself may be logged."""
     log_prompts: bool = True
     """Whether prompts and replies may be logged."""
+    log_bytes: Positive = 256 * MIB
+    """Bytes that one run adds to its trajectory file at most."""
+    log_optional: bool = True
+    """Whether a run goes on when its trajectory file cannot be written; its completion says so."""
 
 
 class Ignore(Section):

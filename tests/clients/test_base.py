@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
 
 from rlm_secure.clients import BaseLM, Client, adapt
-from rlm_secure.clients.base import InThread, Tally, call_usage, in_thread, minus, plus
+from rlm_secure.clients.base import Completion, InThread, Tally, call_usage, in_thread, minus, plus
 from rlm_secure.errors import ProviderError
+from rlm_secure.logger import RLMLogger
 from rlm_secure.types import ModelUsageSummary, UsageSummary
+from tests.loops import cell, scripted
 
 
 class Upstream(BaseLM):
@@ -104,3 +107,18 @@ def test_a_summary_is_a_copy() -> None:
     summary = tally.summary()
     tally.add("m", ModelUsageSummary(1, 1, 1))
     assert summary.model_usage_summaries["m"].total_calls == 1
+
+
+def test_half_of_a_surrogate_pair_in_a_reply_is_replaced() -> None:
+    completion = Completion("a\ud800b \U0001f600", "m", ModelUsageSummary(1, 0, 0))
+    assert (completion.text[0], completion.text[-3:]) == ("a", "b \U0001f600")
+    completion.text.encode("utf-8")
+
+
+def test_half_of_a_surrogate_pair_reaches_neither_answer_nor_log(tmp_path: Path) -> None:
+    turns = [cell("r = llm_query('q \ud83d')\nprint(r)\nfinal_answer(r)")]
+    completion = scripted(turns, "reply \udc00", logger=RLMLogger(tmp_path)).completion("c \ud800")
+    assert completion.response.startswith("reply ")
+    completion.response.encode("utf-8")
+    (file,) = tmp_path.iterdir()
+    file.read_bytes().decode("ascii")

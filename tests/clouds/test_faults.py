@@ -91,6 +91,23 @@ def test_a_wrong_key_is_said_without_the_key(cloud: Cloud) -> None:
     assert "a-wrong-and-secret-key" not in str(raised.value)
 
 
+def test_a_wrong_key_has_no_cause(cloud: Cloud) -> None:
+    environment = cloud.environment(**{cloud.wire.key: "a-wrong-and-secret-key"})
+    with pytest.raises(EnvironmentUnavailable) as raised:
+        environment.session(limits())
+    assert raised.value.__cause__ is None
+
+
+@pytest.mark.parametrize("name", ["prime"])  # the others' SDKs keep no chain, or try for minutes
+def test_a_provider_out_of_reach_has_a_cause(name: str) -> None:
+    cloud = Cloud(name)
+    cloud.emulator.close()
+    with pytest.raises(EnvironmentUnavailable) as raised:
+        cloud.session()
+    cause = raised.value.__cause__
+    assert isinstance(cause, OSError) and (cause.__cause__, cause.__context__) == (None, None)
+
+
 def test_a_template_that_is_not_there_is_named(cloud: Cloud) -> None:
     option = {"e2b": "template", "daytona": "snapshot", "modal": "image", "prime": "image"}[cloud.name]
     with pytest.raises(EnvironmentUnavailable, match="(?i)no-such-thing'? not found"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,8 @@ import pytest
 
 import tests.test_loop_features as features
 import tests.test_loop_recursion as recursion
+from rlm_secure.errors import TimeoutExceededError
+from rlm_secure.policy import Policy
 from tests.docker.conftest import own
 from tests.loops import cell, scripted
 from tests.test_loop_features import *  # noqa: F403
@@ -81,3 +84,17 @@ def test_a_child_has_a_container_of_its_own_and_only_its_answer_comes_back(image
     assert rlm.completion("x").response == "leaf of go down"
     assert seen == [before + 2]
     assert len(own(engine)) == before
+
+
+def test_the_run_ends_a_cell_in_time(image: str, engine: Any) -> None:
+    limits = {"run_seconds": 8.0, "cell_seconds": 60.0, "cell_cpu_seconds": 60.0}
+    rlm = scripted(
+        [cell("while True:\n    pass")],
+        policy=Policy.model_validate({"name": "t", "limits": limits}),
+        environment="docker",
+        environment_kwargs={"image": image},
+    )
+    began = time.monotonic()
+    with pytest.raises(TimeoutExceededError):
+        rlm.completion("x")
+    assert time.monotonic() - began < 20

@@ -173,8 +173,7 @@ class TestFile:
         )
         done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
         assert done.stdout.startswith(f"AuditLogError {path} took only a part of a line")
-        with pytest.raises(AuditLogError, match="is not whole"):
-            verify(path)
+        assert verify(path).lines > 1  # the part of a line was taken back: the chain is whole
 
 
 class TestChain:

@@ -86,8 +86,8 @@ class TestFile:
         victim.write_text("precious")
         Path(logger.log_dir).mkdir()
         Path(logger.log_file_path).symlink_to(victim)
-        with pytest.raises(FileExistsError):
-            logger.log_metadata(metadata())
+        logger.log_metadata(metadata())
+        assert "(File exists)" in logger.incomplete
         assert victim.read_text() == "precious"
 
     def test_a_file_that_became_a_link_is_not_written_to(self, logger: RLMLogger, tmp_path: Path) -> None:
@@ -96,8 +96,8 @@ class TestFile:
         victim.write_text("precious")
         Path(logger.log_file_path).unlink()
         Path(logger.log_file_path).symlink_to(victim)
-        with pytest.raises(OSError, match=r"symbolic link"):
-            logger.log(turn())
+        logger.log(turn())
+        assert "symbolic link" in logger.incomplete
         assert victim.read_text() == "precious"
 
     @pytest.mark.parametrize("name", ["../up", "/abs", "a/b"])

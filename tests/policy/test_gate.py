@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rlm_secure.errors import CallRefused, ReentrantCall, Refused, WrongProcess
 from rlm_secure.policy import Decision, Gate, load_policy
 from rlm_secure.policy.gate import shown
+from rlm_secure.policy.model import Policy
 from tests.effort import examples
 
 POLICY = load_policy(
@@ -199,3 +200,11 @@ def test_shown_text_is_cut_at_eighty() -> None:
 def test_sizes_are_utf8_bytes_exactly(text: str, limit: int) -> None:
     gate = Gate(load_policy({"lm": {"prompt_bytes": limit}}))
     assert gate.prompts([text]).allowed is (len(text.encode("utf-8", "surrogatepass")) <= limit)
+
+
+def test_refused_calls_and_results_are_counted_against_the_policy() -> None:
+    gate = Gate(Policy.model_validate({"name": "t", "lm": {"refusals": 2}, "limits": {"kept_bytes": 2**20}}))
+    assert [gate.refusals(count).allowed for count in (1, 2, 3)] == [True, True, False]
+    assert [gate.results(size).allowed for size in (0, 2**20, 2**20 + 1)] == [True, True, False]
+    assert "lm.refusals = 2" in gate.refusals(3).reason
+    assert "limits.kept_bytes = 1,048,576" in gate.results(2**21).reason

@@ -152,6 +152,30 @@ class WeakOutput(LimitRule):
     most = (("limits.stdout_bytes", 16 * _MIB), ("limits.result_bytes", 128 * _MIB), ("limits.value_bytes", 16 * _MIB))
 
 
+class WeakKept(LimitRule):
+    """A run may keep more than 4 GiB of records, or write more than 16 GiB of log.
+
+    A cell decides how much there is to be kept: it writes the prompts of its calls and prints its output. Each byte of
+    these limits is one that it can make the host hold, or put on the disk.
+
+    Bad:
+        [limits]
+        kept_bytes = 68_719_476_736
+
+    Good:
+        [limits]
+        kept_bytes = 268_435_456
+
+    See:
+        threat-model.md, claim host-integrity
+    """
+
+    id = "weak-kept"
+    weakens = (Guarantee.HOST_INTEGRITY,)
+    hint = "lower it; strict keeps 256 MiB, and logs as much"
+    most = (("limits.kept_bytes", 4 * _GIB), ("data.log_bytes", 16 * _GIB))
+
+
 class WeakOpenFiles(LimitRule):
     """A worker may hold more than 64 descriptors.
 
@@ -350,6 +374,6 @@ class LimitWithoutEffect(Rule[PolicySubject]):
 
 
 RULES = (
-    WeakCellTime, WeakSessionTime, WeakRunTime, WeakMemory, WeakOutput, WeakOpenFiles, WeakGrace, WeakSource, WeakCells,
-    WeakResumes, WeakTools, LimitWithoutEffect,
+    WeakCellTime, WeakSessionTime, WeakRunTime, WeakMemory, WeakOutput, WeakKept, WeakOpenFiles, WeakGrace, WeakSource,
+    WeakCells, WeakResumes, WeakTools, LimitWithoutEffect,
 )  # fmt: skip

@@ -65,6 +65,59 @@ class WeakCalls(LimitRule):
     most = (("lm.calls", 100_000), ("lm.tokens", 2_000_000_000))
 
 
+class WeakRefusals(LimitRule):
+    """A cell may go on asking after more than 10,000 refusals.
+
+    Code that was told that nothing is left asks again by mistake, or to keep the host busy: each refused call is read,
+    decoded and answered. Honest code that collects errors stops at the end of its list.
+
+    Bad:
+        [lm]
+        refusals = 1_000_000
+
+    Good:
+        [lm]
+        refusals = 100
+
+    See:
+        threat-model.md, claim host-integrity
+    """
+
+    id = "weak-refusals"
+    severity = Severity.LOW
+    weakens = (Guarantee.BOUNDED_TIME, Guarantee.HOST_INTEGRITY)
+    hint = "lower lm.refusals; strict has 100"
+    most = (("lm.refusals", 10_000),)
+
+
+class UnpricedModels(Rule[PolicySubject]):
+    """A run with a cost limit may use models whose price nobody knows.
+
+    Such a limit holds nothing: what the model costs is counted as zero. Calls and tokens are then the only bound on
+    what a run spends.
+
+    Bad:
+        [lm]
+        unpriced = true
+
+    Good:
+        [lm]
+        unpriced = false
+
+    See:
+        rlm_secure/clients/prices.py
+    """
+
+    id = "unpriced-models"
+    kind = Kind.POLICY
+    weakens = (Guarantee.BOUNDED_SPEND,)
+    hint = "set lm.unpriced = false, and give the price of the model: RLM(prices={'my-model': (0.5, 1.5)})"
+
+    def check(self, subject: PolicySubject) -> Iterator[Finding]:
+        if subject.policy.lm.unpriced:
+            yield self.finding(subject.at("lm.unpriced"), "lm.unpriced is true", about="lm.unpriced")
+
+
 class WeakDepth(LimitRule):
     """Recursion may go deeper than eight levels.
 
@@ -271,6 +324,6 @@ class ModelsMany(Rule[PolicySubject]):
 
 
 RULES = (
-    WeakSpend, WeakCalls, WeakDepth, WeakConcurrency, WeakIterations, WeakRetries, WeakPrompt, WeakModelTime,
-    ModelWildcard, ModelsMany,
+    WeakSpend, WeakCalls, WeakRefusals, UnpricedModels, WeakDepth, WeakConcurrency, WeakIterations, WeakRetries,
+    WeakPrompt, WeakModelTime, ModelWildcard, ModelsMany,
 )  # fmt: skip

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from rlm_secure.causes import local_cause
 from rlm_secure.errors import EnvironmentUnavailable, MissingExtra
 
 _log = logging.getLogger("rlm_secure.docker")
@@ -23,23 +24,23 @@ def connect(base_url: str | None = None) -> Any:
     """
     try:
         import docker
-    except ImportError:
-        raise MissingExtra("the docker environment", "docker") from None
+    except ImportError as error:
+        raise MissingExtra("the docker environment", "docker") from error
     where = base_url or "DOCKER_HOST, or unix:///var/run/docker.sock"
     try:
         if base_url is None:
             return docker.from_env(version="auto", timeout=_TIMEOUT_SECONDS)
         return docker.DockerClient(base_url=base_url, version="auto", timeout=_TIMEOUT_SECONDS)
     except docker.errors.DockerException as error:
-        said = str(error)
+        said, cause = str(error), local_cause(error)
         if "Permission" in said:
             raise EnvironmentUnavailable(
                 f"this user may not speak to the Docker engine at {where}; add it to the group docker, or use a "
                 "rootless engine"
-            ) from None
+            ) from cause
         raise EnvironmentUnavailable(
             f"no Docker engine answers at {where}; start one (systemctl start docker), or set DOCKER_HOST"
-        ) from None
+        ) from cause
 
 
 def carrier(client: Any) -> str:
@@ -71,7 +72,7 @@ def explained(what: str) -> Iterator[None]:
     except (docker.errors.DockerException, requests.exceptions.RequestException, OSError) as error:
         raise EnvironmentUnavailable(
             f"the Docker engine went away ({type(error).__name__}); look at its log, and try again"
-        ) from None
+        ) from local_cause(error)
 
 
 def _advice(said: str) -> str:

@@ -1,0 +1,59 @@
+"""Which part of a foreign exception may be shown: what this machine said, and nothing that a provider did.
+
+What an SDK raises is a chain: its own error, the HTTP library's, the operating system's. A provider's words, a request
+with its key or a server's bytes may be anywhere in it. What the operating system, the resolver, the TLS library and
+the import system say is local, and is what somebody needs who sets a thing up: "connection refused", "no module
+named", "certificate verify failed".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+#: Modules whose errors are this machine's own words. Subclasses from elsewhere (requests.HTTPError) are not.
+_LOCAL: Final = frozenset({"builtins", "socket", "ssl"})
+#: Attributes that an exception has when a provider answered.
+_REPLY: Final = ("response", "body", "status_code", "http_status", "code", "details")
+_LONGEST: Final = 32
+
+
+def local_cause(error: BaseException) -> BaseException | None:
+    """The innermost local exception that led to `error`, as a new one to raise from; None where there is none.
+
+    None as well where any exception of the chain carries a reply. The new one has no chain and no traceback, so that
+    nothing else comes along.
+    """
+    found: BaseException | None = None
+    for each in _chain(error):
+        if type(each).__module__ not in _LOCAL and any(getattr(each, name, None) is not None for name in _REPLY):
+            return None
+        if type(each).__module__ in _LOCAL and _is_local(each):
+            found = each
+    if found is None:
+        return None
+    copy = type(found)(*(each for each in found.args if isinstance(each, str | int)))
+    if isinstance(copy, ImportError) and isinstance(found, ImportError):
+        copy.name, copy.path = found.name, found.path
+    return copy
+
+
+def _is_local(error: BaseException) -> bool:
+    """Whether the import system said it, or the operating system, whose errors have a number: an SDK's have words."""
+    if isinstance(error, OSError):
+        return isinstance(error.errno, int) or not error.args
+    return isinstance(error, ImportError)
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """`error` and what led to it, outermost first: causes, contexts, and exceptions that others carry as arguments."""
+    waiting: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while waiting and len(seen) < _LONGEST:
+        each = waiting.pop(0)
+        if each is None or id(each) in seen:
+            continue
+        seen.add(id(each))
+        yield each
+        carried = [part for part in (*each.args, getattr(each, "reason", None)) if isinstance(part, BaseException)]
+        waiting += [each.__cause__, each.__context__, *carried]

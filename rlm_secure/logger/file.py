@@ -1,0 +1,133 @@
+"""A file of JSON lines that never holds its run up: bounded in bytes and in time, and whole lines only.
+
+A disk may be full, a directory gone, a server of files silent. What fails is said in words, never raised: whether it
+matters is the caller's to decide.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import stat
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+#: Longest wait for one line, in seconds: a file system that takes longer is not there.
+_PATIENCE: Final = 30.0
+#: Bytes that are encoded before they are written.
+_CHUNK: Final = 1024 * 1024
+
+
+class _Full(Exception):
+    """The file may take no more bytes."""
+
+
+class LogFile:
+    """Appends JSON objects to `path`, one a line, in ASCII. One run at a time writes; safe from any thread.
+
+    The file is created with the first line, for its owner alone, and never through a symbolic link. After a failure
+    nothing more is written until the next begin(): a file without its middle would be believed.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        self._created = False
+        self._room: float = math.inf
+        self._problem: str | None = None
+
+    def begin(self, room: int) -> None:
+        """A run begins, which may add `room` bytes. What went wrong before is forgotten, but for a write that hangs."""
+        if not self._lock.locked():
+            self._room, self._problem = room, None
+
+    def append(self, entries: Iterable[Mapping[str, Any]], seconds_left: Callable[[], float]) -> str | None:
+        """Add lines, for no longer than `seconds_left()`. Returns why they are not in the file; None when they are.
+
+        A file system that does not answer is left alone in a thread of its own.
+        """
+        if self._problem is not None:
+            return self._problem
+        if seconds_left() == math.inf:
+            self._write(entries, seconds_left)
+            return self._problem
+        writer = threading.Thread(target=self._write, args=(entries, seconds_left), name="rlm-secure-log", daemon=True)
+        writer.start()
+        writer.join(max(0.0, min(_PATIENCE, seconds_left())))
+        if writer.is_alive():
+            self._problem = self._problem or f"{self.path} did not take a line in time"
+        return self._problem
+
+    def _write(self, entries: Iterable[Mapping[str, Any]], seconds_left: Callable[[], float]) -> None:
+        with self._lock:
+            if self._problem is not None:
+                return
+            descriptor = None
+            try:
+                descriptor = self._open()
+                for entry in entries:
+                    self._line(descriptor, entry, seconds_left)
+            except _Full:
+                self._problem = f"{self.path} is as large as data.log_bytes lets one run make it"
+            except TimeoutError:
+                self._problem = f"{self.path} did not take a line in time"
+            except OSError as error:
+                self._problem = f"{self.path} cannot be written ({error.strerror or type(error).__name__})"
+            finally:
+                if descriptor is not None:
+                    self._close(descriptor)
+
+    def _open(self) -> int:
+        # Not blocking: whatever stands there instead of the file must not hold the run.
+        flags = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+        if not self._created:
+            Path(self.path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            flags |= os.O_CREAT | os.O_EXCL
+        descriptor = os.open(self.path, flags, 0o600)
+        self._created = True
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise OSError(0, "something else than a file took its place")
+        return descriptor
+
+    def _line(self, descriptor: int, entry: Mapping[str, Any], seconds_left: Callable[[], float]) -> None:
+        """One line, or none of it."""
+        begin = os.fstat(descriptor).st_size
+        room = self._room
+        try:
+            for chunk in _chunks(entry):
+                room -= len(chunk)
+                if room < 0:
+                    raise _Full
+                if seconds_left() <= 0:
+                    raise TimeoutError
+                data = memoryview(chunk)
+                while data:
+                    data = data[os.write(descriptor, data) :]
+        except BaseException:
+            os.ftruncate(descriptor, begin)
+            raise
+        self._room = room
+
+    def _close(self, descriptor: int) -> None:
+        try:
+            os.close(descriptor)  # some file systems say only here that the disk was full
+        except OSError as error:
+            self._problem = self._problem or f"{self.path} cannot be written ({error.strerror})"
+
+
+def _chunks(entry: Mapping[str, Any]) -> Iterable[bytes]:
+    """The line of an entry, in pieces: a whole line of a large turn would take several times its memory."""
+    encoder = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    pieces: list[str] = []
+    size = 0
+    for piece in encoder.iterencode(entry):
+        pieces.append(piece)
+        size += len(piece)
+        if size >= _CHUNK:
+            yield "".join(pieces).encode("ascii")
+            pieces, size = [], 0
+    yield ("".join(pieces) + "\n").encode("ascii")
