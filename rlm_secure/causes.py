@@ -8,11 +8,21 @@ named", "certificate verify failed".
 
 from __future__ import annotations
 
+import builtins
+import socket
+import ssl
 from collections.abc import Iterator
 from typing import Final
 
 #: Modules whose errors are this machine's own words. Subclasses from elsewhere (requests.HTTPError) are not.
 _LOCAL: Final = frozenset({"builtins", "socket", "ssl"})
+#: The exceptions that are made again: all of the operating system, the resolver, TLS and the import system.
+_MADE_AGAIN: Final[dict[type[BaseException], type[BaseException]]] = {
+    kind: kind
+    for module in (builtins, socket, ssl)
+    for kind in vars(module).values()
+    if isinstance(kind, type) and issubclass(kind, OSError | ImportError)
+}
 #: Attributes that an exception has when a provider answered.
 _REPLY: Final = ("response", "body", "status_code", "http_status", "code", "details")
 _LONGEST: Final = 32
@@ -28,11 +38,11 @@ def local_cause(error: BaseException) -> BaseException | None:
     for each in _chain(error):
         if type(each).__module__ not in _LOCAL and any(getattr(each, name, None) is not None for name in _REPLY):
             return None
-        if type(each).__module__ in _LOCAL and _is_local(each):
+        if type(each) in _MADE_AGAIN and _is_local(each):
             found = each
     if found is None:
         return None
-    copy = type(found)(*(each for each in found.args if isinstance(each, str | int)))
+    copy = _MADE_AGAIN[type(found)](*(each for each in found.args if isinstance(each, str | int)))
     if isinstance(copy, ImportError) and isinstance(found, ImportError):
         copy.name, copy.path = found.name, found.path
     return copy

@@ -116,7 +116,6 @@ def disagreements(text: str, report: EnforcementReport) -> list[str]:
 
 #: Files that reach past Python without guarding anything, each with its reason.
 NO_GUARDS = {
-    "environments/local/nearby.py": "where the host's thread runs is a matter of speed",
     "guest/memory.py": "maps what the host has sealed, in a worker that nobody else shares",
     "testing/launch.py": "a control has no walls; the arena around it has",
 }

@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from rlm_secure.guest import compiler, facades, guards, names, repl, values
+from rlm_secure.guest import compiler, guards, names, repl, values
 from tests.bypasses import host
 
 from . import recorders
@@ -424,7 +424,6 @@ class Reach:
 
     def _results(self, functions: list[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
         """What comes of calling each with something simple: instances, iterators, made classes."""
-        world = self.world
         tries = (
             "", "1", "'x'", "[1, 2]", "rec", "free", "Rec", "mapping", "1, 2", "'a', 'b'", "free, [1]", "'X', 'a b'", "{'x': 1}",
             "datetime.datetime(2000, 1, 1)", "b'x'", "['a', 'b'], ['a', 'c']", "'X', int",
