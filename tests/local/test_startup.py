@@ -139,7 +139,8 @@ def test_a_session_starts_under(limit: str) -> None:
 def test_a_session_starts_in_a_directory_that_is_gone(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
-    assert host(f'cd {gone}; rmdir {gone}; "$@"') == WORKS
+    # With that directory on its path, Python 3.13.0 cannot even import pydantic.
+    assert host(f'cd {gone}; rmdir {gone}; "$@"', PYTHONSAFEPATH="1") == WORKS
 
 
 ENVIRONMENTS = {
@@ -204,7 +205,8 @@ def test_a_host_in_a_container_says_which_walls_it_cannot_build() -> None:
         seal.seccomp(compile_profile("docker"))
     """
     said = host(first=first)
-    assert said.startswith("EnforcementError: policy 'standard' requires walls that this machine cannot build: user-n")
+    assert said.startswith("EnforcementError: policy 'standard' requires walls that ")
+    assert ": user-namespace, mount-namespace, " in said
     assert "\n" not in said
 
 
