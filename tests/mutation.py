@@ -52,6 +52,7 @@ class Mutant:
     """One change: where, what it was and is, and the whole source with it."""
 
     line: int
+    text: str
     before: str
     after: str
     source: str
@@ -59,7 +60,7 @@ class Mutant:
     @property
     def key(self) -> str:
         """What names it in a table, wherever its line moves to."""
-        return f"{self.before} -> {self.after}"
+        return f"{self.text}: {self.before} -> {self.after}"
 
 
 def changes(node: ast.AST) -> Iterator[ast.AST]:
@@ -106,7 +107,7 @@ def _is_none(node: ast.AST) -> bool:
 
 def mutants(source: str) -> list[Mutant]:
     """Every mutant of a module, in the order of its lines. What is only a message, or a type, is left alone."""
-    tree = ast.parse(source)
+    tree, lines = ast.parse(source), source.splitlines()
     found = []
     for node in ast.walk(tree):
         for part in _silent(node):
@@ -118,7 +119,7 @@ def mutants(source: str) -> list[Mutant]:
         for other in changes(node):
             replaced = _Replace(node, other).visit(copy.deepcopy(tree, {id(node): node}))
             text = ast.unparse(ast.fix_missing_locations(replaced))
-            found.append(Mutant(node.lineno, _short(node), _short(other), text))
+            found.append(Mutant(node.lineno, lines[node.lineno - 1].strip(), _short(node), _short(other), text))
     return sorted(found, key=lambda mutant: (mutant.line, mutant.key))
 
 
@@ -197,7 +198,7 @@ def main() -> int:
 
 
 def _try(name: str, chosen: list[Mutant], options: argparse.Namespace, scratch: Path) -> bool:
-    unchanged = Mutant(0, "", "", (ROOT / name).read_text(encoding="utf-8"))
+    unchanged = Mutant(0, "", "", "", (ROOT / name).read_text(encoding="utf-8"))
     pid = start(unchanged, name, scratch)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, f"the tests of {name} fail without any change"
     until = time.monotonic() + options.seconds
@@ -224,7 +225,16 @@ def _try(name: str, chosen: list[Mutant], options: argparse.Namespace, scratch: 
 
 
 #: What may survive, by file and change: it means nothing, or what it means is not to be seen from a test.
-SURVIVORS: dict[str, dict[str, str]] = {}
+_SHORT_CUT = "a short cut for most frames: what stands below it finds the same"
+SURVIVORS: dict[str, dict[str, str]] = {
+    "rlm_secure/guest/wire.py": {
+        "if raw.count(b\"[\") + raw.count(b\"{\") <= MAX_DEPTH and not _has_long_number(raw):: "
+        "if raw.count(b'[') + raw.count(b'{') <= MAX_DEPTH and (not _has_long_number(raw)): return -> if False: return": _SHORT_CUT,
+        "if raw.count(b\"[\") + raw.count(b\"{\") <= MAX_DEPTH and not _has_long_number(raw):: "
+        "raw.count(b'[') + raw.count(b'{') <= MAX_DEPTH -> raw.count(b'[') + raw.count(b'{') < MAX_DEPTH": _SHORT_CUT,
+        "if max(accumulate(steps), default=0) > MAX_DEPTH:: 0 -> 1": "bytes without brackets: either is below the bound",
+    },
+}
 
 
 if __name__ == "__main__":

@@ -185,8 +185,8 @@ def channel_of(script: str) -> tuple[StdioTransport, Any]:
     """A transport, and a connection of it, to a program in Python that says hello first."""
     program = 'import json, sys, time\nprint(\'{"hello":1}\', flush=True)\n' + textwrap.dedent(script)
     transport = StdioTransport(lambda: ProcessPipe([sys.executable, "-I", "-c", program]))
-    channel = transport._take(time.monotonic() + 20)
-    channel.settimeout(20)
+    channel = transport._take(time.monotonic() + 60)
+    channel.settimeout(60)
     return transport, channel
 
 

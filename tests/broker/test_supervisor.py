@@ -110,6 +110,8 @@ def test_what_comes_twice_is_done_once_and_noise_on_its_input_is_dropped(raw) ->
     body = b'{"grace_seconds":5}'
     whole = raw.head("POST", "/interrupt", body) + body
     assert raw.send(whole) == raw.send(whole)
+    assert raw.ask("POST", "/interrupt", body)[0] == 200
+    assert raw.ask("POST", "/interrupt", b'{"grace_seconds":5,"more":1}')[1]["rule"] == "fields"
     assert raw.ask("GET", "/health")[0] == 200
 
 
@@ -242,7 +244,8 @@ def test_questions_are_counted_and_end_with_time_or_session(alone, peer, monkeyp
     ask(alone, peer, request(3, "POST", "/enqueue", ENQUEUE))
     assert ask(alone, peer, request(4, "DELETE", "/session?fresh=1"))[0] == 200
     assert alone._asked == {}
-    assert ask(alone, peer, request(5, "DELETE", "/session?exit=1"))[0] == 200
+    assert ask(alone, peer, request(5, "DELETE", "/context/7")) == (200, {"status": "ok"})
+    assert ask(alone, peer, request(6, "DELETE", "/session?exit=1"))[0] == 200
     assert not alone._running
 
 
@@ -574,6 +577,17 @@ def test_who_does_not_read_its_answer_is_hung_up_on() -> None:
             assert made.peers
             made.server.tick(time.monotonic() + 100)
             assert not made.peers
+
+
+def test_who_says_nothing_is_hung_up_on_once() -> None:
+    with driven(lambda *_: None) as made:
+        address = made.server.listen(["127.0.0.1", 0])
+        with socket.create_connection(tuple(address)):
+            made.turn()
+            (peer,) = made.peers
+            made.server.tick(time.monotonic() + 10_000)
+            assert made.peers == []
+            made.server._hang_up(peer)
 
 
 def test_who_hangs_up_while_it_is_answered_harms_nobody() -> None:
