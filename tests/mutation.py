@@ -232,7 +232,17 @@ SURVIVORS: dict[str, dict[str, str]] = {
         "if raw.count(b'[') + raw.count(b'{') <= MAX_DEPTH and (not _has_long_number(raw)): return -> if False: return": _SHORT_CUT,
         "if raw.count(b\"[\") + raw.count(b\"{\") <= MAX_DEPTH and not _has_long_number(raw):: "
         "raw.count(b'[') + raw.count(b'{') <= MAX_DEPTH -> raw.count(b'[') + raw.count(b'{') < MAX_DEPTH": _SHORT_CUT,
+        "return len(raw) > MAX_DIGITS and _TOO_LONG in raw.translate(_DIGITS_ALIKE): len(raw) > MAX_DIGITS and _TOO_LONG in "
+        "raw.translate(_DIGITS_ALIKE) -> _TOO_LONG in raw.translate(_DIGITS_ALIKE)": _SHORT_CUT,
         "if max(accumulate(steps), default=0) > MAX_DEPTH:: 0 -> 1": "bytes without brackets: either is below the bound",
+    },
+    "rlm_secure/untrusted_json.py": {
+        "if opened <= depth and opened + raw.count(b\",\") <= nodes and not _has_long_number(raw):: "
+        "opened + raw.count(b',') <= nodes -> opened + raw.count(b',') < nodes": _SHORT_CUT,
+        "if opened <= depth and opened + raw.count(b\",\") <= nodes and not _has_long_number(raw):: if opened <= depth and "
+        "opened + raw.count(b',') <= nodes and (not _has_long_number(raw)): return -> if False: return": _SHORT_CUT,
+        "return len(raw) > MAX_DIGITS and _TOO_LONG in raw.translate(_DIGITS_ALIKE): len(raw) > MAX_DIGITS and _TOO_LONG in "
+        "raw.translate(_DIGITS_ALIKE) -> _TOO_LONG in raw.translate(_DIGITS_ALIKE)": _SHORT_CUT,
     },
 }
 

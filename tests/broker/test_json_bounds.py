@@ -379,6 +379,11 @@ def test_values_are_counted_on_the_bytes() -> None:
     ):
         with pytest.raises(MalformedJson, match="more than 400000 values"):
             untrusted_json.loads(data)
+    strings = b"[" * (MAX_DEPTH + 1) + b'"' * (4 * (MAX_NODES + 1) + 1)
+    with pytest.raises(MalformedJson, match="more than 400000 values"):
+        untrusted_json.loads(strings)
+    with pytest.raises(MalformedJson, match="nested deeper than 64"):
+        untrusted_json.loads(strings[:-1])
     assert untrusted_json.loads(b'["' + b",[{" * MAX_NODES + b'"]') == [",[{" * MAX_NODES]
 
 
@@ -387,6 +392,7 @@ def test_where_a_document_breaks_is_told_by_its_place() -> None:
         with pytest.raises(MalformedJson) as refused:
             untrusted_json.loads(text)
         assert refused.value.at == at, text
+    assert str(refused.value) == "not JSON: Expecting value"
 
 
 # -- text -------------------------------------------------------------------------------------------------------
@@ -413,6 +419,12 @@ def test_no_half_of_a_surrogate_pair_gets_to_the_host(half: str) -> None:
 def test_keys_that_become_one_are_one_key_twice() -> None:
     with pytest.raises(ProtocolViolation, match="it repeats a key"):
         protocol.decode(b'{"a":{"\\ud800":1,"\\\\ud800":2}}', limit=LIMIT)
+
+
+    with pytest.raises(MalformedJson, match="^it repeats a key$"):
+        untrusted_json.loads(b'{"\\ud800":1,"\\\\ud800":2}')
+    with pytest.raises(MalformedJson, match="^it repeats a key$"):
+        untrusted_json.loads(b'{"a":1,"a":2}')
 
 
 def test_a_whole_pair_is_a_character() -> None:
