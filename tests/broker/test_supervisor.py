@@ -415,7 +415,7 @@ def test_signals_and_the_cpu_clock_go_by_pidfd_and_else_by_number() -> None:
         assert select.select([made.pidfd], [], [], 20)[0]
         os.waitpid(made.pid, 0)
         made.signal(signal.SIGKILL)
-        assert made.cpu_seconds() == 0.0
+        assert made.cpu_seconds() == made.cpu_seconds() > 0.0  # what was read last
         assert signals.sent == []
     with worker(pidfd=False) as (made, _, signals):
         assert made.cpu_seconds() >= 0.0
@@ -423,11 +423,11 @@ def test_signals_and_the_cpu_clock_go_by_pidfd_and_else_by_number() -> None:
         assert signals.sent == [(made.pid, signal.SIGUSR1)]
 
 
-def test_a_worker_that_cannot_be_seen_has_used_no_time() -> None:
+def test_a_worker_that_cannot_be_seen_has_used_all_its_time() -> None:
     ours, theirs = socket.socketpair()
     with theirs:
         made = link.Worker(ours, None, 0, 1000, Signals())  # type: ignore[arg-type]
-        assert made.cpu_seconds() == 0.0
+        assert 0.0 <= made.cpu_seconds() < made.cpu_seconds()
         made.close()
 
 
