@@ -159,7 +159,7 @@ _CACHES = frozenset(
         "_dialects",  # csv.register_dialect is there to add to it
     }
 )  # fmt: skip
-_LEFT_OUT = ("tests", "pytest", "_pytest", "hypothesis", "rlm_secure.environments", "threading", "selectors")  # fork changes them
+_LEFT_OUT = ("tests", "crawler", "pytest", "_pytest", "hypothesis", "rlm_secure.environments", "threading", "selectors")  # fork changes them
 _MUTABLE = frozenset({dict, list, set, bytearray, collections.deque, collections.OrderedDict, collections.defaultdict})
 
 
@@ -174,7 +174,7 @@ def _frozen(value: Any) -> Any:
 
 def _modules() -> Iterator[tuple[str, types.ModuleType]]:
     for title, module in list(sys.modules.items()):
-        if isinstance(module, types.ModuleType) and (title == "tests.crawler.holes" or not title.startswith(_LEFT_OUT)):
+        if isinstance(module, types.ModuleType) and (title.endswith("crawler.holes") or not title.startswith(_LEFT_OUT)):
             yield title, module
 
 
@@ -184,14 +184,16 @@ class State:
     def __init__(self, mine: dict[str, Any]) -> None:
         self._mine = mine
         self._keep: list[Any] = []
+        self._titles = {title for title, _ in _modules()}
         self._before = self._look()
 
     def changes(self) -> list[str]:
         """What is not as it was."""
         now = self._look()
-        return sorted(
-            name for name in self._before.keys() | now.keys() if self._before.get(name, now) != now.get(name, self._before)
-        )
+        changed = [name for name in self._before.keys() | now.keys() if self._before.get(name, now) != now.get(name, self._before)]
+        # After a session is sealed no file can be read, a module's least of all.
+        loaded = {f"{title} was imported" for title, _ in _modules() if title not in self._titles}
+        return sorted(loaded or changed)
 
     def _look(self) -> dict[str, Any]:
         seen: dict[str, Any] = {}

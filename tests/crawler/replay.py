@@ -50,15 +50,11 @@ class Replay:
     def __init__(self, world: World, reach: Reach) -> None:
         self._world, self._reach = world, reach
         self._tables = _tables()
+        self._cells = [*world.preamble]
 
-    def program(self, found: Found, wanted: Iterable[int]) -> str:
-        """A cell that makes the calls `wanted` of those that led to `found`."""
-        lines = [f"import {name}" for name in sorted(self._world.modules)]
-        core = [source for source in self._world.preamble if not source.startswith("import ") or "\n" in source]
-        lines += core
-        head = HEAD.replace("        try:\n            is_iterator = result.__next__\n        except Exception:\n            is_iterator = None\n", "")
-        at = lines.index(recorders.CORE)
-        lines[at] = recorders.CORE.replace("\n", "\n") + head
+    def program(self, found: Found, wanted: Iterable[int], *, lean: bool = False) -> str:
+        """A cell that makes the calls `wanted` of those that led to `found`; `lean` without what they do not name."""
+        lines = []
         for number in wanted:
             step = found.steps[number]
             picks = found.picks[number] if number < len(found.picks) else []
@@ -66,7 +62,11 @@ class Replay:
             answers = [self._tables.get(hook, self._tables["ANY"])[index] for hook, index in picks]
             thunk = f"lambda: {write(step.function)}({', '.join(args)})"
             lines.append(f"v{number} = go({', '.join([thunk, *answers])})")
-        return "\n".join(lines)
+        cells, head = self._cells, HEAD
+        if lean:
+            head = HEAD.replace("FIT.get(hook, ANY)[0](given)", "None")
+            cells = _used(cells, "\n".join([*lines, head]))
+        return "\n".join([*cells, *([] if recorders.CORE in cells else [recorders.CORE]), head, *lines])
 
     def judge(self, source: str) -> list[str]:
         """What is wrong after `source` ran as a cell of a new session, in a process of its own."""
@@ -92,6 +92,8 @@ class Replay:
 
     def _shortest(self, found: Found, wins: Callable[[str], bool]) -> str:
         numbers = _needed(found, [len(found.steps) - 1])
+        if wins(lean := self.program(found, numbers, lean=True)):
+            return shortened(lean, wins)
         if not wins(self.program(found, numbers)):
             numbers = list(range(len(found.steps)))
             if not wins(self.program(found, numbers)):
@@ -99,7 +101,8 @@ class Replay:
             last = numbers[-1:]
             numbers = _fewer(numbers, lambda some: wins(self.program(found, _needed(found, some))))
             numbers = _needed(found, numbers) if numbers else last
-        return shortened(self.program(found, numbers), wins)
+        lean = self.program(found, numbers, lean=True)
+        return shortened(lean if wins(lean) else self.program(found, numbers), wins)
 
 
 _watched: list[World] = []
@@ -174,6 +177,32 @@ def judged(modules: frozenset[str], source: str, planted: dict[str, Any], *, alo
     if before is not None:
         found += [f"shared state was changed: {name}" for name in before.changes()]
     return found + built
+
+
+def _used(cells: list[str], text: str) -> list[str]:
+    """Those cells that bind what `text` names, or what they themselves name."""
+    bound: list[set[str]] = []
+    named: list[set[str]] = []
+    for source in [*cells, text]:
+        nodes = list(ast.walk(ast.parse(source)))
+        bound.append(
+            {node.name for node in nodes if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+            | {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+            | {alias.name.partition(".")[0] for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+        )
+        named.append(
+            {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+            | {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+        )
+    wanted, kept = named.pop(), [False] * len(cells)
+    grown = True
+    while grown:
+        grown = False
+        for at in range(len(cells)):
+            if not kept[at] and bound[at] & wanted - {"each", "method"}:
+                kept[at] = grown = True
+                wanted |= named[at]
+    return [source for source, keep in zip(cells, kept, strict=True) if keep]
 
 
 def _needed(found: Found, numbers: list[int]) -> list[int]:

@@ -64,7 +64,7 @@ def test_the_judge_of_programs_sees_what_they_leave() -> None:
     for source, what in {
         "LOOT = [hole(Hook())]\nclass Hook: pass": "ended: NameError",
         "class Hook:\n    def hook(self, value): LOOT.append(value)\nLOOT = []\nhands_out_type(Hook())": "is type",
-        "shares_a_table('y', 1)": "shared state was changed: tests.crawler.holes._table",
+        "shares_a_table('y', 1)": "shared state was changed",
         "opens('x')": "the interpreter was made to open",
         "class Text:\n    def __str__(self): return '1): pass\\nTRIPWIRE()\\ndef f(x=1'\ntrusts_names(Text())": "code of a hook ran inside generated code",
     }.items():
