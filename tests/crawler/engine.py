@@ -111,12 +111,11 @@ class Figures:
     sessions: int = 0
     lost: int = 0
     refused: int = 0
-    known: int = 0
 
     def __str__(self) -> str:
         return (
             f"{self.reached} callables reached, {self.called} of them called, {self.calls} calls; hooks were given "
-            f"{self.given} values of {self.kinds} kinds; {self.sessions} sessions, {self.lost} of them lost, {self.known} by a known crash; "
+            f"{self.given} values of {self.kinds} kinds; {self.sessions} sessions, {self.lost} of them lost; "
             f"{self.refused} recorders refused"
         )
 

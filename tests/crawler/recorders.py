@@ -83,6 +83,8 @@ INTS = (
     lambda given: 1, lambda given: 0, lambda given: 2, lambda given: -1, lambda given: 3, lambda given: True,
     lambda given: 100, lambda given: number, lambda given: rec, lambda given: fail(TypeError("x")),
 )
+# Always the same: CPython's own dict and OrderedDict do not survive keys whose hash changes, nor is that promised.
+HASHES = (lambda given: 7,)
 TEXTS = tuple((lambda word: lambda given: word)(word) for word in WORDS) + (lambda given: text, lambda given: rec)
 TRUTHS = (lambda given: True, lambda given: False, lambda given: NotImplemented, lambda given: rec, lambda given: 0)
 ITERATORS = (
@@ -99,7 +101,7 @@ LOOKUPS = (lambda given: fail(AttributeError("x")),) + ANY
 FLOATS = (lambda given: 1.5, lambda given: 0.0, lambda given: rec)
 EXITS = (lambda given: True, lambda given: False, lambda given: rec)
 FIT = {
-    "__len__": INTS, "__index__": INTS, "__int__": INTS, "__hash__": INTS, "__length_hint__": INTS, "__sizeof__": INTS,
+    "__len__": INTS, "__index__": INTS, "__int__": INTS, "__hash__": HASHES, "__length_hint__": INTS, "__sizeof__": INTS,
     "__str__": TEXTS, "__repr__": TEXTS, "__format__": TEXTS, "__bool__": TRUTHS, "__contains__": TRUTHS,
     "__eq__": TRUTHS, "__ne__": TRUTHS, "__lt__": TRUTHS, "__le__": TRUTHS, "__gt__": TRUTHS, "__ge__": TRUTHS,
     "__iter__": ITERATORS, "__reversed__": ITERATORS, "__next__": NEXT, "__getattr__": LOOKUPS, "__float__": FLOATS,
