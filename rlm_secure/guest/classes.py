@@ -80,8 +80,8 @@ _NAMED_TUPLE, _TYPED_DICT = (getattr(facades.load("typing"), name) for name in (
 
 #: Private names of derivable classes that may be read all the same: hooks of Enum, and an opaque record of ABC.
 _OPEN = frozenset({"_missing_", "_generate_next_value_", "_abc_impl"})
-#: Private names that Enum writes into the cell's own class. `_new_member_` is a raw `__new__`; `_value_repr_` of members
-#: that are dataclasses is a function of enum's own, which reads the attributes that its argument names.
+#: Private names that Enum writes into the cell's own class. `_new_member_` is a raw `__new__`; `_value_repr_`, where
+#: members are dataclasses, a function of enum's own, which reads the attributes that its argument names.
 _CLOSED = frozenset({"_new_member_", "_value_repr_"})
 
 
