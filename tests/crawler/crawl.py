@@ -195,7 +195,7 @@ def main(arguments: list[str] | None = None) -> int:
         for refused in crawl.world.refused if options.refused else ():
             print(f"  refused: {refused}")
         seconds = options.seconds / len(chosen) if options.seconds else None
-        crawl.run(options.sessions if options.sessions or seconds else len(crawl.slices), seconds)
+        crawl.run(options.sessions if options.sessions or seconds else len(crawl.slices), seconds, options.steps)
         print(f"{name}: {crawl.figures}; {time.monotonic() - begun:.0f} s; {len(crawl.found)} findings")
         failed = failed or bool(crawl.found)
         for what, program in crawl.programs(options.shrink).items() if options.shrink else ():
