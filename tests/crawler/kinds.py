@@ -155,6 +155,7 @@ _CACHES = frozenset(
         "_member_map_", "_value2member_map_", "_unhashable_values_", "_member_names_", "__warningregistry__",
         "_regex_cache", "_made", "onceregistry", "filters", "_pattern_type", "__parameters__", "_overload_registry",
         "__dataclass_params__", "_inverted_", "__static_attributes__", "__firstlineno__", "cache", "_hashable_values_",
+        "_a85chars", "_a85chars2", "_b85chars", "_b85chars2", "_b85dec", "_b32rev", "_b32tab2", "_hextobyte",  # made when first used
         "_sha512",  # random.seed looks it up when it is first given text
         "_STANDS_FOR", "_STAND_INS",  # one entry for each class that type() was asked about
         "_dialects",  # csv.register_dialect is there to add to it

@@ -84,7 +84,7 @@ class Grammar:
 
     def body(self, name: str) -> str:
         result = self.dice.choice((self.value(), "rec", "self", "given", "given[0]", "keep(given)", "super()." + name + "(*given)"))
-        return f"    def {name}(self, *given, **named):\n        keep((self, given, named))\n        return {result}"
+        return f"    def {name}(self, *given, **named):\n        keep(('hook', (self, *given), named))\n        return {result}"
 
     def statement(self) -> str:
         dice = self.dice
