@@ -4,7 +4,7 @@ A small filter in front of the session's own. Where both have a word the stricte
 does is to hold up what the other one would let through: fork with the C library's flags, of a session with checkpoints.
 Without a listener, as after its host has closed it, the call fails. Source: seccomp_unotify(2).
 
-Guards the boundary: keep it under 300 lines, and change it only with a test beside it.
+Guards: the filter that holds up every fork of a session
 """
 
 from __future__ import annotations

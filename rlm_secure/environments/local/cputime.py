@@ -2,6 +2,8 @@
 
 RLIMIT_CPU counts each copy of a worker from zero, and what a worker says of itself is no measure: the host adds up.
 What a process used between the last look and its end counts as all the time that passed, unless its cgroup says less.
+
+Guards: the CPU seconds of a session, of all that ever ran in it
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ the kernel until it is answered, whoever in the session makes it; it is answered
 that was asked for one, and once. So the processes of a session are counted where they come from. The register with
 the call's flags was checked by the session's filter, and nobody can change it meanwhile. Source: seccomp_unotify(2).
 
-Guards the boundary: keep it under 300 lines, and change it only with a test beside it.
+Guards: that a session copies itself only when it was asked to, and once
 """
 
 from __future__ import annotations
