@@ -12,7 +12,7 @@ import gc
 for found in gc.get_objects():
     if type(found).__name__ in ("Worker", "Repl", "Channel"):
         try:
-            type(found)._done = lambda self, **kw: {"op": "done", "stdout": 7}
+            type(found)._run = lambda self, *values, **options: {"op": "done", "stdout": 7}
             type(found).variables = lambda self: ["not", "a", "mapping"]
         except TypeError:
             pass
