@@ -55,6 +55,11 @@ class Recipe:
     begin: str
     """The first request, as JSON: language, caps, tools."""
 
+    @property
+    def copies(self) -> bool:
+        """Whether its sessions may copy themselves: only where the filter holds each copy up for consent."""
+        return self.checkpoints and self.plan.seccomp
+
 
 def fork_blank(recipe: Recipe, *, warm: bool = False) -> Blank:
     """A new sealed worker. `warm` touches the memory that a first cell needs: worth it when nobody waits.
@@ -62,15 +67,15 @@ def fork_blank(recipe: Recipe, *, warm: bool = False) -> Blank:
     Raises EnvironmentUnavailable when it cannot be started.
     """
     plan, limits = recipe.plan, recipe.limits
-    profile = "worker-checkpoint" if recipe.checkpoints else "worker"
-    rlimits = _rlimits(limits, recipe.checkpoints) if plan.rlimits else {}
+    profile = "worker-checkpoint" if recipe.copies else "worker"
+    rlimits = _rlimits(limits, recipe.copies) if plan.rlimits else {}
     bounds = _bounds(recipe) if plan.rlimits else None
     forked = zygote(plan).fork(Setup(profile, rlimits, json.loads(recipe.begin), bounds))
     worker = Worker(forked.connection, forked.pidfd, limits, forked)
     clock = Clock(limits.start_seconds)
     try:
         grouped = _group(bounds, forked) if bounds else ("none", "switched off for a test")
-        if recipe.checkpoints and plan.seccomp:
+        if recipe.copies:
             worker.take_listener(clock)
         walls, _ = protocol.ready(worker.receive(clock, limit=1 << 20))
         walls["cgroup"] = grouped
@@ -93,8 +98,8 @@ def fork_blank(recipe: Recipe, *, warm: bool = False) -> Blank:
 def _bounds(recipe: Recipe) -> Bounds:
     limits = recipe.limits
     # A worker and its spare share what neither has written; apart, they may hold twice the memory.
-    memory = limits.memory_bytes * (2 if recipe.checkpoints else 1)
-    copies = CHECKPOINT_PROCESSES if recipe.checkpoints else 1
+    memory = limits.memory_bytes * (2 if recipe.copies else 1)
+    copies = CHECKPOINT_PROCESSES if recipe.copies else 1
     return Bounds(memory + cgroup.OVERHEAD, limits.processes + copies, 1.0 + limits.processes)
 
 

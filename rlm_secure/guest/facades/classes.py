@@ -61,9 +61,13 @@ def _decorate(cls: Any, options: Mapping[str, Any]) -> Any:
         raise TypeError("dataclasses.dataclass takes a class whose fields are annotated names.")
     for name in annotations:
         identifier(name, "dataclasses.dataclass", private=True)
-    if cls.__doc__ is None:
-        # Without a docstring the original makes one from inspect.signature, which evaluates text on some objects.
-        cls.__doc__ = cls.__name__
+    doc = before.get("__doc__")
+    if doc is None or (type(doc) is str and not doc):
+        # Without one the original asks inspect.signature, which compares `__init__` and `__new__` with `type`: a
+        # callable of a cell's in their place is handed it by its `__eq__`.
+        type.__setattr__(cls, "__doc__", title(cls))
+    elif type(doc) is not str:
+        raise TypeError("dataclasses.dataclass takes a class whose __doc__ is text.")
     options = dict(options)
     if not all(map(is_public, annotations)):
         options["match_args"] = False  # a pattern by position reads public attributes only
