@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from . import seal, wire
+from . import seal, stack, wire
 
 FULL, NONE = "full", "none"
 
@@ -77,7 +77,13 @@ def confine(found: Walls, program: bytes | None, limits: dict[str, Any]) -> None
     """The rest: the policy's limits, then the filter, which is the last step."""
     found.attempt("rlimits", _limits, limits)
     if program is not None:
-        found.attempt("seccomp", seal.seccomp, program, evidence="filter installed")
+        found.attempt("seccomp", _filters, program, evidence="filter installed")
+
+
+def _filters(program: bytes) -> None:
+    if stack.FILTER:
+        seal.seccomp(stack.FILTER)
+    seal.seccomp(program)
 
 
 #: Limits that no session needs to have otherwise: set once in the zygote and inherited.

@@ -108,7 +108,7 @@ EXAMPLES: dict[str, list[tuple[tuple[int, ...], tuple[int, int] | str]]] = {
         ((0, PAGE, READ, PRIVATE, "memfd", 0), "ok"),  # type: ignore[list-item]
         ((_ADDRESS + 12 * PAGE, PAGE, READ, PRIVATE | 0x10, "memfd", 0), "ok"),  # type: ignore[list-item]
     ],
-    "mprotect": [((_ADDRESS, PAGE, READ), "ok"), ((_ADDRESS, PAGE, READ | WRITE), "ok"), ((_ADDRESS, PAGE, 0), "ok")],
+    "mprotect": [((_ADDRESS, PAGE, READ | WRITE), "ok"), ((_ADDRESS, PAGE, READ), (-1, errno.EACCES)), ((_ADDRESS, PAGE, 0), (-1, errno.EACCES))],
     "munmap": [((_ADDRESS + 8 * PAGE, PAGE), "ok")],
     "mremap": [((_ADDRESS + 9 * PAGE, PAGE, PAGE, MAY_MOVE), "ok")],
     "brk": [((0,), "ok")],

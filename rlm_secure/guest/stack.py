@@ -1,0 +1,63 @@
+"""The stack's mapping grows by its own faults, up to RLIMIT_STACK, and in no other way.
+
+RLIMIT_DATA does not count it. mremap(2) would carry its kind to a mapping of any size, so a small filter beside the
+session's own refuses that call for addresses from below the stack on. Everything else is mapped lower: the kernel
+leaves at least 128 MiB of room for a stack. Source: arch/x86/mm/mmap.c and mm/util.c, mmap_base().
+
+Guards: the one mapping of a session that no limit on memory counts
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+
+_MREMAP = {"x86_64": 25, "aarch64": 216}
+_ROOM = 128 << 20
+_LOAD, _EQUAL, _GREATER, _NOT_LESS, _RETURN = 0x20, 0x15, 0x25, 0x35, 0x06
+_ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | 12  # SECCOMP_RET_ERRNO with ENOMEM: realloc then copies
+#: Where the halves of a call's first argument are in seccomp_data, on a little-endian machine.
+_LOW, _HIGH = 16, 20
+
+
+def program(machine: str, top: int) -> bytes:
+    """The filter as BPF, for a stack that ends at the address `top`; nothing for a machine that we do not know."""
+    if machine not in _MREMAP:
+        return b""
+    high, low = divmod(top - _ROOM, 1 << 32)
+    steps = (
+        (_LOAD, 0, 0, 0),
+        (_EQUAL, 0, 5, _MREMAP[machine]),
+        (_LOAD, 0, 0, _HIGH),
+        (_GREATER, 4, 0, high),
+        (_EQUAL, 0, 2, high),
+        (_LOAD, 0, 0, _LOW),
+        (_NOT_LESS, 1, 0, low),
+        (_RETURN, 0, 0, _ALLOW),
+        (_RETURN, 0, 0, _REFUSE),
+    )
+    return b"".join(struct.pack("HBBI", *step) for step in steps)
+
+
+def _top() -> int | None:
+    """The address at which the stack of this process ends; its forks have the same."""
+    try:
+        return ctypes.c_void_p.in_dll(ctypes.CDLL(None), "__libc_stack_end").value
+    except ValueError:  # not the GNU C library; where there is no /proc either, only a cgroup counts this mapping
+        pass
+    try:
+        with open("/proc/self/maps", encoding="ascii", errors="replace") as maps:
+            return next((int(line.split("-")[1].split()[0], 16) for line in maps if "[stack]" in line), None)
+    except OSError:
+        return None
+
+
+def refused() -> bytes:
+    """The filter for this process; nothing where it is not known where its stack is."""
+    top = _top()
+    return program(os.uname().machine, top) if top else b""
+
+
+#: Made once, in the process that sessions are forked from.
+FILTER = refused()
