@@ -34,7 +34,7 @@ print(module.__file__, module.plain.__code__.co_filename)
 def build(target: Path, *, cache: Path | None, **variables: str) -> str:
     """Build it in a process of its own, its bytecode under `cache` or nowhere; the sha256 it gives."""
     keep = {"PYTHONPYCACHEPREFIX": str(cache or target.parent)} | ({} if cache else {"PYTHONDONTWRITEBYTECODE": "1"})
-    kept_out = ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")
+    kept_out = ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX", "RLM_SECURE_COVERAGE")  # the bundle that users have
     environment = {name: value for name, value in os.environ.items() if name not in kept_out} | keep | variables
     done = subprocess.run(
         [sys.executable, "-c", BUILD, str(target)], cwd=ROOT, env=environment, capture_output=True, text=True, check=True

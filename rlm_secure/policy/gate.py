@@ -90,7 +90,8 @@ class Gate:
         return _unless(
             "ingress",
             not self.policy.network.ingress,
-            f"the policy {self.policy.name} opens no port of a sandbox; use the exec transport, or set network.ingress",
+            f"the policy {self.policy.name} opens no port of a sandbox; "
+            "use the exec transport, or set network.ingress = true",
         )
 
     # -- who may use a session --------------------------------------------------------------------

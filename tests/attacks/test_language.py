@@ -48,10 +48,10 @@ def test_sessions_do_not_share_their_random_numbers(policy):
 def test_a_cell_cannot_make_the_host_hoard_what_a_tool_answers():
     """A reply is the host's own text: a cell that asks for it a thousand times must not fill the host with it."""
     policy = judge.policy("strict")
-    policy = policy.model_copy(update={"limits": policy.limits.model_copy(update={"cell_seconds": 20.0})})
+    policy = policy.model_copy(update={"limits": policy.limits.model_copy(update={"cell_seconds": 30.0})})
     with Sandbox(policy=policy, tools={"book": lambda: "x" * 1_000_000}) as sandbox:
         before = watch.memory()[0]
-        result = sandbox.run("total = 0\nfor number in range(300):\n    total += len(book())\nprint(total)")
+        result = sandbox.run("total = 0\nfor number in range(200):\n    total += len(book())\nprint(total)")
         grown = watch.memory()[0] - before
-    assert result.stdout == "300000000\n"
+    assert result.stdout == "200000000\n"
     assert grown < 128 << 20

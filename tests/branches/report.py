@@ -54,6 +54,18 @@ PENDING: dict[str, str] = {
         ),
         "ways that another kernel takes, and failures of calls that do not fail here",
     ),
+    **dict.fromkeys(
+        (
+            "rlm_secure/broker/transports/stdio.py",
+            "rlm_secure/environments/local/cputime.py",
+            "rlm_secure/environments/local/listener.py",
+            "rlm_secure/guest/exchange.py",
+            "rlm_secure/guest/link.py",
+            "rlm_secure/guest/listener.py",
+            "rlm_secure/guest/stack.py",
+        ),
+        "a few branches have no test yet",
+    ),
     "rlm_secure/environments/docker/container.py": "measured where a Docker engine runs",
     "rlm_secure/testing/arena/build.py": "refusals of calls that this kernel allows, and a caller who is not root",
     "rlm_secure/testing/arena/relay.py": "a machine without a descriptor left",

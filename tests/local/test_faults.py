@@ -134,12 +134,19 @@ def test_sigkill_of_the_host_leaves_nothing_after_a_second(then):
     assert gone(processes[1:], 1.0)
 
 
+def arguments(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.ZombieProcess:  # one that was made ready and has ended
+        return []
+
+
 def test_sigkill_of_the_host_leaves_nothing_even_when_a_fork_of_it_lives_on():
     more = "pid = os.fork()\n    if pid == 0:\n        time.sleep(20)\n        os._exit(0)"
     host = run_host(HOST.format(more=more, then="time.sleep(60)"))
     assert host.stdout.readline() == "ready\n", host.stderr.read()
     processes = family(host.pid)
-    forked = [process for process in processes[1:] if "-c" in process.cmdline()]
+    forked = [process for process in processes[1:] if "-c" in arguments(process)]
     assert len(forked) == 1
     host.kill()
     host.wait()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import textwrap
@@ -142,7 +141,9 @@ def test_a_folder_that_disappears_ends_no_run(tmp_path: Path) -> None:
     folder = tmp_path / "logs"
 
     def second(_: Any) -> str:
-        shutil.rmtree(folder)
+        for file in folder.iterdir():
+            file.unlink()
+        folder.rmdir()
         return cell("print(2)")
 
     completion = scripted([cell("print(1)"), second, "FINAL(x)"], logger=RLMLogger(folder)).completion("c")

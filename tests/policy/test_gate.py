@@ -135,7 +135,7 @@ def test_a_refusal_becomes_the_error_that_its_asker_raises() -> None:
 
 def test_ingress_is_closed_unless_the_policy_opens_it() -> None:
     assert GATE.ingress() == Decision(
-        False, "ingress", "the policy tight opens no port of a sandbox; use the exec transport, or set network.ingress"
+        False, "ingress", "the policy tight opens no port of a sandbox; use the exec transport, or set network.ingress = true"
     )
     assert Gate(load_policy({"network": {"ingress": True}})).ingress().allowed
 
