@@ -58,11 +58,17 @@ class Attributes:
         if name in names.CLOSED:
             raise _closed(name)
         if names.is_private(name):
+            kind = _subject(value)
+            if classes.kept(kind, name):
+                classes.refuse_store(kind, name)
             return self.private(value, name)
         return self._changeable(value, name)
 
     def private(self, value: Any, name: str) -> Any:
-        """`value`, if its private attribute `name` is the cell's own. Raises RuleViolation otherwise."""
+        """`value`, if its private attribute `name` is the cell's own, or what stands in for it. Raises RuleViolation.
+
+        What comes back is for the load, store or deletion of that attribute, and for nothing else.
+        """
         kind = type(value)
         if kind in self.known or self._own_function(value):
             return value
@@ -70,10 +76,10 @@ class Attributes:
             return value
         subject = _subject(value)
         if name in names.TUPLE_METHODS and derives(subject, tuple):
-            return value
+            return classes.records(value, subject)
         on_class, on_super = is_class(value), kind is super
         if own_class(subject) and classes.opens(subject, name, on_class=on_class, on_super=on_super):
-            return value
+            return classes.records(value, subject) if classes.kept(subject, name) else value
         raise RuleViolation(
             "private-attribute",
             f"{names.shown(name)} is private to {title(subject)}; use its public names",

@@ -6,11 +6,13 @@ and keeps its private side closed.
 
 from __future__ import annotations
 
+import abc
 import builtins
+import enum
 import types
 import typing
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from . import facades, names, registry
 from .facades import generated
@@ -80,9 +82,68 @@ _NAMED_TUPLE, _TYPED_DICT = (getattr(facades.load("typing"), name) for name in (
 
 #: Private names of derivable classes that may be read all the same: hooks of Enum, and an opaque record of ABC.
 _OPEN = frozenset({"_missing_", "_generate_next_value_", "_abc_impl"})
-#: Private names that Enum writes into the cell's own class. `_new_member_` is a raw `__new__`; `_value_repr_`, where
-#: members are dataclasses, a function of enum's own, which reads the attributes that its argument names.
-_CLOSED = frozenset({"_new_member_", "_value_repr_"})
+#: Sunder names of an enum that are the cell's: its hooks, what its body says, and what its `__new__` sets.
+_OF_ENUMS = frozenset({"_missing_", "_generate_next_value_", "_ignore_", "_order_", "_name_", "_value_"})
+#: Private names that library code writes into a cell's class, by the base that has it do so.
+_KEPT: dict[Any, frozenset[str]] = {
+    tuple: names.TUPLE_METHODS | {"_field_defaults"},
+    typing.Protocol: frozenset({"_is_protocol", "_is_runtime_protocol"}),
+}
+
+
+def kept(kind: type, name: str) -> bool:
+    """Whether `name` on the own class `kind`, or on its instances, is a record that library code keeps and trusts.
+
+    `Flag._missing_` writes on whatever `_member_type_` of the class makes. Which records there are depends on the
+    version of Python, so of an enum all sunder names are enum's, but those that are meant for programs.
+    """
+    if name[:1] == name[-1:] == "_" and name not in _OF_ENUMS and derives(kind, enum.Enum):
+        return True
+    if name == "_abc_impl":
+        return derives(type(kind), abc.ABCMeta)
+    return any(name in listed and derives(kind, base) for base, listed in _KEPT.items())
+
+
+class _Records:
+    """What stands in where a cell names a record that a library keeps on its class: reads as before, and no stores.
+
+    Of an enum, copies of plain data come out; what else it keeps is closed.
+    """
+
+    __slots__ = ("_kind", "_value")
+
+    def __init__(self, value: Any, kind: type) -> None:
+        object.__setattr__(self, "_value", value)
+        object.__setattr__(self, "_kind", kind)
+
+    def __getattribute__(self, name: str) -> Any:
+        kind = object.__getattribute__(self, "_kind")
+        if not derives(kind, enum.Enum):
+            return getattr(object.__getattribute__(self, "_value"), name)
+        found = stored(kind, name)
+        if type(found) is dict or type(found) is list:
+            return found.copy()
+        if type(found) in (int, str, bool):
+            return found
+        raise RuleViolation("private-attribute", f"{names.shown(name)} is private to {title(kind)}; use public names")
+
+    def __setattr__(self, name: str, _value: Any) -> NoReturn:
+        refuse_store(object.__getattribute__(self, "_kind"), name)
+
+    def __delattr__(self, name: str) -> NoReturn:
+        refuse_store(object.__getattribute__(self, "_kind"), name)
+
+
+def records(value: Any, kind: type) -> Any:
+    """What a cell gets in place of `value`, whose class or itself is `kind`, to name a record of a library on it."""
+    return _Records(value, kind)
+
+
+def refuse_store(kind: type, name: str) -> NoReturn:
+    """Raise RuleViolation for a store of a record."""
+    raise RuleViolation(
+        "attribute-store", f"{names.shown(name)} of {title(kind)} is kept by a library; define it in the class"
+    )
 
 
 _WITH_PRIVATES = frozenset(
@@ -105,7 +166,7 @@ def opens(kind: type, name: str, *, on_class: bool = False, on_super: bool = Fal
     """
     if name in _OPEN:
         return True
-    if name in _CLOSED or (on_class and stored(type(kind), name) is not None):
+    if on_class and stored(type(kind), name) is not None:
         return False
     holders = [each for each in order_of(kind) if name in namespace_of(each)]
     return all(map(own_class, holders if on_super else holders[:1]))
@@ -116,7 +177,7 @@ def members_of(kind: type) -> dict[str, Any]:
     return {
         name: value
         for name, value in namespace_of(kind).items()
-        if not name.startswith("__") and name not in _CLOSED
+        if not name.startswith("__") and not (kept(kind, name) and derives(kind, enum.Enum))
     }
 
 
