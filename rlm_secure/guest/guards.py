@@ -8,6 +8,8 @@ from typing import Any
 
 from . import classes, names, registry
 from .attributes import Attributes, exact
+from .facades import iterators
+from .facades.identity import identity
 from .facades.late import Builtins
 from .imports import import_guards
 from .registry import is_class, title
@@ -17,7 +19,7 @@ __all__ = ["RuleViolation", "build_globals", "is_internal"]
 
 _HARMLESS_BUILTINS = names.words(
     "abs all any ascii bin bool bytearray bytes callable chr classmethod complex dict divmod enumerate filter float "
-    "format frozenset hash hex id int isinstance issubclass iter len list map max min next object oct ord pow property "
+    "format frozenset hash hex int isinstance issubclass len list map max min next object oct ord pow property "
     "range repr reversed round set slice sorted staticmethod str sum super tuple zip "
     "None True False Ellipsis NotImplemented"
 )
@@ -45,6 +47,7 @@ def build_globals(modules: frozenset[str], print_: Callable[..., None]) -> dict[
     safe["BaseException"] = Exception
     safe["type"] = classes.Kind
     safe["print"] = print_
+    safe["id"], safe["iter"] = identity, iterators.iter
     safe["__build_class__"] = classes.class_builder(guard.known, space)
     safe[names.ATTRIBUTE] = guard.read
     safe[names.STORE] = guard.store

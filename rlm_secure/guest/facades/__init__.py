@@ -13,7 +13,7 @@ import random
 from decimal import Context
 from types import SimpleNamespace
 
-from . import binary, classes, containers, functions, instances, late, numeric, shared, text, times, web
+from . import binary, classes, containers, functions, identity, instances, late, numeric, shared, text, times, web
 from .facade import Facade, explain, left_out, members
 
 instances.keep()
@@ -96,6 +96,7 @@ def reseed(seed: int | None = None) -> None:
 
     Call it once in every forked session, before its first cell.
     """
+    identity.new_key()
     numeric.GENERATOR.seed(seed)
     random.seed(numeric.GENERATOR.getrandbits(128))  # what statistics draws from
 

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 from ..names import is_dunder
 from ..registry import derives, is_class, namespace_of, order_of, own_class, title
 from .generated import generated
+from .identity import identity
 
 _HOOKS = frozenset(
     {"__reduce_ex__", "__reduce__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__"}
@@ -30,9 +31,10 @@ _ATOMIC: frozenset[type] = frozenset(
 
 
 class Memo:
-    """What deepcopy has copied so far, keyed by id. A `__deepcopy__` of a cell is given one, and may pass it on.
+    """What deepcopy has copied so far, keyed by address. A `__deepcopy__` of a cell is given one, and may pass it on.
 
-    It shows a cell only what cells put in: among the rest is the private state of library objects.
+    It shows a cell only what cells put in, by the numbers that their id() says: among the rest is the private state of
+    library objects.
     """
 
     __slots__ = ("_given", "_kept", "_made")
@@ -81,9 +83,10 @@ def deepcopy(x: Any, memo: Any = None) -> Any:
 
 def _deep(x: Any, memo: Memo) -> Any:
     key = id(x)
-    for copied in (memo._made, memo._given):
-        if key in copied:
-            return copied[key]
+    if key in memo._made:
+        return memo._made[key]
+    if memo._given and (shown := identity(x)) in memo._given:
+        return memo._given[shown]
     kind = type(x)
     if kind in _ATOMIC or is_class(x):
         return x

@@ -11,6 +11,7 @@ from types import FunctionType
 from typing import Any
 
 from ..registry import namespace_of
+from . import iterators
 from .checks import attribute, own_class, own_function
 from .facade import facade
 from .generated import keep
@@ -157,13 +158,14 @@ OPERATOR = facade(
 
 # ---- itertools -------------------------------------------------------------------------------------------------
 
-# C iterators over what they are given. An endless one inside sum() ends with the wall clock.
+# Iterators over what they are given; iterators.py says why some are not C's. An endless one inside sum() ends with the
+# wall clock.
 ITERTOOLS = facade(
     "itertools",
     itertools,
-    take="accumulate chain combinations combinations_with_replacement compress count cycle dropwhile filterfalse "
-    "groupby islice pairwise permutations product repeat starmap takewhile tee zip_longest",
-    newer="batched",
+    take="combinations combinations_with_replacement compress dropwhile filterfalse permutations product repeat "
+    "starmap takewhile tee",
+    own=iterators.REPLACED,
 )
 
 # ---- contextlib ------------------------------------------------------------------------------------------------

