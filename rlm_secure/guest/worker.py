@@ -18,6 +18,7 @@ import signal
 import sys
 import time
 import types
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, cast
 
@@ -122,6 +123,7 @@ class Worker:
         self.errors = Output(request["stdout_bytes"])
         sys.stdout, sys.stderr = self.output, self.errors
         if request["screen"]:
+            warnings.simplefilter("ignore")  # a library's names the files of the guest
             modules = frozenset(request["modules"])
             namespace = _prepared.get(modules) or guards.build_globals(modules, _print)
         else:

@@ -110,6 +110,11 @@ def test_what_a_forgotten_generator_raises_is_said_without_its_text(sandbox: San
     assert result.stderr == "Exception ignored in a generator that was closed: E\n"
 
 
+def test_a_library_warns_of_nothing_with_the_names_of_its_files(sandbox: Sandbox) -> None:
+    result = sandbox.run("import re\nprint(re.compile('[[a]x').pattern)")
+    assert (result.stdout, result.stderr, result.error) == ("[[a]x\n", "", None)
+
+
 @pytest.mark.parametrize("screened", ["class S(str): pass\nraise ValueError(S('a'))", "raise SystemExit(S) if 0 else KeyError(1)"])
 def test_an_exception_is_told_as_before(sandbox: Sandbox, screened: str) -> None:
     result = sandbox.run(screened)
