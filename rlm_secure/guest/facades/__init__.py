@@ -13,11 +13,13 @@ import random
 from decimal import Context
 from types import SimpleNamespace
 
+from .. import unicode_errors
 from . import binary, classes, containers, functions, identity, instances, late, numeric, shared, text, times, web
 from .facade import Facade, explain, left_out, members
 
 instances.keep()
 shared.keep()
+unicode_errors.keep()
 
 _FACADES: dict[str, Facade] = {
     "abc": classes.ABC,
