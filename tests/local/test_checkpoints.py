@@ -15,6 +15,8 @@ import pytest
 
 from rlm_secure import CellTimeout, Policy, Sandbox, SessionEnded, WallViolation
 from rlm_secure.environments.local import pidfd
+from rlm_secure.environments.local.cgroup import Group, Parents
+from rlm_secure.environments.local.cputime import CpuAccount
 from rlm_secure.environments.local.session import LocalSession
 from rlm_secure.policy import load_policy
 from rlm_secure.testing import Unscreened, unscreened
@@ -338,6 +340,54 @@ def test_a_worker_that_ends_at_once_leaves_no_copy_behind(hostile: Unscreened):
     with suppress(SessionEnded):
         hostile.run("x = 1")
     assert population(session) <= {session._root.host_pid, session._worker.host_pid}
+
+
+#: A copy that runs for a while and ends before anybody looks, made by a worker that says that it made none.
+GHOST = """
+def ghost(self, request):
+    fd = self._channel.take_fd()
+    end = time.monotonic() + 0.8
+    if os.fork() == 0:
+        while time.monotonic() < end: pass
+        os._exit(0)
+    time.sleep(max(end + 0.1 - time.monotonic(), 0))
+    {0}
+replace(ghost)
+"""
+
+
+@pytest.mark.parametrize("group", [True, False])
+@pytest.mark.parametrize("way_out", ["os.close(fd)", "os._exit(0)", "time.sleep(600)", "os.write(fd, b'x')"])
+def test_a_copy_that_ran_and_was_never_adopted_is_counted_and_has_no_successor(
+    hostile: Unscreened, way_out: str, group: bool
+):
+    session = taught(hostile, GHOST.format(way_out))
+    if not group:
+        without_group(session)
+        session._cpu._group = None
+    before = session._cpu.used()
+    assert not session.checkpoint()
+    assert session._cpu.used() - before > 0.7
+    if session.alive:
+        hostile.run("x = 1")  # where its worker has died, it goes on in a new one
+        hostile.run(HOSTILE + GHOST.format(way_out))
+        started = session._cpu.used()
+        assert not session.checkpoint()
+        assert session._cpu.used() - started < 0.5
+
+
+def test_what_a_group_counts_is_used_although_nobody_knows_who_used_it(hostile: Unscreened, tmp_path: Path):
+    group = Group(Parents(2, (tmp_path,), "a file"))
+    (usage,) = (path / "cpu.stat" for path in group._paths)
+    usage.write_text("usage_usec 1000000\n")
+    account = CpuAccount(600.0)
+    account.open(session_of(hostile)._worker, group)
+    usage.write_text("usage_usec 500000000\n")
+    assert account.used() == 499.0
+    assert account.left_at_last_look() == 101.0
+    account.close()
+    usage.write_text("usage_usec 900000000\n")  # by another session, which has the group then
+    assert account.used() == 499.0
 
 
 def test_the_death_of_a_worker_is_seen_although_its_spare_holds_the_channel_open(hostile: Unscreened):

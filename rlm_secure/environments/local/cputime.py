@@ -34,14 +34,19 @@ class CpuAccount:
         self._live: set[Worker] = set()
         self._group: Group | None = None
         self._group_before = 0.0
+        self._group_seen = 0.0  # by the group's own counter, at the last look
 
     def open(self, worker: Worker, group: Group | None) -> None:
         """A process tree begins with `worker`, in `group` where there is one."""
         self._before = self.used()
         self._live.add(worker)
-        self._group = None
         if group is not None and (seconds := group.cpu_seconds()) is not None:
             self._group, self._group_before = group, seconds
+
+    def close(self) -> None:
+        """The process tree has ended: its group may be another session's from now on."""
+        self.used()
+        self._group = None
 
     def add(self, worker: Worker) -> None:
         """A copy joins, which may use what is left."""
@@ -61,6 +66,10 @@ class CpuAccount:
         with contextlib.suppress(OSError, ValueError):  # ValueError: it would raise a hard limit
             resource.prlimit(pid, resource.RLIMIT_CPU, (soft, soft + 1))
 
+    def lost(self, seconds: float) -> None:
+        """Somebody may have run for so long whom nobody could look at: all of it counts."""
+        self._dead += seconds
+
     def settle(self, worker: Worker) -> None:
         """`worker` has ended: what it used is used for good."""
         if worker not in self._live:
@@ -75,16 +84,19 @@ class CpuAccount:
         self._dead = most
 
     def used(self) -> float:
-        """CPU seconds so far."""
+        """CPU seconds so far: of those who are known, or of all that was ever in their group, where that is more."""
         total = self._dead
         for worker in self._live:
             seconds = worker.cpu_seconds()
             total += worker.cpu_seen if seconds is None else seconds
-        return total
+        if self._group is not None and (counted := self._group.cpu_seconds()) is not None:
+            self._group_seen = self._before + counted - self._group_before
+        return max(total, self._group_seen)
 
     def left_at_last_look(self) -> float:
         """As `left`, of what was seen last: a cell begins with a look at its worker, and who waits is stopped."""
-        return self._budget - self._dead - sum(worker.cpu_seen for worker in self._live)
+        known = self._dead + sum(worker.cpu_seen for worker in self._live)
+        return self._budget - max(known, self._group_seen)
 
     def left(self) -> float:
         """CPU seconds that are left; negative where more were used."""

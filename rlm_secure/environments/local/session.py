@@ -71,6 +71,7 @@ class LocalSession(LoggedSession):
         self._forked: Forked | None = None
         self._listener: Listener | None = None
         self._cpu = CpuAccount(policy.limits.session_cpu_seconds)
+        self._unadopted = False  # a copy was consented to, and never came forward
         self._start()
 
     def load_context(self, name: str, payload: Any) -> None:
@@ -167,7 +168,8 @@ class LocalSession(LoggedSession):
         # who lives in a session is known only where each copy waits for consent.
         own_pids = self.report[Wall.PID_NAMESPACE].level is Level.FULL
         self._listener = self._root.listener
-        self._copies = own_pids and self._recipe.plan.rlimits and self._listener is not None
+        counted = own_pids and self._recipe.plan.rlimits and self._listener is not None
+        self._copies = counted and not self._unadopted
         try:
             report.require(self._policy, self.report, self._required)
         except BaseException:  # Ctrl-C as well: nothing of it may stay
@@ -259,9 +261,9 @@ class LocalSession(LoggedSession):
                 pid = self._worker.host_pid
                 if pid is None:
                     raise Died
+                began = time.monotonic()
                 consented = listener.consent(pid)
-            self._wait(ours, clock)
-            pidfd = self._adopt(ours)
+            pidfd = self._adopt(ours, clock, began)
             if pidfd is None:
                 ours.close()
                 return None  # the machine was out of processes, as it says: that nobody is there is seen from outside
@@ -297,7 +299,24 @@ class LocalSession(LoggedSession):
             raise Died
         return None
 
-    def _adopt(self, ours: socket.socket) -> int | None:
+    def _adopt(self, ours: socket.socket, clock: Clock, began: float) -> int | None:
+        """A pidfd of the copy that was consented to when it was `began`; None where the worker says that it made none.
+
+        It may lie: what it made ran since then, and ended before anybody looked. So that time is used, and there is
+        no second one: nothing else of a session runs where its CPU seconds are not read.
+        """
+        pidfd = None
+        try:
+            self._wait(ours, clock)
+            pidfd = self._child(ours)
+        finally:
+            if pidfd is None:
+                self._copies, self._unadopted = False, True
+                self._cpu.lost(time.monotonic() - began)
+                self._cpu.allow(self._worker, self._cpu.left())
+        return pidfd
+
+    def _child(self, ours: socket.socket) -> int | None:
         """A pidfd of who wrote to the other end of `ours`: the worker's child; None where nobody is there.
 
         One call was let through, so there is one child that was not there before, and no other can come.
@@ -376,6 +395,7 @@ class LocalSession(LoggedSession):
             for worker in workers:
                 worker.kill()
                 self._cpu.settle(worker)
+            self._cpu.close()
         for worker in workers:
             worker.drop()
         if listener is not None:
