@@ -173,7 +173,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--steps", type=int, default=engine.STEPS, help="calls in a session")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--shrink", type=float, default=30.0, help="seconds to spend on each finding's program")
-    parser.add_argument("--planted", help="call a function of holes.py, and nothing else: it must be found")
+    parser.add_argument("--planted", nargs="+", default=[], help="call these functions of holes.py alone: they must be found")
     parser.add_argument("--only", help="callables whose expression starts so")
     parser.add_argument("--refused", action="store_true", help="also say which recorders no cell can make")
     parser.add_argument("--save", type=Path, help="a directory for the programs")
@@ -186,7 +186,7 @@ def main(arguments: list[str] | None = None) -> int:
 
     for name, modules in chosen.items():
         begun = time.monotonic()
-        planted = {options.planted: holes.HOLES[options.planted][0]} if options.planted else {}
+        planted = {name: holes.HOLES[name][0] for name in options.planted}
         crawl = Crawl(modules, options.seed, planted, say=print)
         if options.only:
             crawl.slices = [some for each in crawl.slices if (some := [name for name in each if name.startswith(options.only)])]
