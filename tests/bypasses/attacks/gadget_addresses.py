@@ -8,6 +8,7 @@ ATTACKS = {
 LOOT = CANARY if {id(n + 1) - id(n) for n in range(100)} == {32} else None
 """,
     "alignment": """
-LOOT = CANARY if all(id(object()) % 16 == 0 for _ in range(100)) else None
+held = [object() for _ in range(100)]
+LOOT = CANARY if all(id(each) % 16 == 0 for each in held) else None
 """,
 }
