@@ -59,6 +59,13 @@ def test_an_environment_takes_it_as_its_handler() -> None:
         assert [(call.prompt, call.response, call.root_model) for call in result.rlm_calls] == [("q", "r(q)", "m")]
 
 
+def test_a_batch_that_is_too_large_is_refused_for_that_whatever_its_model_is_called() -> None:
+    with handler() as served:  # the refusal is repeated once per prompt: a long name in it would be, too
+        texts = served.serve(Call("llm_query_batched", ("",) * 10_000, model="\U0001f600" * 256))
+        assert {"lm.batch" in text for text in texts} == {True}
+        assert sum(map(len, texts)) < 2 << 20
+
+
 def test_before_it_is_started_it_says_so() -> None:
     with pytest.raises(RuntimeError, match="not started"):
         handler().serve(Call("llm_query", ("q",)))

@@ -111,7 +111,7 @@ class LoggedSession(Session):
         self._cells = self._resumes = self._tool_calls = 0
         self._refused: dict[str, Decision] = {}
         self._in_vain = 0  # tool calls of the cell that were one too many
-        self._cut = False  # a call of the cell was not waited for, because the cell's time was over
+        self._cut = False  # the cell's time was over before a call of it was answered, or before its result came
         self._log: list[Entry] | None = []
         self._log_seconds = 0.0
         # A killed session is rebuilt by running its log again: `random` must then say the same.
@@ -258,6 +258,8 @@ class LoggedSession(Session):
         while True:
             said = worker.event(clock)
             if isinstance(said, CellResult):
+                if not clock.remaining() and clock.over() is not None:
+                    self._cut = True  # it came too late, whatever it says
                 return said
             reply: dict[str, Any]
             try:

@@ -334,3 +334,37 @@ def test_cells_are_counted():
         box.run("1")
         with pytest.raises(SessionEnded, match="limits.cells"):
             box.run("1")
+
+
+#: Calls with many prompts, then reads the answer piece by piece, steadily, and says that it is done.
+SLOW_READER = """
+import json, os, signal, time
+signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+def say(message):
+    body = json.dumps(message).encode()
+    os.write(3, len(body).to_bytes(4, "big") + body)
+def take(size):
+    data = b""
+    while len(data) < size:
+        data += os.read(3, size - len(data))
+    return data
+say({"op": "call", "call": "llm_query_batched", "prompts": ["a"], "model": None})
+size = int.from_bytes(take(4), "big")
+while size:
+    size -= len(take(min(size, 64 << 10)))
+    time.sleep(0.03)
+done = {"op": "done", "stdout": "", "stderr": "", "dropped": 0, "variables": {}, "answer": None, "error": None}
+say({**done, "cpu": 0.0, "peak": 1})
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("grace", [0.2, 60.0])
+def test_a_worker_that_reads_its_answer_slowly_is_ended_in_time(grace):
+    # 16 MiB in pieces of 64 KiB take it 8 s. With a grace that long its result comes, too late.
+    with unscreened(policy=strict(cell_seconds=1.0, grace_seconds=grace)) as box:
+        started = time.monotonic()
+        result = box._session.execute(SLOW_READER, lambda call: ["x" * (16 << 20)])
+        assert isinstance(result.error, CellTimeout)
+        assert result.error.limit == "limits.cell_seconds"
+        assert grace > 1 or time.monotonic() - started < 5

@@ -26,6 +26,8 @@ from rlm_secure.errors import CellCrashed, CellError, CellMemoryLimit, CellTimeo
 from rlm_secure.policy.model import Limits
 
 _HEADER = struct.Struct(">I")
+#: Bytes of one send(2): the kernel begins its timeout anew with each piece that the worker reads.
+_SEND_BYTES = 256 << 10
 
 
 def _timeval(seconds: float) -> bytes:
@@ -88,15 +90,17 @@ class Worker:
             if fds:
                 frame = frame[socket.send_fds(self._socket, [frame[:1]], fds) :]
             while frame:
-                # A worker that does not read must not hold the host: the write waits under a deadline as well.
+                # A worker that reads nothing, or reads slowly, must not hold the host: the write is looked at as well.
                 try:
-                    frame = frame[self._socket.send(frame) :]
+                    frame = frame[self._socket.send(frame[:_SEND_BYTES]) :]
+                    if frame and clock is not None:
+                        self._look(clock)
                 except BlockingIOError:
                     if clock is not None:
                         self._tick(clock)
-                    if time.monotonic() > deadline:
-                        said = f"the worker did not read its request within {self._limits.start_seconds:g} s"
-                        raise Overdue(CellTimeout(said, limit="limits.start_seconds", wall="wall-clock")) from None
+                if frame and time.monotonic() > deadline:
+                    said = f"the worker did not read its request within {self._limits.start_seconds:g} s"
+                    raise Overdue(CellTimeout(said, limit="limits.start_seconds", wall="wall-clock")) from None
         except OSError:
             raise Died from None
 
