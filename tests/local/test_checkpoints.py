@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import textwrap
 import threading
 import time
@@ -18,6 +19,7 @@ from rlm_secure.environments.local import pidfd
 from rlm_secure.environments.local.cgroup import Group, Parents
 from rlm_secure.environments.local.cputime import CpuAccount
 from rlm_secure.environments.local.session import LocalSession
+from rlm_secure.environments.local.worker import Worker
 from rlm_secure.policy import load_policy
 from rlm_secure.testing import Unscreened, unscreened
 
@@ -155,6 +157,29 @@ def test_a_worker_that_uses_its_seconds_while_nobody_looks_is_ended_by_the_kerne
         assert before is False
         with pytest.raises(SessionEnded):
             box.run("1")
+
+
+def kernel_limit(worker: Worker) -> int:
+    """CPU seconds after which the kernel ends it, looked at or not."""
+    pid = worker.host_pid
+    assert pid is not None
+    return resource.prlimit(pid, resource.RLIMIT_CPU)[0]
+
+
+def test_a_worker_that_begins_anew_has_what_is_left_and_not_a_whole_session_s_seconds():
+    with unscreened(policy=strict(session_cpu_seconds=4.0, cell_seconds=60.0)) as box:
+        result = box.run(HOSTILE + "burn(2.5)\nos._exit(0)")
+        session = session_of(box)
+        assert "resumed" in result.stderr and session._spare is None
+        assert kernel_limit(session._worker) <= 3  # 1.5 s are left: rounded up, and one more
+
+
+def test_an_init_that_is_retired_has_no_more_than_its_session_has_left(hostile: Unscreened):
+    session = taught(hostile, "Worker._retire = lambda self, request: None")
+    assert session.checkpoint() and session._spare is session._root
+    session._cpu.lost(session._cpu.left() - 0.5)
+    assert session.checkpoint() and session._spare is not session._root
+    assert kernel_limit(session._root) <= 3
 
 
 def test_what_waits_in_reserve_runs_no_more(hostile: Unscreened):

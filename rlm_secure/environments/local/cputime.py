@@ -42,6 +42,8 @@ class CpuAccount:
         self._live.add(worker)
         if group is not None and (seconds := group.cpu_seconds()) is not None:
             self._group, self._group_before = group, seconds
+        if self._before > 0:  # it was born with the seconds of a whole session
+            self.allow(worker, self.left())
 
     def close(self) -> None:
         """The process tree has ended: its group may be another session's from now on."""

@@ -223,7 +223,7 @@ class LocalSession(LoggedSession):
         """End the spare that was replaced; init, which ends with its session alone, lets go of what it holds."""
         if spare is self._root:
             self._root.stop(False)
-            self._cpu.allow(self._root, _RETIRE_SECONDS)
+            self._cpu.allow(self._root, min(_RETIRE_SECONDS, self._cpu.left()))
             with contextlib.suppress(Died, Overdue):  # then all of it is gone, and the next request says so
                 self._root.send({"op": "retire"})
         elif spare is not None:
