@@ -228,7 +228,7 @@ class LMHandler:
     # -- inside --------------------------------------------------------------------------------------
 
     def _refusal(self, prompts: Sequence[str], model: str | None) -> Decision | None:
-        # The batch first: a refusal goes back once per prompt, and only that of the batch is short whatever a cell says.
+        # The batch first: a refusal goes back once per prompt, and only that of the batch is always short.
         for decision in (self._gate.batch(len(prompts)), self._gate.model(model), self._gate.prompts(list(prompts))):
             if not decision.allowed:
                 return decision
