@@ -28,7 +28,8 @@ class Clock:
         read_cpu: Callable[[], float | None] | None = None,
         left: Callable[[], float] | None = None,
     ) -> None:
-        self._wall = wall
+        self.wall = wall
+        """Seconds that it began with."""
         self._deadline = time.monotonic() + wall
         self._end = float("inf")
         self._end_cause: CellError | None = None
@@ -77,7 +78,7 @@ class Clock:
             if now >= self._end and self._end < self._deadline and self._end_cause is not None:
                 self.expire(self._end_cause)
             elif now >= self._deadline:
-                said = f"the cell ran longer than its limit of {self._wall:g} s (limits.cell_seconds) and was stopped"
+                said = f"the cell ran longer than its limit of {self.wall:g} s (limits.cell_seconds) and was stopped"
                 self.expire(CellTimeout(said, limit="limits.cell_seconds", wall="wall-clock"))
             elif self._left is not None and self._left() <= 0:
                 said = "the session's CPU seconds (limits.session_cpu_seconds) are used up: the cell was stopped"

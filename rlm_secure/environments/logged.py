@@ -37,6 +37,8 @@ from rlm_secure.policy.model import Policy
 
 #: A longer log than this is not run again: the session ends with its worker.
 REPLAY_SECONDS = 10.0
+#: What a log has to be run again in at least, beside twice the CPU seconds that it took: a busy machine is slow.
+_REPLAY_LEAST_SECONDS = 2.0
 #: Replies of one cell beyond this are not kept, and a log beyond that is not run again.
 REPLIES_BYTES = 8 << 20
 LOG_BYTES = 64 << 20
@@ -347,12 +349,12 @@ class LoggedSession(Session):
 
     # -- recovery -----------------------------------------------------------------------------------
 
-    def _recover(self, error: CellError) -> CellResult:
-        """After a worker's death: go on from an earlier state, or end the session, and say which."""
+    def _recover(self, error: CellError, clock: Clock) -> CellResult:
+        """After a worker's death under `clock`: go on from an earlier state, or end the session, and say which."""
         said = str(error)
         expected: tuple[type[Exception], ...] = (*self.failures, ProtocolViolation, EnvironmentUnavailable, OSError)
         try:
-            resumed = self._resume(error)
+            resumed = self._resume(error, clock)
         except expected as failure:
             said, resumed = f"{said}; the session could not be resumed ({failure!r})", False
         if not resumed:
@@ -369,7 +371,7 @@ class LoggedSession(Session):
         self._end(str(error))
         return result
 
-    def _resume(self, error: CellError) -> bool:
+    def _resume(self, error: CellError, clock: Clock) -> bool:
         # A forbidden call is an attack or a bug of ours: it gets no second try.
         if isinstance(error, WallViolation) or self._closing or self._log is None:
             return False
@@ -378,15 +380,22 @@ class LoggedSession(Session):
         if not self._gate.resumes(self._resumes + 1).allowed:
             return False
         self._resumes += 1
+        # All of it has the time of the request that waits for it: what a cell does may differ when it is run again.
+        seconds = max(clock.wall, _REPLAY_LEAST_SECONDS + 2 * self._log_seconds)
         log, self._log, self._log_seconds = self._log, [], 0.0
         if not self._bring_back():
             return False
+        replay = Clock(seconds)
         for entry in log:
             replies = list(entry.replies)
             entry.replies.clear()
             entry.weight = 0
-            clock = self._clock(self._policy.limits.cell_seconds)
-            self._note(entry, self._converse(entry, _recorded(replies), clock, []))
+            step = self._clock(replay.remaining())
+            result = self._converse(entry, _recorded(replies), step, [])
+            if step.cause is not None:
+                said = f"its earlier cells, run again, were not done in {seconds:g} s: {step.cause}"
+                raise EnvironmentUnavailable(said)
+            self._note(entry, result)
         return True
 
     def _check(self) -> None:

@@ -435,6 +435,32 @@ def test_the_death_of_a_worker_is_seen_although_its_spare_holds_the_channel_open
     assert time.monotonic() - started < SECONDS
 
 
+def test_what_a_killed_cell_falls_back_to_has_one_clock_and_not_one_for_each_earlier_cell():
+    with unscreened(policy=strict(cell_seconds=2.5)) as box:
+        session = session_of(box)
+        session._copies = False
+        code = "import time\nturn = {0}\nif time.time() > {1}: time.sleep(1.0)"
+        until = time.time() + 3.0
+        for turn in range(12):
+            assert box.run(code.format(turn, until)).error is None
+        assert session._log is not None and len(session._log) == 12
+        time.sleep(max(until - time.time(), 0))
+        started = time.monotonic()
+        result = box.run("import os\nos._exit(0)")
+        assert time.monotonic() - started < 6  # twelve seconds of sleep
+        assert result.error is not None and result.error.session_ended
+        assert "were not done in" in result.stderr
+        assert not session.alive
+
+
+def test_a_log_that_no_checkpoint_cuts_is_given_up(hostile: Unscreened):
+    session = taught(hostile, "def none(self, request): os.close(self._channel.take_fd())\nreplace(none)")
+    for _ in range(3):
+        assert session._log is not None
+        assert not session.checkpoint()
+    assert session._log is None and session.alive
+
+
 # -- whom a hostile session delays ------------------------------------------------------------------------
 
 

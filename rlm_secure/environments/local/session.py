@@ -43,6 +43,8 @@ _WORTH_ENTRIES = 16
 #: Longest checkpoint: a worker needs milliseconds for it, and on a machine with a hundred busy processes for each
 #: processor it gets them within two seconds. The kernel copies a page table of a gigabyte in a fraction of a second.
 _CHECKPOINT_SECONDS = 2.0
+#: A log that so many checkpoints in a row should have cut, and did not, is not run again.
+_COPIES_MISSED = 3
 _COPIED_BYTES_A_SECOND = 1e9
 #: What a retired init may still use: to let go of all that it holds takes as long as it took to make it.
 _RETIRE_SECONDS = 5.0
@@ -71,6 +73,7 @@ class LocalSession(LoggedSession):
         self._forked: Forked | None = None
         self._listener: Listener | None = None
         self._cpu = CpuAccount(policy.limits.session_cpu_seconds)
+        self._copies_missed = 0  # in a row
         self._unadopted = False  # a copy was consented to, and never came forward
         self._start()
 
@@ -118,17 +121,17 @@ class LocalSession(LoggedSession):
     def _attempt(self, entry: Entry, calls: Answers, clock: Clock, stopped: list[BaseException]) -> CellResult:
         for last in (False, True):
             if self._cpu.left_at_last_look() <= 0:
-                return self._recover(self._cpu.exceeded())
+                return self._recover(self._cpu.exceeded(), clock)
             worker, before = self._worker, self._worker.cpu_seen
             try:
                 result = self._converse(entry, calls, clock, stopped)
             except Died as died:
-                result = self._recover(self._verdict())
+                result = self._recover(self._verdict(), clock)
                 if died.unsent and result.resumed and not last:
                     continue  # it died while it was idle: the cell has not run, and nothing was lost
                 return result
             except Overdue as overdue:
-                return self._recover(overdue.error)
+                return self._recover(overdue.error, clock)
             worker.cpu_seconds()
             result.cpu_seconds = worker.cpu_seen - before  # by the kernel's clock, not by what the worker says
             if clock.cause is not None and clock.cause.limit == SESSION_CPU:
@@ -210,7 +213,11 @@ class LocalSession(LoggedSession):
         if self._strangers():
             raise ProtocolViolation("a process that nobody asked for was left in it")
         if fresh is None or self._spare is None:
+            self._copies_missed += 1
+            if self._copies_missed >= _COPIES_MISSED:
+                self._log = None
             return False
+        self._copies_missed = 0
         if before is self._root and self._forked is not None and self._forked.group is None and not self._slim():
             self._drop(self._spare)
             self._spare, self._log, self._copies = None, None, False

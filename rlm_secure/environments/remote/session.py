@@ -140,9 +140,9 @@ class RemoteSession(LoggedSession):
             if clock.cause is not None and clock.cause.limit == SESSION_CPU:
                 return self._spent(result, clock.cause)
         except Died as died:
-            return self._recover(verdict(died.ended, self._policy.limits))
+            return self._recover(verdict(died.ended, self._policy.limits), clock)
         except Overdue as overdue:
-            return self._recover(overdue.error)
+            return self._recover(overdue.error, clock)
         except (Lost, Declined) as lost:
             return self._lost(clock, lost)
         self._sound = self._sound and not isinstance(result.error, WallViolation | CellCrashed)
