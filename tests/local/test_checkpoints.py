@@ -163,7 +163,10 @@ def kernel_limit(worker: Worker) -> int:
     """CPU seconds after which the kernel ends it, looked at or not."""
     pid = worker.host_pid
     assert pid is not None
-    return resource.prlimit(pid, resource.RLIMIT_CPU)[0]
+    try:
+        return resource.prlimit(pid, resource.RLIMIT_CPU)[0]
+    except PermissionError:
+        pytest.skip("this machine lets its host set no limits of a session: its own look is what holds")
 
 
 def test_a_worker_that_begins_anew_has_what_is_left_and_not_a_whole_session_s_seconds():
