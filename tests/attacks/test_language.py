@@ -48,7 +48,7 @@ def test_sessions_do_not_share_their_random_numbers(policy):
 def test_a_cell_cannot_make_the_host_hoard_what_a_tool_answers():
     """A reply is the host's own text: a cell that asks for it a thousand times must not fill the host with it."""
     policy = judge.policy("strict")
-    policy = policy.model_copy(update={"limits": policy.limits.model_copy(update={"cell_seconds": 30.0})})
+    policy = policy.model_copy(update={"limits": policy.limits.model_copy(update={"cell_seconds": 30.0, "cell_cpu_seconds": 30.0})})
     with Sandbox(policy=policy, tools={"book": lambda: "x" * 1_000_000}) as sandbox:
         before = watch.memory()[0]
         result = sandbox.run("total = 0\nfor number in range(200):\n    total += len(book())\nprint(total)")
