@@ -4,6 +4,6 @@
 replay.py turns a finding into a short cell, programs.py writes whole cells at random. test_crawler.py is the part of CI.
 """
 
-#: The versions of Python on which an hour of the crawler and of the fuzzer found nothing. `requires-python` ends after
-#: the last: a new Python brings new methods (ForwardRef.evaluate is public in 3.14), and is allowed once it is crawled.
+#: The versions of Python that CI crawls. `requires-python` ends after the last: a new Python brings new methods
+#: (ForwardRef.evaluate is public in 3.14), and is allowed once the crawler and the fuzzer find nothing on it.
 VERSIONS = ((3, 11), (3, 12), (3, 13))
