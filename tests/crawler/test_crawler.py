@@ -21,10 +21,10 @@ SEED = 20261122
 #: The policy with all modules of the others: on the main Python every callable that it gives is called. All else is a
 #: sample of so many sessions, and whole by hand: `python -m tests.crawler --policy NAME`.
 WHOLE = "research"
-SAMPLE = 30
-STEPS = 300  # calls of one session
 MAIN = sys.version_info[:2] == (3, 11)
-PROGRAMS = 300 if MAIN else 100
+SAMPLE = 20 if MAIN else 10
+STEPS = 300  # calls of one session
+PROGRAMS = 300 if MAIN else 60
 
 
 def run(*arguments: str, module: str = "tests.crawler") -> subprocess.CompletedProcess[str]:
