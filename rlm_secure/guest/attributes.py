@@ -6,11 +6,13 @@ function at hand (registry.py); never by isinstance(), which believes what a val
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Callable
 from typing import Any
 
 from . import classes, facades, formatting, names, registry
+from .facades.shared import exact_text
 from .registry import derives, is_class, is_instance, own_class, own_instance, title
 from .violations import RuleViolation
 
@@ -116,6 +118,8 @@ class Attributes:
     def _guarded(self, value: Any, name: str, *default: Any) -> Any:
         if name == "groupindex":
             return _own_view(getattr(value, name, *default))
+        if name in _TEMPLATED:
+            return _exactly(getattr(value, name, *default))
         if name != "obj":
             return formatting.contained(getattr(value, name, *default))
         if derives(_subject(value), AttributeError):
@@ -215,6 +219,29 @@ def _text(value: Any, name: str, *default: Any) -> Any:
     if is_instance(found, str):
         return str.__str__(found)
     raise RuleViolation("dunder-attribute", f"the attribute {name!r} is not text here")
+
+
+#: Methods of patterns and matches that take a template. C code keeps it in a cache that is asked with `==`.
+_TEMPLATED = frozenset({"sub", "subn", "expand"})
+
+
+def _exactly(found: Any) -> Any:
+    """`found`; where it is such a method of the library, one that is given exact text."""
+    kind = type(found)
+    if kind is types.BuiltinMethodType:
+        owner = type(found.__self__)
+    elif kind is types.MethodDescriptorType:
+        owner = found.__objclass__
+    else:
+        return found
+    if owner not in (re.Pattern, re.Match):
+        return found
+
+    def method(*values: Any, **options: Any) -> Any:
+        return found(*map(exact_text, values), **{name: exact_text(value) for name, value in options.items()})
+
+    method.__name__ = method.__qualname__ = found.__name__
+    return method
 
 
 def _own_view(found: Any) -> Any:

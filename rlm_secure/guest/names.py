@@ -44,7 +44,7 @@ CLOSED = INSPECT_ATTRIBUTES | {"mro"}
 #: (CVE-2024-47532); a pattern's groupindex is a view of a dict that re keeps. Their loads stay guarded, all other
 #: public names are plain attribute loads.
 FORMATTERS = frozenset({"format", "format_map", "vformat", "get_field", "get_value", "Formatter"})
-GUARDED = FORMATTERS | {"obj", "groupindex"}
+GUARDED = FORMATTERS | {"obj", "groupindex", "sub", "subn", "expand"}
 
 
 def words(text: str) -> frozenset[str]:

@@ -160,6 +160,7 @@ _FLAGS = (int, re.RegexFlag)
 
 def _on_plain_patterns(function: Callable[..., Any], flags_at: int | None) -> Callable[..., Any]:
     asked = f"re.{function.__name__}"
+    templated = function.__name__ in ("sub", "subn")  # C code keeps the template in a cache of its own
 
     @functools.wraps(function, updated=())
     def wrapper(*values: Any, **options: Any) -> Any:
@@ -177,6 +178,9 @@ def _on_plain_patterns(function: Callable[..., Any], flags_at: int | None) -> Ca
             flags = values[flags_at] if len(values) > flags_at else options.get("flags", 0)
             if type(flags) not in _FLAGS:
                 raise TypeError(f"{asked} takes flags as re.IGNORECASE and its kind, not {title(type(flags))}.")
+        if templated:
+            values = tuple(map(exact_text, values))
+            options = {name: exact_text(value) for name, value in options.items()}
         return function(*values, **options)
 
     del wrapper.__wrapped__
