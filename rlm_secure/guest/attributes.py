@@ -228,7 +228,7 @@ _TEMPLATED = frozenset({"sub", "subn", "expand"})
 def _exactly(found: Any) -> Any:
     """`found`; where it is such a method of the library, one that is given exact text."""
     kind = type(found)
-    if kind is types.BuiltinMethodType:
+    if derives(kind, types.BuiltinMethodType):  # from Python 3.12 on of a kind of its own
         owner = type(found.__self__)
     elif kind is types.MethodDescriptorType:
         owner = found.__objclass__
@@ -240,7 +240,7 @@ def _exactly(found: Any) -> Any:
     def method(*values: Any, **options: Any) -> Any:
         return found(*map(exact_text, values), **{name: exact_text(value) for name, value in options.items()})
 
-    method.__name__ = method.__qualname__ = found.__name__
+    method.__name__ = found.__name__
     return method
 
 
