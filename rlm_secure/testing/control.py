@@ -23,7 +23,7 @@ from rlm_secure.testing.verdict import claims
 from rlm_secure.untrusted_json import MalformedJson, loads
 
 #: Given to every control; they keep the machine safe, not the host.
-_LIMITS = {"RLIMIT_CPU": 20, "RLIMIT_DATA": 2 << 30, "RLIMIT_FSIZE": 1 << 30, "RLIMIT_CORE": 0}
+_LIMITS = {"RLIMIT_CPU": 20, "RLIMIT_DATA": 1 << 30, "RLIMIT_FSIZE": 256 << 20, "RLIMIT_CORE": 0}
 #: An attack that is still at work after its time was up is seen to outlast it; the start is not its own time.
 _START_SECONDS = 0.3
 #: A naive host that has heard nothing sensible for this long would wait for ever.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -150,6 +151,27 @@ def provided(name: str, transport: str = "exec") -> Iterator[Cloud]:
         assert until(lambda: not ours(before)), ours(before)
     finally:
         made.emulator.close()
+
+
+@pytest.hookimpl(tryfirst=True)  # before marks are selected by
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What is marked `by_turns(count)` runs at so many of its places, each test at the next ones; all are exhaustive.
+
+    It says something of the broker, the guest or the loop, which are the same everywhere. What says something of an
+    adapter carries no such mark.
+    """
+    found: dict[tuple[object, str], list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("by_turns"):
+            found[item.path, item.name.partition("[")[0]].append(item)
+    for turn, each in enumerate(found.values()):
+        mark = each[0].get_closest_marker("by_turns")
+        assert mark is not None
+        (count,) = mark.args
+        chosen = {(turn + place * len(each) // count) % len(each) for place in range(count)}
+        for place, item in enumerate(each):
+            if place not in chosen:
+                item.add_marker(pytest.mark.exhaustive)
 
 
 @pytest.fixture(params=sorted(WIRES))

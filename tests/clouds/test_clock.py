@@ -12,7 +12,7 @@ from tests.clouds.conftest import Cloud
 from tests.loops import cell, scripted
 
 #: Seconds of the run, in which a sandbox starts; and after which nothing of it may still run.
-RUN, OVER = 6.0, 14.0
+RUN, OVER = 6.0, 25.0
 
 
 def timed(policy: Policy) -> Policy:

@@ -28,7 +28,10 @@ from tests.test_host_calls import (  # noqa: F401 - collected here
     test_what_is_left_behind_is_counted_and_bounded,
 )
 
-pytestmark = pytest.mark.filterwarnings("ignore:Polling-only mode:DeprecationWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Polling-only mode:DeprecationWarning"),
+    pytest.mark.by_turns(1),
+]
 
 
 @pytest.fixture

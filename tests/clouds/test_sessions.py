@@ -27,6 +27,7 @@ def test_the_demo_task_has_the_right_answer(way: Cloud) -> None:
     assert rlm.completion(sources, demo.QUESTION).response == demo.plain_answer(sources.values())
 
 
+@pytest.mark.by_turns(2)
 def test_a_sandbox_has_tools_a_context_and_a_memory(way: Cloud) -> None:
     with way.sandbox(context={"k": ["v" * 10]}, tools={"double": lambda x: 2 * x}) as sandbox:
         assert sandbox.run("print(double(21), context['k'], len(context_0))").check().stdout == "42 ['vvvvvvvvvv'] 1\n"
@@ -35,6 +36,7 @@ def test_a_sandbox_has_tools_a_context_and_a_memory(way: Cloud) -> None:
         assert "open" in sandbox.run("open('/etc/passwd')").stderr
 
 
+@pytest.mark.by_turns(2)
 def test_a_run_queries_recurses_and_answers(way: Cloud) -> None:
     rlm = scripted(
         [cell("parts = rlm_query_batched(['a', 'b'])\nfinal_answer([context, llm_query('q'), parts])")],
@@ -52,6 +54,7 @@ def test_a_run_queries_recurses_and_answers(way: Cloud) -> None:
     assert len(way.emulator.made) in (2, 3), "the second child may come after the first"
 
 
+@pytest.mark.by_turns(2)
 def test_variables_last_between_completions(way: Cloud) -> None:
     programs = iter([cell("kept = 'k'\nfinal_answer(1)"), cell("final_answer([kept, context_0, context_1])")])
     turns = lambda messages: next(programs)  # noqa: E731
@@ -63,6 +66,7 @@ def test_variables_last_between_completions(way: Cloud) -> None:
     assert len(way.emulator.made) == 1
 
 
+@pytest.mark.by_turns(2)
 def test_a_cell_that_does_not_end_is_stopped_and_the_session_goes_on(way: Cloud) -> None:
     with way.sandbox() as sandbox:
         sandbox.run("x = 1")
@@ -72,6 +76,7 @@ def test_a_cell_that_does_not_end_is_stopped_and_the_session_goes_on(way: Cloud)
         assert sandbox.run("print(x)").stdout == "1\n"
 
 
+@pytest.mark.by_turns(1)
 def test_a_cell_that_always_has_something_to_say_is_stopped_as_well(cloud: Cloud) -> None:
     with cloud.session(limits(cell_seconds=1), tools={"tick": ""}) as session:
         session.execute("x = 1", lambda call: None)
@@ -81,6 +86,7 @@ def test_a_cell_that_always_has_something_to_say_is_stopped_as_well(cloud: Cloud
         assert session.execute("print(x)", lambda call: None).stdout == "1\n"
 
 
+@pytest.mark.by_turns(2)
 def test_a_worker_that_is_killed_is_replaced_with_what_it_knew(way: Cloud) -> None:
     with way.session(way.policy(memory_bytes=96 << 20, cell_seconds=2)) as session:
         session.load_context("context", "c" * 1000)
@@ -99,6 +105,7 @@ def test_memory_is_bounded(cloud: Cloud) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.by_turns(3)
 def test_a_hundred_megabytes_of_context_arrive_as_they_were(way: Cloud) -> None:
     unit = "0123456789abcdef\u00e9\n"
     text = unit * (100_000_000 // len(unit))
