@@ -70,6 +70,7 @@ def _derivable() -> frozenset[type]:
 
 
 FOREIGN_BASES = _derivable()
+registry.admit_bases(FOREIGN_BASES)
 
 
 #: What may stand among the bases beside classes: exact types, whose `__mro_entries__` name their origin.
@@ -294,17 +295,15 @@ def class_builder(known: set[type], space: dict[str, Any]) -> Callable[..., Any]
         try:
             made = build(body, name, *bases, **options)
         except RuntimeError as error:  # Python 3.11 wraps what `__set_name__` of the registrar raises
-            if type(error.__cause__) is RuleViolation and error.__cause__.rule == "class-slots":
+            if type(error.__cause__) is RuleViolation:
                 raise error.__cause__ from None
             raise
         if names.REGISTRAR in namespace_of(made):  # a NamedTuple copies its body's names, and calls no hooks
             type.__delattr__(made, names.REGISTRAR)
-        if "_make" in namespace_of(made):  # of typing.NamedTuple
-            generated.record(made)
         registry.check_slots(made)
         registry.register(made, space)
-        if not all(own_class(each) or each in FOREIGN_BASES for each in order_of(made)):
-            raise RuleViolation("class-base", "a class cannot have these bases here; keep one in an attribute instead")
+        if "_make" in namespace_of(made):  # of typing.NamedTuple
+            generated.record(made)
         if _has_c_alias(made):
             type.__setattr__(made, "__class_getitem__", classmethod(_subscripted))
         if has_no_foreign_privates(made):

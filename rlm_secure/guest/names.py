@@ -37,8 +37,8 @@ HOOKS = frozenset(
     }
 )  # fmt: skip
 
-#: Public attributes that lead from a value to frames, code or classes that nobody handed out.
-CLOSED = INSPECT_ATTRIBUTES | {"mro"}
+#: Public attributes that lead from a value to frames, code or classes that nobody handed out; and what registers one.
+CLOSED = INSPECT_ATTRIBUTES | {"mro", REGISTRAR}
 
 #: `str.format` and its kind walk attributes by string; AttributeError.obj is whatever the failing code held
 #: (CVE-2024-47532); a pattern's groupindex is a view of a dict that re keeps. Their loads stay guarded, all other

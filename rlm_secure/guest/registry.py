@@ -18,7 +18,7 @@ import decimal
 import enum
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from .names import is_dunder, shown
@@ -48,6 +48,7 @@ def _registry() -> tuple[Callable[..., Any], ...]:
     made: dict[type, dict[str, Any] | None] = {}
     spaces: dict[int, dict[str, Any]] = {}
     metaclasses = _standard_metaclasses()
+    bases: set[type] = set()
 
     def is_class(value: object) -> bool:
         """Whether `value` is a class of a known metaclass. No hook of any object runs."""
@@ -75,13 +76,24 @@ def _registry() -> tuple[Callable[..., Any], ...]:
     def register(kind: Class, space: dict[str, Any] | None = None) -> Class:
         """Enter `kind` as a cell's own, made by the session whose globals are `space`. Returns it.
 
-        Raises TypeError for a class of an unknown metaclass.
+        Raises TypeError for a class of an unknown metaclass, and RuleViolation for one that derives from what is
+        neither a cell's nor admitted: what its bases are is the interpreter's record, whatever they said.
         """
         if type(kind) not in metaclasses:
             raise TypeError("a class with a metaclass of its own cannot be a cell's class; use a class decorator.")
-        if made.get(kind) is None:
+        if kind not in made:
+            if not all(each in made or each in bases for each in _order_of(kind)[1:]):
+                raise RuleViolation(
+                    "class-base", "a class cannot have these bases here; keep one in an attribute instead"
+                )
+            made[kind] = space
+        elif made[kind] is None:
             made[kind] = space
         return kind
+
+    def admit_bases(kinds: Iterable[type]) -> None:
+        """Let cells' classes derive from these classes of the standard library."""
+        bases.update(kinds)
 
     def globals_of(kind: type) -> dict[str, Any] | None:
         """The globals of the session whose class statement made `kind`, or None."""
@@ -96,7 +108,10 @@ def _registry() -> tuple[Callable[..., Any], ...]:
         metaclasses.add(metaclass)
         return metaclass
 
-    return is_class, own_class, own_instance, own_function, register, globals_of, register_globals, admit_metaclass
+    return (
+        is_class, own_class, own_instance, own_function, register, globals_of, register_globals, admit_metaclass,
+        admit_bases,
+    )  # fmt: skip
 
 
 (
@@ -108,6 +123,7 @@ def _registry() -> tuple[Callable[..., Any], ...]:
     globals_of,
     register_globals,
     admit_metaclass,
+    admit_bases,
 ) = _registry()
 
 

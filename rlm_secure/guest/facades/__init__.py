@@ -14,7 +14,22 @@ from decimal import Context
 from types import SimpleNamespace
 
 from .. import unicode_errors
-from . import binary, classes, containers, functions, identity, instances, late, numeric, shared, text, times, web
+from . import (
+    binary,
+    classes,
+    containers,
+    dataclass,
+    enums,
+    functions,
+    identity,
+    instances,
+    late,
+    numeric,
+    shared,
+    text,
+    times,
+    web,
+)
 from .facade import Facade, explain, left_out, members
 
 instances.keep()
@@ -34,11 +49,11 @@ _FACADES: dict[str, Facade] = {
     "contextlib": functions.CONTEXTLIB,
     "copy": containers.COPY,
     "csv": binary.CSV,
-    "dataclasses": classes.DATACLASSES,
+    "dataclasses": dataclass.DATACLASSES,
     "datetime": times.DATETIME,
     "decimal": numeric.DECIMAL,
     "difflib": text.DIFFLIB,
-    "enum": classes.ENUM,
+    "enum": enums.ENUM,
     "fractions": numeric.FRACTIONS,
     "functools": functions.FUNCTOOLS,
     "hashlib": binary.HASHLIB,

@@ -24,7 +24,7 @@ def namedtuple(
     defaults: Iterable[Any] | None = None,
 ) -> type[tuple[Any, ...]]:
     """collections.namedtuple, whose generated code sees checked names only; `module` cannot be chosen."""
-    title = identifier(typename, "namedtuple", private=True)
+    title, rename = identifier(typename, "namedtuple", private=True), bool(rename)
     fields = field_names.replace(",", " ").split() if type(field_names) is str else list(field_names)
     if rename:
         fields = [name if _usable(name, fields[:at]) else f"_{at}" for at, name in enumerate(fields)]

@@ -13,9 +13,22 @@ import dataclasses
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
-from ..registry import CELL, namespace_of, order_of, own_function, register, title
+from ..names import REGISTRAR
+from ..registry import (
+    CELL,
+    globals_of,
+    namespace_of,
+    order_of,
+    own_class,
+    own_function,
+    register,
+    registrar,
+    stored,
+    title,
+)
+from .late import Builtins
 
 
 def keep(kind: type, before: Mapping[str, Any] | None = None, *, of: Mapping[str, Any] | None = None) -> None:
@@ -88,15 +101,17 @@ class Dataclass:
     source text before they are functions; one that did not get the line is wrapped after all.
     """
 
-    _decorating: ClassVar[list[set[type]]] = []
+    _decorating: ClassVar[list[Dataclass]] = []
     _OWN, _CHECK, _TYPE = "__own__", "__check__", "__type__"  # no field has such a name
 
-    def __init__(self, cls: type) -> None:
+    def __init__(self, cls: type, closed: Iterable[str]) -> None:
+        """`closed` are the names among the fields that cells do not read from just any object."""
         self._before = dict(namespace_of(cls))
+        self._closed = tuple(closed)
         self._own = {cls}
 
     def __enter__(self) -> Dataclass:
-        self._decorating.append(self._own)
+        self._decorating.append(self)
         return self
 
     def __exit__(self, *_error: object) -> None:
@@ -114,35 +129,127 @@ class Dataclass:
         return self._OWN in getattr(function, "__wrapped__", function).__code__.co_freevars
 
     @classmethod
+    def decorating(cls) -> bool:
+        """Whether the class that dataclasses works on is a cell's, and not one of a library that is being imported."""
+        return bool(cls._decorating)
+
+    @classmethod
     def look(cls, arguments: Any, body: Any, names: Any, indent: str) -> tuple[Any, Any]:
         """The lines of a function to generate, and the names that it takes from outside, with the check put in."""
         if not cls._decorating:
             return body, names
-        own = cls._decorating[-1]
+        own, closed = cls._decorating[-1]._own, cls._decorating[-1]._closed
 
         def check(self: Any) -> None:
             if not own.intersection(order_of(type(self))):
                 raise TypeError(f"a dataclass's own method takes its instances, not a {title(type(self))}.")
+            check_names(type(self), closed)
             own.add(type(self))
 
         line = f"{indent}if {cls._TYPE}({arguments[0]}) not in {cls._OWN}: {cls._CHECK}({arguments[0]})"
         return [line, *body], {**(names or {}), cls._OWN: own, cls._CHECK: check, cls._TYPE: type}
 
 
+def check_names(kind: type, names: Iterable[str]) -> None:
+    """Raise TypeError where one of the `names` of fields, none of them public, leads past the cell's own classes.
+
+    Methods that are generated for `_numerator` would set what a Fraction keeps; for `format`, read the one of str.
+    """
+    for name in names:
+        if any(name in namespace_of(each) for each in order_of(kind) if not own_class(each)):
+            raise TypeError(f"{title(kind)} inherits {name!r} from a library; give the field another name.")
+
+
+def _type(value: Any, /) -> type:
+    return type(value)
+
+
+#: The globals of generated functions. What a body names and no parameter has is looked up here.
+_GLOBALS: dict[str, Any] = {
+    "__builtins__": Builtins({"NotImplemented": NotImplemented, "hash": hash, "super": super, "type": _type})
+}
+
+
 def put_checks_into_dataclasses() -> None:
-    """Have dataclasses ask for the check, in the place where it writes functions."""
+    """Have dataclasses ask for the check, in the place where it writes functions, and write them of exact fields."""
     if builder := getattr(dataclasses, "_FuncBuilder", None):  # from Python 3.13 on
         add = builder.add_fn
 
         def add_fn(self: Any, name: str, args: Any, body: Any, *, locals: Any = None, **options: Any) -> None:  # noqa: A002
+            if Dataclass.decorating():
+                self.globals = _GLOBALS
             body, names = Dataclass.look(args, body, locals, "  ")
             add(self, name, args, body, locals=names, **options)
 
         builder.add_fn = add_fn
-    elif create := getattr(dataclasses, "_create_fn", None):
+    else:
+        create = dataclasses._create_fn  # type: ignore[attr-defined]
 
         def _create_fn(name: str, args: Any, body: Any, *, locals: Any = None, **options: Any) -> Any:  # noqa: A002
+            if Dataclass.decorating():
+                options["globals"] = _GLOBALS
             body, names = Dataclass.look(args, body, locals, "")
             return create(name, args, body, locals=names, **options)
 
         dataclasses._create_fn = _create_fn  # type: ignore[attr-defined]
+    get, add_slots = dataclasses._get_field, dataclasses._add_slots  # type: ignore[attr-defined]
+
+    def _get_field(cls: type, name: str, kind: Any, kw_only: bool) -> dataclasses.Field[Any]:
+        found: dataclasses.Field[Any] = get(cls, name, kind, kw_only)
+        return _exact(found, name) if Dataclass.decorating() else found
+
+    def _add_slots(cls: type, *rest: Any) -> type:
+        """Make the second class, with a registrar in front of everything whose hooks see it."""
+        if not Dataclass.decorating():
+            made: type = add_slots(cls, *rest)
+            return made
+        type.__setattr__(cls, REGISTRAR, registrar(globals_of(cls)))
+        for name, value in list(namespace_of(cls).items()):
+            if name != REGISTRAR and stored(type(value), "__set_name__") is not None:
+                type.__delattr__(cls, name)
+                type.__setattr__(cls, name, value)
+        try:
+            made = add_slots(cls, *rest)
+        finally:
+            if REGISTRAR in namespace_of(cls):
+                type.__delattr__(cls, REGISTRAR)
+        return made
+
+    dataclasses._get_field, dataclasses._add_slots = _get_field, _add_slots  # type: ignore[attr-defined]
+    dataclasses.inspect = _Inspect  # type: ignore[attr-defined]
+
+
+class _Inspect:
+    """What dataclasses has of inspect, which asks objects of a cell, and evaluates text."""
+
+    @staticmethod
+    def signature(_cls: type) -> NoReturn:
+        """None; the original goes without one then."""
+        raise ValueError
+
+    @staticmethod
+    def get_annotations(cls: type) -> dict[str, Any]:
+        """Those of the class itself."""
+        return dict(namespace_of(cls).get("__annotations__", {}))
+
+
+def _exact(item: Any, name: str) -> dataclasses.Field[Any]:
+    """A copy of the field `item`, that nobody else has, with plain bool in place of what counts as one.
+
+    Each of them is asked several times; where the answers differ, a generated function names what it has not.
+    """
+    if type(item) is not dataclasses.Field:
+        raise TypeError(f"the field {name!r} is made by dataclasses.field, not by a {title(type(item))}.")
+    made: Any = object.__new__(dataclasses.Field)
+    for slot in dataclasses.Field.__slots__:
+        setattr(made, slot, getattr(item, slot))
+    made.name = name
+    for flag in ("init", "repr", "compare", "hash", "kw_only"):
+        value = getattr(made, flag)
+        if value is not dataclasses.MISSING and not (flag == "hash" and value is None):
+            setattr(made, flag, bool(value))
+    if made._field_type is dataclasses._FIELD_INITVAR and not made.init:  # type: ignore[attr-defined]
+        # __post_init__ is handed a parameter that is none, but whatever the name means elsewhere.
+        raise TypeError(f"the InitVar {name!r} is a parameter of __init__; leave init=False out.")
+    found: dataclasses.Field[Any] = made
+    return found

@@ -39,6 +39,23 @@ for made in (Call(), Bound()):
         pass
 """
     + _LOOT,
+    "docstring_that_a_default_takes_away": _CALLABLES
+    + """
+class Clears:
+    def __get__(self, instance, owner=None):
+        owner.__doc__ = ""
+        return 1
+for made in (Call(), Bound()):
+    try:
+        @dataclass(init=False)
+        class C:
+            "some text"
+            __init__ = made
+            x: int = Clears()
+    except Exception:
+        pass
+"""
+    + _LOOT,
     "docstring_of_a_property": _CALLABLES
     + """
 class Text:

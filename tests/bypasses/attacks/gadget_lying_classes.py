@@ -51,6 +51,43 @@ class Liar(enum.Enum):
         return int
 LOOT = CANARY if isinstance(Liar.A, int) else None
 """,
+    "slot_of_an_enum_whose_ignored_names_change": """
+from enum import Enum
+class Names:
+    asked = 0
+    def append(self, name):
+        pass
+    def __iter__(self):
+        Names.asked += 1
+        return iter(["zz"] if Names.asked < LAST else ["<registrar>", "_ignore_"])
+class Text(str):
+    def replace(self, *values):
+        return self
+    def split(self, *values):
+        return Names()
+class Held:
+    def __get__(self, instance, owner=None):
+        return 1
+    def __set_name__(self, owner, name):
+        held.append(owner)
+LOOT = None
+for LAST in range(1, 9):
+    Names.asked = 0
+    held = []
+    try:
+        class E(Enum):
+            _ignore_ = Text("zz")
+            __slots__ = ("__class__",)
+            A = 1
+            d = Held()
+            def __getattr__(self, name):
+                return int
+    except Exception:
+        pass
+    for each in held:
+        if isinstance(each.A, int):
+            LOOT = CANARY
+""",
     "slot_of_another_hook": """
 class Liar:
     __slots__ = ("__dataclass_fields__",)

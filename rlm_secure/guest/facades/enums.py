@@ -1,0 +1,149 @@
+"""enum, with classes of its own for cells to derive from."""
+
+from __future__ import annotations
+
+import enum
+import sys
+import types
+from typing import Any, NoReturn
+
+from ..names import REGISTRAR
+from ..registry import CELL, admit_metaclass, derives, own_class, own_function, register, registrar, stored, title
+from .checks import identifier
+from .facade import facade
+
+_REGISTRAR = registrar(None)  # of classes that no class statement makes
+
+
+@admit_metaclass
+class _CellEnumType(enum.EnumType):
+    """The metaclass of the enums below: its call form takes names and values, and nothing else.
+
+    The original's takes `module`, `qualname` and any attribute names, dunders included: a class maker.
+    """
+
+    @classmethod
+    def __prepare__(metacls, cls: str, bases: tuple[type, ...], **options: Any) -> Any:  # type: ignore[override]
+        """The namespace of a body. With a registrar: the call form has no body that could put one there.
+
+        It stands in front of what the original took over from the base, which may have hooks.
+        """
+        made = super().__prepare__(cls, bases, **options)
+        if any(type(base) is metacls for base in bases):  # a cell's; those below are nobody's
+            inherited = dict(made)
+            dict.clear(made)
+            dict.update(made, {REGISTRAR: _REGISTRAR, **inherited})
+        return made
+
+    def __new__(metacls, cls: str, bases: tuple[type, ...], classdict: Any, **options: Any) -> Any:
+        """An enum whose body leaves nothing out but names: what it ignores is taken off by what the text says."""
+        for name in ("_ignore_", "_order_"):
+            if name in classdict:
+                dict.__setitem__(classdict, name, _listed(name, classdict[name]))
+        if type(options.get("boundary")) not in (type(None), enum.FlagBoundary):
+            raise TypeError("boundary is one of STRICT, CONFORM, EJECT and KEEP of enum.")
+        return super().__new__(metacls, cls, bases, classdict, **options)
+
+    @classmethod
+    def _find_new_(metacls, classdict: Any, member_type: Any, first_enum: Any) -> Any:
+        """How members are made: by what the original chooses, if that makes members.
+
+        The original writes its records onto whatever came out, and calls `__init__` of it. It compares functions that
+        cells do not have with what stands as `__new__`, which must be no object with hooks.
+        """
+        found = [stored(kind, "__new__") for kind in (member_type, first_enum) if kind is not None]
+        if any(type(each) is staticmethod and type(each.__func__) is not types.FunctionType for each in found) or (
+            not all(type(each) in (staticmethod, types.BuiltinMethodType, types.FunctionType) for each in found)
+        ):
+            raise TypeError("an enum takes members from a __new__ that was written with def.")
+        if "__new__" in classdict and not own_function(classdict["__new__"]):
+            raise TypeError("__new__ of an enum is written with def.")
+        if derives(first_enum or object, enum.Flag) and own_class(member_type):
+            raise TypeError("a flag takes its values from int; leave the other base out.")
+        inner, save, with_values = super()._find_new_(classdict, member_type, first_enum)  # type: ignore[misc]
+        if inner in (object.__new__, enum.Enum.__new__):
+            return inner, save, with_values
+
+        def new_member(cls: type, /, *values: Any) -> Any:
+            member = inner(cls, *values)
+            if type(member) is not cls:
+                raise TypeError(f"__new__ of {title(cls)} makes no member but a {title(type(member))}.")
+            return member
+
+        return new_member, save, with_values
+
+    def __call__(cls, *args: Any, **options: Any) -> Any:
+        # With members, several values are one tuple to look up; 3.11 would take the second as names.
+        if not options and (len(args) == 1 or (cls._member_map_ and sys.version_info >= (3, 12))):
+            return super().__call__(*args)
+        if len(args) > 2 or options.keys() - {"value", "names", "start"}:
+            raise TypeError(f"{cls.__name__}(...) takes a name, the members and start; write a class statement.")
+        given = dict(zip(("value", "names"), args, strict=False), **options)
+        class_name = identifier(given.get("value"), cls.__name__, private=True)
+        names = given.get("names", ())
+        if type(names) is str:
+            names = names.replace(",", " ").split()
+        pairs: Any = list(names.items()) if type(names) is dict else list(names)
+        checked: Any = []
+        for item in pairs:
+            if type(item) is str:
+                checked.append(identifier(item, cls.__name__))
+            else:
+                name, value = item
+                checked.append((identifier(name, cls.__name__), value))
+        made = enum.EnumType._create_(cls, class_name, checked, module=CELL, start=given.get("start", 1))  # type: ignore[attr-defined]
+        return register(made)
+
+    def _create_(cls, *_args: Any, **_options: Any) -> NoReturn:
+        """Refused: the class maker itself."""
+        raise TypeError("an enum is made by its call form or by a class statement.")
+
+    def _convert_(cls, *_args: Any, **_options: Any) -> NoReturn:
+        """Refused: it makes an enum out of the contents of any loaded module, os included."""
+        raise TypeError("an enum is made by its call form or by a class statement.")
+
+
+def _listed(name: str, value: Any) -> list[str]:
+    """The names that `_ignore_` or `_order_` of a body lists, none of which has hooks."""
+    found = value.replace(",", " ").split() if type(value) is str else value
+    if type(found) not in (list, tuple) or not all(type(each) is str and each.isidentifier() for each in found):
+        raise TypeError(f"{name} lists names of the enum's body: as plain text, or a list or tuple of plain str.")
+    return list(found)
+
+
+class Enum(enum.Enum, metaclass=_CellEnumType):
+    pass
+
+
+class IntEnum(enum.IntEnum, metaclass=_CellEnumType):
+    pass
+
+
+class StrEnum(enum.StrEnum, metaclass=_CellEnumType):
+    pass
+
+
+class Flag(enum.Flag, metaclass=_CellEnumType):
+    pass
+
+
+class IntFlag(enum.IntFlag, metaclass=_CellEnumType):
+    pass
+
+
+for _kind in (Enum, IntEnum, StrEnum, Flag, IntFlag):
+    _kind.__module__ = "enum"
+
+ENUM = facade(
+    "enum",
+    enum,
+    take="CONFORM CONTINUOUS EJECT KEEP NAMED_FLAGS STRICT UNIQUE auto member nonmember unique verify",
+    own={"Enum": Enum, "IntEnum": IntEnum, "StrEnum": StrEnum, "Flag": Flag, "IntFlag": IntFlag},
+    left_out={
+        "EnumMeta EnumType": "a metaclass makes classes with any attribute",
+        "EnumCheck EnumDict FlagBoundary ReprEnum pickle_by_enum_name pickle_by_global_name": "internal",
+        "global_enum global_enum_repr global_flag_repr global_str": "they write into the namespace of a module",
+        "property": "use the builtin property",
+        "bltns sys": "a module",
+    },
+)
