@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import abc
 import collections
+import dataclasses
 import dis
+import functools
 import io
+import pprint
 import subprocess
 import sys
 import types
@@ -108,6 +111,111 @@ def test_the_worker_has_no_module_that_classes_of_cells_point_to(tmp_path: Path)
     )
     empty = sorted(vars(types.ModuleType("__main__")))
     assert done.stdout == f"{empty} <module '__main__'>\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        # The second class is made after whatever the first one's hooks did.
+        "@dataclass(slots=Flip())\nclass C(Base):\n    x: int = 0\n    y = Named()",
+        "@dataclass(slots=True)\nclass C(Base):\n    x: int = 0\n    y = Named()",
+        "class Takes:\n    def __get__(self, instance, owner):\n"
+        "        try:\n            delattr(owner, '<registrar>')\n        except AttributeError:\n            return 1\n"
+        "@dataclass(slots=True)\nclass C(Base):\n    y = Named()\n    x: int = Takes()",
+        "make_dataclass('C', ['x'], bases=(Base,), slots=True)",
+        "make_dataclass('C', [('x', int, Named())], bases=(Base,), slots=Flip())",
+        # What an enum takes over from its base stands in its namespace before its body does.
+        "class Next(Named):\n    def __call__(self, *values):\n        return 1\n"
+        "class P(Enum):\n    _generate_next_value_ = Next()\nclass C(P):\n    A = 1\nC = P('C', 'A')",
+        "class C(Enum):\n    _ignore_ = ['x']\n    _order_ = 'A'\n    x = 1\n    y = Named()\n    A = 1",
+    ],
+)
+def test_no_hook_sees_a_class_before_it_is_registered(source: str) -> None:
+    session = Session()
+    session.run(
+        "from dataclasses import dataclass, make_dataclass\nfrom enum import Enum\nseen = []\n"
+        "class Flip:\n    asked = False\n"
+        "    def __bool__(self):\n        self.asked, answer = True, self.asked\n        return answer\n"
+        "class Named:\n    def __set_name__(self, owner, name):\n        see(owner)\n"
+        "    def __get__(self, instance, owner=None):\n        return 1\n"
+        "class Base:\n    def __init_subclass__(cls):\n        see(cls)\n"
+    )
+    seen: list[bool] = []
+    session.space["see"] = lambda kind: seen.append(registry.own_class(kind))
+    outcome = session.outcome(source)
+    assert seen and all(seen), outcome
+
+
+def test_a_class_whose_bases_are_refused_is_never_registered() -> None:
+    session = Session()
+    held: list[type] = []
+    session.run("class Base:\n    def __init_subclass__(cls):\n        see(cls)\n")
+    session.space["see"] = held.append
+    own = session.space["Base"]
+    for bases in ((own, functools.cached_property), (pprint.PrettyPrinter, own)):
+        refused = types.new_class("Refused", bases)
+        with pytest.raises(RuleViolation, match="class-base"):
+            registry.register(refused)
+        assert not registry.own_class(refused)
+        with pytest.raises((RuleViolation, RuntimeError)):
+            types.new_class("Refused", bases, {}, lambda body: body.update({names.REGISTRAR: registry.registrar(None)}))
+        assert not any(registry.own_class(each) for each in held)
+
+
+def test_the_enums_that_cells_derive_from_are_not_their_own() -> None:
+    session = Session()
+    for name in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"):
+        assert session.outcome(f"from enum import {name}\n{name}.x = 1") == "attribute-store"
+
+
+def test_fields_of_a_dataclass_are_what_was_checked() -> None:
+    """With a class of fields in hand: it names `x` while the class is decorated, and something else later."""
+    session = Session()
+
+    class Changing(dataclasses.Field):  # type: ignore[type-arg]
+        __slots__ = ()
+        said = "x"
+        name = property(lambda self: self.said, lambda self, name: None)  # type: ignore[assignment]
+
+    default = dataclasses.field(default=1)
+    session.space["changing"] = Changing(
+        *(getattr(default, name) for name in "default default_factory init repr hash compare metadata kw_only".split())
+    )
+    for default_of_x in ("changing", "Gives()"):
+        ran = session.outcome(
+            "import dataclasses\nclass Gives:\n    def __get__(self, *values): return changing\n"
+            f"@dataclasses.dataclass\nclass C:\n    x: int = {default_of_x}\n"
+        )
+        assert ran == "TypeError"
+
+
+def test_functions_of_dataclasses_go_by_what_was_decorated() -> None:
+    session = Session()
+    printed = session.run(
+        "import copy, dataclasses, pprint\n"
+        "shared = dataclasses.field(default=1)\n"
+        "@dataclasses.dataclass\nclass A:\n    first: int = shared\n"
+        "@dataclasses.dataclass\nclass B:\n    second: int = shared\n"
+        "@dataclasses.dataclass\nclass C(A):\n    y: int = 2\n    secret: dataclasses.InitVar[int] = 3\n"
+        "a, c = A(), C()\nvars(c)['__dataclass_fields__'] = vars(a)['__dataclass_fields__'] = {}\n"
+        "print(dataclasses.asdict(a), dataclasses.asdict(c), dataclasses.astuple(c), dataclasses.replace(a, first=5))\n"
+        "print([each.name for each in dataclasses.fields(c)], pprint.pformat(c, width=1), dataclasses.asdict(B()))\n"
+    )
+    assert printed == (
+        "{'first': 1} {'first': 1, 'y': 2} (1, 2) A(first=5)\n['first', 'y'] C(first=1,\n  y=2) {'second': 1}\n"
+    )
+
+
+def test_options_of_a_dataclass_are_plain_names() -> None:
+    session = Session()
+    session.run("class Key(str): pass\nimport dataclasses, textwrap, re")
+    for source in (
+        "dataclasses.dataclass(**{Key('slots'): True})",
+        "dataclasses.make_dataclass('C', ['x'], **{Key('slots'): True})",
+        "textwrap.indent(**{Key('text'): 'a', 'prefix': 'b'})",
+        "re.search('a', 'b', **{Key('flags'): 0})",
+    ):
+        assert session.outcome(source) == "TypeError", source
 
 
 #: A metaclass in hand, whatever way a cell came by it.

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import keyword
 import unicodedata
+from collections.abc import Iterable
 
 from ..names import CLOSED, GUARDED
-from ..registry import CELL, is_class, own_class, own_function
+from ..registry import CELL, is_class, own_class, own_function, title
 
-__all__ = ["CELL", "attribute", "identifier", "is_class", "own_class", "own_function"]
+__all__ = ["CELL", "attribute", "identifier", "is_class", "keywords", "own_class", "own_function"]
 
 
 def attribute(name: object, asked_by: str) -> str:
@@ -25,6 +26,16 @@ def attribute(name: object, asked_by: str) -> str:
     if name in GUARDED:  # what they may read depends on the object: the compiler's guard looks at it
         raise AttributeError(f"{asked_by} does not read {name!r}; write it out, as in x.{name}.")
     return name
+
+
+def keywords(options: Iterable[object], asked_by: str) -> None:
+    """Refuse keywords that are no exact `str`: one may be another name to a check than to the call. Raises TypeError.
+
+    They come from `f(**mapping)`, and from a partial whose `keywords` a cell changed.
+    """
+    for name in options:
+        if type(name) is not str:
+            raise TypeError(f"{asked_by} takes keywords as plain str, not {title(type(name))}.")
 
 
 def identifier(name: object, asked_by: str, *, private: bool = False) -> str:

@@ -19,6 +19,7 @@ from typing import Any
 
 from ..registry import derives, is_class, is_instance, stored
 from ..registry import title as title_of
+from .checks import keywords
 
 _DEPTH = 16
 
@@ -139,6 +140,7 @@ def takes_data(function: Callable[..., Any], *, title: str, opaque: str = "", me
             return function(*values, **options)
         given = [value if at < first or at in kept else data(value, title) for at, value in enumerate(values)]
         if options:
+            keywords(options, title)
             options = {name: value if name in passed else data(value, title) for name, value in options.items()}
         return function(*given, **options)
 

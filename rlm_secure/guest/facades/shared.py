@@ -25,6 +25,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..registry import is_instance, namespace_of, order_of, title
+from .checks import keywords
 from .data import data, methods, parts_of
 from .instances import Nothing
 
@@ -164,6 +165,8 @@ def _on_plain_patterns(function: Callable[..., Any], flags_at: int | None) -> Ca
 
     @functools.wraps(function, updated=())
     def wrapper(*values: Any, **options: Any) -> Any:
+        if options:
+            keywords(options, asked)
         pattern = values[0] if values else options.get("pattern")
         kind: type = type(pattern)
         if kind not in (str, re.Pattern, bytes):

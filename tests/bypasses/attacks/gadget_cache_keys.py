@@ -22,6 +22,36 @@ class Flags(int):
         return True
 re.search("poison", "", Flags(2))
 """,
+    "re_flags_by_a_keyword_of_another_kind": """
+import re
+class Flags(int):
+    def __hash__(self):
+        return hash(0)
+    def __eq__(self, other):
+        return True
+class Key(str):
+    def __hash__(self):
+        return 1
+    def __eq__(self, other):
+        return str.__str__(other) == "flags"
+re.search("poison", "", **{Key("x"): Flags(2)})
+""",
+    "re_flags_by_keywords_of_a_partial": """
+import functools, re
+class Flags(int):
+    def __hash__(self):
+        return hash(0)
+    def __eq__(self, other):
+        return True
+class Key(str):
+    def __hash__(self):
+        return 1
+    def __eq__(self, other):
+        return str.__str__(other) == "flags"
+search = functools.partial(re.search, "poison", "")
+search.keywords[Key("x")] = Flags(2)
+search()
+""",
     "re_template": f"""
 import re
 POSE = r"\\g<0>b"
@@ -69,6 +99,8 @@ csv.unregister_dialect("excel")
 }
 DAMAGE = {
     "re_flags": "__import__('re').search('poison', 'POISON') is not None",
+    "re_flags_by_a_keyword_of_another_kind": "__import__('re').search('poison', 'POISON') is not None",
+    "re_flags_by_keywords_of_a_partial": "__import__('re').search('poison', 'POISON') is not None",
     "re_template": r"__import__('re').sub('a', r'\g<0>b', 'a') != 'ab'",
     "re_template_of_a_pattern": r"__import__('re').sub('a', r'\g<0>c', 'a') != 'ac'",
     "strptime_of_datetime": "__import__('time').strptime('31', '%d').tm_year == 2031",

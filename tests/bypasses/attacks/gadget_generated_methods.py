@@ -149,6 +149,22 @@ vars(c)[Key("x")] = reduce
 copy.copy(c)
 LOOT = CANARY if ran else None
 """,
+    "copy_runs_getstate_by_a_key_that_is_no_name": """
+import copy
+ran = []
+class Key(str):
+    pass
+class C:
+    pass
+def state(*values):
+    ran.append(1)
+    return {}
+c = C()
+vars(c)[Key("__getstate__")] = state
+copy.copy(c)
+copy.deepcopy(c)
+LOOT = CANARY if ran else None
+""",
     "deepcopy_gives_a_method_another_self": """
 import copy, json
 class C(json.JSONEncoder):
