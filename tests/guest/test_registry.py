@@ -119,14 +119,14 @@ def test_the_worker_has_no_module_that_classes_of_cells_point_to(tmp_path: Path)
         # The second class is made after whatever the first one's hooks did.
         "@dataclass(slots=Flip())\nclass C(Base):\n    x: int = 0\n    y = Named()",
         "@dataclass(slots=True)\nclass C(Base):\n    x: int = 0\n    y = Named()",
-        "class Takes:\n    def __get__(self, instance, owner):\n"
+        ("class Takes:\n    def __get__(self, instance, owner):\n"
         "        try:\n            delattr(owner, '<registrar>')\n        except AttributeError:\n            return 1\n"
-        "@dataclass(slots=True)\nclass C(Base):\n    y = Named()\n    x: int = Takes()",
+        "@dataclass(slots=True)\nclass C(Base):\n    y = Named()\n    x: int = Takes()"),
         "make_dataclass('C', ['x'], bases=(Base,), slots=True)",
         "make_dataclass('C', [('x', int, Named())], bases=(Base,), slots=Flip())",
         # What an enum takes over from its base stands in its namespace before its body does.
-        "class Next(Named):\n    def __call__(self, *values):\n        return 1\n"
-        "class P(Enum):\n    _generate_next_value_ = Next()\nclass C(P):\n    A = 1\nC = P('C', 'A')",
+        ("class Next(Named):\n    def __call__(self, *values):\n        return 1\n"
+        "class P(Enum):\n    _generate_next_value_ = Next()\nclass C(P):\n    A = 1\n    y = Named()\nC = P('C', 'A')"),
         "class C(Enum):\n    _ignore_ = ['x']\n    _order_ = 'A'\n    x = 1\n    y = Named()\n    A = 1",
     ],
 )

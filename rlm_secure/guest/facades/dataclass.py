@@ -319,7 +319,8 @@ def _convert(value: Any, build: Callable[[list[tuple[str, Any]]], Any]) -> Any:
 def _repr_of_a_member(value: Any) -> str:
     """The fields of `value`, in the repr of an enum's member that has a dataclass as its value."""
     if is_class(value) or _fields_of(type(value)) is None:
-        return repr(value)
+        library = stored(type(value), "__dataclass_fields__") is not None
+        return _its_repr(value) if library else repr(value)
     names = set(_names(value, "repr"))
     shown = [field.name for field in _instance_fields(value, "repr") if field.name in names and field.shown.repr]
     return ", ".join(f"{name}={getattr(value, name)!r}" for name in shown)
@@ -349,5 +350,6 @@ _FACADES["dataclasses"] = DATACLASSES
 # Library code that reads the fields of instances goes by the table, too.
 put_checks_into_dataclasses()
 pprint._dataclasses = types.SimpleNamespace(fields=fields, is_dataclass=is_dataclass)  # type: ignore[attr-defined]
-if hasattr(enum, "_dataclass_repr"):  # from Python 3.12 on
-    enum._dataclass_repr = _repr_of_a_member
+_its_repr: Any = getattr(enum, "_dataclass_repr", None)
+if _its_repr is not None:  # from Python 3.12 on
+    enum._dataclass_repr = _repr_of_a_member  # type: ignore[attr-defined]
