@@ -36,7 +36,7 @@ from .checks import identifier
 from .classes import TYPING
 from .copying import deepcopy
 from .facade import Facade, facade
-from .generated import Dataclass, check_names, put_checks_into_dataclasses
+from .generated import Dataclass, check_names, copied, put_checks_into_dataclasses
 
 _REGISTRAR = registrar(None)  # of classes that no class statement makes
 _OPTIONS = frozenset(dataclasses.dataclass.__kwdefaults__ or ())
@@ -50,7 +50,7 @@ class _Field(NamedTuple):
     in_init: bool
     required: bool
     closed: bool  # no name to read from just any object
-    shown: dataclasses.Field[Any]  # what fields() answers
+    shown: dataclasses.Field[Any]  # what fields() answers, and no method is made of
 
 
 #: The fields of each decorated class, inherited ones among them.
@@ -118,7 +118,7 @@ def _decorate(cls: Any, flags: Mapping[str, bool]) -> Any:
             item.init,
             item.default is dataclasses.MISSING,
             not is_public(name),
-            item,
+            copied(item),
         )
         for name, item in found.items()
     )

@@ -233,6 +233,14 @@ class _Inspect:
         return dict(namespace_of(cls).get("__annotations__", {}))
 
 
+def copied(item: dataclasses.Field[Any]) -> Any:
+    """A field that says the same. Whoever has one can have it renamed, by another class that takes it as a default."""
+    made = object.__new__(dataclasses.Field)
+    for slot in dataclasses.Field.__slots__:
+        setattr(made, slot, getattr(item, slot))
+    return made
+
+
 def _exact(item: Any, name: str) -> dataclasses.Field[Any]:
     """A copy of the field `item`, that nobody else has, with plain bool in place of what counts as one.
 
@@ -240,9 +248,7 @@ def _exact(item: Any, name: str) -> dataclasses.Field[Any]:
     """
     if type(item) is not dataclasses.Field:
         raise TypeError(f"the field {name!r} is made by dataclasses.field, not by a {title(type(item))}.")
-    made: Any = object.__new__(dataclasses.Field)
-    for slot in dataclasses.Field.__slots__:
-        setattr(made, slot, getattr(item, slot))
+    made = copied(item)
     made.name = name
     for flag in ("init", "repr", "compare", "hash", "kw_only"):
         value = getattr(made, flag)
@@ -251,5 +257,4 @@ def _exact(item: Any, name: str) -> dataclasses.Field[Any]:
     if made._field_type is dataclasses._FIELD_INITVAR and not made.init:  # type: ignore[attr-defined]
         # __post_init__ is handed a parameter that is none, but whatever the name means elsewhere.
         raise TypeError(f"the InitVar {name!r} is a parameter of __init__; leave init=False out.")
-    found: dataclasses.Field[Any] = made
-    return found
+    return made  # type: ignore[no-any-return]

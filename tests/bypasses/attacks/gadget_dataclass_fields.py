@@ -44,6 +44,25 @@ class Base:
         LOOT.append(given)
 make_dataclass("C", [("open", InitVar[object], field(init=False))], bases=(Base,))()
 """,
+    "init_only_field_that_another_class_made_of_it": """
+from dataclasses import InitVar, dataclass, field, fields
+LOOT = []
+@dataclass
+class C:
+    x: object = field(init=False)
+    def __post_init__(self, *given):
+        LOOT.extend(given)
+try:
+    @dataclass
+    class Z:
+        open: InitVar[object] = fields(C)[0]
+except Exception:
+    pass
+@dataclass
+class D(C):
+    pass
+D()
+""",
     "init_of_a_field": _FLIP + """
 def make(flip):
     @dataclass
@@ -122,6 +141,25 @@ class C(str):
 other = C("")
 other.format = Asks()
 C("{0.__globals__[SECRET]}") == other
+""",
+    "format_of_a_text_by_another_name": """
+import dataclasses
+LOOT = []
+class Asks:
+    def __eq__(self, other):
+        LOOT.append(other(helper))
+@dataclasses.dataclass
+class C:
+    x: object = 1
+@dataclasses.dataclass
+class Z:
+    format: object = dataclasses.fields(C)[0]
+@dataclasses.dataclass(init=False, repr=False)
+class D(C, str):
+    pass
+other = D("")
+other.format = Asks()
+D("{0.__globals__[SECRET]}") == other
 """,
     "parts_of_a_fraction": """
 import dataclasses, fractions
