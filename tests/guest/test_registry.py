@@ -206,6 +206,16 @@ def test_functions_of_dataclasses_go_by_what_was_decorated() -> None:
     )
 
 
+def test_functions_that_dataclasses_generates_find_four_builtins() -> None:
+    session = Session()
+    session.run("from dataclasses import dataclass\n@dataclass(order=True, frozen=True)\nclass C:\n    x: int = 1")
+    made = [each for each in vars(session.space["C"]).values() if type(each) is types.FunctionType]
+    generated_ones = [each for each in made if each.__code__.co_filename == "<string>"]
+    assert len(generated_ones) >= 8
+    for function in generated_ones:
+        assert set(function.__builtins__) == {"NotImplemented", "hash", "super", "type"}, function
+
+
 def test_options_of_a_dataclass_are_plain_names() -> None:
     session = Session()
     session.run("class Key(str): pass\nimport dataclasses, textwrap, re")
