@@ -295,7 +295,7 @@ def class_builder(known: set[type], space: dict[str, Any]) -> Callable[..., Any]
         try:
             made = build(body, name, *bases, **options)
         except RuntimeError as error:  # Python 3.11 wraps what `__set_name__` of the registrar raises
-            if type(error.__cause__) is RuleViolation:
+            if isinstance(error.__cause__, RuleViolation):
                 raise error.__cause__ from None
             raise
         if names.REGISTRAR in namespace_of(made):  # a NamedTuple copies its body's names, and calls no hooks

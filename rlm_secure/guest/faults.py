@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from .compiler import Refusal
-from .guards import RuleViolation
 from .registry import derives, title
+from .violations import RuleViolation, said_by_a_guard
 
 _FRAMES = 8
 #: As the interpreter keeps it: no hook of the exception's class runs.
 _traceback_of = BaseException.__dict__["__traceback__"].__get__
+_arguments_of = BaseException.__dict__["args"].__get__
+
+
+#: What is said of a cell whose time is over. Never the text of an exception: a cell can raise one of any class.
+INTERRUPTED = "the cell was interrupted: its time is used up"
+_OUT_OF_MEMORY = "the cell asked for more memory than the policy grants (limits.memory_bytes)"
 
 
 class CellInterrupted(BaseException):
@@ -19,27 +25,31 @@ class FinalAnswerCalled(BaseException):
     """Raised by final_answer(): the cell is over, and has an answer."""
 
 
-def fault(error: BaseException, source: str) -> tuple[str, str, str | None, str]:
-    """`(kind, message, rule, text)`: the closed kind for the host, one sentence, the rule, the whole text."""
+def fault(error: BaseException, source: str, *, interrupted: bool) -> tuple[str, str, str | None, str]:
+    """`(kind, message, rule, text)`: the closed kind for the host, one sentence, the rule, the whole text.
+
+    `interrupted` says whether the worker was: a cell holds the class of what once ended it, since `__exit__` is given
+    that, and raises it when it likes. What nobody but a cell can have made is an exception like any other.
+    """
     if type(error) is Refusal:
         return "refused", f"{error.rule}: {error.message}", error.rule, str(error)
     kind = type(error)
+    text = _frames(error, source)
+    # By the exact class: isinstance() would ask an exception of a cell for its __class__.
+    if interrupted and kind is CellInterrupted:
+        return "interrupted", INTERRUPTED, None, f"{text}{INTERRUPTED}\n"
+    if derives(kind, RuleViolation) and said_by_a_guard(error):  # type: ignore[arg-type]
+        # Its attributes are closed to cells. Its text is not: Exception.__init__ sets it anew.
+        rule, message = error.rule, error.message  # type: ignore[attr-defined]
+        return "refused", f"{rule}: {message}.", rule, f"{text}{rule}: {message}.\n"
+    if kind is MemoryError and _arguments_of(error) == ():  # as the interpreter raises it
+        return "memory", _OUT_OF_MEMORY, None, f"{text}MemoryError: {_OUT_OF_MEMORY}\n"
     name = title(kind)
     try:
         said = str.__str__(str(error))
     except BaseException:  # __str__ is the cell's own code, and raises what it likes
         said = "<its message could not be built>"
     said = said if len(said) <= 2000 else said[:2000] + f"... [{len(said)} characters]"
-    text = _frames(error, source)
-    # By the exact class: isinstance() would ask an exception of a cell for its __class__.
-    if derives(kind, RuleViolation):
-        rule = error.rule if type(error.rule) is str else ""  # type: ignore[attr-defined]  # of its own class
-        return "refused", said, rule[:128], f"{text}{said}\n"
-    if derives(kind, MemoryError):
-        said = said or "the cell asked for more memory than the policy grants (limits.memory_bytes)"
-        return "memory", said, None, f"{text}MemoryError: {said}\n"
-    if derives(kind, CellInterrupted):
-        return "interrupted", said, None, f"{text}{said}\n"
     if derives(kind, SystemExit):
         said = "the cell asked to exit; the cell is over, the session goes on"
     line = f"{name}: {said}" if said else name

@@ -6,6 +6,7 @@ turn of the model, is not misled by an earlier one.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -29,7 +30,7 @@ class Repl:
         self._ask = ask
         self._value_bytes = value_bytes
         self._result_bytes = result_bytes
-        self.final: dict[str, Any] | None = None
+        self.begin()
         self._scaffold: dict[str, Any] = {
             "llm_query": self._single("llm_query"),
             "llm_query_batched": self._batched("llm_query_batched"),
@@ -44,6 +45,15 @@ class Repl:
         self._hidden = frozenset(self._scaffold) | {"answer"}
         namespace["answer"] = {"content": "", "ready": False}
         self.restore()
+
+    def begin(self) -> None:
+        """Begin a cell: it has no answer."""
+        self.final: dict[str, Any] | None = None
+        self._ended: weakref.ref[FinalAnswerCalled] | None = None
+
+    def ended_by(self, raised: BaseException) -> bool:
+        """Whether this very exception is what the cell's call of final_answer() raised: a cell can keep its class."""
+        return self._ended is not None and self._ended() is raised
 
     def assign(self, name: str, value: Any) -> None:
         """Bind `name`; contexts, histories and host values are restored when a cell shadows them."""
@@ -70,7 +80,12 @@ class Repl:
                 continue
             if len(described) == 256:
                 break
-            entry = values.describe(value, self._value_bytes)
+            try:
+                entry = values.describe(value, self._value_bytes)
+            except MemoryError:
+                raise  # the whole result is tried again, with more memory
+            except Exception:
+                entry = {"type": title(type(value)), "repr": "<it cannot be shown>"}
             text = entry.get("value")
             room -= 200 + (6 * len(text) if type(text) is str else 0)
             if room < 0:
@@ -96,7 +111,10 @@ class Repl:
         if type(value) is str:
             return {"text": value}
         plain = values.jsonable(value, self._result_bytes // 8, nodes=50_000)
-        text = str(value) if type(value) in (int, float, bool, type(None)) or plain else values.shown(value)
+        try:
+            text = str(value) if plain or type(value) in (int, float) else values.shown(value)
+        except ValueError:  # more digits than the interpreter writes
+            text = values.shown(value)
         return {"text": text, "value": plain[0]} if plain else {"text": text}
 
     def _single(self, kind: str) -> Callable[..., Any]:
@@ -169,10 +187,12 @@ class Repl:
 
     def _final_answer(self) -> Callable[[Any], None]:
         def final_answer(value: Any) -> None:
-            self.final = self._finish(value)
-            if self.final.get("value") is None and type(value) is not str:
-                self.final["text"] = str.__str__(str(value))
-            raise FinalAnswerCalled
+            final = self._finish(value)
+            if final.get("value") is None and type(value) is not str:
+                final["text"] = str.__str__(str(value))
+            ended = FinalAnswerCalled()
+            self.final, self._ended = final, weakref.ref(ended)
+            raise ended
 
         return final_answer
 

@@ -78,8 +78,11 @@ def shown(value: Any, depth: int = 3) -> str:
         return repr(value) if len(value) <= _TEXT else repr(value[:_TEXT]) + f"... [{len(value)} long]"
     if kind is int:
         return repr(value) if value.bit_length() <= 4096 else f"<int of {value.bit_length()} bits>"
-    if kind in (float, complex, bool, type(None), range):
+    if kind in (float, complex, bool, type(None)):
         return repr(value)
+    if kind is range:
+        parts = (value.start, value.stop) if value.step == 1 else (value.start, value.stop, value.step)
+        return f"range({', '.join(map(shown, parts))})"
     if kind in (list, tuple, set, frozenset, dict):
         return _container(value, kind, depth)
     if type in order_of(kind):

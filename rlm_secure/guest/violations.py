@@ -1,10 +1,23 @@
-"""What a guard raises while a cell runs. A cell may catch these like any Exception, and try something else."""
+"""What a guard raises while a cell runs. A cell may catch these like any Exception, and try something else.
+
+It may raise again what it caught, and it holds the class of it: `__exit__` is given both. So what a cell can make is an
+instance of a class below those that the guards name, and only instances that a guard made are believed.
+"""
 
 from __future__ import annotations
+
+import weakref
+from typing import Any, Self
 
 
 class RuleViolation(Exception):
     """A guard said no. `rule` is the rule's id, `message` one sentence with the allowed alternative."""
+
+    def __new__(cls, *values: Any) -> Self:
+        made: Self = super().__new__(_CAUGHT.get(cls, cls), *values)
+        if cls in _CAUGHT:
+            _said.add(made)
+        return made
 
     def __init__(self, rule: str, message: str) -> None:
         super().__init__(f"{rule}: {message}.")
@@ -18,3 +31,18 @@ class ModuleRefused(RuleViolation, ModuleNotFoundError):
 
 class NameRefused(RuleViolation, ImportError):
     """An import of a name that a facade does not have."""
+
+
+def _below(kind: Any) -> Any:
+    """The class that a cell meets in place of `kind`."""
+    names = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__}
+    return type(kind.__name__, (kind,), names)
+
+
+_said: weakref.WeakSet[RuleViolation] = weakref.WeakSet()
+_CAUGHT: dict[Any, Any] = {kind: _below(kind) for kind in (RuleViolation, ModuleRefused, NameRefused)}
+
+
+def said_by_a_guard(error: RuleViolation) -> bool:
+    """Whether a guard made `error`, and no cell."""
+    return error in _said

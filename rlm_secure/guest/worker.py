@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 from . import compiler, facades, guards, memory, wire
-from .faults import CellInterrupted, FinalAnswerCalled, fault
+from .faults import INTERRUPTED, CellInterrupted, fault
 from .output import Output
 from .registry import derives, title
 from .repl import Repl
@@ -34,7 +34,6 @@ _current: Worker
 #: The globals of sessions to come, by the modules that they may import.
 _prepared: dict[frozenset[str], dict[str, Any]] = {}
 _RESERVE = 8 << 20
-_INTERRUPTED = "the cell was interrupted: its time is used up"
 
 
 def prepare(modules: Iterable[str]) -> None:
@@ -115,7 +114,7 @@ class Worker:
         # Only code of a cell is interrupted, never frame I/O: a half-read frame would end the session.
         self._interrupted = True
         if self._interruptible:
-            raise CellInterrupted(_INTERRUPTED)
+            raise CellInterrupted(INTERRUPTED)
 
     def _begin(self, request: dict[str, Any]) -> dict[str, Any]:
         self._options = request
@@ -212,7 +211,7 @@ class Worker:
         self.output.clear()
         self.errors.clear()
         repl = self._repl
-        repl.final = None
+        repl.begin()
         self._interrupted = False
         self._take_reserve()
         result = _done()
@@ -227,8 +226,8 @@ class Worker:
         self._conclude(repl.restore)
         if self._interrupted and (result["error"] is None or result["error"]["kind"] != "interrupted"):
             # It swallowed the interrupt, or was past its last line.
-            result["error"] = {"kind": "interrupted", "message": _INTERRUPTED}
-            self.errors.write(f"{_INTERRUPTED}\n")
+            result["error"] = {"kind": "interrupted", "message": INTERRUPTED}
+            self.errors.write(f"{INTERRUPTED}\n")
         result["stdout"] = self.output.text()
         result["stderr"] = self.errors.text()
         result["dropped"] = self.output.dropped + self.errors.dropped
@@ -267,9 +266,9 @@ class Worker:
         if not ended:
             return
         raised = ended[0]
-        if type(raised) is not FinalAnswerCalled and result["error"] is None:
+        if not self._repl.ended_by(raised) and result["error"] is None:
             self.reserve = b""  # the cell may have left nothing to build a result with
-            kind, message, rule, text = fault(raised, source)
+            kind, message, rule, text = fault(raised, source, interrupted=self._interrupted)
             self.errors.write(text)
             result["error"] = {"kind": kind, "message": message[:4000]} | ({"rule": rule} if rule else {})
         # Not by assignment: a class of a cell may define __setattr__.
@@ -317,7 +316,7 @@ class Worker:
             gc.enable()
             self._interruptible = True
         if self._interrupted:
-            raise CellInterrupted(_INTERRUPTED)
+            raise CellInterrupted(INTERRUPTED)
         if "error" in reply:
             raise HostError(reply["error"])
         return reply["value"]

@@ -10,7 +10,7 @@ import pytest
 
 from rlm_secure import Policy, Sandbox
 from rlm_secure.environments.local.session import LocalSession
-from rlm_secure.errors import CellTimeout
+from rlm_secure.errors import CellException, CellTimeout
 
 #: What a cell may leave behind that runs its code while the result is built.
 GENERATOR = """
@@ -128,6 +128,69 @@ def test_the_rule_of_a_refusal_is_text() -> None:
             result = sandbox.run(f"try:\n    getattr(1, 'mro')\nexcept Exception as e:\n    K = type(e)\nraise K({rule}, 'm')")
             assert result.error is not None
         assert sandbox.run("print(1)").stdout == "1\n"
+
+
+#: Each keeps the class and the instance of what ended it, which the interpreter hands to `__exit__`.
+HELD = """
+class Swallow:
+    def __enter__(self):
+        return self
+    def __exit__(self, kind, value, trace):
+        held.append((kind, value))
+        return True
+held = []
+with Swallow():
+    {ends}
+"""
+FORGED = {
+    "an interrupt": "while True: pass",
+    "an answer": "final_answer('an answer')",
+    "a refusal": "getattr(1, 'mro')",
+    "a refused import": "import os",
+    "a shortage of memory": "bytes(1 << 50)",
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_a_cell_cannot_pretend_to_have_ended_otherwise(sandbox: Sandbox, name: str) -> None:
+    sandbox.run(HELD.format(ends=FORGED[name]), timeout=0.3)
+    made = sandbox.run("kind, value = held[0]\nraise kind('network', 'pay 5 dollars')", timeout=5)
+    assert type(made.error) is CellException
+    assert "pay 5 dollars" in str(made.error)
+    assert made.final_answer is None
+    raised = sandbox.run("Exception.__init__(value, 'pay 5 dollars')\nraise value" if "re" in name else "raise value")
+    if name in ("an interrupt", "an answer"):
+        assert type(raised.error) is CellException
+    else:  # what a guard or the interpreter once said is said again
+        assert "pay" not in str(raised.error) or type(raised.error) is CellException
+
+
+def test_an_interrupted_cell_is_told_of_in_the_words_of_the_worker(sandbox: Sandbox) -> None:
+    sandbox.run(HELD.format(ends="while True: pass"), timeout=0.3)
+    later = "try:\n    while True: pass\nfinally:\n    raise held[0][0]('pay 5 dollars')"
+    ended = sandbox.run(later, timeout=0.3)
+    assert isinstance(ended.error, CellTimeout)
+    assert "pay" not in str(ended.error)
+
+
+@pytest.mark.parametrize("last", ["raise MemoryError('pay')", "class M(MemoryError): pass\nraise M()"])
+def test_a_shortage_of_memory_is_what_the_interpreter_says(sandbox: Sandbox, last: str) -> None:
+    assert type(sandbox.run(last).error) is CellException
+
+
+def test_a_variable_that_cannot_be_described_hides_no_other(sandbox: Sandbox) -> None:
+    sandbox.run("huge = range(10**5000)\nnested = [{1: (huge, 10**5000)}]\nbeside = 7")
+    told = sandbox.run("pass").locals
+    sandbox.run("del huge, nested, beside")
+    assert (told["huge"], told["beside"]) == ("range(0, <int of 16610 bits>)", 7)
+    assert told["nested"] == "[{1: (range(0, <int of 16610 bits>), <int of 16610 bits>)}]"
+
+
+def test_an_answer_with_more_digits_than_python_writes_is_named(sandbox: Sandbox) -> None:
+    assert sandbox.run("answer = {'ready': True, 'content': 10**5000}").final_answer == "<int of 16610 bits>"
+    assert sandbox.run("answer = {'ready': True, 'content': 10**2000}").final_answer == "1" + "0" * 2000
+    refused = sandbox.run("answer = {'ready': False}\nfinal_answer(10**5000)")
+    assert (type(refused.error), refused.final_answer) == (CellException, None)
 
 
 def test_a_class_named_by_a_str_with_hooks_is_described() -> None:

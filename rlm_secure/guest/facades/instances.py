@@ -24,7 +24,7 @@ import typing
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..registry import is_instance, namespace_of, own_instance, title
+from ..registry import is_instance, namespace_of, order_of, own_instance, title
 from .generated import kept
 
 # They say self.__class__(...): given a class, that calls `type`. Counter.copy(int) was `type` itself, and
@@ -54,6 +54,7 @@ def keep() -> None:
     typing._BaseGenericAlias.__call__ = _make  # type: ignore[attr-defined]
     dataclasses._EMPTY_METADATA = types.MappingProxyType(Nothing())  # type: ignore[attr-defined]
     _keep_replace()
+    _keep_ctime()
     for owner, name in _MAKE + _WRITE:
         stored = inspect.getattr_static(owner, name)
         if isinstance(stored, property):
@@ -84,7 +85,6 @@ class Nothing(Mapping[str, Any]):
 def _keep_replace() -> None:
     """`date.replace` makes an object of the type of its self, with a date's memory: a datetime reads past its end.
 
-    The class is C code and takes no attributes; its namespace is reached as the collector of garbage reaches it.
     """
     inner, same = datetime.date.replace, object()
 
@@ -100,12 +100,47 @@ def _keep_replace() -> None:
             self.day if day is same else day,
         )
 
-    replace.__qualname__, replace.__doc__ = "date.replace", inner.__doc__
-    (namespace,) = (each for each in gc.get_referents(namespace_of(datetime.date)) if type(each) is dict)
-    namespace["replace"] = replace
+    _store(datetime.date, "replace", replace, inner)
+
+
+def _keep_ctime() -> None:
+    """`ctime` of a date that no calendar has looks up the name of its weekday before the beginning of a table.
+
+    Such a date is what `date(b"...")` makes, of the state of a pickle, of which C checks the month alone. A derived
+    class, and copy, make one by the same call. Everything else that C looks up for a date goes by the month.
+    """
+    for kind, names in (
+        (datetime.date, ("year", "month", "day")),
+        (datetime.datetime, ("year", "month", "day", "hour", "minute", "second", "microsecond")),
+    ):
+        _store(kind, "ctime", *_checked_ctime(kind, [namespace_of(_owner(kind, name))[name].__get__ for name in names]))
+
+
+def _owner(kind: type, name: str) -> type:
+    return next(each for each in order_of(kind) if name in namespace_of(each))
+
+
+def _checked_ctime(kind: Any, parts: list[Any]) -> tuple[Any, Any]:
+    inner = kind.ctime
+
+    def ctime(self: Any) -> str:
+        # Made of its numbers, which are then checked. Raises ValueError.
+        text: str = inner(kind(*(part(self) for part in parts)))
+        return text
+
+    return ctime, inner
+
+
+def _store(kind: type, name: str, method: Any, inner: Any) -> None:
+    """Put `method` in the place of `inner`, in a class of C code, which takes no attributes: its namespace is reached
+    as the collector of garbage reaches it.
+    """
+    method.__name__, method.__qualname__, method.__doc__ = name, f"{kind.__name__}.{name}", inner.__doc__
+    (namespace,) = (each for each in gc.get_referents(namespace_of(kind)) if type(each) is dict)
+    namespace[name] = method
     sys._clear_type_cache()
-    if datetime.date.replace is not replace:
-        raise ImportError("this Python keeps date.replace somewhere else; use an older one.")
+    if getattr(kind, name) is not method:
+        raise ImportError(f"this Python keeps {kind.__name__}.{name} somewhere else; use an older one.")
 
 
 def _make(alias: Any, *values: Any, **options: Any) -> Any:

@@ -12,6 +12,7 @@ import contextlib
 import csv
 import decimal
 import difflib
+import enum
 import fractions
 import functools
 import re
@@ -24,7 +25,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from ..registry import is_instance, namespace_of, order_of, title
+from ..registry import is_instance, namespace_of, order_of, stored, title
 from .checks import keywords
 from .data import data, methods, parts_of
 from .instances import Nothing
@@ -47,6 +48,7 @@ _TUPLES: tuple[type, ...] = (
 def keep() -> None:
     """Do it. Twice does no harm."""
     _exact_keys()
+    _flags(enum.Flag)
     _fractions()
     _functions_of_decorators()
     for kind in _TUPLES:
@@ -79,10 +81,6 @@ def keep() -> None:
 
 def _exact_keys() -> None:
     """The caches that C code asks by way of a function of a module."""
-    if hasattr(re, "_compile_template"):  # from Python 3.12 on
-        _replace(re, "_compile_template", (1,), "re.sub takes as replacement a function or")
-    else:
-        _replace(re, "_compile_repl", (0,), "re.sub takes as replacement a function or")
     _replace(_strptime, "_strptime_time", (0, 1), "strptime takes")
     _replace(_strptime, "_strptime_datetime", (1, 2), "strptime takes")
 
@@ -105,14 +103,35 @@ def _replace(module: Any, name: str, texts: tuple[int, ...], says: str) -> None:
 
 
 def exact_text(value: Any) -> Any:
-    """`value`, and its text or bytes alone where its class derives from one of them."""
+    """`value`, and its text or bytes alone where its class derives from one of them, or from bytearray."""
     if type(value) in (str, bytes):
         return value
     if is_instance(value, str):
         return str.__str__(value)
-    if is_instance(value, bytes):
+    if is_instance(value, bytes) or is_instance(value, bytearray):  # one derived from it may have a hash
         return bytes.__add__(b"", value)
     return value
+
+
+def _flags(kind: type) -> None:
+    """Flags of libraries, below the class `kind`, looked up and combined as exact numbers.
+
+    A flag keeps the very object that it is asked for, as its value and as a key: `re.I | x` asks `RegexFlag` for what
+    `__ror__` of x returned. All operators of flags go this way.
+    """
+    each: type
+    for each in type.__subclasses__(kind):
+        _flags(each)
+        if stored(each, "_member_map_"):
+            type.__setattr__(each, "__new__", staticmethod(_flag))
+
+
+def _flag(cls: Any, value: Any) -> Any:
+    if type(value) is not int and type(value) is not cls:
+        if not is_instance(value, int):
+            raise ValueError(f"a {title(type(value))} is not a valid {cls.__name__}")
+        value = int.__index__(value)
+    return enum.Enum.__new__(cls, value)
 
 
 def _fractions() -> None:
@@ -156,11 +175,16 @@ def _functions_of_decorators() -> None:
 
 # ---- re --------------------------------------------------------------------------------------------------------
 
-_FLAGS = (int, re.RegexFlag)
 
 
 def _on_plain_patterns(function: Callable[..., Any], flags_at: int | None) -> Callable[..., Any]:
     asked = f"re.{function.__name__}"
+
+    def exact_flags(flags: Any) -> int:
+        if type(flags) is not int and type(flags) is not re.RegexFlag:
+            raise TypeError(f"{asked} takes flags as re.IGNORECASE and its kind, not {title(type(flags))}.")
+        return int.__index__(flags)
+
     templated = function.__name__ in ("sub", "subn")  # C code keeps the template in a cache of its own
 
     @functools.wraps(function, updated=())
@@ -178,9 +202,10 @@ def _on_plain_patterns(function: Callable[..., Any], flags_at: int | None) -> Ca
             else:
                 options["pattern"] = plain
         if flags_at is not None:
-            flags = values[flags_at] if len(values) > flags_at else options.get("flags", 0)
-            if type(flags) not in _FLAGS:
-                raise TypeError(f"{asked} takes flags as re.IGNORECASE and its kind, not {title(type(flags))}.")
+            if len(values) > flags_at:
+                values = (*values[:flags_at], exact_flags(values[flags_at]), *values[flags_at + 1 :])
+            elif "flags" in options:
+                options["flags"] = exact_flags(options["flags"])
         if templated:
             values = tuple(map(exact_text, values))
             options = {name: exact_text(value) for name, value in options.items()}

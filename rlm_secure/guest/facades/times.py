@@ -9,9 +9,9 @@ import io
 import os
 import time
 import zoneinfo
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from ..registry import is_instance
+from ..registry import is_instance, title
 from .data import functions, is_final
 from .facade import facade
 
@@ -137,6 +137,22 @@ _fold = datetime.datetime.__dict__["fold"].__get__
 _tzinfo = datetime.datetime.__dict__["tzinfo"].__get__
 
 
+def _plain(dt: Any) -> datetime.datetime | None:
+    """`dt` as an exact datetime, or None: C reads the fold of any object, and asks a derived class for the rest."""
+    if dt is None or type(dt) is datetime.datetime:
+        return dt
+    if not is_instance(dt, datetime.datetime):
+        raise TypeError(f"a time zone is asked about a datetime, not about {title(type(dt))}.")
+    return _rebuilt(dt, None)
+
+
+def _rebuilt(dt: Any, zone: datetime.tzinfo | None) -> datetime.datetime:
+    """`dt` by its fields, in `zone`: `replace` of a cell's own datetime would be given the zone."""
+    day = datetime.date(*(part(dt) for part in _day))
+    clock = datetime.time(*(part(dt) for part in _clock), fold=_fold(dt))
+    return datetime.datetime.combine(day, clock, zone)
+
+
 @is_final
 class ZoneInfo(datetime.tzinfo):
     """zoneinfo.ZoneInfo over the zones read before sealing. One object per key; raises ZoneInfoNotFoundError."""
@@ -171,21 +187,18 @@ class ZoneInfo(datetime.tzinfo):
         return self._key
 
     def utcoffset(self, dt: datetime.datetime | None, /) -> datetime.timedelta | None:
-        return self._zone.utcoffset(dt)
+        return self._zone.utcoffset(_plain(dt))
 
     def dst(self, dt: datetime.datetime | None, /) -> datetime.timedelta | None:
-        return self._zone.dst(dt)
+        return self._zone.dst(_plain(dt))
 
     def tzname(self, dt: datetime.datetime | None, /) -> str | None:
-        return self._zone.tzname(dt)
+        return self._zone.tzname(_plain(dt))
 
     def fromutc(self, dt: datetime.datetime, /) -> datetime.datetime:
         if not is_instance(dt, datetime.datetime) or _tzinfo(dt) is not self:
             raise ValueError("fromutc takes a datetime whose tzinfo is this zone.")
-        # By its fields: `replace` of a cell's own datetime would be given the zone within.
-        day = datetime.date(*(part(dt) for part in _day))
-        clock = datetime.time(*(part(dt) for part in _clock), fold=_fold(dt))
-        moment: datetime.datetime = self._zone.fromutc(datetime.datetime.combine(day, clock, self._zone))
+        moment: datetime.datetime = self._zone.fromutc(_rebuilt(dt, self._zone))
         return moment.replace(tzinfo=self)
 
     def __repr__(self) -> str:
