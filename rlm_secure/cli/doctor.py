@@ -10,6 +10,7 @@ from rich.text import Text
 
 from rlm_secure.cli import options
 from rlm_secure.cli.terminal import FAILED, OK, inert, report, show_table, write_json
+from rlm_secure.interpreters import memory_bugs, without_them
 
 if TYPE_CHECKING:
     from rlm_secure.guarantees import EnforcementReport, Level
@@ -93,12 +94,18 @@ class _Examined:
     def sound(self) -> bool:
         return self.available and not self.missing
 
+    @property
+    def python(self) -> str:
+        """The version of the Python that cells run in, or ""."""
+        return "" if isinstance(self.outcome, str) else str(self.outcome.details.get("python", ""))
+
     def to_dict(self) -> dict[str, Any]:
         if isinstance(self.outcome, str):
             return {"environment": self.name, "available": False, "reason": self.outcome}
         return {
             **self.outcome.to_dict(),
             "available": True,
+            "python_bugs": [bug.issue for bug in memory_bugs(self.python)],
             "required": [wall.value for wall in self.required],
             "missing": [wall.value for wall in self.missing],
         }
@@ -126,6 +133,14 @@ class _Examined:
         show_table(promises)
         for key, value in self.outcome.details.items():
             console.print(Text(f"{key}: {inert(str(value))}", style="dim"))
+        if bugs := memory_bugs(self.python):
+            issues = ", ".join(bug.issue for bug in bugs)
+            advice = (
+                f"{self.name}: Python {self.python} has known memory bugs ({issues}) that a cell can use against the "
+                f"language layer, so that only the walls of the operating system hold it; take Python "
+                f"{without_them(self.python)} or newer"
+            )
+            console.print(Text(advice, style="yellow"))
         if self.missing:
             names = ", ".join(wall.value for wall in self.missing)
             console.print(Text(f"{self.name}: missing and required by {self.policy.name}: {names}", style="bold red"))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
-from rlm_secure import Sandbox
+from rlm_secure import Sandbox, interpreters
 from rlm_secure.cli import doctor, main
 from rlm_secure.environments.interface import Environment
 from rlm_secure.errors import EnvironmentUnavailable
@@ -109,6 +110,58 @@ def test_a_cloud_is_tried_only_when_it_is_asked_for(
     assert "e2b: not tried, since it would start a sandbox of your account" in capsys.readouterr().out
     assert main(["doctor", "--environment", "e2b"]) == 1
     assert tried[-1] == "e2b"
+
+
+class Old(Weak):
+    """An environment whose cells run in a Python of another version."""
+
+    def __init__(self, python: str) -> None:
+        self.python = python
+
+    def open(self, policy, **_):  # type: ignore[no-untyped-def]
+        opened = Opened()
+        opened.report = EnforcementReport("local", (), {"python": self.python})  # type: ignore[misc]
+        return opened
+
+
+@pytest.mark.parametrize(
+    ("python", "better", "issues"),
+    [
+        ("3.11.7", "3.11.15", ["gh-120384", "gh-120298", "gh-133767 (CVE-2025-4516)"]),
+        ("3.11.14", "3.11.15", ["gh-120384", "gh-120298"]),
+        ("3.12.5", "3.12.11", ["gh-133767 (CVE-2025-4516)"]),
+        ("3.13.0+", "3.13.4", ["gh-133767 (CVE-2025-4516)"]),
+        ("3.11.15", "", []),
+        ("3.12.11", "", []),
+        ("3.13.4", "", []),
+        ("3.\x1b[31m", "", []),
+        ("", "", []),
+    ],
+)
+def test_a_python_with_known_memory_bugs_is_named_with_the_one_to_take(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], python: str, better: str, issues: list[str]
+) -> None:
+    monkeypatch.setattr("rlm_secure.environments.place", lambda name: Old(python))
+    main(["doctor", "--environment", "local", "--json"])
+    (found,) = json.loads(capsys.readouterr().out)["environments"]
+    assert found["python_bugs"] == issues
+    main(["doctor", "--environment", "local"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert ("known memory bugs" in said) == bool(issues)
+    assert not better or f"take Python {better} or newer" in said
+
+
+def test_every_bug_names_a_release_of_every_supported_python() -> None:
+    for bug in interpreters.MEMORY_BUGS:
+        assert set(bug.fixed) == {11, 12, 13}
+    assert interpreters.without_them("3.13.0") == "3.13.4"
+
+
+def test_the_version_is_that_of_the_python_that_cells_run_in(rlm_secure: Run) -> None:
+    done = rlm_secure("doctor", "--json")
+    (found,) = [each for each in json.loads(done.out)["environments"] if each["environment"] == "local"]
+    expected = [bug.issue for bug in interpreters.memory_bugs(sys.version.split()[0])]
+    assert found["python_bugs"] == expected
 
 
 def test_an_unknown_environment_cannot_run(rlm_secure: Run) -> None:

@@ -1,0 +1,56 @@
+"""Memory bugs of CPython that a cell can use against the language layer, and the releases that are without them.
+
+A cell that uses one has the worker as plain C code would have it: the operating system's walls are what holds. So no
+Python is refused; `rlm-secure doctor` says which one is better. Only bugs stand here that no guard closes: itertools
+that are asked again, UnicodeError's text, `date.replace` and `ctime` are closed by the guest on every version.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+_VERSION = re.compile(r"3\.([0-9]{1,3})\.([0-9]{1,3})")
+
+
+class MemoryBug(NamedTuple):
+    """One bug: its issue, the first good patch release of each minor version of Python 3, and what it opens."""
+
+    issue: str
+    fixed: Mapping[int, int]
+    opens: str
+
+
+MEMORY_BUGS = (
+    MemoryBug(
+        "gh-120384",
+        {11: 15, 12: 5, 13: 0},
+        "`a[::2] = x`, where iterating over x shortens a, writes pointers past the end of the list",
+    ),
+    MemoryBug(
+        "gh-120298",
+        {11: 15, 12: 5, 13: 0},
+        "`[a] < [b]`, where `a < b` empties the list, goes on with the freed object",
+    ),
+    MemoryBug(
+        "gh-133767 (CVE-2025-4516)",
+        {11: 13, 12: 11, 13: 4},
+        "decoding unicode_escape with an error handler reads a freed byte",
+    ),
+)
+
+
+def memory_bugs(version: str) -> tuple[MemoryBug, ...]:
+    """The bugs of the Python `version`, such as "3.11.7". None are known of a text that begins like no version."""
+    found = _VERSION.match(version)
+    if found is None:
+        return ()
+    minor, patch = map(int, found.groups())
+    return tuple(bug for bug in MEMORY_BUGS if patch < bug.fixed.get(minor, 0))
+
+
+def without_them(version: str) -> str:
+    """The first release of the same minor version of Python that has none of the bugs. "3.11.7" gives "3.11.15"."""
+    minor = int(version.split(".")[1])
+    return f"3.{minor}.{max(bug.fixed.get(minor, 0) for bug in MEMORY_BUGS)}"
