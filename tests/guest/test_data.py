@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import enum
 import re
 from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -234,3 +236,40 @@ def test_no_named_tuple_of_a_library_has_defaults_that_a_cell_could_fill() -> No
         and not own_class(value)
     ]
     assert found == []
+
+
+def _enums(kind: type) -> Iterator[Any]:
+    for each in type.__subclasses__(kind):
+        yield each
+        yield from _enums(each)
+
+
+class Number(int):
+    """A cell's number, which is every flag's result and equal to nothing."""
+
+    def __hash__(self) -> int:
+        return 10
+
+    def __eq__(self, other: object) -> bool:
+        return False
+
+    def __or__(self, other: object) -> Number:
+        return self
+
+    __ror__ = __and__ = __rand__ = __xor__ = __rxor__ = __or__  # type: ignore[assignment]
+
+
+def test_no_enum_of_a_library_keeps_a_number_of_a_cell() -> None:
+    asked = []
+    for kind in _enums(enum.Enum):
+        if not kind._member_map_ or kind.__module__ not in facades.NAMES:
+            continue
+        asked.append(kind)
+        member = next(iter(kind._member_map_.values()))
+        for number in (Number(2), Number(1 << 40), Number(-3)):
+            for ask in (kind, member.__class__, lambda x, m=member: m | x, lambda x, m=member: m & x, lambda x, m=member: m ^ x):
+                with contextlib.suppress(TypeError, ValueError):
+                    ask(number)
+        kept = [*kind._value2member_map_, *(each._value_ for each in kind._value2member_map_.values())]
+        assert not [each for each in kept if type(each) is Number], kind
+    assert re.RegexFlag in asked

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
 from rlm_secure import Policy, Sandbox
 from rlm_secure.environments.local.session import LocalSession
 from rlm_secure.errors import CellException, CellTimeout
+from rlm_secure.guest import values
+from rlm_secure.guest.repl import Repl
 
 #: What a cell may leave behind that runs its code while the result is built.
 GENERATOR = """
@@ -184,6 +186,20 @@ def test_a_variable_that_cannot_be_described_hides_no_other(sandbox: Sandbox) ->
     sandbox.run("del huge, nested, beside")
     assert (told["huge"], told["beside"]) == ("range(0, <int of 16610 bits>)", 7)
     assert told["nested"] == "[{1: (range(0, <int of 16610 bits>), <int of 16610 bits>)}]"
+
+
+def test_a_description_that_fails_hides_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = values.describe
+
+    def describe(value: Any, value_bytes: int) -> dict[str, Any]:
+        if value is Ellipsis:
+            raise ValueError("as of a number with too many digits")
+        return inner(value, value_bytes)
+
+    monkeypatch.setattr(values, "describe", describe)
+    made = Repl({"a": 1, "b": ..., "c": 3}, lambda call: None, tools=(), value_bytes=1000, result_bytes=100_000)
+    told = made.variables()
+    assert (told["a"]["value"], told["b"]["repr"], told["c"]["value"]) == (1, "<it cannot be shown>", 3)
 
 
 def test_an_answer_with_more_digits_than_python_writes_is_named(sandbox: Sandbox) -> None:
