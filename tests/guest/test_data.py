@@ -245,7 +245,7 @@ def _enums(kind: type) -> Iterator[Any]:
 
 
 class Number(int):
-    """A cell's number, which is every flag's result and equal to nothing."""
+    """A cell's number, which is what a flag and it come to, and equal to nothing."""
 
     def __hash__(self) -> int:
         return 10
@@ -253,10 +253,10 @@ class Number(int):
     def __eq__(self, other: object) -> bool:
         return False
 
-    def __or__(self, other: object) -> Number:
+    def __ror__(self, other: object) -> Number:
         return self
 
-    __ror__ = __and__ = __rand__ = __xor__ = __rxor__ = __or__  # type: ignore[assignment]
+    __rxor__ = __ror__
 
 
 def test_no_enum_of_a_library_keeps_a_number_of_a_cell() -> None:
@@ -267,7 +267,7 @@ def test_no_enum_of_a_library_keeps_a_number_of_a_cell() -> None:
         asked.append(kind)
         member = next(iter(kind._member_map_.values()))
         for number in (Number(2), Number(1 << 40), Number(-3)):
-            for ask in (kind, member.__class__, lambda x, m=member: m | x, lambda x, m=member: m & x, lambda x, m=member: m ^ x):
+            for ask in (kind, member.__class__, lambda x, m=member: m | x, lambda x, m=member: m ^ x):
                 with contextlib.suppress(TypeError, ValueError):
                     ask(number)
         kept = [*kind._value2member_map_, *(each._value_ for each in kind._value2member_map_.values())]
