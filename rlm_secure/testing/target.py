@@ -343,7 +343,8 @@ class Target:
         seen = 0
         for place in _SHARED_PLACES:
             for above, directories, files in os.walk(place):
-                directories[:] = [name for name in directories if Path(above, name) != self.directory]
+                paths = [Path(above, name) for name in directories]
+                directories[:] = [path.name for path in paths if path != self.directory and not _read_only(path)]
                 yield from (Path(above, name) for name in (*directories, *files) if self.tag in name)
                 directories[:] = [name for name in directories if self.tag not in name]
                 seen += len(directories) + len(files)
@@ -399,6 +400,13 @@ def _stance(pid: int) -> tuple[object, ...]:
 def _mount_points(process: str) -> list[str]:
     with open(f"/proc/{process}/mountinfo", encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123
         return [_OCTAL.sub(lambda code: chr(int(code[1], 8)), line.split(" ")[4]) for line in file]
+
+
+def _read_only(path: Path) -> bool:
+    """Whether nobody can have left anything in `path`: a checkout that an arena shares may be large."""
+    with contextlib.suppress(OSError):
+        return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+    return False
 
 
 def _looks(path: str) -> tuple[Any, ...]:

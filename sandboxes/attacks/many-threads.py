@@ -17,6 +17,7 @@ def wait():
 
 
 started = 0
+_thread.stack_size(64 << 10)  # so that memory is not what ends it
 lock.acquire()
 try:
     for _ in range(200):

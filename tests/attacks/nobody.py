@@ -25,7 +25,7 @@ def main() -> int:
     controls = {each.name: Control(each.name, True, "", each.excuse, each.reason) for each in attacks}
     controls |= battery.patient_controls(each for each in attacks if each.excuse is not Excuse.NOTHING)
     policy = judge.policy("strict")
-    outcomes = battery.attempts(attacks, lambda: unscreened(policy=policy), policy, controls, layered=False)
+    outcomes = battery.attempts(attacks, lambda: unscreened(policy=policy), policy, controls, afterwards=False, layered=False)
     counted = Counter(outcome.result.value for outcome in outcomes.values())
     print(f"uid {os.getuid()}, {dict(counted)}")
     bad = [f"{attack.name}: {outcomes[attack.name]}" for attack in attacks if not stands(attack, outcomes[attack.name])]

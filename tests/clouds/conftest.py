@@ -168,9 +168,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         mark = each[0].get_closest_marker("by_turns")
         assert mark is not None
         (count,) = mark.args
-        chosen = {(turn + place * len(each) // count) % len(each) for place in range(count)}
-        for place, item in enumerate(each):
-            if place not in chosen:
+        chosen = {(turn + number * len(each) // count) % len(each) for number in range(count)}
+        for number, item in enumerate(each):
+            if number not in chosen:
                 item.add_marker(pytest.mark.exhaustive)
 
 
