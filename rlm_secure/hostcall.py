@@ -28,11 +28,12 @@ _idle: list[_Thread] = []
 class HostCall:
     """`work()` on a daemon thread, in a copy of the caller's context. Begins at once. For one thread that waits.
 
-    Raises CallFailed where the process has no thread for it.
+    `owner` is whose call it is, for `abandoned`. Raises CallFailed where the process has no thread for it.
     """
 
-    def __init__(self, work: Callable[[], Any]) -> None:
+    def __init__(self, work: Callable[[], Any], owner: object = None) -> None:
         self._work = work
+        self.owner = owner
         self._context = contextvars.copy_context()
         self._over = threading.Lock()  # released when it is over: an Event costs several times as much
         self._over.acquire()
@@ -118,10 +119,10 @@ class _Thread:
                 _idle.append(self)
 
 
-def abandoned() -> int:
-    """How many calls of this process were left behind and still run."""
+def abandoned(owner: object = None) -> tuple[int, int]:
+    """How many calls of `owner`, and how many of this process, were left behind and still run."""
     with _lock:
-        return len(_abandoned)
+        return sum(call.owner is owner for call in _abandoned), len(_abandoned)
 
 
 def on_abandon(cancel: Callable[[], object]) -> bool:

@@ -10,6 +10,7 @@ Guards: what a frame from a sandbox may say
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Mapping
@@ -24,6 +25,7 @@ from rlm_secure.errors import (
     CellTimeout,
     ProtocolViolation,
 )
+from rlm_secure.types import not_kept
 from rlm_secure.untrusted_json import MAX_DEPTH as MAX_DEPTH
 from rlm_secure.untrusted_json import MAX_NODES as MAX_NODES
 from rlm_secure.untrusted_json import MalformedJson, loads
@@ -34,6 +36,8 @@ MAX_PROMPTS: Final = 10_000
 
 CallKind = Literal["llm_query", "llm_query_batched", "rlm_query", "rlm_query_batched", "tool"]
 _LM_KINDS: Final = ("llm_query", "llm_query_batched", "rlm_query", "rlm_query_batched")
+
+_encode: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
@@ -100,13 +104,16 @@ def decode(data: bytes | bytearray | memoryview, *, limit: int) -> dict[str, Any
         raise _broken(f"a frame is refused: {refused}") from None
 
 
-def event(message: Mapping[str, Any], *, value_bytes: int) -> Call | CellResult:
-    """The `call` or `done` that a frame carries, fully checked. Raises ProtocolViolation."""
+def event(message: Mapping[str, Any], *, value_bytes: int, stdout_bytes: int) -> Call | CellResult:
+    """The `call` or `done` that a frame carries, fully checked. Raises ProtocolViolation.
+
+    A worker cuts its output and values itself. One that does not is cut here, and what it loses counts as dropped.
+    """
     op = message.get("op")
     if op == "call":
         return _call(message)
     if op == "done":
-        return _result(message, value_bytes)
+        return _result(message, value_bytes, stdout_bytes)
     raise _broken("a frame is neither a call nor a result")
 
 
@@ -146,23 +153,44 @@ def _call(message: Mapping[str, Any]) -> Call:
     raise _broken("a call is of no known kind")
 
 
-def _result(message: Mapping[str, Any], value_bytes: int) -> CellResult:
+def _result(message: Mapping[str, Any], value_bytes: int, stdout_bytes: int) -> CellResult:
+    stdout, cut_of_stdout = _kept(_string(message, "stdout"), stdout_bytes)
+    stderr, cut_of_stderr = _kept(_string(message, "stderr"), stdout_bytes)
+    variables, cut_of_values = _variables(_dict(message, "variables"), value_bytes)
     return CellResult(
-        stdout=_string(message, "stdout"),
-        stderr=_string(message, "stderr"),
-        variables=_variables(_dict(message, "variables"), value_bytes),
+        stdout=stdout,
+        stderr=stderr,
+        variables=variables,
         answer=_answer(message.get("answer")),
         error=_error(message.get("error")),
         cpu_seconds=_number(message, "cpu"),
         peak_bytes=int(_number(message, "peak")),
-        dropped_bytes=int(_number(message, "dropped")),
+        dropped_bytes=int(_number(message, "dropped")) + cut_of_stdout + cut_of_stderr + cut_of_values,
     )
 
 
-def _variables(described: Mapping[str, Any], value_bytes: int) -> dict[str, Variable]:
+def _kept(text: str, most: int) -> tuple[str, int]:
+    """The beginning of `text` that takes at most `most` bytes of UTF-8, and how many bytes the rest takes."""
+    if 4 * len(text) <= most:
+        return text, 0
+    raw = text.encode()
+    kept = raw[:most].decode("utf-8", "ignore")
+    return kept, len(raw) - len(kept.encode())
+
+
+def _size(value: Any) -> int:
+    """Bytes of `value` as JSON, or fewer for one that is certainly short."""
+    if value is None or value is True or value is False or type(value) is float:
+        return 0
+    return len(_encode(value).encode())
+
+
+def _variables(described: Mapping[str, Any], value_bytes: int) -> tuple[dict[str, Variable], int]:
+    """What is described, and how many bytes of it are not kept: values whose JSON takes more than `value_bytes`."""
     if len(described) > MAX_NAMES:
         raise _broken(f"a result describes more than {MAX_NAMES} variables")
     variables: dict[str, Variable] = {}
+    cut = 0
     for name, entry in described.items():
         if len(name) > MAX_NAME or not isinstance(entry, dict):
             raise _broken("a variable is not described by an object")
@@ -172,8 +200,11 @@ def _variables(described: Mapping[str, Any], value_bytes: int) -> dict[str, Vari
         shown = entry.get("repr", "")
         if not isinstance(shown, str) or len(shown) > value_bytes:
             raise _broken("a variable's repr is not a short string")
-        variables[name] = Variable(kind, entry.get("value"), "value" in entry, shown)
-    return variables
+        value, has_value = entry.get("value"), "value" in entry
+        if (size := _size(value)) > value_bytes:
+            value, has_value, shown, cut = None, False, not_kept(size), cut + size
+        variables[name] = Variable(kind, value, has_value, shown)
+    return variables, cut
 
 
 def _answer(entry: Any) -> Answer | None:

@@ -46,6 +46,16 @@ class Clock:
         if (end := time.monotonic() + seconds) < self._end:
             self._end, self._end_cause = end, cause
 
+    def left_of_bounds(self) -> float:
+        """Seconds until the first of its bounds; for ever where it has none."""
+        return max(self._end - time.monotonic(), 0.0)
+
+    def step(self, seconds: float) -> Clock:
+        """A clock of that many seconds for a part of this request, with the bounds of the request."""
+        clock = Clock(seconds)
+        clock._end, clock._end_cause = self._end, self._end_cause
+        return clock
+
     def slice(self) -> float:
         """Seconds to wait before the next look."""
         if self._expired is not None:

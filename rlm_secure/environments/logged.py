@@ -34,6 +34,7 @@ from rlm_secure.errors import (
 from rlm_secure.hostcall import HostCall, abandoned
 from rlm_secure.policy.gate import Decision, Gate
 from rlm_secure.policy.model import Policy
+from rlm_secure.types import held_bytes
 
 #: A longer log than this is not run again: the session ends with its worker.
 REPLAY_SECONDS = 10.0
@@ -42,10 +43,10 @@ _REPLAY_LEAST_SECONDS = 2.0
 #: Replies of one cell beyond this are not kept, and a log beyond that is not run again.
 REPLIES_BYTES = 8 << 20
 LOG_BYTES = 64 << 20
+#: Nor is one that holds more contexts, each of which is a descriptor, or more bytes of them than one may have.
+LOG_ATTACHMENTS = 64
 #: A cell that goes on asking for tools after so many calls more than it may make is ended: it does nothing else.
 _IN_VAIN = 100
-#: What the smallest reply takes in memory.
-_REPLY_BYTES = 256
 #: Bytes of JSON in an answer: a worker reads frames of 256 MiB at most.
 ANSWER_BYTES = 240 << 20
 
@@ -63,10 +64,14 @@ class Entry:
     attachment: Any = None
     replies: list[Mapping[str, Any]] = field(default_factory=list)
     weight: int = 0
+    own: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.own = held_bytes(dict(self.request), LOG_BYTES)
 
     def answered(self, reply: Mapping[str, Any]) -> None:
         """Keep a reply, as long as all of them are small: a cell must not fill the host with what it is told."""
-        self.weight += _REPLY_BYTES + _weight(reply.get("value")) + _weight(reply.get("error"))
+        self.weight += held_bytes(dict(reply), REPLIES_BYTES)
         if self.heavy:
             self.replies.clear()
         else:
@@ -74,8 +79,13 @@ class Entry:
 
     @property
     def size(self) -> int:
-        """Bytes that it takes, about: its source or value, and its replies."""
-        return self.weight + sum(map(_weight, self.request.values()))
+        """Bytes of memory that its source or value takes, and its replies."""
+        return self.own + self.weight
+
+    @property
+    def attached(self) -> int:
+        """Bytes of the context that goes along with it, as far as this process keeps them."""
+        return int(getattr(self.attachment, "size", 0))
 
     @property
     def heavy(self) -> bool:
@@ -299,8 +309,8 @@ class LoggedSession(Session):
                     return _sendable(serve(served, lambda: calls(call)))
                 finally:
                     self._exclude(clock, time.monotonic() - began)
-            self._gate.abandoned(abandoned()).require(CallRefused)
-            host = HostCall(lambda: serve(served, lambda: calls(call)))
+            self._gate.abandoned(*abandoned(self._lock)).require(CallRefused)
+            host = HostCall(lambda: serve(served, lambda: calls(call)), self._lock)
             try:
                 self._await(host, call, clock)
             except BaseException:  # Ctrl-C as well: nobody waits for it any more
@@ -343,7 +353,12 @@ class LoggedSession(Session):
             self._log = None
         else:
             self._log.append(entry)
-            if sum(each.size for each in self._log) > LOG_BYTES:
+            attached = [each.attached for each in self._log if each.attached]
+            if (
+                sum(each.size for each in self._log) > LOG_BYTES
+                or sum(attached) > self._policy.limits.context_bytes
+                or len(attached) > LOG_ATTACHMENTS
+            ):
                 self._log = None
         self._noted()
 
@@ -381,10 +396,12 @@ class LoggedSession(Session):
             return False
         self._resumes += 1
         # All of it has the time of the request that waits for it: what a cell does may differ when it is run again.
-        seconds = max(clock.wall, _REPLAY_LEAST_SECONDS + 2 * self._log_seconds)
+        seconds = min(clock.wall, clock.left_of_bounds())
+        seconds = max(seconds, _REPLAY_LEAST_SECONDS + 2 * self._log_seconds)
         log, self._log, self._log_seconds = self._log, [], 0.0
         if not self._bring_back():
             return False
+        self._worker.interrupted.clear()  # that was the cell's: who interrupts from here on ends what is run again
         replay = Clock(seconds)
         for entry in log:
             replies = list(entry.replies)
@@ -420,16 +437,6 @@ def begin(policy: Policy, tools: Mapping[str, str] | None, *, screen: bool) -> d
         "tools": sorted(tools or {}),
         "screen": screen,
     }
-
-
-def _weight(value: Any) -> int:
-    if isinstance(value, str):
-        return len(value)
-    if isinstance(value, list | tuple):
-        return sum(map(_weight, value)) + 8
-    if isinstance(value, dict):
-        return sum(len(str(key)) + _weight(item) for key, item in value.items()) + 8
-    return 8
 
 
 def _recorded(replies: list[Mapping[str, Any]]) -> Answers:

@@ -91,11 +91,14 @@ class Exchange:
         assert self._worker is not None
         self.event = None
         self.expecting = True
+        self._worker.signal(signal.SIGCONT)
         self._worker.send(body, fd)
         self._mind(self._worker)
 
     def over(self) -> bool:
-        """Whether the worker died between two frames; its end is the event now."""
+        """Whether the worker died, or said more than it was asked, between two frames; its end is the event now."""
+        if self._worker is not None and not self.expecting and self._worker.unread():
+            self._bury("the worker spoke when it was not asked")
         if self._epilogue is None:
             return False
         event, self._epilogue = self._epilogue, None
@@ -174,6 +177,7 @@ class Exchange:
             self._bury(str(failed))
             return
         if frame is not None:
+            worker.signal(signal.SIGSTOP)  # until it is spoken to it has nothing to do, whatever it has become
             self._happen({"frame": frame})
         elif worker.closed:
             worker.signal(signal.SIGKILL)  # it said its last word; that it lives on does not matter

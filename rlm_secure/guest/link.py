@@ -229,6 +229,15 @@ class Worker:
                 return None
             self._inbound += chunk
 
+    def unread(self) -> bool:
+        """Whether it has said something that nobody read; its end is nothing that it says."""
+        if self._inbound:
+            return True
+        try:
+            return bool(self.socket.recv(1, socket.MSG_PEEK))
+        except OSError:  # nothing is there
+            return False
+
     def signal(self, number: int) -> None:
         """Signal the process; nothing happens when it is gone."""
         if self.pidfd is None:

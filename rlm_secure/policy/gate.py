@@ -23,6 +23,8 @@ _SECRET = re.compile(
     r"(?i)\b(sk|pk|rk|gh[opsu]|xox[abpr]|akia|asia|aiza|ya29|eyj|hf|glpat|bearer)[-_. ]?[\w./+=-]{12,}"
 )
 _SHOWN = 80
+#: Sessions of one process that may each have left as many calls behind as one session may.
+ABANDONED_SESSIONS = 8
 _TOOL_NAME = 128
 
 
@@ -267,11 +269,16 @@ class Gate:
         said = f"the tool {name} did not return within limits.tool_seconds = {limit:g} s and was left behind; "
         return _unless("tool-seconds", seconds >= limit, said + "ask for less at a time")
 
-    def abandoned(self, count: int) -> Decision:
-        """Whether another call may begin while `count` of them were left behind and still run."""
+    def abandoned(self, count: int, everywhere: int = 0) -> Decision:
+        """Whether a session may begin another call: `count` of its calls, and so many of the process's with them, were
+        left behind and still run."""
         limit = self.policy.limits.abandoned_calls
         said = f"limits.abandoned_calls = {limit:,} calls were left behind and still run; try again later"
-        return _unless("abandoned-calls", count >= limit, said)
+        if count >= limit:
+            return Decision(False, "abandoned-calls", said)
+        most = ABANDONED_SESSIONS * limit
+        said = f"{most:,} calls of all sessions of this process were left behind and still run; try again later"
+        return _unless("abandoned-calls", everywhere >= most, said)
 
 
 def _unless(rule: str, refused: bool, reason: str) -> Decision:

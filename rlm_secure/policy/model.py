@@ -146,7 +146,7 @@ class Limits(Section):
     tool_calls: Count = 10_000
     """Tool calls of one session."""
     abandoned_calls: Positive = 16
-    """Calls of the whole process that were left behind and still run; with so many, no tool is called."""
+    """Calls of one session that were left behind and still run, before it calls no tool; 8 times that of a process."""
     kept_bytes: Annotated[int, Field(ge=MIB, le=MOST)] = 256 * MIB
     """Memory that one run tree keeps for records of what happened; what comes later is counted, not kept."""
 

@@ -47,8 +47,8 @@ VALUES = st.recursive(
 )
 
 
-def read(data: bytes, *, limit: int = LIMIT, value_bytes: int = 65536) -> Call | CellResult:
-    return protocol.event(protocol.decode(data, limit=limit), value_bytes=value_bytes)
+def read(data: bytes, *, limit: int = LIMIT, value_bytes: int = 65536, stdout_bytes: int = LIMIT) -> Call | CellResult:
+    return protocol.event(protocol.decode(data, limit=limit), value_bytes=value_bytes, stdout_bytes=stdout_bytes)
 
 
 def frame(value: Any) -> bytes:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import os
-import resource
 import textwrap
 import threading
 import time
@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from rlm_secure import CellTimeout, Policy, Sandbox, SessionEnded, WallViolation
+from rlm_secure import CellMemoryLimit, CellTimeout, Policy, ProtocolViolation, Sandbox, SessionEnded, WallViolation
+from rlm_secure.environments import logged
 from rlm_secure.environments.local import pidfd
 from rlm_secure.environments.local.cgroup import Group, Parents
 from rlm_secure.environments.local.cputime import CpuAccount
@@ -161,28 +162,107 @@ def test_a_worker_that_uses_its_seconds_while_nobody_looks_is_ended_by_the_kerne
 
 def kernel_limit(worker: Worker) -> int:
     """CPU seconds after which the kernel ends it, looked at or not."""
-    pid = worker.host_pid
-    assert pid is not None
-    try:
-        return resource.prlimit(pid, resource.RLIMIT_CPU)[0]
-    except PermissionError:
-        pytest.skip("this machine lets its host set no limits of a session: its own look is what holds")
+    limits = Path(f"/proc/{worker.host_pid}/limits").read_text()  # prlimit(2) is not for every root
+    [line] = [line for line in limits.splitlines() if line.startswith("Max cpu time")]
+    return int(line.split()[3])
 
 
 def test_a_worker_that_begins_anew_has_what_is_left_and_not_a_whole_session_s_seconds():
     with unscreened(policy=strict(session_cpu_seconds=4.0, cell_seconds=60.0)) as box:
-        result = box.run(HOSTILE + "burn(2.5)\nos._exit(0)")
         session = session_of(box)
+        session._cpu.lost(2.5)
+        result = box.run("import os\nos._exit(0)")
         assert "resumed" in result.stderr and session._spare is None
         assert kernel_limit(session._worker) <= 3  # 1.5 s are left: rounded up, and one more
 
 
-def test_an_init_that_is_retired_has_no_more_than_its_session_has_left(hostile: Unscreened):
-    session = taught(hostile, "Worker._retire = lambda self, request: None")
+@pytest.mark.parametrize("group", [True, False])
+def test_an_init_that_is_retired_runs_no_longer_than_its_session_may(hostile: Unscreened, group: bool):
+    session = taught(hostile, "Worker._retire = lambda self, request: burn(60)")
+    forked = session._forked
+    assert forked is not None
+    if group and forked.group is None:
+        forked.group = Group(Parents(2, (), "a machine with cgroups"))
+    elif not group:
+        without_group(session)
     assert session.checkpoint() and session._spare is session._root
     session._cpu.lost(session._cpu.left() - 0.5)
     assert session.checkpoint() and session._spare is not session._root
-    assert kernel_limit(session._root) <= 3
+    assert state(session._root) == "T"
+    assert session._cpu.left() > -1.5
+    forked.group = None if not forked.group or not forked.group._paths else forked.group
+
+
+def state(worker: Worker) -> str:
+    """What the kernel says that it does; a signal takes a moment."""
+    deadline = time.monotonic() + SECONDS
+    while True:
+        found = Path(f"/proc/{worker.host_pid}/stat").read_text().rpartition(")")[2].split()[0]
+        if found == "T" or time.monotonic() > deadline:
+            return found
+        time.sleep(0.001)
+
+
+def test_a_worker_at_rest_runs_no_more(hostile: Unscreened):
+    session = taught(hostile, "")
+    assert state(session._worker) == "T"
+    assert hostile.run("conclude()\nburn(60)").error is None
+    assert state(session._worker) == "T"
+
+
+#: What a worker says after its result: with it at once, or where the host has not read it yet.
+SECOND = """
+body = json.dumps({{"op": "done", "stdout": " " * {0}, "stderr": "", "dropped": 0, "variables": {{}}, "answer": None,
+    "error": None, "cpu": 0.0, "peak": 1}}).encode()
+first = len(body).to_bytes(4, "big") + body
+os.write(3, first + first)
+time.sleep(600)
+"""
+
+
+SECOND_BODY = json.dumps(
+    {"op": "done", "stdout": "", "stderr": "", "dropped": 0, "variables": {}, "answer": None}
+    | {"error": None, "cpu": 0.0, "peak": 1}
+)
+
+
+def test_a_second_result_is_no_result_of_the_next_cell(hostile: Unscreened):
+    with pytest.raises(ProtocolViolation, match="spoke when it was not asked"):
+        hostile.run(SECOND.format(1))
+    assert not session_of(hostile).alive
+
+
+def test_a_result_that_nobody_has_read_is_no_result_of_the_next_cell(hostile: Unscreened):
+    padding = 65536 - 4 - len(SECOND_BODY)  # all that the host reads at once
+    assert hostile.run(SECOND.format(padding)).error is None
+    with pytest.raises(ProtocolViolation, match="spoke when it was not asked"):
+        hostile.run("print('the next cell')")
+
+
+def test_a_call_is_answered_only_where_nothing_came_behind_it():
+    said = """
+call = json.dumps({"op": "call", "call": "tool", "tool": "tool", "args": [], "kwargs": {}}).encode()
+call = len(call).to_bytes(4, "big") + call
+os.write(3, call + call)
+time.sleep(600)
+"""
+    with unscreened(policy=strict()) as box, pytest.raises(ProtocolViolation, match="spoke when it was not asked"):
+        session_of(box).execute(HOSTILE + said, lambda call: 1)
+
+
+def test_what_a_worker_has_written_counts_whatever_it_is_called():
+    with Sandbox(policy=strict()) as box:
+        session = session_of(box)
+        without_group(session)
+        session._copies, session._worker.weighed = False, True
+        assert box.run("x = 'x' * (64 << 20)").error is None
+        # The kernel would stop it there; what it does not count as data gets past it.
+        session._worker._limits = session._worker._limits.model_copy(update={"memory_bytes": 8 << 20})
+        result = box.run("1")
+        assert isinstance(result.error, CellMemoryLimit)
+        assert (result.error.limit, result.error.session_ended) == ("limits.memory_bytes", True)
+        with pytest.raises(SessionEnded, match="limits.memory_bytes = 8,388,608"):
+            box.run("1")
 
 
 def test_what_waits_in_reserve_runs_no_more(hostile: Unscreened):
@@ -456,12 +536,48 @@ def test_what_a_killed_cell_falls_back_to_has_one_clock_and_not_one_for_each_ear
         assert not session.alive
 
 
-def test_a_log_that_no_checkpoint_cuts_is_given_up(hostile: Unscreened):
+def test_what_a_killed_cell_falls_back_to_is_bounded_by_its_run(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(logged, "_REPLAY_LEAST_SECONDS", 0.2)
+    with unscreened(policy=strict(cell_seconds=20.0, run_seconds=1.0)) as box:
+        session_of(box)._copies = False
+        until = time.time() + 0.1
+        assert box.run(f"import time\nif time.time() > {until}: time.sleep(60)").error is None
+        time.sleep(max(until - time.time(), 0))
+        started = time.monotonic()
+        assert box.run("import os\nos._exit(0)").error.session_ended
+        assert time.monotonic() - started < SECONDS
+
+
+def test_checkpoints_that_come_to_nothing_twice_are_the_last(hostile: Unscreened):
     session = taught(hostile, "def none(self, request): os.close(self._channel.take_fd())\nreplace(none)")
-    for _ in range(3):
-        assert session._log is not None
-        assert not session.checkpoint()
-    assert session._log is None and session.alive
+    assert not session.checkpoint() and session._copies
+    assert not session.checkpoint() and not session._copies
+    assert session.alive and session._spare is None
+    assert "resumed" in hostile.run("os._exit(0)").stderr  # by its log, which is bounded otherwise
+
+
+def stalled(hostile: Unscreened) -> LocalSession:
+    """A session whose next cell begins with a checkpoint that is never answered."""
+    session = taught(hostile, "def stall(self, request): time.sleep(600)\nreplace(stall)")
+    session._log_seconds = 1.0
+    return session
+
+
+def test_a_checkpoint_before_a_cell_has_the_time_of_its_caller(hostile: Unscreened):
+    session = stalled(hostile)
+    result = hostile.run("pass", timeout=0.1)
+    assert isinstance(result.error, CellTimeout) and "the 0.1 s that its caller gave it" in str(result.error)
+    assert result.execution_time < 1.5 and session.alive
+
+
+def test_a_checkpoint_before_a_cell_is_interrupted_with_it(hostile: Unscreened):
+    session = stalled(hostile)
+    timer = threading.Timer(0.1, session.interrupt)
+    timer.start()
+    result = hostile.run("pass")
+    timer.join()
+    assert (result.error.limit, result.error.session_ended) == ("interrupt", False)
+    assert result.execution_time < 1.5
 
 
 # -- whom a hostile session delays ------------------------------------------------------------------------

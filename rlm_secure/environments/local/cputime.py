@@ -37,13 +37,11 @@ class CpuAccount:
         self._group_seen = 0.0  # by the group's own counter, at the last look
 
     def open(self, worker: Worker, group: Group | None) -> None:
-        """A process tree begins with `worker`, in `group` where there is one."""
+        """A process tree begins with `worker`, born with what is left (pool.py), in `group` where there is one."""
         self._before = self.used()
         self._live.add(worker)
         if group is not None and (seconds := group.cpu_seconds()) is not None:
             self._group, self._group_before = group, seconds
-        if self._before > 0:  # it was born with the seconds of a whole session
-            self.allow(worker, self.left())
 
     def close(self) -> None:
         """The process tree has ended: its group may be another session's from now on."""
@@ -58,8 +56,9 @@ class CpuAccount:
     def allow(self, worker: Worker, more: float) -> None:
         """Have the kernel end `worker` when it has used `more` seconds than now, should the host not look.
 
-        Rounded up to whole seconds, and a second more: the host is first, which names the limit. Where the kernel
-        refuses, the host's own look is what holds.
+        Rounded up to whole seconds, and a second more: the host is first, which names the limit. The kernel refuses
+        it to a host that is root without CAP_SYS_RESOURCE. There, a copy has the limit that its session began with;
+        what holds is that nobody runs while the host does not look: who is at rest, or in reserve, is stopped.
         """
         pid, used = worker.host_pid, worker.cpu_seconds()
         if pid is None or used is None or pidfd.ended(worker.pidfd):

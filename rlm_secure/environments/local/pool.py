@@ -54,6 +54,8 @@ class Recipe:
     screen: bool
     begin: str
     """The first request, as JSON: language, caps, tools."""
+    cpu_seconds: float
+    """What its session has left of its CPU seconds."""
 
     @property
     def copies(self) -> bool:
@@ -68,7 +70,7 @@ def fork_blank(recipe: Recipe, *, warm: bool = False) -> Blank:
     """
     plan, limits = recipe.plan, recipe.limits
     profile = "worker-checkpoint" if recipe.copies else "worker"
-    rlimits = _rlimits(limits, recipe.copies) if plan.rlimits else {}
+    rlimits = _rlimits(recipe) if plan.rlimits else {}
     bounds = _bounds(recipe) if plan.rlimits else None
     forked = zygote(plan).fork(Setup(profile, rlimits, json.loads(recipe.begin), bounds))
     worker = Worker(forked.connection, forked.pidfd, limits, forked)
@@ -198,15 +200,18 @@ class _Pool:
             blank.discard()
 
 
-def _rlimits(limits: Limits, checkpoints: bool) -> dict[str, Any]:
+def _rlimits(recipe: Recipe) -> dict[str, Any]:
+    limits = recipe.limits
     # The host adds up what a session uses (cputime.py), and is first, as it can name the limit.
-    cpu = math.ceil(limits.session_cpu_seconds) + 1
+    cpu = math.ceil(max(recipe.cpu_seconds, 0.0)) + 1
     # With checkpoints there is room for the copies that the host consents to (listener.py).
-    processes = limits.processes + (CHECKPOINT_PROCESSES if checkpoints else 0)
+    processes = limits.processes + (CHECKPOINT_PROCESSES if recipe.copies else 0)
     return {
         "DATA": limits.memory_bytes,
         # RLIMIT_DATA does not count page tables: without a bound on addresses, a cell that touches one byte in
-        # every 2 MiB of a read-only mapping makes a gigabyte of them. Contexts are mapped, so they need room.
+        # every 2 MiB of a read-only mapping makes a gigabyte of them. Contexts are mapped, so they need room, and it
+        # is given before the first of them is known: a host that is root without CAP_SYS_RESOURCE may not give it
+        # later. So this is no bound on memory; where there is no cgroup, the host looks at what a worker holds.
         "AS": (1 << 30) + 2 * limits.memory_bytes + 4 * limits.context_bytes,
         "CPU": [cpu, cpu + 1],
         "NPROC": processes,

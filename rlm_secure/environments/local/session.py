@@ -16,6 +16,7 @@ import socket
 import struct
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from rlm_secure.broker.protocol import CellResult
@@ -43,11 +44,11 @@ _WORTH_ENTRIES = 16
 #: Longest checkpoint: a worker needs milliseconds for it, and on a machine with a hundred busy processes for each
 #: processor it gets them within two seconds. The kernel copies a page table of a gigabyte in a fraction of a second.
 _CHECKPOINT_SECONDS = 2.0
-#: A log that so many checkpoints in a row should have cut, and did not, is not run again.
-_COPIES_MISSED = 3
+#: After so many checkpoints in a row that came to nothing, a session has no more of them.
+_COPIES_MISSED = 2
 _COPIED_BYTES_A_SECOND = 1e9
-#: What a retired init may still use: to let go of all that it holds takes as long as it took to make it.
-_RETIRE_SECONDS = 5.0
+#: How long a retired init may run, to let go of what it holds. Then it is stopped.
+_RETIRE_SECONDS = 1.0
 #: What it may still hold: the interpreter, its modules, and what the allocator does not give back.
 _RETIRED_BYTES = 64 << 20
 
@@ -66,13 +67,14 @@ class LocalSession(LoggedSession):
         self, policy: Policy, plan: Plan, first: Mapping[str, Any], required: tuple[Wall, ...], *, screen: bool
     ) -> None:
         super().__init__(policy)
-        self._recipe = pool.Recipe(plan, policy.limits, policy.isolation.checkpoints, screen, json.dumps(first))
+        budget = policy.limits.session_cpu_seconds
+        self._recipe = pool.Recipe(plan, policy.limits, policy.isolation.checkpoints, screen, json.dumps(first), budget)
         self._required = required
         self._spare: Worker | None = None
         self._leaving: Worker | None = None  # a spare that was replaced, and killed
         self._forked: Forked | None = None
         self._listener: Listener | None = None
-        self._cpu = CpuAccount(policy.limits.session_cpu_seconds)
+        self._cpu = CpuAccount(budget)
         self._copies_missed = 0  # in a row
         self._unadopted = False  # a copy was consented to, and never came forward
         self._start()
@@ -105,11 +107,16 @@ class LocalSession(LoggedSession):
     def _worker_cpu(self) -> float | None:
         return self._worker.cpu_seconds()
 
-    def _cell(self, code: str) -> Entry:
+    def _cut_log(self, clock: Clock) -> None:
+        """A checkpoint before a cell, within the bounds of the cell. What it takes is taken off the cell's own seconds.
+
+        Raises Overdue where the cell is over before it is done, SessionEnded where the session is.
+        """
         if self._log is None or self._log_seconds > _LOG_SECONDS or len(self._log) > _LOG_ENTRIES:
-            self.checkpoint()
+            began = time.monotonic()
+            self._try_checkpoint(clock)
             self._require()
-        return super()._cell(code)
+            clock.extend(time.monotonic() - began)
 
     def _transmit(self, entry: Entry, clock: Clock) -> None:
         try:
@@ -122,8 +129,10 @@ class LocalSession(LoggedSession):
         for last in (False, True):
             if self._cpu.left_at_last_look() <= 0:
                 return self._recover(self._cpu.exceeded(), clock)
-            worker, before = self._worker, self._worker.cpu_seen
             try:
+                if entry.request["op"] == "exec":
+                    self._cut_log(clock)
+                worker, before = self._worker, self._worker.cpu_seen
                 result = self._converse(entry, calls, clock, stopped)
             except Died as died:
                 result = self._recover(self._verdict(), clock)
@@ -131,6 +140,8 @@ class LocalSession(LoggedSession):
                     continue  # it died while it was idle: the cell has not run, and nothing was lost
                 return result
             except Overdue as overdue:
+                if overdue.final:
+                    return self._spent(CellResult(stderr=f"{overdue.error}; the session is over\n"), overdue.error)
                 return self._recover(overdue.error, clock)
             worker.cpu_seconds()
             result.cpu_seconds = worker.cpu_seen - before  # by the kernel's clock, not by what the worker says
@@ -162,10 +173,14 @@ class LocalSession(LoggedSession):
     # -- start, checkpoint, recovery, end ---------------------------------------------------------
 
     def _start(self) -> None:
-        blank = pool.take(self._recipe, self._policy.isolation.pool)
+        recipe, size = self._recipe, self._policy.isolation.pool
+        if self._cpu.used() > 0:  # one of the pool has the seconds of a whole session
+            recipe, size = replace(recipe, cpu_seconds=self._cpu.left()), 0
+        blank = pool.take(recipe, size)
         self._forked = blank.forked
         self._worker = self._root = blank.worker
         self.report = blank.report
+        self._worker.weighed = self._recipe.plan.rlimits and self._forked.group is None
         self._cpu.open(self._worker, self._forked.group)
         # A copy outlives nobody only where the kernel ends it with the session, and is counted only under limits; and
         # who lives in a session is known only where each copy waits for consent.
@@ -184,12 +199,20 @@ class LocalSession(LoggedSession):
 
         A worker that does not copy itself, or something else than itself, ends its session, and delays no other.
         """
+        return self._try_checkpoint(None)
+
+    def _try_checkpoint(self, request: Clock | None) -> bool:
+        """`checkpoint`, within the bounds of a `request` that waits for it. Raises Overdue where that is over."""
         with self._lock:
             if self._ended or self._forked is None or self._listener is None or not self._copies:
                 return False
             try:
-                return self._checkpoint(self._listener)
-            except Overdue:
+                return self._checkpoint(self._listener, request)
+            except Overdue as overdue:
+                if overdue.final:
+                    self._end(str(overdue))
+                elif request is not None and (self._worker.interrupted.is_set() or not request.left_of_bounds()):
+                    raise
                 self._end("its worker made no copy of itself in time when it was asked for a checkpoint")
             except (ProtocolViolation, OSError) as error:
                 self._end(f"its checkpoint failed: {error}")
@@ -198,13 +221,13 @@ class LocalSession(LoggedSession):
                 raise
             return False
 
-    def _checkpoint(self, listener: Listener) -> bool:
+    def _checkpoint(self, listener: Listener, request: Clock | None) -> bool:
         if self._leaving is not None:
             self._drop(self._leaving)
             self._leaving = None
         before = self._spare
         try:
-            fresh = self._copy(listener)
+            fresh = self._copy(listener, request)
         except Died:  # the next request finds that out, and goes on from the spare
             fresh = None
         if fresh is not None:
@@ -213,31 +236,29 @@ class LocalSession(LoggedSession):
         if self._strangers():
             raise ProtocolViolation("a process that nobody asked for was left in it")
         if fresh is None or self._spare is None:
+            self._worker.stop()
             self._copies_missed += 1
-            if self._copies_missed >= _COPIES_MISSED:
-                self._log = None
+            self._copies = self._copies and self._copies_missed < _COPIES_MISSED
             return False
         self._copies_missed = 0
-        if before is self._root and self._forked is not None and self._forked.group is None and not self._slim():
+        if before is self._root and not self._slim() and self._forked is not None and self._forked.group is None:
             self._drop(self._spare)
             self._spare, self._log, self._copies = None, None, False
             return False
         self._spare.stop()  # what waits uses up neither time nor memory, whatever it has become
+        self._spare.weigh()
         self._log, self._log_seconds = [], 0.0
         return True
 
     def _let_go(self, spare: Worker | None) -> None:
         """End the spare that was replaced; init, which ends with its session alone, lets go of what it holds."""
         if spare is self._root:
-            self._root.stop(False)
             self._cpu.allow(self._root, min(_RETIRE_SECONDS, self._cpu.left()))
             with contextlib.suppress(Died, Overdue):  # then all of it is gone, and the next request says so
                 self._root.send({"op": "retire"})
         elif spare is not None:
             spare.kill(wait=False)
             self._leaving = spare
-            if self._root not in (self._worker, self._spare):
-                self._root.stop()
 
     def while_idle(self) -> None:
         """Take a checkpoint, unless a cell runs: a busy session is looked at again after its cell."""
@@ -247,13 +268,14 @@ class LocalSession(LoggedSession):
             finally:
                 self._lock.release()
 
-    def _copy(self, listener: Listener) -> Worker | None:
+    def _copy(self, listener: Listener, request: Clock | None) -> Worker | None:
         """The copy that goes on in the worker's place; None where the worker could not make one.
 
         Raises Died, Overdue, ProtocolViolation and OSError.
         """
         limits = self._policy.limits
-        clock = Clock(_CHECKPOINT_SECONDS + limits.memory_bytes / _COPIED_BYTES_A_SECOND)
+        seconds = _CHECKPOINT_SECONDS + limits.memory_bytes / _COPIED_BYTES_A_SECOND
+        clock = Clock(seconds) if request is None else request.step(seconds)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             # The kernel names the process at the other end: what it writes carries its pid.
@@ -262,7 +284,7 @@ class LocalSession(LoggedSession):
             theirs.close()
             consented = False
             while not consented:
-                if self._wait(ours, clock, listener) is ours:
+                if self._wait(ours, clock, request, listener) is ours:
                     ours.close()
                     return None  # it made none, and did not ask for one
                 pid = self._worker.host_pid
@@ -270,7 +292,7 @@ class LocalSession(LoggedSession):
                     raise Died
                 began = time.monotonic()
                 consented = listener.consent(pid)
-            pidfd = self._adopt(ours, clock, began)
+            pidfd = self._adopt(ours, clock, request, began)
             if pidfd is None:
                 ours.close()
                 return None  # the machine was out of processes, as it says: that nobody is there is seen from outside
@@ -281,7 +303,9 @@ class LocalSession(LoggedSession):
         finally:
             theirs.close()
         fresh = Worker(ours, pidfd, limits)
-        fresh.listener = listener
+        fresh.listener, fresh.weighed = listener, self._worker.weighed
+        if request is not None:  # whoever interrupts the cell may hold the one or the other
+            fresh.interrupted = self._worker.interrupted
         self._cpu.add(fresh)
         try:
             fresh.event(clock)
@@ -290,23 +314,30 @@ class LocalSession(LoggedSession):
             raise
         return fresh
 
-    def _wait(self, ours: socket.socket, clock: Clock, listener: Listener | None = None) -> socket.socket | None:
+    def _wait(
+        self, ours: socket.socket, clock: Clock, request: Clock | None, listener: Listener | None = None
+    ) -> socket.socket | None:
         """Wait for something on `ours`, which is returned, or for a call at the listener. Raises Died and Overdue."""
         poll = select.poll()
         poll.register(ours, select.POLLIN)
         poll.register(self._worker.pidfd, select.POLLIN)
         if listener is not None:
             poll.register(listener.fileno(), select.POLLIN)
-        ready = {fd for fd, _ in poll.poll(clock.remaining() * 1000)}
-        if not ready:
-            raise Overdue(CellTimeout("the worker made no copy of itself in time", wall="wall-clock"))
+        while not (ready := {fd for fd, _ in poll.poll(clock.slice() * 1000)}):
+            if request is not None and self._worker.interrupted.is_set():
+                said = "the cell was interrupted by the host"
+                clock.expire(CellTimeout(said, limit="interrupt", wall="wall-clock"))
+            cause = clock.over()
+            if cause is not None and clock.overdue() > self._policy.limits.grace_seconds:
+                raise Overdue(cause)
+            self._worker.weigh()
         if ours.fileno() in ready:
             return ours
         if self._worker.pidfd in ready:
             raise Died
         return None
 
-    def _adopt(self, ours: socket.socket, clock: Clock, began: float) -> int | None:
+    def _adopt(self, ours: socket.socket, clock: Clock, request: Clock | None, began: float) -> int | None:
         """A pidfd of the copy that was consented to when it was `began`; None where the worker says that it made none.
 
         It may lie: what it made ran since then, and ended before anybody looked. So that time is used, and there is
@@ -314,7 +345,7 @@ class LocalSession(LoggedSession):
         """
         pidfd = None
         try:
-            self._wait(ours, clock)
+            self._wait(ours, clock, request)
             pidfd = self._child(ours)
         finally:
             if pidfd is None:
@@ -364,25 +395,22 @@ class LocalSession(LoggedSession):
         worker.drop()
 
     def _slim(self) -> bool:
-        """Whether the retired init has let go of its memory: stopped, so that it takes none again.
+        """Whether the retired init has let go of its memory. It is stopped in any case, and takes none again.
 
         Where no cgroup bounds all of a session, two of its processes may hold what the policy grants, not three: with
         an init that keeps it there is no spare, and so no more copies.
         """
-        deadline = time.monotonic() + _RETIRE_SECONDS / 10
-        while (held := self._root.data_bytes()) is None or held > _RETIRED_BYTES:
-            if held is None or time.monotonic() > deadline:
-                return False
+        deadline = time.monotonic() + min(_RETIRE_SECONDS, self._cpu.left())
+        while (held := self._root.data_bytes()) is not None and held > _RETIRED_BYTES and time.monotonic() < deadline:
             time.sleep(0.005)
         self._root.stop()
-        return True
+        return held is not None and held <= _RETIRED_BYTES
 
     def _bring_back(self) -> bool:
         if self._spare is not None:
             self._drop(self._worker)
             self._worker, self._spare = self._spare, None
             self._cpu.allow(self._worker, self._cpu.left())
-            self._worker.stop(False)
             return self.checkpoint()
         self._release()
         self._start()

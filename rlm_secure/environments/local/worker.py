@@ -30,6 +30,11 @@ _HEADER = struct.Struct(">I")
 _SEND_BYTES = 256 << 10
 
 
+#: Written pages that RLIMIT_DATA does not count: the stack (8 MiB), and what the loader wrote of libraries.
+_UNCOUNTED_BYTES = 32 << 20
+_PAGE = resource.getpagesize()
+
+
 def _timeval(seconds: float) -> bytes:
     """A struct timeval, not zero, which would mean for ever."""
     return struct.pack("ll", int(seconds), max(int(seconds % 1 * 1e6), 1))
@@ -42,11 +47,15 @@ class Died(Exception):
 
 
 class Overdue(Exception):
-    """The worker did not end its cell in time, grace included. `error` says which limit it broke."""
+    """The worker did not end its cell in time, grace included, or holds what no worker can honestly hold (`final`).
 
-    def __init__(self, error: CellError) -> None:
+    `error` says which limit it broke.
+    """
+
+    def __init__(self, error: CellError, *, final: bool = False) -> None:
         super().__init__(str(error))
         self.error = error
+        self.final = final
 
 
 class Worker:
@@ -58,6 +67,7 @@ class Worker:
         self._limits = limits
         self._forked = forked
         self._buffer = bytearray()
+        self._stopped = False
         # The kernel's own timeouts, not Python's: those ask with a poll(2) before each call.
         connection.setblocking(True)
         self._timeout = SLICE_SECONDS
@@ -73,16 +83,43 @@ class Worker:
         """The most that it can have used until it was seen to have ended."""
         self.listener: Listener | None = None
         """Where a call of its session shows that nobody asked for."""
+        self.weighed = False
+        """Whether the host looks at its memory: where no cgroup bounds it."""
+        self._statm: int | None = None
         self.interrupted = threading.Event()
 
     # -- frames -----------------------------------------------------------------------------------
 
     def reply(self, message: Mapping[str, Any], clock: Clock) -> None:
         """Answer a call, under the clock of its cell: one that does not read its answers must not hold the host."""
-        self.send(message, clock=clock)
+        self._check_silence()
+        self._write(message, None, clock)
 
     def send(self, message: Mapping[str, Any], fds: list[int] | None = None, clock: Clock | None = None) -> None:
-        """Write one frame, under `clock` if there is one. Raises Died, or Overdue when the worker does not read it."""
+        """Make a request of a worker at rest, which runs from here on; it is written under `clock` if there is one.
+
+        Raises Died, Overdue when the worker does not read it, ProtocolViolation when it spoke out of turn.
+        """
+        self._check_silence()
+        if self._stopped:
+            self.stop(False)
+        self._write(message, fds, clock)
+
+    def _check_silence(self) -> None:
+        """Nothing is left unread when the host speaks: it would be taken for the answer to what comes now."""
+        data: bytes | bytearray = self._buffer
+        if not data:
+            try:
+                data = self._socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                return
+            except OSError:
+                raise Died from None
+            if not data:
+                raise Died
+        raise ProtocolViolation("the sandbox broke the protocol: the worker spoke when it was not asked")
+
+    def _write(self, message: Mapping[str, Any], fds: list[int] | None, clock: Clock | None) -> None:
         body = json.dumps(message).encode("ascii")
         frame = memoryview(_HEADER.pack(len(body)) + body)
         deadline = time.monotonic() + self._limits.start_seconds
@@ -121,8 +158,17 @@ class Worker:
         return decode(frame, limit=limit)
 
     def event(self, clock: Clock) -> Call | CellResult:
-        """The next call or result. Raises as `receive`."""
-        return event(self.receive(clock), value_bytes=self._limits.value_bytes)
+        """The next call or result. Raises as `receive`.
+
+        A result is a worker's last word until the next request, and it does not run until then, whatever it has become.
+        """
+        said = event(self.receive(clock), value_bytes=self._limits.value_bytes, stdout_bytes=self._limits.stdout_bytes)
+        if isinstance(said, CellResult):
+            self.stop()
+            if self._buffer:
+                self._check_silence()
+            self.weigh()
+        return said
 
     def _fill(self, size: int, clock: Clock) -> None:
         """Read until there are `size` bytes."""
@@ -163,6 +209,7 @@ class Worker:
         if self.listener is not None and self.listener.asked():
             said = "the session made a copy of a process that nobody asked for: the call never returns"
             raise Overdue(WallViolation(said, wall="seccomp"))
+        self.weigh()
         if self.interrupted.is_set():
             clock.expire(CellTimeout("the cell was interrupted by the host", limit="interrupt", wall="wall-clock"))
         cause = clock.over()
@@ -224,12 +271,29 @@ class Worker:
         return process.pid_of(self._pidfd)
 
     def data_bytes(self) -> int | None:
-        """What RLIMIT_DATA counts of it; None where it is gone, or hidden from the host."""
+        """What RLIMIT_DATA counts of it, or has been written, where that is more; None where it is gone, or hidden."""
         try:
-            with open(f"/proc/{self.host_pid}/statm", encoding="ascii") as file:  # noqa: PTH123
-                return int(file.read().split()[5]) * resource.getpagesize()
-        except (OSError, IndexError, ValueError):
+            if self._statm is None:
+                fd = os.open(f"/proc/{self.host_pid}/statm", os.O_RDONLY | os.O_CLOEXEC)
+                if self._end.poll(0):  # the number may mean another process
+                    os.close(fd)
+                    return None
+                self._statm = fd  # of this process, from here on
+            _, resident, shared, _, _, data, _ = map(int, os.pread(self._statm, 256, 0).split())
+        except (OSError, ValueError):
             return None
+        return max(data, resident - shared) * _PAGE
+
+    def weigh(self) -> None:
+        """Raise Overdue where it holds more than any kind of memory can honestly add up to.
+
+        RLIMIT_DATA counts what a mapping is called now; the kernel also counts the pages that were written, whatever
+        they are called.
+        """
+        most = self._limits.memory_bytes
+        if self.weighed and (self.data_bytes() or 0) > most + _UNCOUNTED_BYTES:
+            said = f"the worker held more than limits.memory_bytes = {most:,} and was killed"
+            raise Overdue(CellMemoryLimit(said, limit="limits.memory_bytes", wall="rlimits"), final=True)
 
     def kill(self, *, wait: bool = True) -> None:
         """SIGKILL, and wait until it is gone (at most 5 s)."""
@@ -245,6 +309,7 @@ class Worker:
 
     def stop(self, stopped: bool = True) -> None:
         """Keep it from running, or let it go on: what waits in reserve uses nothing."""
+        self._stopped = stopped
         process.send_signal(self._pidfd, signal.SIGSTOP if stopped else signal.SIGCONT)
 
     def verdict(self) -> CellError:
@@ -292,6 +357,9 @@ class Worker:
     def drop(self) -> None:
         """Close this end. The pidfd of a session's first process belongs to the session."""
         self._socket.close()
+        if self._statm is not None:
+            os.close(self._statm)
+            self._statm = None
         if self._forked is None and self._pidfd >= 0:
             os.close(self._pidfd)
         self._pidfd = -1

@@ -59,7 +59,8 @@ class RemoteWorker:
 
     def event(self, clock: Clock) -> Call | CellResult:
         """Send what waits, and return the next call or result. Raises Died, Overdue, Lost or ProtocolViolation."""
-        return event(self.receive(clock), value_bytes=self._limits.value_bytes)
+        limits = self._limits
+        return event(self.receive(clock), value_bytes=limits.value_bytes, stdout_bytes=limits.stdout_bytes)
 
     def receive(self, clock: Clock) -> dict[str, Any]:
         """As `event`, but only decoded. A call over HTTP (`/enqueue`) comes as the frame that a cell would send."""
