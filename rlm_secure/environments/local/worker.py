@@ -74,6 +74,8 @@ class Worker:
         for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
             connection.setsockopt(socket.SOL_SOCKET, option, _timeval(SLICE_SECONDS))
         self._cpu_clock: int | None = None
+        self._readable = select.poll()
+        self._readable.register(connection, select.POLLIN)
         self._end = select.poll()
         self._end.register(pidfd, select.POLLIN)
         self._cpu_looked = time.monotonic()
@@ -109,10 +111,10 @@ class Worker:
         """Nothing is left unread when the host speaks: it would be taken for the answer to what comes now."""
         data: bytes | bytearray = self._buffer
         if not data:
+            if not self._readable.poll(0):
+                return
             try:
                 data = self._socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-            except BlockingIOError:
-                return
             except OSError:
                 raise Died from None
             if not data:
