@@ -125,6 +125,14 @@ def test_a_slow_tool_is_left_behind_and_the_cell_goes_on(opened: Open, hang: Any
         assert box.run("print(2)").stdout == "2\n"
 
 
+def test_what_one_session_leaves_behind_refuses_no_other(opened: Open, hang: Any) -> None:
+    limits = {"tool_seconds": 0.1, "abandoned_calls": 1}
+    with opened(tools={"hang": hang}, limits=limits) as box, opened(tools={"quick": lambda: 1}, limits=limits) as other:
+        assert "was left behind" in box.run("hang()").stderr
+        assert "limits.abandoned_calls = 1" in box.run("hang()").stderr
+        assert other.run("print(quick())").stdout == "1\n"
+
+
 def test_what_is_left_behind_is_counted_and_bounded(opened: Open, hang: Any) -> None:
     audit = Told()
     over = threading.Event()

@@ -262,6 +262,26 @@ def test_what_is_at_its_limit_is_read() -> None:
     assert read(frame({**TOOL, "tool": "t" * 128})) == Call("tool", tool="t" * 128, args=(1,), kwargs={"k": None})
 
 
+def test_output_that_no_worker_cut_is_cut_and_counted() -> None:
+    said = {**DONE, "stdout": "\u00e9" * 10, "stderr": "e" * 12, "dropped": 1}
+    result = read(frame(said), stdout_bytes=9)
+    assert isinstance(result, CellResult)
+    assert (result.stdout, result.stderr, result.dropped_bytes) == ("\u00e9" * 4, "e" * 9, 1 + 12 + 3)
+    whole = read(frame(said), stdout_bytes=20)
+    assert isinstance(whole, CellResult)
+    assert (whole.stdout, whole.stderr, whole.dropped_bytes) == ("\u00e9" * 10, "e" * 12, 1)
+
+
+@pytest.mark.parametrize("value", [[1, 2, 3, 4], {"key": "text"}, "a text", 12345678])
+def test_a_value_that_no_worker_bounded_is_not_kept_and_counted(value: Any) -> None:
+    said = frame({**DONE, "variables": {"x": {"type": "t", "value": value}}})
+    size = len(json.dumps(value, separators=(",", ":")))
+    whole, cut = read(said, value_bytes=size), read(said, value_bytes=size - 1)
+    assert isinstance(whole, CellResult) and isinstance(cut, CellResult)
+    assert (whole.variables["x"], whole.dropped_bytes) == (Variable("t", value, True), 0)
+    assert (cut.variables["x"], cut.dropped_bytes) == (Variable("t", repr=f"[not kept: {size} bytes]"), size)
+
+
 def test_each_limit_that_a_cell_ran_into_is_named() -> None:
     for kind, limit, wall in (
         ("memory", "limits.memory_bytes", "rlimits"),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
 from rlm_secure.broker.client import Declined
 from rlm_secure.broker.protocol import Call
 from rlm_secure.environments import CallFailed
+from rlm_secure.environments.local import pidfd
 from rlm_secure.errors import (
     CellCrashed,
     CellException,
@@ -205,6 +207,39 @@ def test_a_forbidden_call_ends_the_session() -> None:
         result = opened.execute("import socket\nsocket.socket()", echo)
         assert isinstance(result.error, WallViolation)
         assert not opened.alive
+
+
+#: A result that the worker writes itself, so many times, before it goes on.
+FORGED = """
+import json, os
+said = {{"op": "done", "stdout": "forged", "stderr": "", "dropped": 0, "variables": {{}}, "answer": None, "error": None}}
+body = json.dumps({{**said, "cpu": 0.0, "peak": 1}}).encode()
+os.write(3, (len(body).to_bytes(4, "big") + body) * {0})
+while True: pass
+"""
+
+
+def test_a_second_result_is_no_result_of_the_next_cell() -> None:
+    with session(screen=False) as opened:
+        assert opened.execute(FORGED.format(2), echo).stdout == "forged"
+        result = opened.execute("print('the next cell')", echo)
+        assert isinstance(result.error, WallViolation) and "spoke when it was not asked" in str(result.error)
+        assert not opened.alive
+
+
+def test_a_worker_at_rest_runs_no_more() -> None:
+    with session(screen=False) as opened:
+        assert opened.execute(FORGED.format(1), echo).stdout == "forged"
+        deadline = time.monotonic() + 10
+        while "T" not in states(opened.lease.process.pid) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert "T" in states(opened.lease.process.pid)
+
+
+def states(supervisor: int) -> set[str]:
+    """What the kernel says that the processes of a supervisor do."""
+    found = [Path(f"/proc/{pid}/stat").read_text() for pid in pidfd.descendants(supervisor)]
+    return {stat.rpartition(")")[2].split()[0] for stat in found}
 
 
 def test_a_worker_that_crashes_is_named_a_crash_and_resumed() -> None:

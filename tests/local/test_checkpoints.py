@@ -536,6 +536,28 @@ def test_what_a_killed_cell_falls_back_to_has_one_clock_and_not_one_for_each_ear
         assert not session.alive
 
 
+def test_a_log_counts_what_it_takes_in_memory():
+    entry = logged.Entry({"op": "exec", "code": "\U0001f600" * 1_000_000})
+    assert entry.size >= 4_000_000
+    entry.answered({"op": "reply", "value": [{} for _ in range(200_000)]})  # 12.8 MB
+    assert entry.heavy and entry.replies == []
+
+
+@pytest.mark.parametrize("most", [{"LOG_ATTACHMENTS": 2}, {}])
+def test_a_log_that_holds_more_contexts_than_it_may_is_given_up(most: dict[str, int], monkeypatch: pytest.MonkeyPatch):
+    for name, number in most.items():
+        monkeypatch.setattr(logged, name, number)
+    size = 4096 if most else 400_000
+    with Sandbox(policy=strict(context_bytes=1 << 20)) as box:
+        session = session_of(box)
+        session._copies = False
+        kept = []
+        for _ in range(3):
+            session.load_context("context", "x" * size)
+            kept.append(session._log is not None)
+        assert kept == [True, True, False]
+
+
 def test_what_a_killed_cell_falls_back_to_is_bounded_by_its_run(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(logged, "_REPLAY_LEAST_SECONDS", 0.2)
     with unscreened(policy=strict(cell_seconds=20.0, run_seconds=1.0)) as box:
