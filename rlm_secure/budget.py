@@ -12,7 +12,6 @@ Guards: the ledger: what a run and all its children may spend
 
 from __future__ import annotations
 
-import functools
 import threading
 import time
 from collections.abc import Callable
@@ -28,9 +27,8 @@ from rlm_secure.errors import (
     TimeoutExceededError,
     TokenLimitExceededError,
 )
-from rlm_secure.policy import load_policy
-from rlm_secure.policy.model import LM, Policy
-from rlm_secure.resources import policy_names
+from rlm_secure.policy import cost
+from rlm_secure.policy.model import Policy
 from rlm_secure.types import ModelUsageSummary
 
 #: What a ledger raises.
@@ -68,7 +66,7 @@ class Allowance:
             tokens=policy.lm.tokens if max_tokens is None else min(policy.lm.tokens, max_tokens),
             cost_usd=policy.lm.cost_usd if max_budget is None else min(policy.lm.cost_usd, max_budget),
             seconds=policy.limits.run_seconds if max_timeout is None else min(policy.limits.run_seconds, max_timeout),
-            priced=not policy.lm.unpriced and (max_budget is not None or policy.lm.cost_usd not in _shipped_costs()),
+            priced=not policy.lm.unpriced and (max_budget is not None or cost.chosen(policy)),
         )
 
 
@@ -313,12 +311,6 @@ class Records:
                 return False
             self._kept += size
             return True
-
-
-@functools.cache
-def _shipped_costs() -> frozenset[float]:
-    """The cost limits of the shipped policies, which nobody chose for a certain run."""
-    return frozenset({LM().cost_usd, *(load_policy(name).lm.cost_usd for name in policy_names())})
 
 
 class Meter:

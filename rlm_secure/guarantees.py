@@ -124,13 +124,14 @@ class EnforcementReport:
     """What holds around one session.
 
     `environment` is the name of the environment, `walls` one status per wall that was tried, `details` closed,
-    host-chosen facts (kernel, Landlock ABI, bundle sha256, start milliseconds). Nothing in a report comes from
-    untrusted code.
+    host-chosen facts (kernel, Landlock ABI, bundle sha256, start milliseconds). `spend` is how far the policy bounds
+    what a run costs, which no wall does. Nothing in a report comes from untrusted code.
     """
 
     environment: str
     walls: tuple[WallStatus, ...]
     details: Mapping[str, Any] = field(default_factory=dict)
+    spend: Level = Level.FULL
 
     def __getitem__(self, wall: Wall) -> WallStatus:
         for status in self.walls:
@@ -144,7 +145,12 @@ class EnforcementReport:
         return tuple(wall for wall in required if wall not in full)
 
     def guarantee(self, guarantee: Guarantee) -> Level:
-        """How far `guarantee` holds: full when one alternative in RESTS_ON is complete."""
+        """How far `guarantee` holds: as far as its walls stand, and spend no further than the policy bounds it."""
+        level = self.by_walls(guarantee)
+        return self.spend if guarantee is Guarantee.BOUNDED_SPEND and level is Level.FULL else level
+
+    def by_walls(self, guarantee: Guarantee) -> Level:
+        """How far the walls keep `guarantee`: full when one alternative in RESTS_ON is complete."""
         best = Level.NONE
         for alternative in RESTS_ON[guarantee]:
             levels = {self[wall].level for wall in alternative}

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
-from rlm_secure import Sandbox, interpreters
+from rlm_secure import RLM, Sandbox, interpreters
 from rlm_secure.cli import doctor, main
 from rlm_secure.environments.interface import Environment
-from rlm_secure.errors import EnvironmentUnavailable
+from rlm_secure.errors import EnvironmentUnavailable, PriceUnknownError
 from rlm_secure.guarantees import EnforcementReport, Guarantee, Level, Wall, WallStatus
 from rlm_secure.policy import load_policy
 from tests.cli.conftest import Run
+from tests.servers.openai_server import OpenAIServer
 
 
 def test_the_table_names_every_wall_and_guarantee(rlm_secure: Run) -> None:
@@ -34,6 +36,28 @@ def test_json_agrees_with_a_session(rlm_secure: Run) -> None:
     assert found["guarantees"] == report["guarantees"]
     assert [(w["wall"], w["level"]) for w in found["walls"]] == [(w["wall"], w["level"]) for w in report["walls"]]
     assert found["missing"] == []
+
+
+@pytest.mark.parametrize(
+    ("lm", "level"), [({}, "partial"), ({"cost_usd": 1.0}, "full"), ({"cost_usd": 1.0, "unpriced": True}, "partial")]
+)
+def test_spend_is_bounded_as_far_as_a_completion_says(
+    rlm_secure: Run, tmp_path: Path, lm: dict[str, object], level: str
+) -> None:
+    policy = tmp_path / "own.toml"
+    lines = [f"{key} = {json.dumps(value)}" for key, value in lm.items()]
+    policy.write_text("\n".join(['name = "own"', "[lm]", *lines]))
+    done = rlm_secure("doctor", "--json", "--policy", str(policy))
+    (found,) = [each for each in json.loads(done.out)["environments"] if each["environment"] == "local"]
+    with OpenAIServer(reply="FINAL(x)") as server:
+        backend = {"api_key": "k", "model_name": "unheard-of", "base_url": server.base_url}
+        run = RLM(backend="openai", backend_kwargs=backend, policy=policy)
+        if level == "full":
+            with pytest.raises(PriceUnknownError):
+                run.completion("c")
+        else:
+            assert [each.message[:8] for each in run.completion("c").notices] == ["partial:"]
+    assert found["guarantees"]["bounded-spend"] == level
 
 
 class Weak(Environment):

@@ -141,7 +141,7 @@ class GuaranteeMissing(Rule[EnvironmentSubject]):
         if subject.report is None:
             return
         for guarantee in Guarantee:
-            level = subject.report.guarantee(guarantee)
+            level = subject.report.by_walls(guarantee)
             if level in (Level.NONE, Level.PARTIAL):
                 said = "not kept" if level is Level.NONE else "kept in part"
                 message = f"{subject.name}: {guarantee.value} is {said} by the walls that stand"

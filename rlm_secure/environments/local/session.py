@@ -32,6 +32,7 @@ from rlm_secure.environments.local.zygote import Plan
 from rlm_secure.environments.logged import Answers, Entry, LoggedSession, begin
 from rlm_secure.errors import CellCrashed, CellError, CellTimeout, ProtocolViolation
 from rlm_secure.guarantees import Level, Wall
+from rlm_secure.policy import cost
 from rlm_secure.policy.gate import Gate
 from rlm_secure.policy.model import Policy
 
@@ -179,7 +180,7 @@ class LocalSession(LoggedSession):
         blank = pool.take(recipe, size)
         self._forked = blank.forked
         self._worker = self._root = blank.worker
-        self.report = blank.report
+        self.report = replace(blank.report, spend=cost.bounded(self._policy))
         self._worker.weighed = self._recipe.plan.rlimits and self._forked.group is None
         self._cpu.open(self._worker, self._forked.group)
         # A copy outlives nobody only where the kernel ends it with the session, and is counted only under limits; and

@@ -11,6 +11,7 @@ import math
 import os
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from rlm_secure.broker.client import Declined, Lost
@@ -29,6 +30,7 @@ from rlm_secure.errors import (
     WallViolation,
 )
 from rlm_secure.guarantees import Wall
+from rlm_secure.policy import cost
 from rlm_secure.policy.gate import Gate
 from rlm_secure.policy.model import Policy
 
@@ -169,7 +171,8 @@ class RemoteSession(LoggedSession):
             raise EnvironmentUnavailable(f"a worker died while it was sealed: {error}") from None
         around = details.pop("around", None)
         outer = tuple(lease.walls(around if isinstance(around, dict) else {}))
-        self.report = report(lease, booted, sealed, outer, details, screen=self._screen)
+        found = report(lease, booted, sealed, outer, details, screen=self._screen)
+        self.report = replace(found, spend=cost.bounded(self._policy))
         missing = self.report.missing(self._required)
         evidence = self.report[missing[0]].evidence if missing else ""
         names = tuple(wall.value for wall in missing)

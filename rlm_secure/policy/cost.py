@@ -1,0 +1,28 @@
+"""Whether the cost of a run is bounded by its policy alone, whatever its models are."""
+
+from __future__ import annotations
+
+import functools
+
+from rlm_secure.guarantees import Level
+from rlm_secure.policy.load import load_policy
+from rlm_secure.policy.model import LM, Policy
+from rlm_secure.resources import policy_names
+
+
+def chosen(policy: Policy) -> bool:
+    """Whether somebody chose the policy's cost limit: one that is shipped was chosen for no certain run."""
+    return policy.lm.cost_usd not in _shipped()
+
+
+def bounded(policy: Policy) -> Level:
+    """How far spend is bounded. Calls and tokens always are; cost is where a model whose price is unknown is refused.
+
+    Elsewhere such a run is let go on, and its completion says `bounded-spend: partial`.
+    """
+    return Level.FULL if chosen(policy) and not policy.lm.unpriced else Level.PARTIAL
+
+
+@functools.cache
+def _shipped() -> frozenset[float]:
+    return frozenset({LM().cost_usd, *(load_policy(name).lm.cost_usd for name in policy_names())})
