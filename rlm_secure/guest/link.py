@@ -1,7 +1,7 @@
 """The supervisor's two links: to the zygote that forks sealed workers, and to one worker.
 
-A worker's frames pass as bytes: counted, capped, never parsed. One is read only when the host has spoken, so
-a worker that says more than it was asked waits in its own socket, and cannot confuse anybody.
+A worker's frames pass as bytes: counted, capped, never parsed. One is read only when the host has spoken. A worker
+is stopped until then, and one that says more than it was asked is ended.
 
 Guards: a worker's frames in a supervisor: counted, capped, never parsed
 """

@@ -43,7 +43,7 @@ def _walls(booted: _Items, sealed: _Items, screen: bool) -> tuple[WallStatus, ..
         *walls,
         WallStatus(Wall.LANGUAGE, Level.FULL if screen else Level.NONE, said),
         WallStatus(Wall.WALL_CLOCK, Level.FULL, "the host holds a pidfd and kills at the deadline"),
-        WallStatus(Wall.OUTPUT_CAP, Level.FULL, "capped in the worker, and again by the host's frame limit"),
+        WallStatus(Wall.OUTPUT_CAP, Level.FULL, "capped in the worker, and again by the host"),
     )
 
 

@@ -122,7 +122,7 @@ def report(
             Wall.WALL_CLOCK, Level.FULL, "the host's clock; the supervisor kills by pidfd, the host the sandbox"
         ),
         WallStatus(
-            Wall.OUTPUT_CAP, Level.FULL, "capped in the worker, by the supervisor, and by the host's frame limit"
+            Wall.OUTPUT_CAP, Level.FULL, "capped in the worker, its frames by the supervisor, and again by the host"
         ),
     )
     for status in (*own, *outer):
