@@ -178,9 +178,16 @@ def _kept(text: str, most: int) -> tuple[str, int]:
     return kept, len(raw) - len(kept.encode())
 
 
-def _size(value: Any) -> int:
-    """Bytes of `value` as JSON, or fewer for one that is certainly short."""
-    if value is None or value is True or value is False or type(value) is float:
+def _size(value: Any, most: int) -> int:
+    """Bytes of `value` as JSON; 0 for one that certainly takes no more than `most`, as nearly all do."""
+    kind = type(value)
+    if (
+        value is None
+        or kind is bool
+        or kind is float
+        or (kind is int and value.bit_length() <= 3 * most - 6)
+        or (kind is str and 6 * len(value) + 2 <= most)
+    ):
         return 0
     return len(_encode(value).encode())
 
@@ -201,7 +208,7 @@ def _variables(described: Mapping[str, Any], value_bytes: int) -> tuple[dict[str
         if not isinstance(shown, str) or len(shown) > value_bytes:
             raise _broken("a variable's repr is not a short string")
         value, has_value = entry.get("value"), "value" in entry
-        if (size := _size(value)) > value_bytes:
+        if (size := _size(value, value_bytes)) > value_bytes:
             value, has_value, shown, cut = None, False, not_kept(size), cut + size
         variables[name] = Variable(kind, value, has_value, shown)
     return variables, cut
