@@ -113,6 +113,7 @@ class LoggedSession(Session):
     #: What a subclass's transport raises while an earlier state is brought back.
     failures: ClassVar[tuple[type[Exception], ...]] = ()
     _worker: Reachable
+    _log: list[Entry] | None
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
@@ -124,8 +125,7 @@ class LoggedSession(Session):
         self._refused: dict[str, Decision] = {}
         self._in_vain = 0  # tool calls of the cell that were one too many
         self._cut = False  # the cell's time was over before a call of it was answered, or before its result came
-        self._log: list[Entry] | None = []
-        self._log_seconds = 0.0
+        self._begin_log()
         # A killed session is rebuilt by running its log again: `random` must then say the same.
         self._seed = secrets.randbits(128)
         self._seeded = False
@@ -341,6 +341,12 @@ class LoggedSession(Session):
         if self._policy.limits.exclude_host_time:
             clock.extend(seconds)
 
+    def _begin_log(self) -> None:
+        """The worker's present state is one that can be brought back: the log begins anew."""
+        self._log = []
+        self._log_seconds = 0.0
+        self._log_bytes = self._log_attached = self._log_attachments = 0
+
     def _note(self, entry: Entry, result: CellResult) -> None:
         """Put a request that went well into the log. Reading a variable changes nothing."""
         self._seeded = self._seeded or "seed" in entry.request
@@ -353,11 +359,14 @@ class LoggedSession(Session):
             self._log = None
         else:
             self._log.append(entry)
-            attached = [each.attached for each in self._log if each.attached]
+            self._log_bytes += entry.size
+            if attached := entry.attached:
+                self._log_attached += attached
+                self._log_attachments += 1
             if (
-                sum(each.size for each in self._log) > LOG_BYTES
-                or sum(attached) > self._policy.limits.context_bytes
-                or len(attached) > LOG_ATTACHMENTS
+                self._log_bytes > LOG_BYTES
+                or self._log_attached > self._policy.limits.context_bytes
+                or self._log_attachments > LOG_ATTACHMENTS
             ):
                 self._log = None
         self._noted()
@@ -398,7 +407,8 @@ class LoggedSession(Session):
         # All of it has the time of the request that waits for it: what a cell does may differ when it is run again.
         seconds = min(clock.wall, clock.left_of_bounds())
         seconds = max(seconds, _REPLAY_LEAST_SECONDS + 2 * self._log_seconds)
-        log, self._log, self._log_seconds = self._log, [], 0.0
+        log = self._log
+        self._begin_log()
         if not self._bring_back():
             return False
         self._worker.interrupted.clear()  # that was the cell's: who interrupts from here on ends what is run again

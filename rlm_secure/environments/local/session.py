@@ -248,7 +248,7 @@ class LocalSession(LoggedSession):
             return False
         self._spare.stop()  # what waits uses up neither time nor memory, whatever it has become
         self._spare.weigh()
-        self._log, self._log_seconds = [], 0.0
+        self._begin_log()
         return True
 
     def _let_go(self, spare: Worker | None) -> None:
