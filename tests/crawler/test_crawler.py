@@ -23,7 +23,7 @@ SEED = 20261122
 WHOLE = "research"
 MAIN = sys.version_info[:2] == (3, 11)
 SAMPLE = 10
-STEPS = 300  # calls of one session
+STEPS = 200  # calls of one session
 PROGRAMS = 150 if MAIN else 60
 POLICIES = sorted(crawl.policies()) if MAIN else [WHOLE]
 

@@ -53,8 +53,16 @@ class _Field(NamedTuple):
     shown: dataclasses.Field[Any]  # what fields() answers, and no method is made of
 
 
-#: The fields of each decorated class, inherited ones among them.
-_TABLE: dict[type, tuple[_Field, ...]] = {}
+def _table() -> tuple[Callable[[type, tuple[_Field, ...]], None], Callable[[type], tuple[_Field, ...] | None]]:
+    """The functions `_keep` and `_kept` around the fields of each decorated class, inherited ones among them.
+
+    Nothing else holds them: what no name leads to is changed by nobody.
+    """
+    fields: dict[type, tuple[_Field, ...]] = {}
+    return fields.__setitem__, fields.get
+
+
+_keep, _kept = _table()
 
 
 def dataclass(cls: Any = None, /, **options: Any) -> Any:
@@ -98,7 +106,7 @@ def _decorate(cls: Any, flags: Mapping[str, bool]) -> Any:
     spelled = {name: annotations[name] for name in markers}
     closed = {name for name in annotations if not is_public(name)}
     for base in order_of(cls):
-        closed.update(field.name for field in _TABLE.get(base, ()) if field.closed)
+        closed.update(field.name for field in _kept(base) or () if field.closed)
     check_names(cls, closed)
     annotations.update(markers)
     try:
@@ -111,7 +119,7 @@ def _decorate(cls: Any, flags: Mapping[str, bool]) -> Any:
         if name in spelled and item.type is markers[name]:
             item.type = spelled[name]
     register(made)
-    _TABLE[made] = tuple(
+    kept = tuple(
         _Field(
             name,
             item._field_type,
@@ -122,6 +130,7 @@ def _decorate(cls: Any, flags: Mapping[str, bool]) -> Any:
         )
         for name, item in found.items()
     )
+    _keep(made, kept)
     for name, method in (("__replace__", replace), ("__getstate__", _getstate), ("__setstate__", _setstate)):
         if name in namespace_of(made) and name not in before:  # the original asks the instance for its fields
             type.__setattr__(made, name, method)
@@ -220,8 +229,8 @@ def _fields_of(kind: type) -> tuple[_Field, ...] | None:
     An instance, its attributes or a metaclass could answer for themselves.
     """
     for each in order_of(kind):
-        if each in _TABLE:
-            return _TABLE[each]
+        if (kept := _kept(each)) is not None:
+            return kept
     return None
 
 
