@@ -37,6 +37,7 @@ from . import ahead, boot, memory, probes, seal, walls, wire, worker
 _MESSAGE = 256 * 1024
 _STATUSES = 4096
 _STATUS_TRIES = 50
+_REAP_MILLISECONDS = 1000
 
 
 def main(control_fd: int) -> None:
@@ -61,8 +62,6 @@ def main(control_fd: int) -> None:
         child = os.fork()
         if child:
             control.close()
-            if host is not None:
-                os.close(host)
             os._exit(boot.report_end(os.waitpid(child, 0)[1]))
         seal.die_with_parent(signal.SIGKILL)
     _Zygote(control, host, config, found).serve()
@@ -109,7 +108,7 @@ class _Zygote:
             if watched is not None:  # without a host's pidfd, the end of the control socket has to do
                 poll.register(watched, select.POLLIN)
         while True:
-            ready = dict(poll.poll(1000 if self._children else None))
+            ready = dict(poll.poll(_REAP_MILLISECONDS if self._children else None))
             self._reap()
             if self._host in ready:
                 os._exit(0)
@@ -148,6 +147,8 @@ class _Zygote:
                     if request["pid"] in self._children:
                         os.kill(request["pid"], request["number"])
                     self._send({})
+                case unknown:
+                    self._send({"error": f"no such request: {unknown}"})
         except OSError as error:
             self._send({"error": str(error)})
 
@@ -187,10 +188,7 @@ class _Zygote:
 
     def _reap(self) -> None:
         while self._children:
-            try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
-            except ChildProcessError:
-                return
+            pid, status = os.waitpid(-1, os.WNOHANG)
             if pid == 0:
                 return
             self._children.discard(pid)
@@ -220,11 +218,9 @@ class _Zygote:
             outcome = tried.get(what, "the probe died")
             if not self._found.held(wall):
                 continue
-            level, evidence = self._found.found[wall]
-            if level == walls.FULL:
-                held = outcome != "the probe died" and not outcome.startswith("won")
-                note = self._found.note if held else self._found.miss
-                note(wall, f"{evidence}; {what}: {outcome}")
+            stopped = outcome != "the probe died" and not outcome.startswith("won")
+            note = self._found.note if stopped else self._found.miss
+            note(wall, f"{self._found.found[wall][1]}; {what}: {outcome}")
         program = self._profiles["worker"]
         if program is None:
             return

@@ -1,36 +1,51 @@
-"""A plugin of coverage.py: what a measured process starts in a sandbox, or in an arena, is measured as well.
+"""A plugin of coverage.py: what a measured process starts in a sandbox or in an arena, and its forks, are measured too.
 
-It patches two modules of the host when they are imported, in this process alone: the bundle gets the tracer, and the
-builder of arenas is started through it.
+It patches modules of the host when they are imported, in this process alone: the bundle gets the tracer, and programs
+that a bare interpreter runs are started through it. A fork, which coverage.py forgets when it is killed, or ends by
+os._exit(), goes on under the tracer.
 """
 
 from __future__ import annotations
 
 import importlib.abc
 import importlib.util
+import json
 import os
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-_TRACER = Path(__file__).with_name("tracer.py")
-_BUILDER = """import runpy, sys
+from tests.branches import tracer
+
+_TRACER = Path(tracer.__file__)
+_PROGRAM = """import runpy, sys
 sys.path.insert(0, {directory!r})
 from rlm_secure_tracer import start
 del sys.path[0]
 start({table!r}, {names!r})
-runpy.run_path({build!r}, run_name="__main__")
+runpy.run_path({program!r}, run_name="__main__")
 """
 
 
 def coverage_init(_registry: Any, _options: dict[str, Any]) -> None:
     """Called by coverage.py in each process that it measures, before anything of ours is imported."""
     directory = os.environ.get("RLM_SECURE_COVERAGE", "")
-    if directory and not any(isinstance(each, _Patches) for each in sys.meta_path):
-        sys.meta_path.insert(0, _Patches(Path(directory)))
+    if not directory or any(isinstance(each, _Patches) for each in sys.meta_path):
+        return
+    patches = _Patches(Path(directory))
+    sys.meta_path.insert(0, patches)
+    table = tracer.shared(patches.table, patches.names)
+
+    def go_on() -> None:
+        tracer.trace(table, patches.names)
+        threading.settrace(sys.gettrace())  # type: ignore[arg-type]
+
+    if table is not None:
+        os.register_at_fork(after_in_child=go_on)
 
 
 class _Patches(importlib.abc.MetaPathFinder):
@@ -38,9 +53,12 @@ class _Patches(importlib.abc.MetaPathFinder):
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
+        self.table = str(directory / "arcs")
+        self.names: list[str] = json.loads((directory / "names.json").read_text())
         self._patches: dict[str, Callable[[ModuleType], None]] = {
             "rlm_secure.environments.bundle": self._bundle,
             "rlm_secure.testing.arena": self._arena,
+            "rlm_secure.testing.nested": self._nested,
         }
 
     def find_spec(
@@ -62,15 +80,13 @@ class _Patches(importlib.abc.MetaPathFinder):
         return spec
 
     def _bundle(self, bundles: Any) -> None:
-        from tests.branches import report
-
-        tracer = {"rlm_secure_tracer.py": _TRACER.read_bytes()}
-        begin = f"start({str(report.table(self._directory))!r}, {report.names()!r})"
+        traced = {"rlm_secure_tracer.py": _TRACER.read_bytes()}
+        begin = f"start({self.table!r}, {self.names!r})"
         sources = bundles._sources
 
         def with_tracer(root: Path, package: str) -> dict[str, bytes]:
             found: dict[str, bytes] = sources(root, package)
-            return found | (tracer if package == "guest" else {})
+            return found | (traced if package == "guest" else {})
 
         def keep(_data: bytes, _path: Path) -> None:
             """Nothing of this goes where the real bundle is kept."""
@@ -79,15 +95,21 @@ class _Patches(importlib.abc.MetaPathFinder):
         bundles._sources, bundles._keep = with_tracer, keep
 
     def _arena(self, arena: Any) -> None:
-        from tests.branches import report
+        arena._BUILD = self._traced(Path(arena._BUILD))
 
-        names, table = report.names(), str(report.table(self._directory))
-        told = {"directory": str(self._directory), "table": table, "names": names, "build": str(arena._BUILD)}
-        builder = self._directory / "builder.py"
+    def _nested(self, nested: Any) -> None:
+        nested.__file__ = str(self._traced(Path(nested.__file__)))  # which it starts itself by
+
+    def _traced(self, program: Path) -> Path:
+        """A program that runs `program` under the tracer."""
+        starter = self._directory / f"traced_{program.name}"
+        told = {"directory": str(self._directory), "table": self.table, "names": self.names, "program": str(program)}
         for path, text in (
             (self._directory / "rlm_secure_tracer.py", _TRACER.read_text()),
-            (builder, _BUILDER.format(**told)),
+            (starter, _PROGRAM.format(**told)),
         ):
             if not path.exists():
-                path.write_text(text)
-        arena._BUILD = builder
+                beside = path.with_suffix(f".{os.getpid()}")
+                beside.write_text(text)
+                beside.rename(path)
+        return starter

@@ -15,8 +15,6 @@ from typing import Any
 from tests.branches import tracer
 from tests.trusted import ROOT, trusted
 
-#: Files that are run by an interpreter of their own, where coverage.py cannot follow.
-_TRACED = re.compile(r"rlm_secure/guest/|rlm_secure/testing/arena/build\.py")
 _CONFIG = """[run]
 branch = true
 parallel = true
@@ -89,6 +87,7 @@ def prepare(directory: Path) -> None:
     directory.chmod(0o777)
     include = "\n".join(f"    {ROOT / path}" for path in trusted())
     (directory / "coveragerc").write_text(_CONFIG.format(data=directory / "host", include=include))
+    (directory / "names.json").write_text(json.dumps(names()))
     with table(directory).open("wb") as file:
         file.truncate(len(names()) * tracer.SIZE)
     table(directory).chmod(0o666)
@@ -100,8 +99,8 @@ def table(directory: Path) -> Path:
 
 
 def names() -> list[str]:
-    """The ends of the paths of files that are traced, in the order of the table."""
-    return [path.removeprefix("rlm_secure/") for path in trusted() if _TRACED.match(path)]
+    """The ends of the paths of trusted files, in the order of the table; in the bundle the guest lies by itself."""
+    return [path.removeprefix("rlm_secure/") if path.startswith("rlm_secure/guest/") else path for path in trusted()]
 
 
 def measured(directory: Path) -> dict[str, Any]:
@@ -123,10 +122,10 @@ def measured(directory: Path) -> dict[str, Any]:
 def _arcs(path: Path) -> dict[str, set[tuple[int, int]]]:
     marks = path.read_bytes()
     found: dict[str, set[tuple[int, int]]] = {}
-    for index, name in enumerate(names()):
+    for index, name in enumerate(trusted()):
         piece = marks[index * tracer.SIZE : (index + 1) * tracer.SIZE]
         arcs = {divmod(match.start(), 2 * tracer.LINES) for match in re.finditer(b"\1", piece)}
-        found[str(ROOT / "rlm_secure" / name)] = {(_line(begin), _line(end)) for begin, end in arcs}
+        found[str(ROOT / name)] = {(_line(begin), _line(end)) for begin, end in arcs}
     return found
 
 

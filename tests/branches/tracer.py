@@ -1,7 +1,8 @@
-"""Marks the branches of a few files in memory shared with a file: by any process, sealed or killed, without a call.
+"""Marks the branches of some files in memory shared with a file: by any process, sealed or killed, without a call.
 
 A byte stands for one arc, from a line to a line, as coverage.py knows them; a line below zero is the way into, or out
-of, the function that begins there. Runs in the guest and in the builder of arenas, on the standard library alone.
+of, the function that begins there. Runs in the guest, in programs of arenas and in forks of whoever is measured, on the
+standard library alone.
 """
 
 from __future__ import annotations
@@ -24,16 +25,17 @@ _YIELD = dis.opmap["YIELD_VALUE"]
 
 def start(path: str, names: list[str]) -> None:
     """Mark arcs of the files that end in `names`, in the file at `path`; nothing where it cannot be opened."""
-    try:
-        fd = os.open(path, os.O_RDWR)
-    except OSError:
-        return
-    table = _shared(fd, len(names) * SIZE)
-    os.close(fd)
+    table = shared(path, names)
+    if table is not None:
+        trace(table, names)
+
+
+def trace(table: Any, names: list[str]) -> None:
+    """The same in memory that is shared already: from here on, in the frames that are running as well."""
     begins: dict[str, int] = {}
 
     def find(file: str) -> int:
-        found = [index for index, name in enumerate(names) if file.endswith(name)]
+        found = [index for index, name in enumerate(names) if f"/{file}".endswith(f"/{name}")]
         begins[file] = begin = found[0] * SIZE if found else -1
         return begin
 
@@ -44,10 +46,12 @@ def start(path: str, names: list[str]) -> None:
             begin = find(code.co_filename)
         if begin < 0:
             return None
-        outside = LINES + code.co_firstlineno
         # Who goes on behind a yield did not come in by the function's beginning.
         again = frame.f_lasti >= 0 and code.co_code[frame.f_lasti] == _RESUME and code.co_code[frame.f_lasti + 1] != 0
-        last = frame.f_lineno if again else outside
+        return steps(code, begin, frame.f_lineno if again else LINES + code.co_firstlineno)
+
+    def steps(code: Any, begin: int, last: int) -> Any:
+        outside = LINES + code.co_firstlineno
 
         def step(frame: Any, event: str, _argument: Any) -> Any:
             nonlocal last
@@ -62,6 +66,24 @@ def start(path: str, names: list[str]) -> None:
         return step
 
     sys.settrace(enter)
+    frame: Any = sys._getframe(1)
+    while frame is not None:  # what forked is half-way through a function, or through several
+        code = frame.f_code
+        begin = begins.get(code.co_filename, find(code.co_filename))
+        frame.f_trace = steps(code, begin, frame.f_lineno) if begin >= 0 else None
+        frame = frame.f_back
+
+
+def shared(path: str, names: list[str]) -> Any:
+    """The table in the file at `path`, as memory; None where it cannot be opened."""
+    try:
+        fd = os.open(path, os.O_RDWR)
+    except OSError:
+        return None
+    try:
+        return _shared(fd, len(names) * SIZE)
+    finally:
+        os.close(fd)
 
 
 def _shared(fd: int, size: int) -> Any:
