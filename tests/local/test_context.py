@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import resource
+import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,6 +14,7 @@ from rlm_secure import Refused, Sandbox
 from rlm_secure.environments.local import context
 from rlm_secure.environments.local.context import share
 from rlm_secure.policy import Gate, load_policy
+from tests.local.kernels import in_child
 
 TEXTS = {
     "empty": "",
@@ -162,3 +167,28 @@ def test_strings_of_this_interpreter_are_read_in_place():
     assert context._readable()
     with Sandbox() as box:
         assert box.report.details["zero_copy_context"] is True
+
+
+def test_a_context_that_does_not_fit_leaves_no_descriptor():
+    def body():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+        before = os.listdir("/proc/self/fd")
+        try:
+            share("x" * 10_000, Gate(load_policy("strict")))
+        except OSError as error:
+            return error.errno, os.listdir("/proc/self/fd") == before
+
+    assert in_child(body) == f"({27}, True)"  # EFBIG
+
+
+@pytest.mark.parametrize(
+    ("what", "other"),
+    [
+        ("sys", SimpleNamespace(implementation=SimpleNamespace(name="another"), getsizeof=sys.getsizeof)),
+        ("_STATE_OFFSET", 24),  # where the hash is
+        ("_header", lambda ascii_only, width: sys.getsizeof("") + 8),
+    ],
+)
+def test_an_interpreter_whose_text_looks_otherwise_is_noticed(monkeypatch, what, other):
+    monkeypatch.setattr(context, what, other)
+    assert context._readable.__wrapped__() is False

@@ -106,6 +106,7 @@ def session(guest: Guest) -> Iterator[Talk]:
     yield talk
     talk.socket.close()
     if talk.pidfd is not None:
+        assert pidfd.ended(talk.pidfd, SECONDS)
         os.close(talk.pidfd)
 
 

@@ -1,0 +1,224 @@
+"""The host's end of a worker, whatever that does: it reads nothing, says too much, closes, lives on, dies of anything."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import socket
+import struct
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from rlm_secure.environments.clock import Clock
+from rlm_secure.environments.local import cgroup, pidfd
+from rlm_secure.environments.local.cputime import CpuAccount
+from rlm_secure.environments.local.forked import Forked
+from rlm_secure.environments.local.worker import Died, Overdue, Worker
+from rlm_secure.errors import CellCrashed, CellMemoryLimit, CellTimeout, ProtocolViolation, WallViolation
+from rlm_secure.policy import load_policy
+
+LIMITS = load_policy("strict").limits.model_copy(update={"start_seconds": 0.3, "grace_seconds": 0.1})
+LARGE = {"op": "x", "data": "x" * (4 << 20)}
+Make = Callable[..., Worker]
+
+
+@pytest.fixture
+def made() -> Iterator[Make]:
+    """Makes workers: forked children that do what a test says with their end of the channel."""
+    workers: list[tuple[int, Worker]] = []
+
+    def make(body: Callable[[socket.socket], Any], *, forked: Any = None) -> Worker:
+        ours, theirs = socket.socketpair()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                ours.close()
+                body(theirs)
+            finally:
+                os._exit(3)
+        theirs.close()
+        number = os.pidfd_open(pid)
+        workers.append((pid, Worker(ours, number, LIMITS, forked and forked(number))))
+        return workers[-1][1]
+
+    yield make
+    for pid, worker in workers:
+        worker.kill(wait=False)
+        os.waitpid(pid, 0)
+        number = worker.pidfd
+        worker.drop()
+        if worker._forked is not None:
+            os.close(number)
+
+
+def waits(_channel: socket.socket) -> None:
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    signal.pause()
+
+
+def says(*data: bytes) -> Callable[[socket.socket], None]:
+    def body(channel: socket.socket) -> None:
+        for each in data:
+            channel.sendall(each)
+        signal.pause()
+
+    return body
+
+
+@pytest.mark.parametrize("clocked", [True, False])
+def test_a_worker_that_reads_nothing_is_given_up(made: Make, clocked: bool) -> None:
+    with pytest.raises(Overdue, match=r"did not read its request within 0\.3 s"):
+        made(waits).send(LARGE, clock=Clock(60) if clocked else None)
+
+
+def test_a_worker_that_reads_slowly_is_stopped_by_its_clock(made: Make) -> None:
+    def body(channel: socket.socket) -> None:
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+        while channel.recv(64 << 10):
+            time.sleep(0.01)
+
+    with pytest.raises(Overdue) as raised:
+        made(body).send({"data": "x" * (8 << 20)}, clock=Clock(0.05))
+    assert raised.value.error.limit == "limits.cell_seconds"
+
+
+def test_a_worker_whose_host_interrupts_it_is_stopped_while_it_is_told_something(made: Make) -> None:
+    worker = made(waits)
+    worker.interrupted.set()
+    with pytest.raises(Overdue) as raised:
+        worker.send(LARGE, clock=Clock(60))
+    assert raised.value.error.limit in ("interrupt", "limits.start_seconds")
+
+
+def test_a_worker_that_is_gone_has_died(made: Make) -> None:
+    worker = made(lambda channel: None)
+    assert pidfd.ended(worker.pidfd, 10)
+    with pytest.raises(Died):
+        worker.send({"op": "x"})
+    with pytest.raises(Died):
+        worker.receive(Clock(10))
+    assert worker.data_bytes() is None or worker.host_pid is not None  # a zombie has no memory
+
+
+def test_a_frame_over_the_limit_is_a_violation(made: Make) -> None:
+    with pytest.raises(ProtocolViolation, match="a frame of 77 bytes, limit 7"):
+        made(says(struct.pack(">I", 77))).receive(Clock(10), limit=7)
+
+
+@pytest.mark.parametrize(
+    ("body", "raised"),
+    [
+        (lambda channel: None, Died),
+        (says(b"\x01"), ProtocolViolation),
+        (says(b"\x02"), ProtocolViolation),
+        (lambda channel: (socket.send_fds(channel, [b"\x00"], [0]), signal.pause()), ProtocolViolation),
+        (waits, Overdue),
+    ],
+)
+def test_what_is_no_listener_is_none(made: Make, body: Any, raised: type[Exception]) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    worker = made(body)
+    with pytest.raises(raised):
+        worker.take_listener(Clock(0.1))
+    assert len(os.listdir("/proc/self/fd")) == before + 2
+
+
+def test_a_socket_that_breaks_is_a_death(made: Make) -> None:
+    worker = made(lambda channel: channel.recv(1))  # it leaves unread what would be a second byte
+    worker._socket.sendall(b"xx")
+    pidfd.ended(worker.pidfd, 10)
+    with pytest.raises(Died):
+        worker.take_listener(Clock(10))
+
+
+# -- its end ------------------------------------------------------------------------------------------
+
+
+def test_a_worker_that_closes_its_channel_and_lives_on_is_a_violation(made: Make) -> None:
+    def body(channel: socket.socket) -> None:
+        channel.close()
+        signal.pause()
+
+    worker = made(body)
+    said = worker.verdict()
+    assert isinstance(said, WallViolation) and "lived on" in str(said)
+    assert pidfd.ended(worker.pidfd)
+
+
+def first(status: int | None, group: cgroup.Group | None = None) -> Callable[[int], Forked]:
+    """A session's first process, of which the zygote says that it ended with this status."""
+    source: Any = SimpleNamespace(status=lambda _: status)
+    return lambda number: Forked(socket.socket(), number, 0, source, group)
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "said"),
+    [
+        (3 << 8, CellCrashed, "exit status 3"),
+        (signal.SIGSYS, WallViolation, "forbidden system call"),
+        (signal.SIGKILL, CellCrashed, "killed by SIGKILL"),
+        (signal.SIGRTMIN + 3, CellCrashed, "killed by signal"),
+    ],
+)
+def test_a_worker_s_death_is_what_the_kernel_says_of_it(made: Make, status: int, kind: type, said: str) -> None:
+    verdict = made(lambda channel: None, forked=first(status)).verdict()
+    assert type(verdict) is kind and said in str(verdict)
+
+
+def test_a_death_for_memory_is_the_groups(made: Make, tmp_path: Path) -> None:
+    group = cgroup.Group(cgroup.Parents(2, (tmp_path,), "cgroup v2"))
+    (group._paths[0] / "memory.events").write_text("oom_kill 1\n")
+    assert isinstance(made(lambda channel: None, forked=first(9, group)).verdict(), CellMemoryLimit)
+    cgroup._live.discard(group)
+
+
+@pytest.mark.parametrize("answers", [[OSError(errno.ENOTTY, "ioctl")], [None] * 50, [None, 9]])
+def test_a_death_of_which_nobody_knows_the_cause_is_taken_for_a_violation(
+    made: Make, answers: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kernels before 6.15 do not say it, and a zombie has no status until its parent asked."""
+    worker = made(lambda channel: None, forked=first(None))
+
+    def asked(_number: int) -> int | None:
+        answer = answers.pop(0)
+        if isinstance(answer, OSError):
+            raise answer
+        return answer  # type: ignore[no-any-return]
+
+    known = 9 in answers
+    monkeypatch.setattr(pidfd, "wait_status", asked)
+    assert isinstance(worker.verdict(), CellCrashed if known else WallViolation)
+    assert not answers
+
+
+# -- its seconds --------------------------------------------------------------------------------------
+
+
+def test_seconds_that_nobody_saw_are_the_groups_where_it_counts_them(made: Make, tmp_path: Path) -> None:
+    group = cgroup.Group(cgroup.Parents(2, (tmp_path,), "cgroup v2"))
+    stat = group._paths[0] / "cpu.stat"
+    for counted, used in ((None, 40.0), (2.0, 2.0), (0.0, 0.0)):
+        stat.write_text("usage_usec 0\n")
+        account = CpuAccount(100.0)
+        worker = made(waits)
+        account.open(worker, group)
+        worker.cpu_seen, worker.cpu_ceiling = 0.0, 40.0  # it was not looked at for so long
+        stat.write_text("" if counted is None else f"usage_usec {int(counted * 1e6)}\n")
+        account.settle(worker)
+        account.settle(worker)
+        assert account.used() == pytest.approx(used, abs=0.5)
+        account.close()
+    cgroup._live.discard(group)
+    assert isinstance(account.exceeded(), CellTimeout)
+
+
+def test_a_worker_that_is_gone_has_no_seconds(made: Make) -> None:
+    worker = made(lambda channel: None)
+    assert pidfd.ended(worker.pidfd, 10)
+    assert worker.cpu_seconds() is None

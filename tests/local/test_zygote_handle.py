@@ -1,0 +1,106 @@
+"""The host's handle on a zygote that lacks something, answers nothing, or says what cannot be read."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import socket
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from rlm_secure.environments.local import listener
+from rlm_secure.environments.local import zygote as zygotes
+from rlm_secure.environments.local.ahead import Setup
+from rlm_secure.errors import EnvironmentUnavailable
+from tests.local.kernels import in_child, refuse
+
+pytestmark = pytest.mark.timeout(120)
+SETUP = Setup("worker", {"NPROC": 0}, {}, None)
+
+
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def said(what: Callable[[zygotes.Zygote], Any], *refused: tuple[Any, ...]) -> str:
+    """What comes of it with a zygote of a child's own, on a kernel that refuses these calls; it leaves no descriptor."""
+
+    def body() -> object:
+        source = zygotes.Zygote(zygotes.Plan())
+        before = descriptors()
+        try:
+            what(source)
+        except (EnvironmentUnavailable, TypeError) as error:
+            assert descriptors() <= before
+            return error
+        finally:
+            source.close()
+        return None
+
+    return in_child(body, *refused)
+
+
+def test_a_kernel_without_pidfds_has_no_local_sessions() -> None:
+    assert said(lambda source: source.spawn(SETUP), (434, errno.ENOSYS)) == "the zygote could not start a session: no pidfd"
+
+
+def test_a_session_that_dies_before_it_is_told_anything_is_an_error() -> None:
+    def breaks(source: zygotes.Zygote) -> None:
+        refuse(("sendto", errno.EPIPE, (2, "GT", 40)))  # all but a request of the zygote
+        source.spawn(SETUP)
+
+    assert said(breaks) == "a session died before it began: [Errno 32] Broken pipe"
+
+
+def test_a_session_that_cannot_be_told_what_it_is_for_is_ended() -> None:
+    untold = Setup("worker", {"NPROC": object()}, {}, None)
+    assert said(lambda source: source.spawn(untold)) == "Object of type object is not JSON serializable"
+
+
+def test_a_zygote_that_stands_still_is_given_up_and_killed() -> None:
+    def stops(source: zygotes.Zygote) -> None:
+        os.kill(source._process.pid, signal.SIGSTOP)
+        for child in map(int, open(f"/proc/{source._process.pid}/task/{source._process.pid}/children").read().split()):
+            os.kill(child, signal.SIGSTOP)
+        try:
+            source._ask({"op": "status", "pid": 1}, seconds=0.05)
+        finally:
+            source.close()
+            assert source._process.returncode == -signal.SIGKILL
+
+    assert said(stops) == "the zygote did not answer within 0.05 s"
+
+
+def test_what_comes_with_an_answer_that_cannot_be_read_is_closed() -> None:
+    def confuses(source: zygotes.Zygote) -> None:
+        control = source._control
+        source._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with control, theirs:
+            socket.send_fds(theirs, [b"{"], [0, 0])
+            try:
+                source._ask({"op": "fork"})
+            finally:
+                source._control.close()
+                source._control = control
+
+    assert said(confuses).startswith("the zygote is gone: the sandbox broke the protocol")
+
+
+def test_where_the_interpreters_library_lies_is_told_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/opt/python/lib")
+    assert zygotes._environment()["LD_LIBRARY_PATH"] == "/opt/python/lib"
+    monkeypatch.delenv("LD_LIBRARY_PATH")
+    assert "LD_LIBRARY_PATH" not in zygotes._environment()
+
+
+def test_a_listener_is_closed_once() -> None:
+    number = os.open("/dev/null", os.O_RDONLY)
+    held = listener.Listener(number)
+    held.close()
+    another = os.open("/dev/null", os.O_RDONLY)
+    assert another == number
+    held.close()
+    os.close(another)
