@@ -302,10 +302,8 @@ class Target:
 
     def _slowed(self) -> bool:
         """Whether the bystander has another priority than this process: it would answer late."""
-        try:
-            return os.getpriority(os.PRIO_PROCESS, self._bystander.pid) != os.getpriority(os.PRIO_PROCESS, 0)
-        except ProcessLookupError:
-            return True
+        # Until it is waited for, its number is its own, dead or not.
+        return os.getpriority(os.PRIO_PROCESS, self._bystander.pid) != os.getpriority(os.PRIO_PROCESS, 0)
 
     def end_strays(self, *kept: int) -> None:
         """Kill what attempts left running: whoever carries this target's variable, but its bystander and `kept`."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from rlm_secure.guarantees import EnforcementReport, Guarantee
 from rlm_secure.testing import judge
-from rlm_secure.testing.corpus import Attack, Harm, Layer, Win
+from rlm_secure.testing.corpus import Attack, Excuse, Harm, Layer, Need, Win
 from rlm_secure.testing.target import Target
 from rlm_secure.testing.verdict import Verdict
 from rlm_secure.types import REPLResult
@@ -74,6 +74,10 @@ class Trial:
         kind: Callable[..., Any] = Puppet,
         environment: str = "local",
         policy: judge.Policy = POLICY,
+        layer: Layer = Layer.BOTH,
+        needs: frozenset[Need] = frozenset(),
+        excuse: Excuse = Excuse.NOTHING,
+        restarts: Callable[[Callable[[], Any]], Callable[[], Any]] = lambda open_session: open_session,
         **options: bool,
     ) -> Verdict:
         self.opened = []
@@ -82,8 +86,9 @@ class Trial:
             self.opened.append(kind(acts, environment))
             return self.opened[-1]
 
-        attack = Attack("any", "Any.", guarantee, Layer.BOTH, wins, Harm.HARMLESS, ("x = 1",) * len(acts))
-        return judge.attempt(attack, open_session, self._target, policy, **options)
+        cells = ("x = 1",) * len(acts)
+        attack = Attack("any", "Any.", guarantee, layer, wins, Harm.HARMLESS, cells, needs, excuse=excuse)
+        return judge.attempt(attack, restarts(open_session), self._target, policy, **options)
 
 
 # These two take whatever they are given: they also stand for a session's `run`, or for what opens one.

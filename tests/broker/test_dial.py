@@ -233,6 +233,13 @@ def test_who_reads_late_gets_all_of_it() -> None:
     transport.close()
 
 
+def test_who_says_something_else_before_hello_is_waited_for() -> None:
+    program = """import time; print('{"a":0}', flush=True); time.sleep(0.2); print('{"hello":1}', flush=True); time.sleep(60)"""
+    transport = StdioTransport(lambda: ProcessPipe([sys.executable, "-I", "-c", program]))
+    assert transport._take(time.monotonic() + 60).usable
+    transport.close()
+
+
 def test_a_pipe_that_takes_nothing_is_broken() -> None:
     class Unwritable(ProcessPipe):
         def write(self, data: bytes, deadline: float) -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import codecs
+import ctypes
+import errno
 import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from rlm_secure.testing import nested
 from tests.arena import scene
+from tests.local.kernels import in_child
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -141,3 +146,83 @@ def test_the_user_namespace_is_entered_before_the_mounts() -> None:
         "print([os.readlink(f'/proc/self/fd/{each}').partition(':')[0] for each in nested.below([])[1]])\n"
     )
     assert said(program) == "['user', 'mnt', 'ipc', 'uts', 'cgroup']\n"
+
+
+NOBODY = 65_534
+
+
+def enters(*, root: bool, network: bool) -> str:
+    """What a program finds that was started below a child of ours, root or not."""
+
+    def body() -> None:
+        if not root:
+            os.setgroups([])
+            os.setresgid(NOBODY, NOBODY, NOBODY)
+            os.setresuid(NOBODY, NOBODY, NOBODY)
+            ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # PR_SET_DUMPABLE: whose /proc files are its own
+        assert nested.below(["true"]) == (["true"], ())
+        nested.planted("/nowhere")  # nobody is below yet
+        nested.stand_above(network=network)
+        command, _ = nested.below(["sh", "-c", "echo $(id -u) $(cat /proc/self/uid_map | head -n 1)"])
+        reader, writer = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            os.dup2(writer, 1)
+            sys.argv = command[command.index(nested.__file__) :]
+            nested.main()
+        os.close(writer)
+        os.waitpid(pid, 0)
+        with os.fdopen(reader) as pipe:
+            os.write(out[1], pipe.read().encode())
+
+    out = os.pipe()
+    codecs.lookup("ascii")  # now: a user may not be able to read where Python lies
+    assert in_child(body) == "None"
+    os.close(out[1])
+    with os.fdopen(out[0]) as pipe:
+        return pipe.read()
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("network", [True, False])
+def test_what_is_started_below_root_is_root_of_its_own(network: bool) -> None:
+    assert enters(root=True, network=network) == f"0 0 {nested.ROOT} 1\n"
+
+
+@pytest.mark.root
+def test_what_is_started_below_a_user_is_that_user() -> None:
+    assert enters(root=False, network=False) == f"{NOBODY} {NOBODY} {NOBODY} 1\n"
+
+
+@pytest.mark.root
+def test_what_is_planted_below_root_is_its_own(tmp_path: Path) -> None:
+    def body() -> int:
+        nested.stand_above(network=True)
+        nested.planted(str(tmp_path / "file"))
+        return (tmp_path / "file").stat().st_uid
+
+    (tmp_path / "file").touch()
+    assert in_child(body) == str(nested.ROOT)
+
+
+def test_a_machine_that_gives_no_such_namespace_says_so() -> None:
+    said = in_child(lambda: nested.stand_above(network=True), ("unshare", errno.EPERM))
+    assert said == "?"  # an error of ours, without a number
+
+
+def test_orphans_are_adopted_and_mounts_its_own() -> None:
+    def body() -> object:
+        nested.adopt_orphans()
+        if os.getuid() == 0:
+            nested.own_mounts()
+        reader, writer = os.pipe()
+        if os.fork() == 0:
+            if os.fork() == 0:
+                os.read(reader, 1)
+            os._exit(0)
+        os.wait()
+        os.write(writer, b".")
+        return os.waitstatus_to_exitcode(os.wait()[1])
+
+    assert in_child(body) == "0"
+    assert in_child(nested.adopt_orphans, ("prctl", errno.EINVAL, (0, 36))) == "EINVAL"
