@@ -45,8 +45,18 @@ def parser() -> argparse.ArgumentParser:
     return whole
 
 
+def _open_closed_streams() -> None:
+    """A standard stream that was closed takes everything and gives nothing, here and in what is started."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            stream = open(os.devnull, mode, encoding="utf-8")  # noqa: PTH123, SIM115 - for as long as we live
+            os.set_inheritable(stream.fileno(), True)
+            setattr(sys, name, stream)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command with `arguments` (those of the process by default). Returns its exit code."""
+    _open_closed_streams()
     whole = parser()
     parsed = whole.parse_args(arguments)
     if parsed.version:

@@ -57,6 +57,13 @@ def test_it_reads_the_callers_input():
     assert (found.stdout, found.returncode) == (b"given", 0)
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_it_runs_its_command_where_standard_streams_are_closed(closed):
+    """The builder of the arena once took a descriptor of its own for its input, and died."""
+    command = ["sh", "-c", f'"$@" {closed}', "sh", *scene.cli("--", "sh", "-c", "exit 4")]
+    assert subprocess.run(command, cwd=scene.ROOT, stderr=subprocess.DEVNULL).returncode == 4
+
+
 def test_a_command_is_needed():
     with pytest.raises(SystemExit):
         main(["arena"])

@@ -24,7 +24,7 @@ from rlm_secure.testing.target import Bounds, Target
 from rlm_secure.testing.verdict import Result, not_checked
 from rlm_secure.testing.yardstick import Yardstick
 from tests.attacks.conftest import ATTACKS
-from tests.attacks.puppets import Puppet, Weighed, raises, says
+from tests.attacks.puppets import Puppet, Weighed, says
 from tests.local.kernels import in_child
 
 # -- judge.py -----------------------------------------------------------------------------------------

@@ -5,13 +5,17 @@ from __future__ import annotations
 import hashlib
 import socket
 import threading
+import time
 from collections.abc import Iterator
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import tests.effort  # noqa: F401 - fewer examples
 from rlm_secure.broker.session import SessionKey
+from rlm_secure.broker.transports import Cut
+from rlm_secure.broker.transports.http1 import exchange
 from rlm_secure.guest import http, supervisor
 
 KEY = SessionKey(b"k" * 32)
@@ -126,3 +130,11 @@ def test_a_key_is_fresh_and_not_shown() -> None:
     assert one.hex() != other.hex()
     assert len(one.hex()) == 64
     assert one.hex() not in repr(one)
+
+
+@pytest.mark.parametrize("body", [b"", b"x" * 70_000])
+def test_a_request_that_cannot_be_sent_is_cut(body: bytes) -> None:
+    ours, theirs = socket.socketpair()
+    theirs.close()
+    with ours, pytest.raises(Cut, match="the request could not be sent"):
+        exchange(ours, "POST", "/x", {}, body, limit=10, deadline=time.monotonic() + 5)

@@ -29,7 +29,7 @@ def standard_streams() -> None:
     """
     with contextlib.suppress(OSError):
         while (fd := os.open(os.devnull, os.O_RDWR)) < _STANDARD_STREAMS:
-            pass
+            os.set_inheritable(fd, True)  # as standard streams are
         os.close(fd)
 
 

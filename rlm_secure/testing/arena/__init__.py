@@ -24,7 +24,7 @@ from typing import IO, Any, Self
 
 import psutil
 
-from rlm_secure.environments.local import cgroup
+from rlm_secure.environments.local import cgroup, startup
 from rlm_secure.errors import RLMSecureError
 from rlm_secure.removal import remove
 from rlm_secure.testing import nested
@@ -202,6 +202,7 @@ class ArenaProcess:
     def _launch(
         self, job: dict[str, Any], group: cgroup.Group | str, streams: tuple[Any, Any, Any], kept: tuple[int, ...]
     ) -> None:
+        startup.standard_streams()  # none of the descriptors below is to get the number of a closed one
         status, told = os.pipe()
         given, giving = os.pipe()
         with os.fdopen(status, "rb") as outcome, os.fdopen(giving, "w") as handing:

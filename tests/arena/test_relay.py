@@ -1,0 +1,34 @@
+"""A shared socket whose relay has no descriptor left waits, and goes on."""
+
+from __future__ import annotations
+
+import os
+import resource
+import socket
+import time
+from pathlib import Path
+
+from rlm_secure.testing.arena.relay import Relay
+from tests.local.kernels import in_child
+
+
+def test_a_relay_without_a_descriptor_left_goes_on_when_it_has_one(tmp_path: Path) -> None:
+    def body() -> bytes:
+        with socket.socket(socket.AF_UNIX) as target, socket.socket(socket.AF_UNIX) as caller:
+            target.bind(str(tmp_path / "target"))
+            target.listen()
+            target.settimeout(20)
+            caller.settimeout(20)
+            with Relay(tmp_path / "target", uids=()) as relay:
+                limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+                held = max(map(int, os.listdir("/proc/self/fd")))
+                resource.setrlimit(resource.RLIMIT_NOFILE, (0, limits[1]))
+                caller.connect(relay.path)
+                time.sleep(0.1)  # it is refused a descriptor meanwhile
+                resource.setrlimit(resource.RLIMIT_NOFILE, (held + 50, limits[1]))
+                served, _ = target.accept()
+                with served:
+                    served.sendall(b"through")
+                    return caller.recv(7)
+
+    assert in_child(body) == "b'through'"
