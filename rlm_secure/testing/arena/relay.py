@@ -73,7 +73,7 @@ class Relay:
 
     def _connect(self, theirs: socket.socket) -> None:
         try:
-            with theirs, socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as ours, contextlib.suppress(OSError):
+            with contextlib.suppress(OSError), theirs, socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as ours:
                 _, uid, _ = struct.unpack("iII", theirs.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
                 if uid not in (*self._uids, os.getuid()):
                     return  # somebody else on this machine
