@@ -91,12 +91,11 @@ class Spent:
 class Reservation:
     """One call that is about to be made, or in flight. End it exactly once; later ends are ignored."""
 
-    __slots__ = ("_ended", "_ledger", "bytes", "cost_usd", "tokens")
+    __slots__ = ("_ended", "_ledger", "cost_usd", "tokens")
 
-    def __init__(self, ledger: Ledger, size: int, tokens: int, cost_usd: float) -> None:
+    def __init__(self, ledger: Ledger, tokens: int, cost_usd: float) -> None:
         self._ledger = ledger
         self._ended = False
-        self.bytes = size
         self.tokens = tokens
         self.cost_usd = cost_usd
 
@@ -191,7 +190,7 @@ class Ledger:
                 return None
             if bounded and over and cost > 0:
                 raise BudgetExceededError(spent.cost_usd, self.allowance.cost_usd, self._too_dear(cost))
-            reservation = Reservation(self, prompt_bytes, tokens, cost)
+            reservation = Reservation(self, tokens, cost)
             self._spent = replace(spent, calls=spent.calls + 1, bytes_sent=spent.bytes_sent + prompt_bytes)
             self._in_flight += 1
             self._held_tokens += reservation.tokens

@@ -9,15 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rlm_secure.budget import Allowance, Ledger, Meter, exhausted, limit_name
+from rlm_secure.budget import Allowance, Ledger, Meter, Records, exhausted, limit_name
+from rlm_secure.clients.prices import Price
 from rlm_secure.errors import (
     BudgetExceededError,
     CallLimitExceededError,
     ErrorThresholdExceededError,
+    PriceUnknownError,
     TimeoutExceededError,
     TokenLimitExceededError,
 )
-from rlm_secure.policy import Policy
+from rlm_secure.policy import Policy, load_policy
+from rlm_secure.resources import policy_names
 from rlm_secure.types import ModelUsageSummary
 from tests.effort import examples
 
@@ -38,6 +41,19 @@ def test_the_runs_own_limits_only_tighten_the_policys() -> None:
     assert loose == Allowance(policy.lm.calls, policy.lm.tokens, policy.lm.cost_usd, policy.limits.run_seconds, True)
     tight = Allowance.of(policy, max_tokens=5, max_budget=0.5, max_timeout=1.5)
     assert (tight.tokens, tight.cost_usd, tight.seconds) == (5, 0.5, 1.5)
+
+
+def test_without_limits_of_its_own_a_run_has_the_policys() -> None:
+    policy = Policy()
+    limits = (policy.lm.calls, policy.lm.tokens, policy.lm.cost_usd, policy.limits.run_seconds)
+    assert Allowance.of(policy) == Allowance(*limits, priced=False)
+    assert Allowance.of(policy, max_timeout=1.5).seconds == 1.5
+    chosen = policy.model_copy(update={"lm": policy.lm.model_copy(update={"cost_usd": 0.123})})
+    assert Allowance.of(chosen).priced and Allowance.of(policy, max_budget=1.0).priced
+    unpriced = chosen.model_copy(update={"lm": chosen.lm.model_copy(update={"unpriced": True})})
+    assert not Allowance.of(unpriced, max_budget=1.0).priced
+    for name in policy_names():
+        assert not Allowance.of(load_policy(name)).priced
 
 
 def test_a_hundred_threads_get_exactly_as_many_calls_as_there_are() -> None:
@@ -108,6 +124,87 @@ def test_how_a_call_ended_decides_what_is_charged(end: str, tokens: int) -> None
     assert (ledger.spent.calls, ledger.spent.tokens, ledger.in_flight) == (1, tokens, 0)
 
 
+def test_an_estimate_goes_by_what_tokens_have_cost_and_by_the_longest_reply() -> None:
+    ledger = Ledger(PLENTY)
+    first, second = ledger.reserve(400), ledger.reserve(0)
+    assert first is not None and second is not None
+    assert (first.tokens, first.cost_usd) == (357, 0.0)
+    first.settle(ModelUsageSummary(1, 100, 300, 8.0), 0)
+    second.settle(ModelUsageSummary(1, 0, 10, None), 0)
+    assert (ledger.spent.input_tokens, ledger.spent.output_tokens, ledger.spent.tokens) == (100, 310, 410)
+    third = ledger.reserve(400)
+    assert third is not None
+    assert (third.tokens, third.cost_usd) == (401, pytest.approx(401 * 8.0 / 410))
+    third.lose()
+    assert (ledger.spent.tokens, ledger.spent.cost_usd) == (811, pytest.approx(8.0 + 401 * 8.0 / 410))
+    assert (ledger.spent.input_tokens, ledger.spent.output_tokens) == (501, 310)
+
+
+def test_the_cost_of_a_call_that_ended_is_held_no_longer_and_that_of_others_is() -> None:
+    ledger = Ledger(allowance(cost_usd=10.0))
+    price = Price(input=0.0, output=1_000_000.0)  # a dollar a token
+    first, second = ledger.reserve(0, price, 4), ledger.reserve(0, price, 5)
+    assert first is not None and second is not None
+    assert (first.cost_usd, second.cost_usd) == (4.0, 5.0)
+    assert ledger.reserve(0, price, 2) is None, "4 and 5 are held of 10"
+    first.settle(ModelUsageSummary(1, 0, 1, 1.0), 0)
+    assert ledger.reserve(0, price, 5) is None, "1 is spent and 5 are held"
+    third = ledger.reserve(0, price, 4)
+    assert third is not None, "all of it, and no more"
+    for each in (second, third):
+        each.refuse()
+    assert ledger.spent.cost_usd == 1.0
+    with pytest.raises(BudgetExceededError, match=r"spent \$1\.000000 of \$10\.000000 budget, and .* up to \$10\.000000"):
+        ledger.reserve(0, price, 10)
+    assert ledger.reserve(0, price, 9) is not None
+
+
+def test_a_price_without_a_longest_reply_is_an_estimate() -> None:
+    ledger = Ledger(allowance(cost_usd=10.0))
+    price = Price(input=0.0, output=1_000_000.0)
+    first = ledger.reserve(0, price)
+    assert first is not None and first.cost_usd == 256.0
+    assert ledger.reserve(0, price) is None, "what is in flight holds more than there is"
+    first.refuse()
+    assert ledger.reserve(0, price) is not None
+
+
+def test_what_costs_nothing_is_allowed_where_nothing_is_left() -> None:
+    ledger = Ledger(allowance(cost_usd=0.0))
+    free = Price(input=0.0, output=0.0)
+    for _ in range(2):
+        assert ledger.reserve(10, free, 10) is not None, "however many are in flight"
+    with pytest.raises(BudgetExceededError, match="Budget exceeded: spent"):
+        Ledger(allowance(cost_usd=0.5)).reserve(0, Price(input=0.0, output=1_000_000.0), 1)
+
+
+def test_an_unknown_price_ends_a_run_for_the_first_reason() -> None:
+    ledger = Ledger(PLENTY)
+    ledger.refuse_unknown(PriceUnknownError("first", "nobody knows what first costs"))
+    ledger.refuse_unknown(PriceUnknownError("second", "nobody knows what second costs"))
+    for check in (ledger.check_rest, lambda: ledger.reserve(1)):
+        with pytest.raises(PriceUnknownError, match="nobody knows what first costs") as raised:
+            check()
+        assert raised.value.model == "first"
+    assert limit_name(raised.value) == "cost"
+
+
+def test_records_take_room_and_never_give_it_back() -> None:
+    records = Records(10)
+    assert (records.kept, records.room, records.limit) == (0, 10, 10)
+    assert records.take(6) and not records.take(5) and records.take(4) and not records.take(1)
+    assert (records.kept, records.room) == (10, 0)
+    assert records.take(0)
+
+
+def test_the_last_error_of_a_completion_is_kept() -> None:
+    meter = Meter(Ledger(PLENTY), iterations=7, errors=None)
+    meter.count("a")
+    meter.count(None)
+    meter.check("p")
+    assert (meter.last_error, meter.errors, meter.iterations, meter.max_iterations) == ("a", 0, 2, 7)
+
+
 def test_bytes_are_counted_both_ways() -> None:
     ledger = Ledger(PLENTY)
     reservation = ledger.reserve(11)
@@ -159,6 +256,13 @@ def test_a_limit_that_is_used_up_exactly_is_not_crossed() -> None:
     ledger.check()
     with pytest.raises(TokenLimitExceededError):
         ledger.check_rest()
+    now = [0.0]
+    timed = Ledger(allowance(seconds=5), clock=lambda: now[0])
+    now[0] = 5.0
+    timed.check()
+    with pytest.raises(TimeoutExceededError):
+        timed.check_rest()
+    assert timed.elapsed == 5.0
 
 
 def test_no_budget_at_all_still_allows_what_costs_nothing() -> None:
