@@ -68,17 +68,25 @@ LONG = ("tests/crawler", "tests", "tests/broker", "tests/clouds", "tests/attacks
 #: Plugins of pytest that cost a second or more, and what a file that wants them names. Hypothesis, loaded late in a
 #: process that has used none of it, also runs into a bug of Python 3.11's parser.
 PLUGINS = {"schemathesis": "schemathesis", "hypothesispytest": "hypothesis"}
-#: Parts that run what tests/trusted.py lists: `--coverage` measures which branches of it.
+#: Parts that run what tests/trusted.py lists, or directories of them: `--coverage` measures which branches of it.
 MEASURED = (
     "tests",
-    "tests/broker",
-    "tests/local",
-    "tests/local/test_seccomp_profile.py",
-    "tests/policy",
-    "tests/logger",
     "tests/arena",
+    "tests/attacks",
+    "tests/broker",
     "tests/docker",
-    "tests/test_removal.py",
+    "tests/local",
+    "tests/logger",
+    "tests/policy",
+    "tests/testing",
+)
+#: Parts of these that are not: they measure memory and time, or attack for minutes, and run no branch that others do not.
+UNMEASURED = (
+    "tests/attacks/test_harm.py",
+    "tests/attacks/test_kernel.py",
+    "tests/docker/test_corpus.py",
+    "tests/docker/test_escapes.py",
+    "tests/local/test_faults.py",
 )
 NO_TESTS = 5  # pytest's exit status
 AGAIN = ("--last-failed", "--last-failed-no-failures", "none")
@@ -108,7 +116,8 @@ class Part:
     @property
     def measured(self) -> bool:
         """Whether `--coverage` measures it."""
-        return self.name in MEASURED or Path(self.name).parent.as_posix() in MEASURED
+        within = self.name in MEASURED or Path(self.name).parent.as_posix() in MEASURED
+        return within and self.name not in UNMEASURED
 
     def run(self, directory: Path, *options: str) -> tuple[bool, float]:
         """Run it, its output to a file; whether everything passed, and the processor seconds that it took."""
