@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import threading
@@ -146,5 +147,6 @@ def test_groups_of_version_1_are_for_root_where_they_are_mounted(monkeypatch: py
         os.setresuid(65534, 65534, 65534)
         return found()
 
+    assert "[Errno 30]" in in_child(found, ("mkdir", errno.EROFS), ("mkdirat", errno.EROFS))
     assert "version 1: no memory hierarchy at /sys/fs/cgroup/memory" in in_child(unmounted)
     assert in_child(nobody).endswith("version 1: needs root")
