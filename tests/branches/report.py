@@ -35,50 +35,7 @@ partial_branches =
     pragma: no branch - \\w+
 """
 #: Trusted files with branches that no test runs yet, and why. The aim is an empty table.
-PENDING: dict[str, str] = {
-    **dict.fromkeys(
-        (
-            "rlm_secure/environments/local/cgroup.py",
-            "rlm_secure/environments/local/context.py",
-            "rlm_secure/environments/local/seccomp.py",
-            "rlm_secure/environments/local/worker.py",
-            "rlm_secure/environments/local/zygote.py",
-            "rlm_secure/guest/ahead.py",
-            "rlm_secure/guest/boot.py",
-            "rlm_secure/guest/probes.py",
-            "rlm_secure/guest/seal.py",
-            "rlm_secure/guest/walls.py",
-            "rlm_secure/guest/zygote.py",
-        ),
-        "ways that another kernel takes, and failures of calls that do not fail here",
-    ),
-    **dict.fromkeys(
-        (
-            "rlm_secure/broker/transports/stdio.py",
-            "rlm_secure/environments/local/cputime.py",
-            "rlm_secure/environments/local/listener.py",
-            "rlm_secure/guest/exchange.py",
-            "rlm_secure/guest/link.py",
-            "rlm_secure/guest/listener.py",
-            "rlm_secure/guest/stack.py",
-        ),
-        "a few branches have no test yet",
-    ),
-    "rlm_secure/environments/docker/container.py": "measured where a Docker engine runs",
-    "rlm_secure/testing/arena/build.py": "refusals of calls that this kernel allows, and a caller who is not root",
-    "rlm_secure/testing/arena/relay.py": "a machine without a descriptor left",
-    **dict.fromkeys(
-        (
-            "rlm_secure/testing/judge.py",
-            "rlm_secure/testing/nested.py",
-            "rlm_secure/testing/target.py",
-            "rlm_secure/testing/verdict.py",
-            "rlm_secure/testing/watch.py",
-            "rlm_secure/testing/yardstick.py",
-        ),
-        "they run in arenas, whose parts are not measured yet",
-    ),
-}
+PENDING: dict[str, str] = {}
 
 
 def prepare(directory: Path) -> None:
