@@ -166,15 +166,22 @@ def start(mutant: Mutant, name: str, scratch: Path) -> int:
 
 
 def _put_in_place(source: str, name: str) -> None:
-    """Run `source` as the module of the file `name`: what is imported from now on gets that one."""
+    """Run `source` as the module of the file `name`: what is imported from now on gets that one, and so does whoever
+    has imported something of the old one."""
     dotted = name.removesuffix(".py").replace("/", ".")
     package, _, last = dotted.rpartition(".")
+    old = importlib.import_module(dotted)
     module = types.ModuleType(dotted)
     module.__file__ = str(ROOT / name)
     module.__package__ = package
     sys.modules[dotted] = module
     setattr(importlib.import_module(package), last, module)
     exec(compile(source, module.__file__, "exec"), module.__dict__)
+    own = {id(value): key for key, value in vars(old).items() if getattr(value, "__module__", None) == dotted}
+    for each in [each for each in sys.modules.values() if getattr(each, "__name__", "").startswith(("rlm_secure", "tests"))]:
+        for key, value in list(vars(each).items()):
+            if id(value) in own and each is not old:
+                setattr(each, key, getattr(module, own[id(value)]))
 
 
 def main() -> int:

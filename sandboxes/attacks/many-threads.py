@@ -9,6 +9,7 @@ outcome: harmless
 import _thread
 
 lock = _thread.allocate_lock()
+_thread.stack_size(256 << 10)  # threads are bounded, not their memory
 
 
 def wait():
