@@ -267,8 +267,8 @@ def test_what_is_missing_is_asked_for() -> None:
 @pytest.mark.parametrize(
     ("script", "said"),
     [
-        ('sys.stdout.write("x" * 9_000_000); sys.stdout.flush(); time.sleep(60)', "the stream carries something else"),
-        ('for n in range(1, 99): print(json.dumps({"n":n,"a":0,"c":1,"d":"A"*4000}), flush=True)\ntime.sleep(60)', "more than"),
+        ('sys.stdin.readline(); sys.stdout.write("x" * 9_000_000); sys.stdout.flush(); time.sleep(60)', "the stream carries something else"),
+        ('sys.stdin.readline()\nfor n in range(1, 99): print(json.dumps({"n":n,"a":0,"c":1,"d":"A"*4000}), flush=True)\ntime.sleep(60)', "more than"),
     ],
 )  # fmt: skip
 def test_more_than_anybody_asked_for_breaks_the_stream(script: str, said: str, monkeypatch) -> None:
