@@ -197,6 +197,28 @@ def test_shown_text_is_cut_at_eighty() -> None:
     assert shown(3) == "<int>"
 
 
+def test_what_is_repeated_is_cut_where_it_is_said_to_be() -> None:
+    assert shown("x" * 80) == f"'{'x' * 80}'"
+    assert GATE.tool_name("a" * 128).allowed and not GATE.tool_name("a" * 129).allowed
+    assert len(GATE.tool_arguments("t", 1, "x" * 500).reason) == 400
+    kind = type("k" * 50, (), {})
+    assert GATE.reply(kind()).reason == f"the model's client answered with {'k' * 40}, not with a str"
+    few, many = (Gate(POLICY, tools=frozenset(f"{number:02}".rjust(50, "t") for number in range(size))) for size in (12, 13))
+    assert few.tool("x").reason.count("t" * 40) == 12 and "more" not in few.tool("x").reason
+    assert many.tool("x").reason.count("t" * 40) == 12 and many.tool("x").reason.endswith(" or 1 more")
+    assert f"{'t' * 41}" not in few.tool("x").reason
+    assert GATE.prompts(["é" * 11]).reason.startswith("the prompt takes 11 bytes"), "at least: it is not encoded"
+
+
+def test_a_secret_is_looked_for_in_what_could_be_repeated_and_far_behind_it() -> None:
+    key = "AKIAIOSFODNN7EXA"  # as short as one may be
+    for behind, found in ((4096 - len(key), True), (4097 - len(key), False)):
+        text = "x" * (behind - 1) + " " + key
+        assert (shown(text) == "<looks like a secret>") is found
+        assert (GATE.tool_arguments("t", 1, text).reason == "<looks like a secret>") is found
+        assert key not in shown(text) and key not in GATE.tool_arguments("t", 1, text).reason
+
+
 @given(text=st.text(st.characters(), max_size=20), limit=st.integers(1, 40))
 @settings(max_examples=examples(200))
 def test_sizes_are_utf8_bytes_exactly(text: str, limit: int) -> None:
