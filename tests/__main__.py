@@ -68,7 +68,7 @@ LONG = ("tests/crawler", "tests", "tests/broker", "tests/clouds", "tests/attacks
 #: Plugins of pytest that cost a second or more, and what a file that wants them names. Hypothesis, loaded late in a
 #: process that has used none of it, also runs into a bug of Python 3.11's parser.
 PLUGINS = {"schemathesis": "schemathesis", "hypothesispytest": "hypothesis"}
-#: Parts that run what tests/trusted.py lists, or directories of them: `--coverage` measures which branches of it.
+#: Parts that run what tests/trusted.py lists, with files of theirs: `--coverage` measures which branches of it.
 MEASURED = (
     "tests",
     "tests/arena",
@@ -116,8 +116,8 @@ class Part:
     @property
     def measured(self) -> bool:
         """Whether `--coverage` measures it."""
-        within = self.name in MEASURED or Path(self.name).parent.as_posix() in MEASURED
-        return within and self.name not in UNMEASURED
+        within = self.name.endswith(".py") and Path(self.name).parent.as_posix() in MEASURED
+        return (within or self.name in MEASURED) and self.name not in UNMEASURED
 
     def run(self, directory: Path, *options: str) -> tuple[bool, float]:
         """Run it, its output to a file; whether everything passed, and the processor seconds that it took."""
