@@ -94,6 +94,8 @@ def test_what_is_within_the_policy_is_allowed(method: str, asked: Any) -> None:
          "128 calls of all sessions of this process were left behind and still run; try again later"),
         (GATE.abandoned(16), "abandoned-calls",
          "limits.abandoned_calls = 16 calls were left behind and still run; try again later"),
+        (GATE.abandoned(15, 128), "abandoned-calls",
+         "128 calls of all sessions of this process were left behind and still run; try again later"),
         (GATE.tool_seconds("t", 60.0), "tool-seconds",
          "the tool t did not return within limits.tool_seconds = 60 s and was left behind; ask for less at a time"),
         (GATE.tool_arguments("t", 11, None), "tool-argument-bytes",
