@@ -203,6 +203,10 @@ def test_more_than_anybody_wants_to_look_at_is_not_looked_at(monkeypatch):
             place.rmdir()
 
 
+def test_what_is_gone_meanwhile_is_not_read_only():
+    assert targets._read_only(Path("/usr")) and not targets._read_only(Path("/no/such/place"))
+
+
 def test_without_an_arena_what_this_process_did_not_start_is_nobodys_leftover(monkeypatch):
     with Target() as target:
         monkeypatch.setattr(arena, "inside", lambda: None)

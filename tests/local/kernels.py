@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import importlib.util
 import os
@@ -53,8 +54,6 @@ def in_child(body: Callable[[], Any], *refused: tuple[Any, ...]) -> str:
 def anew(module: ModuleType, *, machine: bool = True) -> ModuleType:
     """A copy of `module`, run anew; without `machine` on one that nobody knows. In a child only."""
     if not machine:
-        import ctypes
-
         assert ctypes.CDLL(None).personality(_PER_LINUX32) >= 0
     assert module.__spec__ is not None
     copy = importlib.util.module_from_spec(module.__spec__)

@@ -107,6 +107,19 @@ def test_a_worker_that_is_gone_has_died(made: Make) -> None:
         worker.receive(Clock(10))
 
 
+def test_a_worker_that_breaks_its_socket_has_died(made: Make) -> None:
+    deaf = made(lambda channel: (channel.shutdown(socket.SHUT_RD), channel.send(b"x"), signal.pause()))
+    deaf._socket.recv(1)
+    with pytest.raises(Died):
+        deaf.send({"op": "x"})
+    careless = made(waits)  # it ends with something unread
+    careless._socket.sendall(b"x")
+    os.kill(careless.host_pid or 0, signal.SIGKILL)
+    assert pidfd.ended(careless.pidfd, 10)
+    with pytest.raises(Died):
+        careless.send({"op": "x"})
+
+
 def test_a_frame_over_the_limit_is_a_violation(made: Make) -> None:
     with pytest.raises(ProtocolViolation, match="a frame of 77 bytes, limit 7"):
         made(says(struct.pack(">I", 77))).receive(Clock(10), limit=7)
@@ -222,7 +235,7 @@ def test_seconds_that_nobody_saw_are_the_groups_where_it_counts_them(made: Make,
 def test_a_worker_that_is_gone_has_no_seconds_and_no_memory(made: Make) -> None:
     worker = made(lambda channel: None)
     assert pidfd.ended(worker.pidfd, 10)
-    assert worker.cpu_seconds() is None
+    assert (worker.cpu_seconds(), worker.data_bytes()) == (None, None)
     os.waitid(os.P_PIDFD, worker.pidfd, os.WEXITED)
     later = Worker(socket.socket(), worker.pidfd, LIMITS)
     assert (later.host_pid, later.cpu_seconds(), later.data_bytes()) == (None, None, None)
