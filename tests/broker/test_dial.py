@@ -221,6 +221,21 @@ def test_a_connection_that_the_other_side_closed_takes_nothing_more() -> None:
     transport.close()
 
 
+def test_a_connection_that_is_closed_is_closed_in_there() -> None:
+    transport, channel = channel_of("""
+        while not json.loads(sys.stdin.readline()).get("end"):
+            pass
+        print('{"n":1,"a":2,"c":2,"d":"eA=="}', flush=True)
+        time.sleep(60)
+    """)
+    other = channel._tube.channel()
+    other.settimeout(60)
+    channel.send(b"x")
+    channel.close()
+    assert other.recv(9) == b"x"
+    transport.close()
+
+
 def test_who_acknowledges_late_gets_all_of_it() -> None:
     transport, channel = channel_of(f"""
         for count, line in enumerate(sys.stdin, 1):
