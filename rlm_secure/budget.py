@@ -188,7 +188,7 @@ class Ledger:
             over = held[1] + cost > self.allowance.cost_usd if bounded else held[1] >= self.allowance.cost_usd
             if self._in_flight and (held[0] >= self.allowance.tokens or over):
                 return None
-            if bounded and over and cost > 0:
+            if bounded and over:
                 raise BudgetExceededError(spent.cost_usd, self.allowance.cost_usd, self._too_dear(cost))
             reservation = Reservation(self, tokens, cost)
             self._spent = replace(spent, calls=spent.calls + 1, bytes_sent=spent.bytes_sent + prompt_bytes)

@@ -169,6 +169,55 @@ def test_a_price_without_a_longest_reply_is_an_estimate() -> None:
     assert ledger.reserve(0, price) is not None
 
 
+def test_without_a_price_the_longest_reply_bounds_nothing() -> None:
+    ledger = Ledger(allowance(cost_usd=0.6))
+    first = ledger.reserve(0)
+    assert first is not None
+    first.settle(used(1, 0.5), 0)
+    assert ledger.reserve(400, None, 5) is not None, "its estimate alone refuses no call"
+    dear = Price(input=0.0, output=1_000_000.0)
+    assert Ledger(allowance(cost_usd=0.0)).reserve(0, dear) is not None, "nor does one by a price"
+
+
+def test_who_cannot_say_what_it_costs_waits_for_those_who_hold_all() -> None:
+    ledger = Ledger(allowance(cost_usd=10.0))
+    first = ledger.reserve(0, Price(input=0.0, output=1_000_000.0), 10)
+    assert first is not None and first.cost_usd == 10.0
+    assert ledger.reserve(0) is None
+    first.refuse()
+    assert ledger.reserve(0) is not None
+
+
+def test_calls_and_dollars_end_exactly() -> None:
+    ledger = Ledger(allowance(calls=2))
+    assert ledger.reserve(1) is not None and ledger.reserve(1) is not None
+    with pytest.raises(CallLimitExceededError, match="Call limit reached: 2 of 2 model calls"):
+        ledger.reserve(1)
+    ledger = Ledger(allowance(cost_usd=0.5))
+    first = ledger.reserve(1)
+    assert first is not None
+    first.settle(used(1, 0.5), 0)
+    with pytest.raises(BudgetExceededError, match=r"\$0\.5"):
+        ledger.check_rest()
+
+
+def test_dollars_that_are_held_leave_no_trace() -> None:
+    ledger = Ledger(PLENTY)
+    held = [ledger.reserve(0, Price(input=0.0, output=100_000.0), count) for count in (1, 2)]
+    for each in held:
+        assert each is not None
+        each.refuse()
+    assert ledger._held_cost == 0.0, "0.1 + 0.2 - 0.1 - 0.2 is not"
+
+
+def test_a_completion_ends_with_its_tree() -> None:
+    meter = Meter(Ledger(allowance(seconds=-1.0)), iterations=7, errors=1)
+    meter.count(None)
+    with pytest.raises(TimeoutExceededError, match="after iteration 1: ") as raised:
+        meter.check("p")
+    assert raised.value.partial_answer == "p"
+
+
 def test_what_costs_nothing_is_allowed_where_nothing_is_left() -> None:
     ledger = Ledger(allowance(cost_usd=0.0))
     free = Price(input=0.0, output=0.0)
@@ -192,7 +241,7 @@ def test_an_unknown_price_ends_a_run_for_the_first_reason() -> None:
 def test_records_take_room_and_never_give_it_back() -> None:
     records = Records(10)
     assert (records.kept, records.room, records.limit) == (0, 10, 10)
-    assert records.take(6) and not records.take(5) and records.take(4) and not records.take(1)
+    assert records.take(6) is True and records.take(5) is False and records.take(4) and not records.take(1)
     assert (records.kept, records.room) == (10, 0)
     assert records.take(0)
 
