@@ -365,7 +365,7 @@ class LoggedSession(Session):
                 self._log_attachments += 1
             if (
                 self._log_bytes > LOG_BYTES
-                or self._log_attached > self._policy.limits.context_bytes
+                or not self._gate.context(self._log_attached).allowed
                 or self._log_attachments > LOG_ATTACHMENTS
             ):
                 self._log = None
