@@ -233,6 +233,7 @@ def _try(name: str, chosen: list[Mutant], options: argparse.Namespace, scratch: 
 
 #: What may survive, by file and change: it means nothing, or what it means is not to be seen from a test.
 _SHORT_CUT = "a short cut for most frames: what stands below it finds the same"
+_SHORT_CUT_SIZE = "a short cut for most texts: what stands below it finds the same"
 SURVIVORS: dict[str, dict[str, str]] = {
     "rlm_secure/guest/wire.py": {
         "if raw.count(b\"[\") + raw.count(b\"{\") <= MAX_DEPTH and not _has_long_number(raw):: "
@@ -250,6 +251,18 @@ SURVIVORS: dict[str, dict[str, str]] = {
         "opened + raw.count(b',') <= nodes and (not _has_long_number(raw)): return -> if False: return": _SHORT_CUT,
         "return len(raw) > MAX_DIGITS and _TOO_LONG in raw.translate(_DIGITS_ALIKE): len(raw) > MAX_DIGITS and _TOO_LONG in "
         "raw.translate(_DIGITS_ALIKE) -> _TOO_LONG in raw.translate(_DIGITS_ALIKE)": _SHORT_CUT,
+    },
+    "rlm_secure/policy/gate.py": {
+        "close = difflib.get_close_matches(name[:200], allowed, 1): 1 -> 2": "the first of one or two: the closest",
+        "close = difflib.get_close_matches(name[:200], allowed, 1): 200 -> 201":
+            "where a long name is cut before it is compared: no allowed one is as long",
+        "if len(text) * 4 <= limit:: if len(text) * 4 <= limit: return None -> if False: return None": _SHORT_CUT_SIZE,
+        "if len(text) * 4 <= limit:: len(text) * 4 <= limit -> len(text) * 4 < limit": _SHORT_CUT_SIZE,
+        "if len(text) * 4 <= limit:: 4 -> 5": _SHORT_CUT_SIZE,
+    },
+    "rlm_secure/budget.py": {
+        "__slots__ = (\"_ended\", \"_ledger\", \"cost_usd\", \"tokens\"): __slots__ = ('_ended', '_ledger', "
+        "'cost_usd', 'tokens') -> nothing": "its size in memory alone",
     },
 }
 

@@ -77,6 +77,8 @@ def test_a_hundred_threads_get_exactly_as_many_calls_as_there_are() -> None:
 
 
 def test_what_is_left_is_held_by_the_calls_in_flight() -> None:
+    exact = Ledger(allowance(tokens=357))
+    assert exact.reserve(400) is not None and exact.reserve(0) is None, "its estimate is all there is"
     ledger = Ledger(allowance(tokens=1_000))
     first = ledger.reserve(3_996)
     assert first is not None

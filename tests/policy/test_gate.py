@@ -53,6 +53,7 @@ REFUSED: list[tuple[str, Any, str, str]] = [
     ("tool", "serch", "tool-unknown", "there is no tool 'serch'; there are fetch_note or search"),
     ("tool", "a b", "tool-name", "'a b' is no name of a tool; a name looks like search_notes"),
     ("tool", "_hidden", "tool-name", "'_hidden' is no name of a tool; a name looks like search_notes"),
+    ("tool", "s\xe9arch", "tool-name", r"'s\xe9arch' is no name of a tool; a name looks like search_notes"),
     ("tool_name", 7, "tool-name", "<int> is no name of a tool; a name looks like search_notes"),
     ("tool", "__import__", "tool-name", "'__import__' is no name of a tool; a name looks like search_notes"),
 ]  # fmt: skip
@@ -151,6 +152,9 @@ def test_without_a_list_of_tools_only_their_names_are_checked() -> None:
 
 
 def test_lists_in_a_sentence_stay_short() -> None:
+    assert Gate(POLICY, tools=frozenset({"search"})).tool("x").reason == "there is no tool 'x'; there are search"
+    nowhere = POLICY.model_copy(update={"isolation": POLICY.isolation.model_copy(update={"environments": ()})})
+    assert "the environment 'local'; use none, or add it" in Gate(nowhere).environment("local").reason
     gate = Gate(POLICY, tools=frozenset(f"tool_{number:02}" for number in range(40)))
     assert gate.tool("tol").reason.endswith("tool_11 or 28 more")
 
