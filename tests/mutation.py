@@ -245,6 +245,27 @@ SURVIVORS: dict[str, dict[str, str]] = {
         "if max(accumulate(steps), default=0) > MAX_DEPTH:: 0 -> 1": "bytes without brackets: either is below the bound",
     },
     "rlm_secure/untrusted_json.py": {
+        "if b\"\\\\ud\" in raw or b\"\\\\uD\" in raw or isinstance(data, str):: if b'\\\\ud' in raw or b'\\\\uD' in "
+        "raw or isinstance(data, str): try: value = encodable(value) except V -> if True: try: value = "
+        "encodable(value) except ValueError: raise MalformedJson('it repeats a key') fr":
+            "a short cut: a value without half a pair is what it was",
+        "except (ValueError, RecursionError, MemoryError) as error:: except (ValueError, RecursionError, "
+        "MemoryError) as error: raise MalformedJson(f'not JSON: {type(err -> except (ValueError, "
+        "RecursionError) as error: raise MalformedJson(f'not JSON: {type(error).__name__}":
+            "the bounds before it leave it neither: for a thread whose stack, or a machine whose memory, is nearly full",
+        "except (ValueError, RecursionError, MemoryError) as error:: except (ValueError, RecursionError, "
+        "MemoryError) as error: raise MalformedJson(f'not JSON: {type(err -> except (ValueError, "
+        "MemoryError) as error: raise MalformedJson(f'not JSON: {type(error).__name__}') ":
+            "the bounds before it leave it neither: for a thread whose stack, or a machine whose memory, is nearly full",
+        "if opened <= depth and opened + raw.count(b\",\") <= nodes and not _has_long_number(raw):: opened "
+        "<= depth -> opened < depth":
+            _SHORT_CUT,
+        "return len(raw) > MAX_DIGITS and _TOO_LONG in raw.translate(_DIGITS_ALIKE): len(raw) > "
+        "MAX_DIGITS -> len(raw) >= MAX_DIGITS":
+            _SHORT_CUT,
+        "return max(accumulate(memoryview(bare.translate(_STEPS, _NOT_BRACKETS)).cast(\"b\")), default=0): "
+        "0 -> 1":
+            "bytes without brackets: either is below the bound",
         "if opened <= depth and opened + raw.count(b\",\") <= nodes and not _has_long_number(raw):: "
         "opened + raw.count(b',') <= nodes -> opened + raw.count(b',') < nodes": _SHORT_CUT,
         "if opened <= depth and opened + raw.count(b\",\") <= nodes and not _has_long_number(raw):: if opened <= depth and "

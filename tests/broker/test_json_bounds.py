@@ -460,3 +460,11 @@ def test_time_is_linear_in_the_bytes(data: bytes) -> None:
         except ValueError:
             pass
         assert time.process_time() - started < 5
+
+
+def test_a_line_of_a_log_is_as_deep_as_a_log_may_be() -> None:
+    deep = untrusted_json.LOG_DEPTH
+    assert deep == 256
+    untrusted_json.loads(b"[" * deep + b"]" * deep, depth=deep)
+    with pytest.raises(MalformedJson):
+        untrusted_json.loads(b"[" * (deep + 1) + b"]" * (deep + 1), depth=deep)
