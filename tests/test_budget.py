@@ -46,7 +46,7 @@ def test_the_runs_own_limits_only_tighten_the_policys() -> None:
 def test_without_limits_of_its_own_a_run_has_the_policys() -> None:
     policy = Policy()
     limits = (policy.lm.calls, policy.lm.tokens, policy.lm.cost_usd, policy.limits.run_seconds)
-    assert Allowance.of(policy) == Allowance(*limits, priced=False)
+    assert Allowance.of(policy) == Allowance(*limits) == Allowance(*limits, priced=False)
     assert Allowance.of(policy, max_timeout=1.5).seconds == 1.5
     chosen = policy.model_copy(update={"lm": policy.lm.model_copy(update={"cost_usd": 0.123})})
     assert Allowance.of(chosen).priced and Allowance.of(policy, max_budget=1.0).priced
