@@ -210,6 +210,7 @@ class World:
         self.builtins = vars(self.space["__builtins__"])
         self.getattr = self.builtins["getattr"]
         sys.addaudithook(self._audit)
+        sys.unraisablehook = lambda _: None  # as in a worker: Python's own opens the source that it quotes
 
     def _print(self, *items: object, **options: Any) -> None:
         if type(options.get("file")) is not type(None):
