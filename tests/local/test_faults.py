@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import re
@@ -158,8 +159,10 @@ def test_sigkill_of_the_host_leaves_nothing_even_when_a_fork_of_it_lives_on():
 
 
 def test_a_normal_exit_and_ctrl_c_leave_nothing():
+    # One long sleep may begin after the signal came, and before Python looked for it.
+    wait = "for _ in range(600): time.sleep(0.1)"
     for number in (None, signal.SIGINT, signal.SIGTERM):
-        host = run_host(HOST.format(more="", then="pass" if number is None else "time.sleep(60)"))
+        host = run_host(HOST.format(more="", then="pass" if number is None else wait))
         assert host.stdout.readline() == "ready\n", host.stderr.read()
         try:
             processes = family(host.pid)
@@ -169,6 +172,43 @@ def test_a_normal_exit_and_ctrl_c_leave_nothing():
             host.send_signal(number)
         host.wait(10)
         assert gone(processes[1:], 1.0)
+
+
+def test_an_exit_waits_for_no_lock_of_a_thread_that_stands_still():
+    """Python stops daemon threads where they are, and then collects what is left: sessions, too."""
+    held = """held = threading.Event()
+    def hold(lock):
+        with lock:
+            held.set()
+            time.sleep(60)
+    boxes[0].itself = boxes[0]
+    source = next(iter(zygotes._zygotes.values()))
+    threading.Thread(target=hold, args=(source._lock,), daemon=True).start()
+    held.wait()"""
+    code = HOST.format(more=held, then="pass")
+    imports = "import os, sys, threading, time\n    from rlm_secure.environments.local import zygote as zygotes"
+    host = run_host(code.replace("import os, sys, time", imports))
+    assert host.stdout.readline() == "ready\n", host.stderr.read()
+    host.wait(20)
+
+
+def test_a_session_that_is_collected_while_its_zygote_is_asked_ends():
+    class Collects(dict):
+        def items(self):
+            gc.collect()
+            return super().items()
+
+    box = Sandbox()
+    first = psutil.Process(pid_of(box))
+    box.itself = box
+    source = next(iter(zygotes._zygotes.values()))
+    gc.disable()
+    try:
+        del box
+        source._ask(Collects(op="status", pid=1))
+    finally:
+        gc.enable()
+    assert gone([first], 5.0)
 
 
 def test_a_forked_child_makes_sandboxes_of_its_own_and_leaves_its_parents_alone():

@@ -14,6 +14,7 @@ import os
 import select
 import socket
 import struct
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -446,8 +447,11 @@ class LocalSession(LoggedSession):
             self._log = None
 
     def __del__(self) -> None:
-        if getattr(self, "_forked", None) is not None:
-            self._end("it was dropped")
+        if getattr(self, "_forked", None) is None:
+            return
+        if sys.is_finalizing():  # exit handlers have ended all; threads that stand still now may hold any lock
+            return
+        self._end("it was dropped")
 
 
 def open_session(

@@ -65,7 +65,8 @@ class Zygote:
         self.sessions = 0
         self._live = 0
         self._retired = False
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a session that is dropped ends in whatever thread collects it
+        self._asking = False
         self._ahead = Ahead()
         self._started = time.monotonic()
         self._control, self._process = self._launch()
@@ -227,6 +228,9 @@ class Zygote:
 
     def _ask(self, message: Mapping[str, Any], seconds: float = _ANSWER_SECONDS) -> tuple[dict[str, Any], list[int]]:
         with self._lock:
+            if self._asking:  # by this thread, which collects garbage while it waits for another answer
+                raise EnvironmentUnavailable("the zygote is asked something else; try again")
+            self._asking = True
             received: list[int] = []
             try:
                 self._control.send(json.dumps(message).encode())
@@ -243,6 +247,8 @@ class Zygote:
                     os.close(fd)
                 self._retired = True
                 raise EnvironmentUnavailable(f"the zygote is gone: {error}") from None
+            finally:
+                self._asking = False
 
 
 def _environment() -> dict[str, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
@@ -221,5 +222,6 @@ class RemoteSession(LoggedSession):
             lease.release()
 
     def __del__(self) -> None:
-        if getattr(self, "_lease", None) is not None:
+        # When the interpreter ends, exit handlers have ended every lease; threads that stand still may hold any lock.
+        if getattr(self, "_lease", None) is not None and not sys.is_finalizing():
             self._end("it was dropped")

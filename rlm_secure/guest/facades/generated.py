@@ -13,7 +13,7 @@ import dataclasses
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
 from ..names import REGISTRAR
 from ..registry import (
@@ -223,9 +223,9 @@ class _Inspect:
     """What dataclasses has of inspect, which asks objects of a cell, and evaluates text."""
 
     @staticmethod
-    def signature(_cls: type) -> NoReturn:
-        """None; the original goes without one then."""
-        raise ValueError
+    def signature(_cls: type) -> str:
+        """Of a class without a docstring, in whose place the original puts its name and this."""
+        return "(...)"
 
     @staticmethod
     def get_annotations(cls: type) -> dict[str, Any]:

@@ -105,6 +105,7 @@ take(make)
 import dataclasses
 @dataclasses.dataclass(init=False, repr=False, eq=False)
 class C(str):
+    "Without it, Python 3.11.2 asks for a signature, and fails."
     format: object
 LOOT = dataclasses.asdict(C("{0.__globals__[SECRET]}"))["format"](helper)
 """,
@@ -137,6 +138,7 @@ class Asks:
         LOOT.append(other(helper))
 @dataclasses.dataclass(init=False, repr=False)
 class C(str):
+    "Without it, Python 3.11.2 asks for a signature, and fails."
     format: object
 other = C("")
 other.format = Asks()
