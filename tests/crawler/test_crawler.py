@@ -22,9 +22,9 @@ SEED = 20261122
 #: sample of so many sessions, and whole by hand: `python -m tests.crawler --policy NAME`.
 WHOLE = "research"
 MAIN = sys.version_info[:2] == (3, 11)
-SAMPLE = 10
+SAMPLE = 6
 STEPS = 200  # calls of one session
-PROGRAMS = 150 if MAIN else 60
+PROGRAMS = 100 if MAIN else 60
 POLICIES = sorted(crawl.policies()) if MAIN else [WHOLE]
 
 
