@@ -219,7 +219,7 @@ class _Removal:
                 self._open.append(_Directory(descriptor, name, place, os.listdir(descriptor)))
                 return
             self._lift(parent, name, place)
-        except BaseException:
+        except BaseException:  # Ctrl-C as well: the descriptor is nobody else's
             os.close(descriptor)
             raise
         os.close(descriptor)
@@ -280,7 +280,7 @@ def _open_below(parent: int, name: str, flags: int) -> int:
     try:
         if _mount_id(descriptor) != _mount_id(parent):
             raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
-    except BaseException:
+    except BaseException:  # Ctrl-C as well: the descriptor is nobody else's
         os.close(descriptor)
         raise
     return descriptor

@@ -361,6 +361,16 @@ FAILING: dict[str, BaseException] = {
 }
 
 
+def test_no_result_of_a_tool_ends_a_session(opened: Open) -> None:
+    audit = Told()
+    tools = {f"tool_{number}": tool for number, tool in enumerate(UNHOLDABLE.values())}
+    with opened(tools=tools, audit=audit) as box:
+        for name in tools:
+            assert f"{name} returned" in box.run(f"{name}()").stderr
+        assert len(audit.rules) == len(tools)
+        assert box.run("print(1)").stdout == "1\n"
+
+
 @pytest.mark.parametrize("name", UNHOLDABLE)
 def test_a_result_that_cannot_be_held_fails_in_the_cell_and_nowhere_else(opened: Open, name: str) -> None:
     audit = Told()

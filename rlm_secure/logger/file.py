@@ -107,7 +107,7 @@ class LogFile:
                 data = memoryview(chunk)
                 while data:
                     data = data[os.write(descriptor, data) :]
-        except BaseException:
+        except BaseException:  # Ctrl-C as well: half a line would end the log for its readers
             os.ftruncate(descriptor, begin)
             raise
         self._room = room

@@ -196,7 +196,7 @@ class Program:
                 pid, _ = STATUS.unpack(self._control.recv(STATUS.size))
                 if _parent(pid) != self._process.pid:
                     raise SessionFailed("the program that starts hosts names a process that is none of its own")
-            except BaseException:
+            except BaseException:  # Ctrl-C as well: what was started is stopped
                 ours.close()
                 self._stop()
                 raise

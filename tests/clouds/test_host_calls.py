@@ -23,6 +23,7 @@ from tests.test_host_calls import (  # noqa: F401 - collected here
     test_an_interrupt_does_not_wait_for_a_tool,
     test_arguments_are_checked_by_the_tools_signature,
     test_ctrl_c_does_not_wait_for_a_tool,
+    test_no_result_of_a_tool_ends_a_session,
     test_run_seconds_bound_every_cell,
     test_tool_calls_are_counted,
     test_what_is_left_behind_is_counted_and_bounded,
@@ -41,16 +42,6 @@ def opened(cloud: Cloud) -> Open:
         return cloud.sandbox(policy=cloud.policy(**limits), **options)  # type: ignore[arg-type]
 
     return remote
-
-
-def test_no_result_of_a_tool_ends_a_session(opened: Open) -> None:
-    audit = Told()
-    tools = {f"tool_{number}": tool for number, tool in enumerate(UNHOLDABLE.values())}
-    with opened(tools=tools, audit=audit) as box:
-        for name in tools:
-            assert f"{name} returned" in box.run(f"{name}()").stderr
-        assert len(audit.rules) == len(tools)
-        assert box.run("print(1)").stdout == "1\n"
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork.*:DeprecationWarning")

@@ -109,7 +109,7 @@ class Arena:
         running = ArenaProcess()
         try:
             running.begin(self, command, environment or {}, (stdin, stdout, stderr), tuple(descriptors))
-        except BaseException:
+        except BaseException:  # Ctrl-C as well: nobody else knows of it
             running.close()
             raise
         return running
