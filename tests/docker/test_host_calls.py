@@ -9,11 +9,11 @@ from rlm_secure.environments import docker
 from tests.docker.conftest import own, tightened
 from tests.test_forks import forked, refusals
 from tests.test_host_calls import *  # noqa: F403
-from tests.test_host_calls import Open, test_no_result_of_a_tool_ends_a_session  # noqa: F401 - collected here
+from tests.test_host_calls import Open
 
 #: Tests that start local sandboxes or processes of their own.
 for name in (
-    "test_a_result_that_cannot_be_held_fails_in_the_cell_and_nowhere_else",  # all at once, below
+    "test_a_result_that_cannot_be_held_fails_in_the_cell_and_nowhere_else",  # one after the other in one session: test_no_result_of_a_tool_ends_a_session
     "test_a_sandbox_in_a_tool_of_another_may_not_go_back_to_it",
     "test_a_timeout_is_wall_time_whatever_a_model_does",
     "test_the_limits_of_tools_hold_in_a_run",
