@@ -24,6 +24,8 @@ _IDLE_SECONDS = 0.08
 _LOOK_SECONDS = 0.02
 #: After a cell's end it is looked so often, for so many seconds that the machine gives, whether it goes on.
 _LOOKS, _LOOK_AFTER_SECONDS = 20, 0.3
+#: On a busy machine one look may meet a moment in which others have the processor.
+_QUIET_LOOKS = 2
 #: Who gets this share of a processor computes: on a busy machine a loop gets no more.
 _BUSY_SHARE = 0.05
 
@@ -125,11 +127,13 @@ def still_computes(session: Session) -> bool:
     """Whether a session of somebody else's, whose cell is over, goes on computing for as long as anybody looks."""
     if not isinstance(session, Watched):
         return False
+    quiet = 0
     for _ in range(_LOOKS):  # what tidies up after a cell ends, and is no finding
         watch, before = Stopwatch(), session.busy_seconds()
         while watch.given < _LOOK_AFTER_SECONDS:
             time.sleep(_LOOK_SECONDS)
-        if session.busy_seconds() - before < watch.given * _BUSY_SHARE:
+        quiet = quiet + 1 if session.busy_seconds() - before < watch.given * _BUSY_SHARE else 0
+        if quiet == _QUIET_LOOKS:
             return False
     return True
 
