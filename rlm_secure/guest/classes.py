@@ -174,12 +174,26 @@ def opens(kind: type, name: str, *, on_class: bool = False, on_super: bool = Fal
 
 
 def members_of(kind: type) -> dict[str, Any]:
-    """A copy of the class's own namespace without what the interpreter keeps there."""
+    """A copy of the class's own namespace without what the interpreter and libraries keep there."""
     return {
         name: value
         for name, value in namespace_of(kind).items()
-        if not name.startswith("__") and not (kept(kind, name) and derives(kind, enum.Enum))
+        if not name.startswith("__")
+        and not (kept(kind, name) and derives(kind, enum.Enum))
+        and not _of_a_library(type(value))
     }
+
+
+def _of_a_library(kind: type) -> bool:
+    """Whether objects of `kind` are descriptors that a library wrote in Python, and no cell can make.
+
+    Bound to another name, in another class, they read and write what that class and that name say. Those in C check
+    what they are given.
+    """
+    if kind in _OFFERED or kind is types.FunctionType or own_class(kind):
+        return False
+    hooks = ("__get__", "__set__", "__delete__", "__set_name__")
+    return any(type(stored(kind, name)) is types.FunctionType for name in hooks)
 
 
 @registry.admit_metaclass

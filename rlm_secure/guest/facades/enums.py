@@ -8,7 +8,18 @@ import types
 from typing import Any, NoReturn
 
 from ..names import REGISTRAR
-from ..registry import CELL, admit_metaclass, derives, own_class, own_function, register, registrar, stored, title
+from ..registry import (
+    CELL,
+    admit_metaclass,
+    derives,
+    is_instance,
+    own_class,
+    own_function,
+    register,
+    registrar,
+    stored,
+    title,
+)
 from .checks import identifier
 from .facade import facade
 
@@ -130,6 +141,55 @@ class Flag(enum.Flag, metaclass=_CellEnumType):
 class IntFlag(enum.IntFlag, metaclass=_CellEnumType):
     pass
 
+
+def _keep_redirects() -> None:
+    """Have what enum puts where a member hides something of a base answer with the member, or a property, alone.
+
+    From Python 3.12 on the original reads an attribute of whatever the instance has as its value, by the name that it
+    was bound to last: in library code, past the guards. Of enums that no cell made nothing changes.
+    """
+    kind: Any = enum.property
+    get, put, delete, bind = (vars(kind)[name] for name in ("__get__", "__set__", "__delete__", "__set_name__"))
+
+    def home(self: Any) -> Any:
+        return vars(self).get("home")
+
+    def __set_name__(self: Any, owner: type, name: str) -> None:
+        if home(self) is not None:
+            raise TypeError(f"what stands for a member of {title(home(self))} cannot be bound anew.")
+        bind(self, owner, name)
+        if type(owner) is _CellEnumType:
+            self.home = owner
+
+    def __get__(self: Any, instance: Any, owner: Any = None) -> Any:
+        kind = home(self)
+        if kind is None:
+            return get(self, instance, owner)
+        if instance is not None and self.fget is not None and is_instance(instance, kind):
+            return self.fget(instance)
+        members = stored(kind, "_member_map_")
+        if self.name not in members:
+            raise AttributeError(f"{title(kind)} has no member {self.name!r}")
+        return members[self.name]
+
+    def _of_its_own(self: Any, instance: Any) -> None:
+        kind = home(self)
+        if kind is not None and not is_instance(instance, kind):
+            raise TypeError(f"{self.name!r} of {title(kind)} takes its members, not a {title(type(instance))}.")
+
+    def __set__(self: Any, instance: Any, value: Any) -> None:
+        _of_its_own(self, instance)
+        put(self, instance, value)
+
+    def __delete__(self: Any, instance: Any) -> None:
+        _of_its_own(self, instance)
+        delete(self, instance)
+
+    for function in (__set_name__, __get__, __set__, __delete__):
+        setattr(kind, function.__name__, function)
+
+
+_keep_redirects()
 
 for _kind in (Enum, IntEnum, StrEnum, Flag, IntFlag):
     _kind.__module__ = "enum"
