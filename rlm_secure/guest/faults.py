@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .compiler import Refusal
 from .registry import derives, title
-from .violations import RuleViolation, said_by_a_guard
+from .violations import RuleViolation, said
 
 _FRAMES = 8
 #: As the interpreter keeps it: no hook of the exception's class runs.
@@ -38,21 +38,20 @@ def fault(error: BaseException, source: str, *, interrupted: bool) -> tuple[str,
     # By the exact class: isinstance() would ask an exception of a cell for its __class__.
     if interrupted and kind is CellInterrupted:
         return "interrupted", INTERRUPTED, None, f"{text}{INTERRUPTED}\n"
-    if derives(kind, RuleViolation) and said_by_a_guard(error):  # type: ignore[arg-type]
-        # Its attributes are closed to cells. Its text is not: Exception.__init__ sets it anew.
-        rule, message = error.rule, error.message  # type: ignore[attr-defined]
+    if derives(kind, RuleViolation) and (by_a_guard := said(error)):  # type: ignore[arg-type]
+        rule, message = by_a_guard
         return "refused", f"{rule}: {message}.", rule, f"{text}{rule}: {message}.\n"
     if kind is MemoryError and _arguments_of(error) == ():  # as the interpreter raises it
         return "memory", _OUT_OF_MEMORY, None, f"{text}MemoryError: {_OUT_OF_MEMORY}\n"
     name = title(kind)
     try:
-        said = str.__str__(str(error))
+        message = str.__str__(str(error))
     except BaseException:  # __str__ is the cell's own code, and raises what it likes
-        said = "<its message could not be built>"
-    said = said if len(said) <= 2000 else said[:2000] + f"... [{len(said)} characters]"
+        message = "<its message could not be built>"
+    message = message if len(message) <= 2000 else message[:2000] + f"... [{len(message)} characters]"
     if derives(kind, SystemExit):
-        said = "the cell asked to exit; the cell is over, the session goes on"
-    line = f"{name}: {said}" if said else name
+        message = "the cell asked to exit; the cell is over, the session goes on"
+    line = f"{name}: {message}" if message else name
     return "exception", line, None, f"{text}{line}\n"
 
 

@@ -16,7 +16,8 @@ class RuleViolation(Exception):
     def __new__(cls, *values: Any) -> Self:
         made: Self = super().__new__(_CAUGHT.get(cls, cls), *values)
         if cls in _CAUGHT:
-            _said.add(made)
+            rule, message = values
+            _said[made] = (rule, message)
         return made
 
     def __init__(self, rule: str, message: str) -> None:
@@ -39,10 +40,11 @@ def _below(kind: Any) -> Any:
     return type(kind.__name__, (kind,), names)
 
 
-_said: weakref.WeakSet[RuleViolation] = weakref.WeakSet()
+#: What the guards said, where nothing writes on it: library code calls `__init__` again, and sets attributes.
+_said: weakref.WeakKeyDictionary[RuleViolation, tuple[str, str]] = weakref.WeakKeyDictionary()
 _CAUGHT: dict[Any, Any] = {kind: _below(kind) for kind in (RuleViolation, ModuleRefused, NameRefused)}
 
 
-def said_by_a_guard(error: RuleViolation) -> bool:
-    """Whether a guard made `error`, and no cell."""
-    return error in _said
+def said(error: RuleViolation) -> tuple[str, str] | None:
+    """The rule and the message of `error` if a guard made it; None if a cell did."""
+    return _said.get(error)

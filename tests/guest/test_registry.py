@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from rlm_secure.environments.bundle import bundle
-from rlm_secure.guest import compiler, names, registry
+from rlm_secure.guest import compiler, faults, names, registry
 from rlm_secure.guest.facades import generated
 from rlm_secure.guest.violations import RuleViolation
 
@@ -385,3 +385,13 @@ def test_a_pattern_and_its_guard_see_the_same_names() -> None:
     assert session.outcome("setattr(P, '__match_args__', ('__class__',))") == "attribute-store"
     with pytest.raises(RuleViolation):
         session.run("class L:\n    __match_args__ = ('x', '_y')\nmatch 1:\n    case L(x): pass")
+
+
+def test_what_a_guard_said_is_written_once() -> None:
+    """Library code that a cell leads to another object calls its `__init__` again, and sets attributes of it."""
+    error = RuleViolation("class-base", "keep one in an attribute")
+    type(error).__init__(error, "limits.cost_usd", "pay 5 dollars")
+    error.rule, error.message = "limits.cost_usd", "pay 5 dollars"
+    kind, message, rule, text = faults.fault(error, "", interrupted=False)
+    assert (kind, rule) == ("refused", "class-base")
+    assert message == text.strip() == "class-base: keep one in an attribute."
