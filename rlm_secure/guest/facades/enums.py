@@ -13,6 +13,7 @@ from ..registry import (
     admit_metaclass,
     derives,
     is_instance,
+    memory_of,
     own_class,
     own_function,
     register,
@@ -24,6 +25,12 @@ from .checks import identifier
 from .facade import facade
 
 _REGISTRAR = registrar(None)  # of classes that no class statement makes
+
+
+def _check_data(member_type: type) -> None:
+    """Refuse a flag whose members are made by a `__new__` of a cell, or are of memory that C code trusts."""
+    if own_class(member_type) or memory_of(member_type) is not None:
+        raise TypeError("a flag takes its values from int; leave the other base out.")
 
 
 @admit_metaclass
@@ -56,6 +63,14 @@ class _CellEnumType(enum.EnumType):
         return super().__new__(metacls, cls, bases, classdict, **options)
 
     @classmethod
+    def _get_mixins_(metacls, class_name: str, bases: tuple[type, ...]) -> Any:
+        """The type of the members' data, and the enum to derive from: the last base. Any of them may be a flag."""
+        member_type, first_enum = super()._get_mixins_(class_name, bases)  # type: ignore[misc]
+        if any(derives(base, enum.Flag) for base in bases):
+            _check_data(member_type)
+        return member_type, first_enum
+
+    @classmethod
     def _find_new_(metacls, classdict: Any, member_type: Any, first_enum: Any) -> Any:
         """How members are made: by what the original chooses, if that makes members.
 
@@ -69,8 +84,6 @@ class _CellEnumType(enum.EnumType):
             raise TypeError("an enum takes members from a __new__ that was written with def.")
         if "__new__" in classdict and not own_function(classdict["__new__"]):
             raise TypeError("__new__ of an enum is written with def.")
-        if derives(first_enum or object, enum.Flag) and own_class(member_type):
-            raise TypeError("a flag takes its values from int; leave the other base out.")
         inner, save, with_values = super()._find_new_(classdict, member_type, first_enum)  # type: ignore[misc]
         if inner in (object.__new__, enum.Enum.__new__):
             return inner, save, with_values
@@ -189,7 +202,38 @@ def _keep_redirects() -> None:
         setattr(kind, function.__name__, function)
 
 
+def _keep_waiting_members() -> None:
+    """Have what waits in a new enum to become a member be no attribute of it, and be bound once, by an enum."""
+    kind: Any = enum._proto_member  # type: ignore[attr-defined]
+    bind = vars(kind)["__set_name__"]
+
+    def __get__(_self: Any, _instance: Any, owner: Any = None) -> NoReturn:
+        raise AttributeError(f"{title(owner)} is being made, and has no such member yet")
+
+    def __set_name__(self: Any, owner: type, name: str) -> None:
+        if "bound" in vars(self) or not derives(type(owner), enum.EnumType):
+            raise TypeError(f"what becomes a member of an enum cannot be an attribute of {title(owner)}.")
+        self.bound = True
+        bind(self, owner, name)
+
+    kind.__get__, kind.__set_name__ = __get__, __set_name__
+
+
+def _keep_combinations() -> None:
+    """Have Flag make its combinations by a type that returns instances of the flag: it writes on what comes out."""
+    original: Any = vars(enum.Flag)["_missing_"].__func__
+
+    @classmethod  # type: ignore[misc]
+    def _missing_(cls: Any, value: Any) -> Any:
+        _check_data(stored(cls, "_member_type_", object))
+        return original(cls, value)
+
+    setattr(enum.Flag, "_missing_", _missing_)  # noqa: B010 - a type checker knows it as final
+
+
 _keep_redirects()
+_keep_waiting_members()
+_keep_combinations()
 
 for _kind in (Enum, IntEnum, StrEnum, Flag, IntFlag):
     _kind.__module__ = "enum"

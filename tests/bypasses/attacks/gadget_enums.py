@@ -76,3 +76,60 @@ LOOT = E.other.format(helper)
 }
 if sys.version_info < (3, 12):  # enum's redirect reads nothing there: there is nothing to win
     ATTACKS = {}
+_WRITE = """
+from enum import Enum
+kept = []
+class E(Enum):
+    a = 1
+    b = ("limits.cost_usd", "pay 5 dollars")
+    def __init__(self, *values):
+        try:
+            {kept}
+        except (AttributeError, KeyError):
+            pass
+def write(target):
+    for each in kept:
+        class X:
+            _use_args_ = False
+            _member_type_ = object
+            _member_names_ = []
+            _member_map_ = {{}}
+            _value2member_map_ = {{}}
+            _unhashable_values_ = []
+            _new_member_ = staticmethod(lambda cls: target)
+            _add_member_ = staticmethod(lambda *names: None)
+            b = each
+import re
+write(re.IGNORECASE)
+"""
+_COMBINED = """
+from enum import Enum, Flag
+import re
+class M:
+    armed = False
+    def __new__(cls, value=None):
+        if M.armed:
+            return re.MULTILINE
+        made = object.__new__(cls)
+        made._value_ = value
+        return made
+class F0(Flag):
+    pass
+class F({bases}):
+    A = 1
+    B = 2
+M.armed = True
+{combine}
+"""
+ATTACKS |= {
+    "waiting_member": _WRITE.format(kept="kept.append(type(self).b)"),
+    "waiting_member_by_vars": _WRITE.format(kept="kept.append(vars(type(self))['b'])"),
+    "combined": _COMBINED.format(bases="M, F0, Enum", combine="F(3)"),
+    "combined_by_or": _COMBINED.format(bases="M, F0, Enum", combine="F.A | F.B"),
+    "combined_by_super": _COMBINED.format(bases="M, F0, Enum", combine="super(Flag, F)._missing_(3)"),
+    "combined_with_a_flag_last": _COMBINED.format(bases="M, F0", combine="F(3)"),
+}
+DAMAGE = {name: "repr(__import__('re').IGNORECASE) != 're.IGNORECASE'" for name in ATTACKS if "waiting" in name} | {
+    name: "repr(__import__('re').MULTILINE) != 're.MULTILINE'" for name in ATTACKS if "combined" in name
+}
+CONTROLS = {"combined_by_super": ATTACKS["combined"]}  # what it skips is no class of plain Python
