@@ -275,22 +275,6 @@ def _stand_in(kind: type) -> type:
     return found
 
 
-def _has_c_alias(kind: type) -> bool:
-    """Whether `kind[int]` is an alias of C code."""
-    found = stored(kind, "__class_getitem__")
-    if type(found) is classmethod:
-        return found.__func__ is types.GenericAlias
-    return type(found) is types.ClassMethodDescriptorType
-
-
-def _subscripted(kind: type, item: Any) -> Any:
-    """`L[int]` where L derives from a container: an alias of typing's, which writes on instances of L alone.
-
-    The one of C code writes itself on whatever the `__new__` of L returns.
-    """
-    return typing._GenericAlias(kind, item if type(item) is tuple else (item,))  # type: ignore[attr-defined]
-
-
 def class_builder(known: set[type], space: dict[str, Any]) -> Callable[..., Any]:
     """The `__build_class__` of the cells whose globals are `space`.
 
@@ -314,12 +298,10 @@ def class_builder(known: set[type], space: dict[str, Any]) -> Callable[..., Any]
             raise
         if names.REGISTRAR in namespace_of(made):  # a NamedTuple copies its body's names, and calls no hooks
             type.__delattr__(made, names.REGISTRAR)
-        registry.check_slots(made)
         registry.register(made, space)
         if "_make" in namespace_of(made):  # of typing.NamedTuple
             generated.record(made)
-        if _has_c_alias(made):
-            type.__setattr__(made, "__class_getitem__", classmethod(_subscripted))
+        registry.finish(made)
         if has_no_foreign_privates(made):
             known.add(made)
         return made

@@ -86,6 +86,7 @@ def _registry() -> tuple[Callable[..., Any], ...]:
                 raise RuleViolation(
                     "class-base", "a class cannot have these bases here; keep one in an attribute instead"
                 )
+            finish(kind)
             made[kind] = space
         elif made[kind] is None:
             made[kind] = space
@@ -173,13 +174,45 @@ def memory_of(kind: type) -> type | None:
     return next((each for each in _TRUSTING if derives(kind, each)), None)
 
 
+def finish(kind: type) -> None:
+    """Put right in `kind`, an own class, what library and C code would trust. Doing it twice does no harm.
+
+    register() does it, before any hook of the cell sees the class. Whoever calls a library that writes on the class
+    after that does it again. Raises RuleViolation for slots that belong to the interpreter.
+    """
+    check_slots(kind)
+    _keep_new(kind)
+    if _has_c_alias(kind):
+        type.__setattr__(kind, "__class_getitem__", classmethod(_subscripted))
+
+
+def _has_c_alias(kind: type) -> bool:
+    """Whether `kind[int]` is an alias of C code."""
+    found = stored(kind, "__class_getitem__")
+    if type(found) is classmethod:
+        return found.__func__ is types.GenericAlias
+    return type(found) is types.ClassMethodDescriptorType
+
+
+def _subscripted(kind: type, item: Any) -> Any:
+    """`L[int]` where L derives from a container: an alias of typing's, which writes on instances of L alone.
+
+    The one of C code writes itself on whatever the `__new__` of L returns.
+    """
+    return typing._GenericAlias(kind, item if type(item) is tuple else (item,))  # type: ignore[attr-defined]
+
+
+#: What _keep_new stored as the `__new__` of a class.
+_kept: dict[type, Any] = {}
+
+
 def _keep_new(kind: type) -> None:
     """Have `kind` make instances of such a type only, whatever its `__new__`, or one that it inherits, returns.
 
     `astimezone` of a datetime writes into what `__new__` of its class returned, as if it were a datetime.
     """
     layout = memory_of(kind)
-    if layout is None:
+    if layout is None or (kind in _kept and _namespace_of(kind).get("__new__") is _kept[kind]):
         return
     found = stored(kind, "__new__")
     inner = found.__func__ if type(found) is staticmethod else found
@@ -190,7 +223,8 @@ def _keep_new(kind: type) -> None:
             raise TypeError(f"__new__ of {title(kind)} returns its instances, not a {title(type(made))}.")
         return made
 
-    type.__setattr__(kind, "__new__", staticmethod(__new__))
+    _kept[kind] = staticmethod(__new__)
+    type.__setattr__(kind, "__new__", _kept[kind])
 
 
 def registrar(space: dict[str, Any] | None) -> Any:
@@ -208,8 +242,6 @@ def registrar(space: dict[str, Any] | None) -> Any:
 
         def __set_name__(self, owner: type, name: str) -> None:
             type.__delattr__(owner, name)
-            check_slots(owner)
-            _keep_new(owner)
             register(owner, space)
 
     return Registrar()

@@ -395,3 +395,25 @@ def test_what_a_guard_said_is_written_once() -> None:
     kind, message, rule, text = faults.fault(error, "", interrupted=False)
     assert (kind, rule) == ("refused", "class-base")
     assert message == text.strip() == "class-base: keep one in an attribute."
+
+
+@pytest.mark.parametrize("bases", ["datetime.timedelta, enum.Enum", "Base", "datetime.date, enum.Enum"])
+def test_an_enum_of_dates_makes_dates(bases: str) -> None:
+    session = Session()
+    session.run(
+        "import datetime, enum\nclass Base(datetime.timedelta, enum.Enum): pass\n"
+        f"class E({bases}):\n    A = 1, 1, 1\n    B = 2, 1, 1\n"
+    )
+    kind = session.space["E"]
+    assert session.run("print(E.A is E(E.A.value), E.B > E.A, len(E), E.A in E)") == "True True 2 True\n"
+    made = registry.stored(kind, "__new__").__func__
+    with pytest.raises(ValueError, match="is not a valid E"):
+        made(kind, 3)
+    registry.finish(kind)
+    assert registry.stored(kind, "__new__").__func__ is made
+    # What stands there looks at what the one below it answers.
+    type.__delattr__(kind, "__new__")
+    type.__setattr__(kind, "__new__", lambda cls, *values: 1)
+    registry.finish(kind)
+    with pytest.raises(TypeError, match="returns its instances"):
+        registry.stored(kind, "__new__").__func__(kind, 3)

@@ -21,6 +21,7 @@ from ..names import REGISTRAR, is_public
 from ..registry import (
     CELL,
     derives,
+    finish,
     globals_of,
     is_class,
     is_instance,
@@ -135,6 +136,7 @@ def _decorate(cls: Any, flags: Mapping[str, bool]) -> Any:
         if name in namespace_of(made) and name not in before:  # the original asks the instance for its fields
             type.__setattr__(made, name, method)
     generated.keep(made)
+    finish(made)
     return made
 
 

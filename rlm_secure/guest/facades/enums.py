@@ -12,6 +12,7 @@ from ..registry import (
     CELL,
     admit_metaclass,
     derives,
+    finish,
     is_instance,
     memory_of,
     own_class,
@@ -60,7 +61,10 @@ class _CellEnumType(enum.EnumType):
                 dict.__setitem__(classdict, name, _listed(name, classdict[name]))
         if type(options.get("boundary")) not in (type(None), enum.FlagBoundary):
             raise TypeError("boundary is one of STRICT, CONFORM, EJECT and KEEP of enum.")
-        return super().__new__(metacls, cls, bases, classdict, **options)
+        made: Any = super().__new__(metacls, cls, bases, classdict, **options)
+        if own_class(made):  # the original puts the `__new__` of Enum there
+            finish(made)
+        return made
 
     @classmethod
     def _get_mixins_(metacls, class_name: str, bases: tuple[type, ...]) -> Any:

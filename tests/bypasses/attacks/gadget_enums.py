@@ -74,7 +74,27 @@ class E(str, Enum):
 LOOT = E.other.format(helper)
 """,
 }
-if sys.version_info < (3, 12):  # enum's redirect reads nothing there: there is nothing to win
+_DATE = """
+from datetime import datetime, timedelta
+from enum import EJECT, Enum, Flag
+class F0(Flag):
+    pass
+class F({bases}, boundary=EJECT):
+    A = 1
+    def __new__(cls, value):
+        made = super().__new__(cls, 2000, 1, 1)
+        made._value_ = value
+        return made
+    @classmethod
+    def _missing_(cls, value):
+        return 1
+LOOT = CANARY if type(F.A + timedelta(1)) is int else None  # C code writes into it, as if it were a date
+"""
+ATTACKS |= {
+    "date_that_is_a_flag": _DATE.format(bases="datetime, Flag"),
+    "date_that_is_a_flag_by_another_base": _DATE.format(bases="datetime, F0, Enum"),
+}
+if sys.version_info < (3, 12):  # a redirect reads nothing there, and an enum takes no dates: there is nothing to win
     ATTACKS = {}
 _WRITE = """
 from enum import Enum

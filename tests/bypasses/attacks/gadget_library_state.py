@@ -57,6 +57,47 @@ class C(list):
 C[int]()
 LOOT = CANARY if hasattr(helper, "__orig_class__") else None
 """,
+    "orig_class_by_an_alias_of_a_namedtuple": """
+import collections
+C = collections.namedtuple("C", "x")
+C.__new__ = lambda cls, *values: helper
+C[int](1)
+LOOT = CANARY if hasattr(helper, "__orig_class__") else None
+""",
+    "orig_class_by_an_alias_of_a_typed_namedtuple": """
+import typing
+C = typing.NamedTuple("C", [("x", int)])
+C.__new__ = lambda cls, *values: helper
+C[int](1)
+LOOT = CANARY if hasattr(helper, "__orig_class__") else None
+""",
+    "orig_class_by_an_alias_of_a_class_in_the_making": """
+class Early:
+    def __set_name__(self, owner, name):
+        kept.append(owner[int])
+kept = []
+class C(list):
+    early = Early()
+    def __new__(cls, *values):
+        return helper
+kept[0]()
+LOOT = CANARY if hasattr(helper, "__orig_class__") else None
+""",
+    "orig_class_by_an_alias_of_a_class_with_slots": """
+import dataclasses
+class Early:
+    def __set_name__(self, owner, name):
+        kept.append(owner[int])
+kept = []
+@dataclasses.dataclass(slots=True)
+class C(list):
+    x: int = 1
+    early = Early()
+    def __new__(cls, *values):
+        return helper
+kept[-1]()
+LOOT = CANARY if hasattr(helper, "__orig_class__") else None
+""",
     "orig_class_by_an_alias_of_type": """
 type[int](record)
 LOOT = CANARY if hasattr(type(record), "__orig_class__") else None
