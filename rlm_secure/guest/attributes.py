@@ -50,9 +50,7 @@ class Attributes:
     def store(self, value: Any, name: str) -> Any:
         """`value`, if a cell may set or delete its attribute `name`. Raises RuleViolation otherwise."""
         if names.is_dunder(name):
-            if name in names.DEFINABLE and own_class(value) and (
-                name != "__new__" or registry.memory_of(value) is None
-            ):
+            if name in names.DEFINABLE and own_class(value) and not registry.is_finished(value, name):
                 return value
             raise RuleViolation(
                 "attribute-store", f"the attribute {names.shown(name)} cannot be set; define it in the class"

@@ -301,7 +301,6 @@ def class_builder(known: set[type], space: dict[str, Any]) -> Callable[..., Any]
         registry.register(made, space)
         if "_make" in namespace_of(made):  # of typing.NamedTuple
             generated.record(made)
-        registry.finish(made)
         if has_no_foreign_privates(made):
             known.add(made)
         return made

@@ -182,13 +182,22 @@ def finish(kind: type) -> None:
     """
     check_slots(kind)
     _keep_new(kind)
-    if _has_c_alias(kind):
+    if _is_c_alias(stored(kind, "__class_getitem__")):
         type.__setattr__(kind, "__class_getitem__", classmethod(_subscripted))
 
 
-def _has_c_alias(kind: type) -> bool:
-    """Whether `kind[int]` is an alias of C code."""
-    found = stored(kind, "__class_getitem__")
+def is_finished(kind: type, name: str) -> bool:
+    """Whether what the own class `kind` has as `name` was put right, or would be, so that no cell stores or deletes it.
+
+    Below an entry that a cell made, and takes away again, lies the one of C code.
+    """
+    if name == "__new__":
+        return memory_of(kind) is not None
+    return name == "__class_getitem__" and any(_is_c_alias(_namespace_of(each).get(name)) for each in _order_of(kind))
+
+
+def _is_c_alias(found: Any) -> bool:
+    """Whether `found`, as `__class_getitem__` of a class, makes an alias of C code."""
     if type(found) is classmethod:
         return found.__func__ is types.GenericAlias
     return type(found) is types.ClassMethodDescriptorType

@@ -98,6 +98,28 @@ class C(list):
 kept[-1]()
 LOOT = CANARY if hasattr(helper, "__orig_class__") else None
 """,
+    "orig_class_by_an_alias_below_a_method": """
+class C(list):
+    @classmethod
+    def __class_getitem__(cls, item):
+        return cls
+    def __new__(cls, *values):
+        return helper
+del C.__class_getitem__
+C[int]()
+LOOT = CANARY if hasattr(helper, "__orig_class__") else None
+""",
+    "orig_class_by_an_alias_that_comes_back": """
+class C(list):
+    def __new__(cls, *values):
+        return helper
+try:
+    delattr(C, "__class_getitem__")
+except AttributeError:
+    pass
+C[int]()
+LOOT = CANARY if hasattr(helper, "__orig_class__") else None
+""",
     "orig_class_by_an_alias_of_type": """
 type[int](record)
 LOOT = CANARY if hasattr(type(record), "__orig_class__") else None
