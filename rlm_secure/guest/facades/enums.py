@@ -169,17 +169,17 @@ def _keep_redirects() -> None:
     get, put, delete, bind = (vars(kind)[name] for name in ("__get__", "__set__", "__delete__", "__set_name__"))
 
     def home(self: Any) -> Any:
-        return vars(self).get("home")
+        return self.__dict__.get("home")
 
     def __set_name__(self: Any, owner: type, name: str) -> None:
         if home(self) is not None:
             raise TypeError(f"what stands for a member of {title(home(self))} cannot be bound anew.")
         bind(self, owner, name)
-        if type(owner) is _CellEnumType:
+        if type(owner) is _CellEnumType or own_class(owner):
             self.home = owner
 
     def __get__(self: Any, instance: Any, owner: Any = None) -> Any:
-        kind = home(self)
+        kind = self.__dict__.get("home")  # every member's `value` comes by here
         if kind is None:
             return get(self, instance, owner)
         if instance is not None and self.fget is not None and is_instance(instance, kind):
