@@ -250,6 +250,75 @@ time.sleep(600)
         session_of(box).execute(HOSTILE + said, lambda call: 1)
 
 
+#: A call of which the answer is not waited for.
+CALL = """
+call = json.dumps({"op": "call", "call": "tool", "tool": "tool", "args": [], "kwargs": {}}).encode()
+call = len(call).to_bytes(4, "big") + call
+"""
+
+
+def test_a_worker_does_not_run_while_its_call_is_answered(hostile: Unscreened):
+    session = session_of(hostile)
+    states: list[str] = []
+
+    def answer(_call: Any) -> int:
+        states.append(state(session._worker))
+        return 1
+
+    read = "while not os.read(3, 1 << 16).endswith(b'}'): pass\n"
+    result = session.execute(CALL + "os.write(3, call)\nburn(0.2)\n" + read + "print('went on')", answer)
+    assert (states, result.stdout, result.error) == (["T"], "went on\n", None)
+
+
+def test_memory_is_looked_at_before_a_call_is_answered():
+    with unscreened(policy=strict()) as box:
+        session = session_of(box)
+        without_group(session)
+        session._copies, session._worker.weighed = False, True
+        session._worker._limits = session._worker._limits.model_copy(update={"memory_bytes": 8 << 20})
+        answered: list[Any] = []
+        kept = HOSTILE + CALL + "x = b'x' * (64 << 20)\nos.write(3, call)\nos.read(3, 1 << 16)\ndel x"
+        result = session.execute(kept, answered.append)
+        assert (type(result.error), answered) == (CellMemoryLimit, [])
+
+
+def test_a_copy_that_answers_with_a_call_is_not_adopted(hostile: Unscreened):
+    session = taught(
+        hostile,
+        CALL
+        + textwrap.dedent("""
+        def ask(self, request):
+            fd = self._channel.take_fd()
+            if os.fork() == 0:
+                os.dup2(fd, 3)
+                os.write(3, call)
+                burn(60)
+            os.close(fd)
+        replace(ask)
+        """),
+    )
+    assert not session.checkpoint()
+    assert not session.alive and "only a result" in session._ended
+
+
+def test_an_answer_before_its_request_was_read_is_none():
+    with unscreened(policy=strict()) as box:
+        session = session_of(box)
+        session._copies = False
+        transmit = session._transmit
+
+        def slowly(entry: Any, clock: Any) -> None:
+            transmit(entry, clock)
+            time.sleep(0.05)  # it answers what it has not read meanwhile
+
+        said = SECOND.partition("os.write")[0].format(1)
+        said += "os.write(3, first)\ntime.sleep(0.02)\nos.write(3, first)\ntime.sleep(600)"
+        assert box.run(HOSTILE + said).error is None
+        session._transmit = slowly  # type: ignore[method-assign]
+        with pytest.raises(ProtocolViolation, match="before the request was read"):
+            box.run("print('the next cell')")
+
+
 def test_what_a_worker_has_written_counts_whatever_it_is_called():
     with Sandbox(policy=strict()) as box:
         session = session_of(box)
@@ -323,6 +392,15 @@ def test_without_a_cgroup_an_honest_session_keeps_its_spare():
         assert session._root.data_bytes() < 64 << 20
         assert "resumed" in box.run("sum(range(10**11))", timeout=0.2).stderr
         assert box.run("print(len(x))").stdout == "300000\n"
+
+
+def test_without_a_cgroup_an_init_that_takes_memory_ends_its_session(hostile: Unscreened):
+    session = taught(hostile, "kept = [str(i) for i in range(1_500_000)]\nWorker._retire = lambda self, request: None")
+    without_group(session)
+    session._root.weighed = True
+    session._root._limits = session._root._limits.model_copy(update={"memory_bytes": 8 << 20})
+    assert not session.checkpoint()
+    assert not session.alive and "limits.memory_bytes" in session._ended
 
 
 def test_without_a_cgroup_an_init_that_keeps_its_memory_leaves_no_spare(hostile: Unscreened):

@@ -84,7 +84,7 @@ def fork_blank(recipe: Recipe, *, warm: bool = False) -> Blank:
         if warm:
             for code in _WARM_CELLS:
                 worker.send({"op": "exec", "code": code, "seed": 0})
-                worker.event(clock)
+                worker.result(clock)
     except (Died, Overdue) as error:
         forked.end()
         worker.drop()

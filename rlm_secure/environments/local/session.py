@@ -310,7 +310,7 @@ class LocalSession(LoggedSession):
             fresh.interrupted = self._worker.interrupted
         self._cpu.add(fresh)
         try:
-            fresh.event(clock)
+            fresh.result(clock)
         except BaseException:  # Ctrl-C as well
             self._drop(fresh)
             raise
@@ -406,6 +406,7 @@ class LocalSession(LoggedSession):
         while (held := self._root.data_bytes()) is not None and held > _RETIRED_BYTES and time.monotonic() < deadline:
             time.sleep(0.005)
         self._root.stop()
+        self._root.weigh()  # it may have taken more instead
         return held is not None and held <= _RETIRED_BYTES
 
     def _bring_back(self) -> bool:

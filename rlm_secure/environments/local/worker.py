@@ -5,6 +5,7 @@ Guards: a worker's frames, deadlines and cause of death
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import resource
@@ -12,6 +13,7 @@ import select
 import signal
 import socket
 import struct
+import termios
 import threading
 import time
 from collections.abc import Mapping
@@ -94,11 +96,10 @@ class Worker:
 
     def reply(self, message: Mapping[str, Any], clock: Clock) -> None:
         """Answer a call, under the clock of its cell: one that does not read its answers must not hold the host."""
-        self._check_silence()
-        self._write(message, None, clock)
+        self.send(message, None, clock)
 
     def send(self, message: Mapping[str, Any], fds: list[int] | None = None, clock: Clock | None = None) -> None:
-        """Make a request of a worker at rest, which runs from here on; it is written under `clock` if there is one.
+        """Speak to a worker at rest, which runs from here on; it is written under `clock` if there is one.
 
         Raises Died, Overdue when the worker does not read it, ProtocolViolation when it spoke out of turn.
         """
@@ -120,6 +121,15 @@ class Worker:
             if not data:
                 raise Died
         raise ProtocolViolation("the sandbox broke the protocol: the worker spoke when it was not asked")
+
+    def _check_read(self) -> None:
+        """The worker has read all that it was told: what it says without that answers something else."""
+        try:
+            (unread,) = struct.unpack("i", fcntl.ioctl(self._socket, termios.TIOCOUTQ, bytes(4)))
+        except OSError:  # its kernel does not count that
+            return
+        if unread:
+            raise ProtocolViolation("the sandbox broke the protocol: an answer came before the request was read")
 
     def _write(self, message: Mapping[str, Any], fds: list[int] | None, clock: Clock | None) -> None:
         body = json.dumps(message).encode("ascii")
@@ -162,14 +172,22 @@ class Worker:
     def event(self, clock: Clock) -> Call | CellResult:
         """The next call or result. Raises as `receive`.
 
-        A result is a worker's last word until the next request, and it does not run until then, whatever it has become.
+        Either is a worker's last word until the host speaks, and it does not run until then, whatever it has become:
+        what it uses while a call is answered would be time of the host.
         """
-        said = event(self.receive(clock), value_bytes=self._limits.value_bytes, stdout_bytes=self._limits.stdout_bytes)
-        if isinstance(said, CellResult):
-            self.stop()
-            if self._buffer:
-                self._check_silence()
-            self.weigh()
+        frame = self.receive(clock)
+        self.stop()
+        if self._buffer:
+            self._check_silence()
+        self._check_read()
+        self.weigh()
+        return event(frame, value_bytes=self._limits.value_bytes, stdout_bytes=self._limits.stdout_bytes)
+
+    def result(self, clock: Clock) -> CellResult:
+        """The result of a request that calls nothing. Raises as `event`, and ProtocolViolation for a call."""
+        said = self.event(clock)
+        if not isinstance(said, CellResult):
+            raise ProtocolViolation("the sandbox broke the protocol: a call came where only a result may come")
         return said
 
     def _fill(self, size: int, clock: Clock) -> None:
