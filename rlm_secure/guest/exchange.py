@@ -176,7 +176,9 @@ class Exchange:
         except Failed as failed:
             self._bury(str(failed))
             return
-        if frame is not None:
+        if frame is not None and (worker.sending or worker.deaf()):
+            self._bury("the worker answered before it had read what it was told")
+        elif frame is not None:
             worker.signal(signal.SIGSTOP)  # until it is spoken to it has nothing to do, whatever it has become
             self._happen({"frame": frame})
         elif worker.closed:

@@ -9,6 +9,7 @@ Guards: a worker's frames in a supervisor: counted, capped, never parsed
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import select
@@ -16,6 +17,7 @@ import signal
 import socket
 import struct
 import sys
+import termios
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -236,6 +238,13 @@ class Worker:
         try:
             return bool(self.socket.recv(1, socket.MSG_PEEK))
         except OSError:  # nothing is there
+            return False
+
+    def deaf(self) -> bool:
+        """Whether it has not read all that it was told, as far as the kernel counts that."""
+        try:
+            return fcntl.ioctl(self.socket, termios.TIOCOUTQ, bytes(4)) != bytes(4)
+        except OSError:
             return False
 
     def signal(self, number: int) -> None:

@@ -227,6 +227,16 @@ def test_a_second_result_is_no_result_of_the_next_cell() -> None:
         assert not opened.alive
 
 
+def test_an_answer_before_its_request_was_read_is_none() -> None:
+    early = FORGED.format(1).replace("while True: pass", "import time\ntime.sleep(0.02)\nos.write(3, b'')")
+    again = "os.write(3, len(body).to_bytes(4, 'big') + body)\nwhile True: pass"
+    with session(screen=False) as opened:
+        assert opened.execute(early + again, echo).stdout == "forged"
+        result = opened.execute("print('the next cell')", echo)
+        assert isinstance(result.error, WallViolation) and "before it had read" in str(result.error)
+        assert not opened.alive
+
+
 def test_a_worker_at_rest_runs_no_more() -> None:
     with session(screen=False) as opened:
         assert opened.execute(FORGED.format(1), echo).stdout == "forged"
