@@ -10,6 +10,7 @@ is sealed against writing, read-only or not. `self_test` decides once per zygote
 from __future__ import annotations
 
 import ctypes
+import errno
 import fcntl
 import json
 import os
@@ -26,7 +27,6 @@ _MAP_PRIVATE, _MAP_FIXED, _MAP_ANONYMOUS, _MAP_NORESERVE = 2, 0x10, 0x20, 0x4000
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mmap.restype = ctypes.c_void_p
 _libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
-_libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 _libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 _copy = ctypes.pythonapi.PyUnicode_FromKindAndData
 _copy.restype = ctypes.py_object
@@ -93,11 +93,15 @@ def _adopt(fd: int, kind: str, length: int) -> str:
     template = character * 2  # never interned, never cached: its header is as fresh as one can be
     header = sys.getsizeof(template) - 3 * width
     size = (length + 1) * width
-    # Reserve both parts at once without access, so that RLIMIT_DATA counts the header page alone.
+    # Reserve both parts at once without access, so that RLIMIT_DATA counts the header page alone. That is mapped anew
+    # at the same place: nothing that is there becomes writable, which the kernel does not count in every case.
     start = map_pages(None, _PAGE + size, _PROT_NONE, _MAP_PRIVATE | _MAP_ANONYMOUS | _MAP_NORESERVE, -1)
-    if _libc.mprotect(start, _PAGE, _PROT_READ | _PROT_WRITE):
-        number = ctypes.get_errno()
-        raise OSError(number, f"mprotect: {os.strerror(number)}")
+    _libc.munmap(start, _PAGE)
+    at = map_pages(start, _PAGE, _PROT_READ | _PROT_WRITE, _MAP_PRIVATE | _MAP_ANONYMOUS, -1)
+    if at != start:
+        _libc.munmap(at, _PAGE)
+        _libc.munmap(start + _PAGE, size)
+        raise OSError(errno.EEXIST, "mmap: the page in front of a context was taken")
     data = start + _PAGE
     map_pages(data, size, _PROT_READ, _MAP_PRIVATE | _MAP_FIXED, fd)
     address = data - header

@@ -31,7 +31,7 @@ REASONS = {
         "Only the filter takes whole system calls away. What these attacks reach without it stays inside the session: "
         "a socket in a network without interfaces, shared memory and queues in an IPC namespace of its own, keys of a "
         "uid that nobody else has, timers and names of its own process. Two kinds are more than untidy. Memory that "
-        "RLIMIT_DATA does not count (shared, growing down, System V) is bounded by RLIMIT_AS alone, and the calls "
+        "RLIMIT_DATA does not count (shared, System V) is bounded by RLIMIT_AS alone, and the calls "
         "behind userfaultfd, perf_event_open and modify_ldt are where kernel bugs live. So `isolation.local` requires "
         "seccomp in every shipped policy, its absence refuses the session, and the filter is proved by a killed probe "
         "at boot."

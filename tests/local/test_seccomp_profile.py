@@ -108,7 +108,6 @@ EXAMPLES: dict[str, list[tuple[tuple[int, ...], tuple[int, int] | str]]] = {
         ((0, PAGE, READ, PRIVATE, "memfd", 0), "ok"),  # type: ignore[list-item]
         ((_ADDRESS + 12 * PAGE, PAGE, READ, PRIVATE | 0x10, "memfd", 0), "ok"),  # type: ignore[list-item]
     ],
-    "mprotect": [((_ADDRESS, PAGE, READ | WRITE), "ok"), ((_ADDRESS, PAGE, READ), (-1, errno.EACCES)), ((_ADDRESS, PAGE, 0), (-1, errno.EACCES))],
     "munmap": [((_ADDRESS + 8 * PAGE, PAGE), "ok")],
     "mremap": [((_ADDRESS + 9 * PAGE, PAGE, PAGE, MAY_MOVE), "ok")],
     "brk": [((0,), "ok")],
@@ -322,6 +321,10 @@ DANGEROUS_ARGUMENTS = {
     "flags of mremap above 32 bits": ("mremap", (_ADDRESS, PAGE, PAGE, MAY_MOVE | 1 << 40)),
     "shared memory of a file": ("mmap", (0, PAGE, READ, SHARED, 3, 0)),
     "memory that is filled at once": ("mmap", (0, PAGE, READ | WRITE, PRIVATE | ANONYMOUS | 0x8000, -1, 0)),
+    "memory that can be written over what is there, of which RLIMIT_DATA is not asked": (
+        "mmap", (_ADDRESS + 12 * PAGE, PAGE, READ | WRITE, PRIVATE | ANONYMOUS | 0x10, -1, 0)),
+    "the same, which cannot be read": (
+        "mmap", (_ADDRESS + 12 * PAGE, PAGE, WRITE, PRIVATE | ANONYMOUS | 0x10, -1, 0)),
     "locked memory": ("mmap", (0, PAGE, READ | WRITE, PRIVATE | ANONYMOUS | 0x2000, -1, 0)),
     "a message looked at without taking it": ("recvmsg", (3, address(_MESSAGE), 2)),
     "the blocking pool of randomness": ("getrandom", (address(_BYTES), 16, 2)),
@@ -336,6 +339,14 @@ DANGEROUS_ARGUMENTS = {
     "priority-inheriting futex": ("futex", (address(_WORD), 6, 0)),
     "requeueing futex": ("futex", (address(_WORD), 11, 0)),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("protection", [0, READ, WRITE, READ | WRITE])
+@pytest.mark.parametrize("profile", WORKERS)
+def test_nothing_that_is_there_becomes_writable_nor_read_only(profile: str, protection: int) -> None:
+    args = (_ADDRESS, PAGE, protection)
+    outcome = bpf.under(compile_profile(profile), lambda: attempt("mprotect", args))
+    assert (outcome.result, outcome.errno) == (-1, errno.ENOMEM)
 
 
 @pytest.mark.parametrize("profile", WORKERS)
@@ -411,6 +422,7 @@ def test_the_kernel_agrees_with_the_interpreter(args: tuple[int, ...]) -> None:
 MEMORY_TRICKS = {
     "grows down": (READ | WRITE, PRIVATE | ANONYMOUS | GROWSDOWN),
     "shared, made writable later": (READ, SHARED | ANONYMOUS),
+    "over what is there": (READ | WRITE, PRIVATE | ANONYMOUS | 0x10),
 }
 
 
@@ -421,14 +433,15 @@ def test_memory_that_rlimit_data_does_not_count_is_refused(trick: str) -> None:
     size = 2 * RLIMIT_DATA
 
     def body() -> tuple[int, int]:
-        result, error = bpf.call(number("mmap"), 0, size, protection, flags, -1, 0)
+        there = bpf.call(number("mmap"), 0, size, READ, PRIVATE | ANONYMOUS, -1, 0)[0] if flags & 0x10 else 0
+        result, error = bpf.call(number("mmap"), there, size, protection, flags, -1, 0)
         if result > 0 and bpf.call(number("mprotect"), result, size, READ | WRITE)[0] == 0:
             for offset in range(0, size, 1 << 21):
                 ctypes.c_char.from_address(result + offset).value = 1
             return (1, 0)
         return (result, error)
 
-    control = bpf.under(compile_profile("worker", drop=frozenset({"mmap"})), body, data=RLIMIT_DATA)
+    control = bpf.under(compile_profile("worker", drop=frozenset({"mmap", "mprotect"})), body, data=RLIMIT_DATA)
     assert control.result == 1, "the trick no longer works without the filter"
     assert bpf.under(compile_profile("worker"), body, data=RLIMIT_DATA).killed
 
