@@ -334,6 +334,29 @@ def test_what_a_worker_has_written_counts_whatever_it_is_called():
             box.run("1")
 
 
+#: So many pages, each with page tables of its own: 16 KiB for 8.
+SCATTERED = """
+import ctypes
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+for place in range(1 << 36, (1 << 36) + ({0} << 31), 1 << 31):
+    there = libc.mmap(place - 4096, 8192, 1, 0x4022, -1, 0)
+    ctypes.string_at(there + 4095, 2)
+"""
+
+
+def test_page_tables_count():
+    with unscreened(policy=strict(memory_bytes=64 << 20)) as box:
+        session = session_of(box)
+        without_group(session)
+        session._copies, session._worker.weighed = False, True
+        before = session._worker.held_bytes()
+        assert box.run(SCATTERED.format(1000)).error is None
+        assert session._worker.held_bytes() - before > 12 << 20
+        assert isinstance(box.run(SCATTERED.format(8000)).error, CellMemoryLimit)
+
+
 def test_what_waits_in_reserve_runs_no_more(hostile: Unscreened):
     session = taught(
         hostile,
@@ -389,7 +412,7 @@ def test_without_a_cgroup_an_honest_session_keeps_its_spare():
         box.run("x = [str(i) for i in range(300_000)]")
         for _ in range(3):
             assert session.checkpoint()
-        assert session._root.data_bytes() < 64 << 20
+        assert session._root.held_bytes() < 64 << 20
         assert "resumed" in box.run("sum(range(10**11))", timeout=0.2).stderr
         assert box.run("print(len(x))").stdout == "300000\n"
 

@@ -403,7 +403,7 @@ class LocalSession(LoggedSession):
         an init that keeps it there is no spare, and so no more copies.
         """
         deadline = time.monotonic() + min(_RETIRE_SECONDS, self._cpu.left())
-        while (held := self._root.data_bytes()) is not None and held > _RETIRED_BYTES and time.monotonic() < deadline:
+        while (held := self._root.held_bytes()) is not None and held > _RETIRED_BYTES and time.monotonic() < deadline:
             time.sleep(0.005)
         self._root.stop()
         self._root.weigh()  # it may have taken more instead

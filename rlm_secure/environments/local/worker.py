@@ -89,7 +89,7 @@ class Worker:
         """Where a call of its session shows that nobody asked for."""
         self.weighed = False
         """Whether the host looks at its memory: where no cgroup bounds it."""
-        self._statm: int | None = None
+        self._files: dict[str, int] = {}  # what is read of it in /proc
         self.interrupted = threading.Event()
 
     # -- frames -----------------------------------------------------------------------------------
@@ -290,29 +290,45 @@ class Worker:
         """Its pid as the host sees it; None when it is gone."""
         return process.pid_of(self._pidfd)
 
-    def data_bytes(self) -> int | None:
-        """What RLIMIT_DATA counts of it, or has been written, where that is more; None where it is gone, or hidden."""
+    def held_bytes(self, enough: int = 0) -> int | None:
+        """What RLIMIT_DATA counts of it, or has been written, where that is more, and its page tables.
+
+        None where it is gone, or hidden. Where it cannot be more than `enough`, swap and page tables may be left out.
+        """
         try:
-            if self._statm is None:
-                fd = os.open(f"/proc/{self.host_pid}/statm", os.O_RDONLY | os.O_CLOEXEC)
-                if self._end.poll(0):  # the number may mean another process
-                    os.close(fd)
-                    return None
-                self._statm = fd  # of this process, from here on
-            _, resident, shared, _, _, data, _ = map(int, os.pread(self._statm, 256, 0).split())
+            found = map(int, self._read("statm").split())
+            mapped, resident, shared, _, _, data, _ = (pages * _PAGE for pages in found)
+            written = resident - shared
+            # A page that is mapped alone takes a table of each of two levels.
+            if max(data, written) + 3 * mapped <= enough:
+                return max(data, written)
+            lines = dict(line.split(b":", 1) for line in self._read("status").splitlines())
+            swapped, tables = (int(lines.get(name, b"0 kB").split()[0]) << 10 for name in (b"VmSwap", b"VmPTE"))
         except (OSError, ValueError):
             return None
-        return max(data, resident - shared) * _PAGE
+        # Pages that lie side by side share a table: what an honest worker maps takes no more than that.
+        return max(data, written + swapped) + max(tables - mapped // 512, 0)
+
+    def _read(self, name: str) -> bytes:
+        """A file of its directory in /proc. Raises OSError."""
+        if name not in self._files:
+            fd = os.open(f"/proc/{self.host_pid}/{name}", os.O_RDONLY | os.O_CLOEXEC)
+            if self._end.poll(0):  # the number may mean another process
+                os.close(fd)
+                raise ProcessLookupError
+            self._files[name] = fd  # of this process, from here on
+        return os.pread(self._files[name], _PAGE, 0)
 
     def weigh(self) -> None:
         """Raise Overdue where it holds more than any kind of memory can honestly add up to.
 
         RLIMIT_DATA counts what a mapping is called now; the kernel also counts the pages that were written, whatever
-        they are called.
+        they are called, and what it needs itself for pages that lie far apart.
         """
-        most = self._limits.memory_bytes
-        if self.weighed and (self.data_bytes() or 0) > most + _UNCOUNTED_BYTES:
-            said = f"the worker held more than limits.memory_bytes = {most:,} and was killed"
+        limit = self._limits.memory_bytes
+        most = limit + _UNCOUNTED_BYTES
+        if self.weighed and (self.held_bytes(most) or 0) > most:
+            said = f"the worker held more than limits.memory_bytes = {limit:,} and was killed"
             raise Overdue(CellMemoryLimit(said, limit="limits.memory_bytes", wall="rlimits"), final=True)
 
     def kill(self, *, wait: bool = True) -> None:
@@ -377,9 +393,8 @@ class Worker:
     def drop(self) -> None:
         """Close this end. The pidfd of a session's first process belongs to the session."""
         self._socket.close()
-        if self._statm is not None:
-            os.close(self._statm)
-            self._statm = None
+        while self._files:
+            os.close(self._files.popitem()[1])
         if self._forked is None and self._pidfd >= 0:
             os.close(self._pidfd)
         self._pidfd = -1
