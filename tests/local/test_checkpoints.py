@@ -21,6 +21,7 @@ from rlm_secure.environments.local.cgroup import Group, Parents
 from rlm_secure.environments.local.cputime import CpuAccount
 from rlm_secure.environments.local.session import LocalSession
 from rlm_secure.environments.local.worker import Worker
+from rlm_secure.guarantees import Wall
 from rlm_secure.policy import load_policy
 from rlm_secure.testing import Unscreened, unscreened
 
@@ -344,6 +345,26 @@ for place in range(1 << 36, (1 << 36) + ({0} << 31), 1 << 31):
     there = libc.mmap(place - 4096, 8192, 1, 0x4022, -1, 0)
     ctypes.string_at(there + 4095, 2)
 """
+
+
+def test_a_worker_whose_memory_nobody_sees_is_ended(monkeypatch: pytest.MonkeyPatch):
+    with Sandbox(policy=strict()) as box:
+        session = session_of(box)
+        session._copies, session._worker.weighed = False, True
+        assert box.run("1").error is None
+        monkeypatch.setattr(session._worker, "_read", lambda name: b"")
+        result = box.run("1")
+        assert isinstance(result.error, CellMemoryLimit) and "hidden from its host" in str(result.error)
+
+
+def test_a_report_says_where_nobody_sees_the_memory_of_a_worker(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(Group, "limit", lambda self, bounds: os.close(-1))  # a group that bounds nothing
+    with Sandbox(policy=strict()) as box:
+        assert session_of(box)._worker.weighed
+    monkeypatch.setattr(Worker, "_read", lambda self, name: b"")
+    with Sandbox(policy=strict()) as box:
+        assert not session_of(box)._worker.weighed
+        assert "cannot see what a worker holds" in session_of(box).report[Wall.RLIMITS].evidence
 
 
 def test_page_tables_count():

@@ -6,6 +6,7 @@ Guards: that no session starts without a wall that its policy requires
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -44,6 +45,16 @@ def _walls(booted: _Items, sealed: _Items, screen: bool) -> tuple[WallStatus, ..
         WallStatus(Wall.LANGUAGE, Level.FULL if screen else Level.NONE, said),
         WallStatus(Wall.WALL_CLOCK, Level.FULL, "the host holds a pidfd and kills at the deadline"),
         WallStatus(Wall.OUTPUT_CAP, Level.FULL, "capped in the worker, and again by the host"),
+    )
+
+
+def noted(report: EnforcementReport, wall: Wall, said: str) -> EnforcementReport:
+    """`report` with one more sentence of evidence about `wall`."""
+    return replace(
+        report,
+        walls=tuple(
+            replace(each, evidence=f"{each.evidence}; {said}") if each.wall is wall else each for each in report.walls
+        ),
     )
 
 

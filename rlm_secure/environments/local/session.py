@@ -182,7 +182,7 @@ class LocalSession(LoggedSession):
         self._forked = blank.forked
         self._worker = self._root = blank.worker
         self.report = replace(blank.report, spend=cost.bounded(self._policy))
-        self._worker.weighed = self._recipe.plan.rlimits and self._forked.group is None
+        self._weigh()
         self._cpu.open(self._worker, self._forked.group)
         # A copy outlives nobody only where the kernel ends it with the session, and is counted only under limits; and
         # who lives in a session is known only where each copy waits for consent.
@@ -195,6 +195,13 @@ class LocalSession(LoggedSession):
         except BaseException:  # Ctrl-C as well: nothing of it may stay
             self._end("it lacks a required wall")
             raise
+
+    def _weigh(self) -> None:
+        """Have the host look at what the worker holds, where no cgroup bounds it; the report says where it cannot."""
+        if self._recipe.plan.rlimits and self.report[Wall.CGROUP].level is not Level.FULL:
+            self._worker.weighed = self._worker.held_bytes() is not None
+            if not self._worker.weighed:
+                self.report = report.noted(self.report, Wall.RLIMITS, "the host cannot see what a worker holds")
 
     def checkpoint(self) -> bool:
         """Make the worker's present state the one that a killed cell falls back to. Returns whether it did.

@@ -327,8 +327,12 @@ class Worker:
         """
         limit = self._limits.memory_bytes
         most = limit + _UNCOUNTED_BYTES
-        if self.weighed and (self.held_bytes(most) or 0) > most:
-            said = f"the worker held more than limits.memory_bytes = {limit:,} and was killed"
+        if not self.weighed:
+            return
+        held = self.held_bytes(most)
+        if (most < held) if held is not None else not self._end.poll(0):
+            what = "held more than" if held is not None else "was hidden from its host, which looks at"
+            said = f"the worker {what} limits.memory_bytes = {limit:,} and was killed"
             raise Overdue(CellMemoryLimit(said, limit="limits.memory_bytes", wall="rlimits"), final=True)
 
     def kill(self, *, wait: bool = True) -> None:
