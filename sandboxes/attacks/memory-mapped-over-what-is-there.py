@@ -1,4 +1,4 @@
-"""Map memory that is read-only, then memory that can be written over it: the limit is not asked for what is replaced.
+"""Map memory that can be written over memory that is read-only: the limit is asked for none of it.
 
 guarantee: bounded-memory
 layer: kernel

@@ -1,4 +1,4 @@
-"""Map one page in each of many gigabytes and read it: the page tables take twice the addresses, and no limit has them.
+"""Read one page in each of many gigabytes: the page tables take twice the addresses, and no limit has them.
 
 guarantee: bounded-memory
 layer: kernel
