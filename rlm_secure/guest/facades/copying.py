@@ -3,11 +3,18 @@
 The standard ones let `__reduce_ex__` name a function to call, and then write the state that it returns onto
 whatever came back, by string and past every guard. Here a class of a cell is rebuilt from its own instance, and
 only onto a fresh instance of the same class; `__copy__` and `__deepcopy__` work as usual. Types of the standard
-library are rebuilt by their own reduce method.
+library are rebuilt by their own reduce method, as long as it names the type itself or a function of a short list.
+
+What was copied is known by its address, so each object is held before its address is written down, and a copy that
+fails takes its entry with it: otherwise the next object at that address would be taken for it.
 """
 
 from __future__ import annotations
 
+import copyreg
+import enum
+import functools
+import operator
 import types
 import weakref
 from collections.abc import Callable
@@ -26,29 +33,45 @@ _ATOMIC: frozenset[type] = frozenset(
     {
         type(None), int, float, bool, complex, bytes, str, range, property, type(Ellipsis), type(NotImplemented),
         types.FunctionType, types.BuiltinFunctionType, types.MethodWrapperType, weakref.ref,
+        # Descriptors name getattr() and what to read, and the name is as good as copied already.
+        types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType,
+        types.GetSetDescriptorType, types.MemberDescriptorType,
     }
 )  # fmt: skip
+
+#: What a reduce method may name, besides the type that is rebuilt: none reads or sets an attribute by a string.
+_MAKERS: tuple[Any, ...] = (
+    copyreg.__newobj__,  # type: ignore[attr-defined]
+    copyreg.__newobj_ex__,  # type: ignore[attr-defined]
+    iter,
+    reversed,
+    operator.getitem,
+)
 
 
 class Memo:
     """What deepcopy has copied so far, keyed by address. A `__deepcopy__` of a cell is given one, and may pass it on.
 
     It shows a cell only what cells put in, by the numbers that their id() says: among the rest is the private state of
-    library objects.
+    library objects. It is never copied: its parts would be taken for a library object's state.
     """
 
-    __slots__ = ("_given", "_kept", "_made")
+    __slots__ = ("_given", "_kept", "_made", "_shown")
 
     def __init__(self, given: Any = None) -> None:
         self._given: dict[Any, Any] = given if type(given) is dict else {}
         self._made: dict[int, Any] = {}
         self._kept: list[Any] = []
+        self._shown = self
 
     def inner(self) -> Memo:
-        """The same copies, without what a cell stored."""
+        """The same copies, without what a cell stores, before or later: its hooks are still shown the outer one."""
         made = Memo()
-        made._made, made._kept = self._made, self._kept
+        made._made, made._kept, made._shown = self._made, self._kept, self._shown
         return made
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError("a memo of deepcopy cannot be copied; pass it to deepcopy as it is.")
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self._given[key] = value
@@ -82,24 +105,31 @@ def deepcopy(x: Any, memo: Any = None) -> Any:
 
 
 def _deep(x: Any, memo: Memo) -> Any:
+    kind = type(x)
+    if memo._given and (shown := identity(x)) in memo._given:
+        return memo._given[shown]
+    if kind in _ATOMIC or is_class(x):
+        return x
     key = id(x)
     if key in memo._made:
         return memo._made[key]
-    if memo._given and (shown := identity(x)) in memo._given:
-        return memo._given[shown]
-    kind = type(x)
-    if kind in _ATOMIC or is_class(x):
-        return x
+    try:
+        return _copied(x, kind, memo)
+    except BaseException:
+        memo._made.pop(key, None)
+        raise
+
+
+def _copied(x: Any, kind: type, memo: Memo) -> Any:
     if kind is list:
-        items: list[Any] = []
-        memo._made[key] = items
+        items: list[Any] = _keep([], x, memo)
         items.extend(_deep(item, memo) for item in x)
-        return _keep(items, x, memo)
+        return items
     if kind is dict:
-        memo._made[key] = table = {}
+        table: dict[Any, Any] = _keep({}, x, memo)
         for name, item in x.items():
             table[_deep(name, memo)] = _deep(item, memo)
-        return _keep(table, x, memo)
+        return table
     if kind is tuple:
         return _keep(_deep_tuple(x, memo), x, memo)
     if kind is types.MethodType:
@@ -108,7 +138,7 @@ def _deep(x: Any, memo: Memo) -> Any:
             raise TypeError("deepcopy of a method takes a memo that keeps the type of its instance.")
         return types.MethodType(x.__func__, made)
     if (hook := _find(kind, "__deepcopy__")) is not None:
-        return _keep(hook(x, memo), x, memo)
+        return _keep(hook(x, memo._shown), x, memo)
     return _keep(_rebuild(x, memo), x, memo)
 
 
@@ -127,10 +157,10 @@ def replaced(obj: Any, /, **changes: Any) -> Any:
 
 
 def _keep(made: Any, x: Any, memo: Memo) -> Any:
-    """Remember `made` for `x`, and keep `x` alive while its id is a key."""
+    """Remember `made` for `x`, which is kept alive from before its address is a key. The only way into `_made`."""
     if made is not x:
-        memo._made[id(x)] = made
         memo._kept.append(x)
+        memo._made[id(x)] = made
     return made
 
 
@@ -162,6 +192,8 @@ def _rebuild(x: Any, memo: Memo | None) -> Any:
             raise TypeError(f"copy takes instances whose attributes have plain names; {title(kind)} has another key.")
         if name in _HOOKS:
             _refuse_hook(name)
+    if derives(kind, enum.Enum):  # a member is the only one of its kind
+        return x
     reduced: Any = kind.__reduce_ex__(x, 4)  # type: ignore[call-arg]
     if type(reduced) is str:  # a singleton that is known by its name
         return x
@@ -186,6 +218,8 @@ def _assemble(
     x: Any, memo: Memo | None, func: Callable[..., Any], args: Any, state: Any, items: Any, pairs: Any
 ) -> Any:
     kind = type(x)
+    if not _makes(func, kind):
+        _refuse(kind)
     if memo is not None and not own_class(kind):
         memo = memo.inner()  # what the cell put into its memo stands for no part of a library's object
     if memo is not None and args:
@@ -194,7 +228,7 @@ def _assemble(
     if type(y) is not kind:
         _refuse(kind)
     if memo is not None:
-        memo._made[id(x)] = y
+        _keep(y, x, memo)
         state = _deep(state, memo)
     if state is not None:
         _restore(y, state)
@@ -206,6 +240,15 @@ def _assemble(
         else:
             y[_deep(name, memo)] = _deep(value, memo)
     return y
+
+
+def _makes(func: Any, kind: type) -> bool:
+    """Whether a reduce method of `kind` may name `func`: by identity, for a function of a cell may equal anything."""
+    if func is kind or any(func is maker for maker in _MAKERS):
+        return True
+    if type(func) is functools.partial:  # an operator.methodcaller with keywords
+        return func.func is kind
+    return type(func) in (types.BuiltinMethodType, types.MethodType) and func.__self__ is kind  # ZoneInfo's
 
 
 def _restore(y: Any, state: Any) -> None:

@@ -95,4 +95,99 @@ class C:
 copy.copy(C())
 LOOT = record.public
 """,
+    "memo_that_is_copied": """
+from copy import deepcopy
+memos = []
+class Fails:
+    def __deepcopy__(self, memo):
+        memos.append(memo)
+        raise ValueError
+def fail(x, *memo):
+    try:
+        deepcopy(x, *memo)
+    except ValueError:
+        pass
+def address(x):
+    h = object.__hash__(x) & (1 << 64) - 1
+    return (h << 4 | h >> 60) & (1 << 64) - 1
+fail([Fails()])
+fail([Fails()])
+memo, other = memos
+for n in range(50):
+    made = {address("__repr__"): "__getattribute__"}
+    many = [{"_given": {}, "_kept": [], "_made": made, "end": Fails()} for i in range(30)]
+    for each in many:
+        fail(each, memo)
+    del each, many
+    try:
+        made = deepcopy(other, memo)
+    except ValueError:
+        continue
+    found = deepcopy(object.__repr__, made)
+    if found is not object.__repr__:
+        break
+def frames():
+    yield found(found(walk, "gi_frame"), "f_builtins")
+walk = frames()
+LOOT = next(walk)
+""",
+    "memo_after_a_copy_that_failed": """
+from copy import deepcopy
+from string import Template
+memos = []
+class Fails:
+    def __deepcopy__(self, memo):
+        memos.append(memo)
+        raise ValueError
+class Pattern:
+    def __deepcopy__(self, memo):
+        return self
+def fail(x, *memo):
+    try:
+        deepcopy(x, *memo)
+    except ValueError:
+        pass
+pattern = Pattern()
+templates = [Template("plain $x") for i in range(30)]
+fail([Fails()])
+many = [{"template": "t", "pattern": pattern, "end": Fails()} for i in range(30)]
+for each in many:
+    fail(each, memos[0])
+del each, many
+for each in templates:
+    made = deepcopy(each, memos[0])
+    if made.pattern is pattern:
+        LOOT = CANARY
+""",
+    "memo_of_a_descriptor": """
+from copy import deepcopy
+class Names:
+    def __deepcopy__(self, memo):
+        memo[id("__repr__")] = "__getattribute__"
+        return deepcopy(object.__repr__, memo)
+found = deepcopy(Names())
+def frames():
+    yield found(found(walk, "gi_frame"), "f_builtins")
+walk = frames()
+LOOT = next(walk)
+""",
+}
+
+CONTROLS = {
+    "memo_that_is_copied": """
+from copy import deepcopy
+found = deepcopy(object.__repr__, {id("__repr__"): "__getattribute__"})
+def frames():
+    yield found(found(walk, "gi_frame"), "f_builtins")
+walk = frames()
+LOOT = next(walk)
+""",
+    "memo_after_a_copy_that_failed": """
+from string import Template
+pattern = object()
+made = Template("plain $x")
+made.pattern = pattern
+if made.pattern is pattern:
+    LOOT = CANARY
+""",
 }
