@@ -17,6 +17,12 @@ from .registry import is_instance, title
 #: Sends one call frame; returns the host's reply, or raises what it refused with.
 Ask = Callable[[dict[str, Any]], Any]
 
+#: What the host's decoder takes in one call (broker/protocol.py): beyond it, it ends the session.
+MAX_PROMPTS = 10_000
+MAX_MODEL = 256
+#: Values in all arguments of a tool call; each takes at most one bracket and one comma of the decoder's MAX_NODES.
+_MAX_VALUES = 190_000
+
 _MISSING = object()
 
 
@@ -136,6 +142,10 @@ class Repl:
                     raise TypeError(f"{kind} takes a list of strings; one of them is {title(type(prompt))}")
             if not prompts:
                 return []
+            if len(prompts) > MAX_PROMPTS:
+                raise ValueError(
+                    f"{kind} takes at most {MAX_PROMPTS} prompts in one call, not {len(prompts)}; split the list"
+                )
             return self._ask({"call": kind, "prompts": [str.__str__(p) for p in prompts], "model": _model(model)})
 
         query.__name__ = query.__qualname__ = kind
@@ -145,14 +155,12 @@ class Repl:
         limit = self._result_bytes // 8
 
         def tool(*args: Any, **kwargs: Any) -> Any:
-            return self._ask(
-                {
-                    "call": "tool",
-                    "tool": name,
-                    "args": [values.plain(arg, limit) for arg in args],
-                    "kwargs": {str.__str__(key): values.plain(arg, limit) for key, arg in kwargs.items()},
-                }
-            )
+            share = min(100_000, _MAX_VALUES // max(1, len(args) + len(kwargs)))
+            keywords = {str.__str__(key): values.plain(arg, limit, share) for key, arg in kwargs.items()}
+            if values.alike(keywords):
+                raise TypeError(f"{name} takes keywords that differ as UTF-8; lone surrogates are spelled out there")
+            plain = [values.plain(arg, limit, share) for arg in args]
+            return self._ask({"call": "tool", "tool": name, "args": plain, "kwargs": keywords})
 
         tool.__name__ = tool.__qualname__ = name
         return tool
@@ -202,7 +210,10 @@ def _model(model: str | None) -> str | None:
         return None
     if not _is_text(model):
         raise TypeError(f"model is a name, not {title(type(model))}")
-    return str.__str__(model)
+    name = str.__str__(model)
+    if len(name.encode("utf-8", "backslashreplace").decode()) > MAX_MODEL:
+        raise ValueError(f"a model name has at most {MAX_MODEL} characters, not {len(name)}; give the name alone")
+    return name
 
 
 def _is_text(value: object) -> bool:

@@ -65,10 +65,23 @@ def _copy(value: Any, depth: int, budget: list[int]) -> Any:
     if kind in (list, tuple):
         return [_copy(item, depth - 1, budget) for item in value]
     if kind is dict:
-        if not all(type(key) is str for key in value):
+        if not all(type(key) is str for key in value) or alike(value):
             raise _TooMuch
         return {_copy(key, 0, budget): _copy(item, depth - 1, budget) for key, item in value.items()}
     raise _TooMuch
+
+
+def alike(table: dict[str, Any]) -> bool:
+    """Whether two keys of `table` are one to the host, which takes no key twice.
+
+    It joins the halves of surrogate pairs, and spells lone ones out.
+    """
+    try:
+        "".join(table).encode()
+    except UnicodeEncodeError:
+        joined = (key.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass") for key in table)
+        return len({key.encode("utf-8", "backslashreplace") for key in joined}) < len(table)
+    return False
 
 
 def shown(value: Any, depth: int = 3) -> str:
@@ -107,9 +120,10 @@ def _container(value: Any, kind: type, depth: int) -> str:
     return f"{opening}{', '.join(parts)}{rest}{closing}"
 
 
-def plain(value: Any, limit: int) -> Any:
+def plain(value: Any, limit: int, nodes: int) -> Any:
     """`value` as JSON for a host call; raises TypeError naming what cannot cross the wall."""
-    copied = jsonable(value, limit, nodes=100_000)
+    copied = jsonable(value, limit, nodes)
     if copied is None:
-        raise TypeError(f"only JSON values of at most {limit} bytes can cross the wall, not {shown(value)[:80]}")
+        most = f"at most {limit} bytes and {nodes} values"
+        raise TypeError(f"only JSON of {most} can cross the wall, not {shown(value)[:80]}")
     return copied[0]
