@@ -15,6 +15,7 @@ import difflib
 import enum
 import fractions
 import functools
+import json.encoder
 import re
 import statistics
 import string
@@ -51,6 +52,7 @@ def keep() -> None:
     _flags(enum.Flag)
     _fractions()
     _functions_of_decorators()
+    _held_while_encoded()
     for kind in _TUPLES:
         for each in order_of(kind):
             if type(namespace_of(each).get("_field_defaults")) is dict:
@@ -171,6 +173,20 @@ def _functions_of_decorators() -> None:
         return inner
 
     contextlib.ContextDecorator.__call__ = __call__  # type: ignore[method-assign, assignment]
+
+
+def _held_while_encoded() -> None:
+    """A JSON encoder that keeps what it iterates over, whether it is to look for circles or not.
+
+    C iterates over a dict or a list that it does not hold: `default=` lets go of it by emptying what it was in. The
+    table of what a circle would lead back to holds it.
+    """
+    inner: Any = json.encoder.c_make_encoder  # type: ignore[attr-defined]
+
+    def c_make_encoder(markers: dict[int, Any] | None, *rest: Any) -> Any:
+        return inner({} if markers is None else markers, *rest)
+
+    json.encoder.c_make_encoder = c_make_encoder  # type: ignore[attr-defined]
 
 
 # ---- re --------------------------------------------------------------------------------------------------------
