@@ -15,12 +15,14 @@ import difflib
 import enum
 import fractions
 import functools
+import gc
 import json.encoder
 import re
 import statistics
 import string
 import textwrap
 import types
+import typing
 import urllib.parse
 import uuid
 from collections.abc import Callable
@@ -53,6 +55,7 @@ def keep() -> None:
     _fractions()
     _functions_of_decorators()
     _held_while_encoded()
+    _uncached()
     for kind in _TUPLES:
         for each in order_of(kind):
             if type(namespace_of(each).get("_field_defaults")) is dict:
@@ -173,6 +176,23 @@ def _functions_of_decorators() -> None:
         return inner
 
     contextlib.ContextDecorator.__call__ = __call__  # type: ignore[method-assign, assignment]
+
+
+def _uncached() -> None:
+    """No caches where the keys are what a cell gives: arguments of generics, and the parts of a Fraction."""
+    known: Any = typing
+    caches = [clear.__self__ for clear in known._cleanups if type(clear.__self__) is _CACHE]
+    for cell in gc.get_referrers(*caches):  # the closures of what typing decorates, up to Python 3.11
+        if type(cell) is types.CellType and type(cell.cell_contents) is _CACHE:
+            cell.cell_contents = cell.cell_contents.__wrapped__
+    for function in getattr(known, "_caches", ()):
+        known._caches[function] = function
+    algorithm = getattr(fractions, "_hash_algorithm", None)  # new in Python 3.12
+    if type(algorithm) is _CACHE:
+        fractions._hash_algorithm = algorithm.__wrapped__  # type: ignore[attr-defined]
+
+
+_CACHE = type(functools.lru_cache(len))
 
 
 def _held_while_encoded() -> None:

@@ -2,6 +2,8 @@
 later caller, library code among them.
 """
 
+import sys
+
 ADVISORY = ""
 GUARANTEE = "session-isolation"
 
@@ -12,7 +14,52 @@ class Text(str):
     def __eq__(self, other):
         return True
 """
+_KEY = """
+class K:
+    def __call__(self):
+        pass
+    def __hash__(self):
+        return hash(POSE)
+    def __eq__(self, other):
+        return True
+"""
+_NUMBER = """
+from fractions import Fraction
+class N(int):
+    def __hash__(self):
+        return int.__hash__(self)
+    def __eq__(self, other):
+        return True
+class F(Fraction):
+    _numerator = property(lambda self: N(7), lambda self, value: None)
+    _denominator = property(lambda self: N(3), lambda self, value: None)
+    numerator, denominator = _numerator, _denominator
+class G(F):
+    _numerator = property(lambda self: M(7), lambda self, value: None)
+class M(N):
+    def __abs__(self):
+        return 0
+hash(G(7, 3))
+"""
 ATTACKS = {
+    "typing_optional": f"""
+from typing import Optional
+POSE = bytes
+{_KEY}
+Optional[K()]
+""",
+    "typing_list": f"""
+from typing import List
+POSE = bytes
+{_KEY}
+List[K()]
+""",
+    "typing_union": f"""
+from typing import Union
+POSE = bytes
+{_KEY}
+Union[int, K()]
+""",
     "re_flags": """
 import re
 class Flags(int):
@@ -98,6 +145,9 @@ csv.unregister_dialect("excel")
 """,
 }
 DAMAGE = {
+    "typing_optional": "__import__('typing').Optional[bytes].__args__[0] is not bytes",
+    "typing_list": "__import__('typing').List[bytes].__args__[0] is not bytes",
+    "typing_union": "__import__('typing').Union[int, bytes].__args__[1] is not bytes",
     "re_flags": "__import__('re').search('poison', 'POISON') is not None",
     "re_flags_by_a_keyword_of_another_kind": "__import__('re').search('poison', 'POISON') is not None",
     "re_flags_by_keywords_of_a_partial": "__import__('re').search('poison', 'POISON') is not None",
@@ -109,3 +159,6 @@ DAMAGE = {
     "csv_dialect": "__import__('csv').get_dialect('excel').delimiter == '|'",
     "csv_dialect_gone": "'excel' not in __import__('csv').list_dialects()",
 }
+if sys.version_info >= (3, 12):  # there the parts of a Fraction are keys of a cache
+    ATTACKS["hash_of_a_fraction"] = _NUMBER
+    DAMAGE["hash_of_a_fraction"] = "hash(__import__('fractions').Fraction(7, 3)) == 0"
