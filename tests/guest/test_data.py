@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import datetime
 import enum
+import functools
+import gc
 import re
+import types
 from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Iterator
 from decimal import Decimal
@@ -273,3 +276,62 @@ def test_no_enum_of_a_library_keeps_a_number_of_a_cell() -> None:
         kept = [*kind._value2member_map_, *(each._value_ for each in kind._value2member_map_.values())]
         assert not [each for each in kept if type(each) is Number], kind
     assert re.RegexFlag in asked
+
+
+_CACHE = type(functools.lru_cache(len))
+_FEEDING = """
+import typing
+from fractions import Fraction
+class K(int):
+    def __call__(self):
+        pass
+    def __hash__(self):
+        return int.__hash__(self)
+    def __eq__(self, other):
+        return True
+class F(Fraction):
+    _numerator = property(lambda self: K(7), lambda self, value: None)
+    _denominator = property(lambda self: K(3), lambda self, value: None)
+class G(typing.Generic[typing.TypeVar("T")]):
+    pass
+hash(F(7, 3))
+for kind in (G, *(getattr(typing, name) for name in dir(typing))):
+    for item in (K(1), (int, K(2)), ([K(3)], K(4))):
+        try:
+            kind[item]
+        except Exception:
+            pass
+"""
+
+
+def _held(value: object, depth: int = 5) -> Iterator[object]:
+    yield value
+    if depth:
+        for each in gc.get_referents(value):
+            if type(each) is not types.ModuleType and not isinstance(each, type | types.FunctionType):
+                yield from _held(each, depth - 1)
+
+
+def test_no_cache_of_a_library_holds_what_a_cell_made() -> None:
+    session = Session()
+    session.run(_FEEDING)
+    kind = session.space["K"]
+
+    gc.unfreeze()  # what is frozen is in no list
+
+    def holding() -> list[str]:
+        caches = [each for each in gc.get_objects() if type(each) is _CACHE]
+        assert len(caches) > 10
+        return [
+            each.__qualname__
+            for each in caches
+            for table in gc.get_referents(each)
+            if type(table) is dict
+            for part in _held(list(table))
+            if type(part) is kind
+        ]
+
+    assert holding() == []
+    control = functools.lru_cache(lambda value: 1)
+    control(kind(5))
+    assert set(holding()) == {control.__qualname__}
