@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from opcode import opmap
+
 from .compiler import Refusal
 from .registry import derives, title
 from .violations import RuleViolation, said
@@ -41,7 +43,7 @@ def fault(error: BaseException, source: str, *, interrupted: bool) -> tuple[str,
     if derives(kind, RuleViolation) and (by_a_guard := said(error)):  # type: ignore[arg-type]
         rule, message = by_a_guard
         return "refused", f"{rule}: {message}.", rule, f"{text}{rule}: {message}.\n"
-    if kind is MemoryError and _arguments_of(error) == ():  # as the interpreter raises it
+    if kind is MemoryError and _arguments_of(error) == () and not _by_a_statement(error):
         return "memory", _OUT_OF_MEMORY, None, f"{text}MemoryError: {_OUT_OF_MEMORY}\n"
     name = title(kind)
     try:
@@ -53,6 +55,18 @@ def fault(error: BaseException, source: str, *, interrupted: bool) -> tuple[str,
         message = "the cell asked to exit; the cell is over, the session goes on"
     line = f"{name}: {message}" if message else name
     return "exception", line, None, f"{text}{line}\n"
+
+
+#: Where a frame stands when its own code raised, or threw into it.
+_RAISING = frozenset(opmap[name] for name in ("RAISE_VARARGS", "RERAISE", "YIELD_VALUE", "SEND", "RESUME"))
+
+
+def _by_a_statement(error: BaseException) -> bool:
+    """Whether code raised `error`, and not the interpreter for want of memory."""
+    trace = _traceback_of(error)
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_code.co_code[trace.tb_lasti] in _RAISING
 
 
 def _frames(error: BaseException, source: str) -> str:

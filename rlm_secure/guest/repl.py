@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from . import guards, values
+from . import guards, values, violations
 from .faults import FinalAnswerCalled
 from .registry import is_instance, title
 
@@ -53,7 +53,8 @@ class Repl:
         self.restore()
 
     def begin(self) -> None:
-        """Begin a cell: it has no answer."""
+        """Begin a cell: it has no answer, and no guard has refused it anything."""
+        violations.forget()
         self.final: dict[str, Any] | None = None
         self._ended: weakref.ref[FinalAnswerCalled] | None = None
 

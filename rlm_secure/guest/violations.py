@@ -48,3 +48,8 @@ _CAUGHT: dict[Any, Any] = {kind: _below(kind) for kind in (RuleViolation, Module
 def said(error: RuleViolation) -> tuple[str, str] | None:
     """The rule and the message of `error` if a guard made it; None if a cell did."""
     return _said.get(error)
+
+
+def forget() -> None:
+    """Believe no refusal of earlier cells: one that was kept and is raised again is an exception like any other."""
+    _said.clear()

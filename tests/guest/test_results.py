@@ -10,7 +10,7 @@ import pytest
 
 from rlm_secure import Policy, Sandbox
 from rlm_secure.environments.local.session import LocalSession
-from rlm_secure.errors import CellException, CellTimeout
+from rlm_secure.errors import CellException, CellMemoryLimit, CellRefused, CellTimeout
 from rlm_secure.guest import values
 from rlm_secure.guest.repl import Repl
 
@@ -175,9 +175,29 @@ def test_an_interrupted_cell_is_told_of_in_the_words_of_the_worker(sandbox: Sand
     assert "pay" not in str(ended.error)
 
 
-@pytest.mark.parametrize("last", ["raise MemoryError('pay')", "class M(MemoryError): pass\nraise M()"])
+_RAISED = (
+    "raise MemoryError('pay')",
+    "class M(MemoryError): pass\nraise M()",
+    "raise MemoryError",
+    "try: raise MemoryError\nfinally: pass",
+    "made = (x for x in 'ab')\nnext(made)\nmade.throw(MemoryError)",
+)
+
+
+@pytest.mark.parametrize("last", _RAISED)
 def test_a_shortage_of_memory_is_what_the_interpreter_says(sandbox: Sandbox, last: str) -> None:
     assert type(sandbox.run(last).error) is CellException
+
+
+def test_a_shortage_of_memory_is_one_when_it_is_raised_again(sandbox: Sandbox) -> None:
+    for last in ("'a' * 2**62", "try: 'a' * 2**62\nexcept MemoryError as error: raise error"):
+        assert type(sandbox.run(last).error) is CellMemoryLimit
+
+
+def test_a_refusal_is_of_the_cell_that_it_was_made_for(sandbox: Sandbox) -> None:
+    caught = "try:\n    getattr([], '__class__')\nexcept Exception as error:\n    kept = error\n"
+    assert isinstance(sandbox.run(caught + "raise kept").error, CellRefused)
+    assert type(sandbox.run("raise kept").error) is CellException
 
 
 def test_a_variable_that_cannot_be_described_hides_no_other(sandbox: Sandbox) -> None:
