@@ -337,6 +337,16 @@ def _repr_of_a_member(value: Any) -> str:
     return ", ".join(f"{name}={getattr(value, name)!r}" for name in shown)
 
 
+def _printed(value: Any) -> list[Any]:
+    """The fields of the instance `value` for pprint, by their own names: what fields() answers can be renamed."""
+    names = set(_names(value, "pprint"))
+    return [
+        types.SimpleNamespace(name=field.name, repr=field.shown.repr is True)
+        for field in _instance_fields(value, "pprint")
+        if field.name in names
+    ]
+
+
 DATACLASSES = facade(
     "dataclasses",
     dataclasses,
@@ -360,7 +370,7 @@ _FACADES["dataclasses"] = DATACLASSES
 
 # Library code that reads the fields of instances goes by the table, too.
 put_checks_into_dataclasses()
-pprint._dataclasses = types.SimpleNamespace(fields=fields, is_dataclass=is_dataclass)  # type: ignore[attr-defined]
+pprint._dataclasses = types.SimpleNamespace(fields=_printed, is_dataclass=is_dataclass)  # type: ignore[attr-defined]
 _its_repr: Any = getattr(enum, "_dataclass_repr", None)
 if _its_repr is not None:  # from Python 3.12 on
     enum._dataclass_repr = _repr_of_a_member  # type: ignore[attr-defined]

@@ -182,4 +182,16 @@ class D(C, fractions.Fraction):
         return super().__new__(cls, 1, 2)
 LOOT = D(CANARY).numerator
 """,
+    "name_that_pprint_reads": """
+import pprint
+from dataclasses import dataclass, fields
+@dataclass
+class C(AttributeError):
+    x: int = 1
+shown = fields(C)[0]
+@dataclass
+class D:
+    obj: object = shown
+LOOT = CANARY if "obj=None" in pprint.pformat(C(3), width=1) else ""
+""",
 }
