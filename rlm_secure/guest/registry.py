@@ -212,8 +212,17 @@ def _subscripted(kind: type, item: Any) -> Any:
     return typing._GenericAlias(kind, item if type(item) is tuple else (item,))  # type: ignore[attr-defined]
 
 
+def table() -> tuple[Callable[[Any, Any], None], Callable[..., Any]]:
+    """Two functions, set(key, value) and get(key, default=None), around a dict that nothing else holds.
+
+    What no name leads to is changed by nobody.
+    """
+    kept: dict[Any, Any] = {}
+    return kept.__setitem__, kept.get
+
+
 #: What _keep_new stored as the `__new__` of a class.
-_kept: dict[type, Any] = {}
+_set_new, _new_of = table()
 
 
 def _keep_new(kind: type) -> None:
@@ -222,7 +231,7 @@ def _keep_new(kind: type) -> None:
     `astimezone` of a datetime writes into what `__new__` of its class returned, as if it were a datetime.
     """
     layout = memory_of(kind)
-    if layout is None or (kind in _kept and _namespace_of(kind).get("__new__") is _kept[kind]):
+    if layout is None or ((kept := _new_of(kind)) is not None and _namespace_of(kind).get("__new__") is kept):
         return
     found = stored(kind, "__new__")
     inner = found.__func__ if type(found) is staticmethod else found
@@ -233,8 +242,8 @@ def _keep_new(kind: type) -> None:
             raise TypeError(f"__new__ of {title(kind)} returns its instances, not a {title(type(made))}.")
         return made
 
-    _kept[kind] = staticmethod(__new__)
-    type.__setattr__(kind, "__new__", _kept[kind])
+    _set_new(kind, staticmethod(__new__))
+    type.__setattr__(kind, "__new__", _new_of(kind))
 
 
 #: What finds no reason to fail when it is looked up as a method: the interpreter takes failing for having none.
@@ -242,7 +251,8 @@ _METHODS = (
     types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.MethodDescriptorType,
     types.WrapperDescriptorType, type(None),
 )  # fmt: skip
-_OVER_ITEMS: dict[types.FunctionType, type] = {}
+#: The class for which _over_items made a function.
+_set_over_items, _over_items_of = table()
 
 
 def _keep_iter(kind: Any) -> None:
@@ -254,7 +264,7 @@ def _keep_iter(kind: Any) -> None:
     namespace = _namespace_of(kind)
     if "__iter__" in namespace:
         found = namespace["__iter__"]
-        if type(found) is not types.FunctionType or _OVER_ITEMS.get(found, kind) is kind:
+        if type(found) is not types.FunctionType or _over_items_of(found, kind) is kind:
             if type(found) not in _METHODS:
                 type.__setattr__(kind, "__iter__", _looked_up(found))
             return
@@ -287,7 +297,7 @@ def _over_items(kind: Any) -> types.FunctionType:
             return super(kind, self).__iter__()
         return _items(self)
 
-    _OVER_ITEMS[__iter__] = kind  # type: ignore[index]
+    _set_over_items(__iter__, kind)
     return __iter__  # type: ignore[return-value]
 
 

@@ -31,6 +31,7 @@ from ..registry import (
     register,
     registrar,
     stored,
+    table,
     title,
 )
 from .checks import identifier
@@ -54,16 +55,10 @@ class _Field(NamedTuple):
     shown: dataclasses.Field[Any]  # what fields() answers, and no method is made of
 
 
-def _table() -> tuple[Callable[[type, tuple[_Field, ...]], None], Callable[[type], tuple[_Field, ...] | None]]:
-    """The functions `_keep` and `_kept` around the fields of each decorated class, inherited ones among them.
-
-    Nothing else holds them: what no name leads to is changed by nobody.
-    """
-    fields: dict[type, tuple[_Field, ...]] = {}
-    return fields.__setitem__, fields.get
-
-
-_keep, _kept = _table()
+#: The fields of each decorated class, inherited ones among them: `_keep(kind, fields)` and `_kept(kind)`.
+_keep: Callable[[type, tuple[_Field, ...]], None]
+_kept: Callable[[type], tuple[_Field, ...] | None]
+_keep, _kept = table()
 
 
 def dataclass(cls: Any = None, /, **options: Any) -> Any:
