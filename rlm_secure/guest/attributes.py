@@ -6,6 +6,7 @@ function at hand (registry.py); never by isinstance(), which believes what a val
 
 from __future__ import annotations
 
+import decimal
 import re
 import types
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from typing import Any
 
 from . import classes, facades, formatting, names, registry
 from .facades.shared import exact_text
+from .facades.signals import Signals, SignalsOf
 from .registry import derives, is_class, is_instance, own_class, own_instance, title
 from .violations import RuleViolation
 
@@ -42,6 +44,8 @@ class Attributes:
                 raise _closed(name)
             if name in names.GUARDED:
                 return self._guarded(value, name, *default)
+            if name in names.OF_CONTEXTS and derives(type(value), decimal.Context):
+                return Signals(value, name)
             return getattr(value, name, *default)
         if names.is_dunder(name):
             return self._dunder(value, name, *default)
@@ -103,7 +107,7 @@ class Attributes:
         if kind in self.known or own_class(kind) or own_class(value) or self._own_function(value):
             return value
         if kind in facades.WRITABLE:
-            return value
+            return SignalsOf(value) if name in names.OF_CONTEXTS and kind is decimal.Context else value
         raise RuleViolation(
             "attribute-store",
             f"cannot set {names.shown(name)} on {title(kind)}; set attributes on your own classes and their instances",

@@ -83,7 +83,7 @@ def _template(value: Any, name: str) -> str:
 
 def _check(template: str) -> None:
     for name in names.format_walks(template):
-        if not names.is_public(name):
+        if not names.is_public(name) or name in names.OF_CONTEXTS:
             raise RuleViolation(
                 "format-attribute",
                 f"a format string cannot read the attribute {names.shown(name)}; pass the value itself as an argument",

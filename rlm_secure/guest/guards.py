@@ -120,7 +120,9 @@ def _pattern_class(kind: Any) -> Any:
         # As it is stored: a descriptor could show the check one tuple and the pattern another.
         parts = registry.stored(kind, "__match_args__")
         if parts is not None and not (
-            type(parts) is tuple and all(type(part) is str and names.is_public(part) for part in parts)
+            type(parts) is tuple and all(
+                type(part) is str and names.is_public(part) and part not in names.OF_CONTEXTS for part in parts
+            )
         ):
             raise RuleViolation(
                 "pattern-attribute",

@@ -45,6 +45,8 @@ CLOSED = INSPECT_ATTRIBUTES | {"mro", REGISTRAR}
 #: public names are plain attribute loads.
 FORMATTERS = frozenset({"format", "format_map", "vformat", "get_field", "get_value", "Formatter"})
 GUARDED = FORMATTERS | {"obj", "groupindex", "sub", "subn", "expand"}
+#: What decimal hands out for them points into the context, and does not hold it. Public names on all other objects.
+OF_CONTEXTS = frozenset({"flags", "traps"})
 
 
 def words(text: str) -> frozenset[str]:

@@ -73,7 +73,7 @@ def screen_match(screen: Screen, statement: ast.Match) -> None:
 
 
 def _attribute(screen: Screen, node: ast.AST, name: str) -> None:
-    if not names.is_public(name):
+    if not names.is_public(name) or name in names.OF_CONTEXTS:
         screen.refuse(
             node,
             "pattern-attribute",

@@ -197,7 +197,7 @@ class CellTransformer(RestrictingNodeTransformer):
                 self._refuse_attribute(node, "closed-attribute")
             elif not loads:
                 self._wrap(node, names.STORE, name)
-            elif name in names.GUARDED and not _public_template(node):
+            elif name in names.OF_CONTEXTS or (name in names.GUARDED and not _public_template(node)):
                 self._ask(node)
         elif names.is_dunder(name):
             if loads:

@@ -11,7 +11,7 @@ import keyword
 import unicodedata
 from collections.abc import Iterable
 
-from ..names import CLOSED, GUARDED
+from ..names import CLOSED, GUARDED, OF_CONTEXTS
 from ..registry import CELL, is_class, own_class, own_function, title
 
 __all__ = ["CELL", "attribute", "identifier", "is_class", "keywords", "own_class", "own_function"]
@@ -23,7 +23,7 @@ def attribute(name: object, asked_by: str) -> str:
         raise TypeError(f"{asked_by} takes attribute names as plain str, not {type(name).__name__}.")
     if name.startswith("_") or name in CLOSED:
         raise AttributeError(f"{asked_by} does not read {name!r}: the name is closed to cells; use public attributes.")
-    if name in GUARDED:  # what they may read depends on the object: the compiler's guard looks at it
+    if name in GUARDED | OF_CONTEXTS:  # what they may read depends on the object: the compiler's guard looks at it
         raise AttributeError(f"{asked_by} does not read {name!r}; write it out, as in x.{name}.")
     return name
 
