@@ -157,11 +157,11 @@ def test_what_goes_on_computing_is_told_from_what_rests(share, goes_on):
 
 
 def test_memory_that_one_session_held_hides_none_of_the_next(program):
-    for mebibytes in (300, 250):
+    for mebibytes, most in (300, 450), (150, 290):  # a process that is just being made counts twice
         attack = an_attack(f"x = b'x' * ({mebibytes} << 20); del x", Guarantee.BOUNDED_MEMORY, Win.PRINTS)
         seen = watch(program(), attack, patience=10)
         assert seen.failure is None
-        assert seen.held >> 20 in range(mebibytes - 10, mebibytes + 30)
+        assert seen.held >> 20 in range(mebibytes - 10, most)
 
 
 _GROWS = """
