@@ -174,25 +174,6 @@ def test_a_normal_exit_and_ctrl_c_leave_nothing():
         assert gone(processes[1:], 1.0)
 
 
-def test_an_exit_waits_for_no_lock_of_a_thread_that_stands_still():
-    """Python stops daemon threads where they are, and then collects what is left: sessions, too."""
-    first = """import atexit, os, sys, threading, time
-    go, held = threading.Event(), threading.Event()
-    def hold():
-        go.wait()
-        with source._lock:
-            held.set()
-            time.sleep(60)
-    atexit.register(lambda: (go.set(), held.wait()))  # the first to be registered is the last to be called
-    from rlm_secure.environments.local import zygote as zygotes"""
-    more = """boxes[0].itself = boxes[0]
-    source = next(iter(zygotes._zygotes.values()))
-    threading.Thread(target=hold, daemon=True).start()"""
-    host = run_host(HOST.format(more=more, then="pass").replace("import os, sys, time", first))
-    assert host.stdout.readline() == "ready\n", host.stderr.read()
-    host.wait(20)
-
-
 def test_a_session_that_is_collected_while_its_zygote_is_asked_ends():
     class Collects(dict):
         def items(self):
