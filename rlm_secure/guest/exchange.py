@@ -17,6 +17,8 @@ from .link import Failed, Worker, Zygote
 
 _SIGNAL_SECONDS = 0.05
 _CPU_SECONDS = 0.1
+#: Written pages that RLIMIT_DATA does not count: the stack (8 MiB), and what the loader wrote of libraries.
+_UNCOUNTED_BYTES = 32 << 20
 
 
 class Exchange:
@@ -40,6 +42,7 @@ class Exchange:
         self._cpu_look = 0.0
         self._cpu_budget: float | None = None  # of this worker: what the ones before it have left of its session's
         self._cpu_spent = 0.0
+        self._most_bytes: int | None = None  # of memory, of any kind
         self._stop: tuple[str, float] | None = None  # why, and when to kill
         self._signal_at = 0.0
 
@@ -69,6 +72,7 @@ class Exchange:
             # We look ten times a second, and are first.
             kernel = math.ceil(self._cpu_budget) + 1
             limits = {**limits, "CPU": [kernel, kernel + 1]}
+        self._most_bytes = limits["DATA"] + _UNCOUNTED_BYTES if "DATA" in limits else None
         self._zygote.boot()
         connection, pidfd, pid = self._zygote.fork(limits, profile)
         worker = self._worker = Worker(connection, pidfd, pid, frame_bytes, self._zygote)
@@ -133,6 +137,8 @@ class Exchange:
             if now < self._cpu_look:
                 return self._cpu_look
             self._cpu_look = now + _CPU_SECONDS
+            if self._heavy(self._worker):
+                return now + 1.0
             used = self._worker.cpu_seconds()
             if self._cpu_budget is not None and used >= self._cpu_budget:
                 self.interrupt("session-cpu", grace)
@@ -180,11 +186,19 @@ class Exchange:
             self._bury("the worker answered before it had read what it was told")
         elif frame is not None:
             worker.signal(signal.SIGSTOP)  # until it is spoken to it has nothing to do, whatever it has become
-            self._happen({"frame": frame})
+            if not self._heavy(worker):
+                self._happen({"frame": frame})
         elif worker.closed:
             worker.signal(signal.SIGKILL)  # it said its last word; that it lives on does not matter
             if worker.pidfd is None:
                 self._bury()
+
+    def _heavy(self, worker: Worker) -> bool:
+        """Whether it held more than any kind of memory can honestly add up to; it is over then."""
+        if self._most_bytes is None or worker.held_bytes() <= self._most_bytes:
+            return False
+        self._bury("the worker held more memory than its limit")
+        return True
 
     def _ended(self, worker: Worker) -> None:
         if worker is not self._worker:

@@ -28,6 +28,7 @@ _MESSAGE = 256 * 1024
 _BOOT_SECONDS = 60.0
 _ANSWER_SECONDS = 15.0
 _LAST_WORDS_SECONDS = 0.2
+_PAGE = os.sysconf("SC_PAGESIZE")
 _HEADER = struct.Struct(">I")
 _KEPT = ("LD_LIBRARY_PATH",)  # where a shared libpython is to be found; nothing else of our environment goes on
 
@@ -230,6 +231,21 @@ class Worker:
                 self.closed = True
                 return None
             self._inbound += chunk
+
+    def held_bytes(self) -> int:
+        """What it has written or may write, its swap, and the page tables that pages side by side do not need.
+
+        0 where /proc does not say so: what bounds it then is the sandbox around it.
+        """
+        try:
+            with open(f"/proc/{self.pid}/statm", "rb") as file:
+                mapped, resident, shared, _, _, data, _ = (int(pages) * _PAGE for pages in file.read().split())
+            with open(f"/proc/{self.pid}/status", "rb") as file:
+                lines = dict(line.split(b":", 1) for line in file.read().splitlines())
+            swapped, tables = (int(lines.get(name, b"0 kB").split()[0]) << 10 for name in (b"VmSwap", b"VmPTE"))
+        except (OSError, ValueError):
+            return 0
+        return max(data, resident - shared + swapped) + max(tables - mapped // 512, 0)
 
     def unread(self) -> bool:
         """Whether it has said something that nobody read; its end is nothing that it says."""

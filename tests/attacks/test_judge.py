@@ -9,12 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from rlm_secure.errors import CellException, CellRefused, EnvironmentUnavailable, ProtocolViolation, SessionEnded
+from rlm_secure.errors import (
+    CellException,
+    CellRefused,
+    CellTimeout,
+    EnvironmentUnavailable,
+    ProtocolViolation,
+    SessionEnded,
+)
 from rlm_secure.guarantees import Wall
 from rlm_secure.testing import judge, yardstick
 from rlm_secure.testing.corpus import Win
 from rlm_secure.testing.session import FOREIGN, HostDied, HostLate, SessionFailed
 from rlm_secure.testing.verdict import Claim, Reach, Result, claims
+from rlm_secure.types import REPLResult
 from tests.attacks.puppets import POLICY, Puppet, raises, says
 
 # -- claims -----------------------------------------------------------------------------------------
@@ -94,6 +102,22 @@ def test_a_prelude_that_raises_is_no_attempt(tried):
     deaf = type("Deaf", (Puppet,), {"run": says(error=CellException("TARGET is too long"))})
     verdict = tried(says("WON"), kind=deaf, wins=Win.PRINTS)
     assert (verdict.result, verdict.evidence) == (Result.ERRORED, "it could not be told its target: TARGET is too long")
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_who_has_no_time_for_its_target_is_told_it_again_and_attacks_once(tried, times):
+    class Late(Puppet):
+        late = times
+
+        def run(self, code: str, timeout: float | None = None) -> REPLResult:
+            if code.startswith("TARGET = ") and self.late:
+                self.late -= 1
+                return REPLResult("", "", {}, error=CellTimeout("late", limit="limits.cell_seconds", wall="wall-clock"))
+            return super().run(code, timeout)
+
+    verdict = tried(says("WON x"), kind=Late, wins=Win.PRINTS)
+    assert verdict.result is (Result.WON if times < 3 else Result.ERRORED)
+    assert len(tried.opened[0].ran) == (times < 3)
 
 
 def test_an_environment_that_is_not_there_is_told_to_who_asked(tried):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import json
 import os
 import select
@@ -432,6 +433,17 @@ def test_a_worker_that_cannot_be_seen_has_used_all_its_time() -> None:
         made.close()
 
 
+def test_what_a_worker_holds_is_what_its_kernel_says_or_nothing(monkeypatch) -> None:
+    with worker() as (made, _, _):
+        assert 0 < made.held_bytes() < 64 << 20
+        monkeypatch.setattr(link, "open", lambda *_: io.BytesIO(b"no numbers"), raising=False)
+        assert made.held_bytes() == 0
+        monkeypatch.undo()
+        made.signal(signal.SIGKILL)
+        os.waitpid(made.pid, 0)
+        assert made.held_bytes() == 0
+
+
 def test_where_nothing_says_who_dies_first_the_start_goes_on(monkeypatch) -> None:
     def refused(*_: object, **__: object) -> Any:
         raise PermissionError
@@ -465,7 +477,7 @@ class Hatchery(Signals):
 
 
 @contextlib.contextmanager
-def exchanging(*, pidfd: bool = True) -> Iterator[tuple[Exchange, Hatchery, Any]]:
+def exchanging(*, pidfd: bool = True, **limits: int) -> Iterator[tuple[Exchange, Hatchery, Any]]:
     hatchery, selector = Hatchery(pidfd=pidfd), selectors.DefaultSelector()
     made = Exchange(hatchery, selector, lambda: None)  # type: ignore[arg-type]
 
@@ -473,7 +485,7 @@ def exchanging(*, pidfd: bool = True) -> Iterator[tuple[Exchange, Hatchery, Any]
         for key, events in selector.select(20):
             key.data(events)
 
-    made.hatch({}, "worker", 100_000)
+    made.hatch(limits, "worker", 100_000)
     try:
         yield made, hatchery, turn
     finally:
@@ -516,6 +528,20 @@ def test_a_worker_that_announces_too_much_is_ended_with_what_it_did() -> None:
         turn()
         assert made.event["end"]["said"] == "the worker announced a frame of 100001 bytes, limit 100000"
         assert made.state == "none"
+
+
+@pytest.mark.parametrize("held", [64 << 20, 200 << 20])
+def test_a_worker_that_holds_too_much_is_ended_between_its_frames_and_at_them(monkeypatch, held: int) -> None:
+    monkeypatch.setattr(link.Worker, "held_bytes", lambda self: held)
+    said = "the worker held more memory than its limit"
+    too_much = held > 100 << 20
+    with exchanging(DATA=64 << 20) as (made, _, _):
+        made.watch(time.monotonic() + 1.0, 5.0)
+        assert (made.event["end"]["said"] == said) if too_much else made.expecting
+    with exchanging(DATA=64 << 20) as (made, hatchery, turn):
+        hatchery.theirs.send(framed(b'{"op":"ready"}'))
+        turn()
+        assert made.event["end"]["said"] == said if too_much else made.event["frame"]
 
 
 def test_without_pidfds_the_end_of_its_channel_is_the_end_of_a_worker() -> None:
