@@ -38,7 +38,8 @@ def _step(row: dict[str, Any]) -> Step:
 class Crawl:
     """Everything that cells with these `modules` can reach."""
 
-    def __init__(self, modules: frozenset[str], seed: int, planted: dict[str, Any] | None = None, say: Callable[[str], None] = print) -> None:
+    def __init__(self, modules: frozenset[str], seed: int, planted: dict[str, Any] | None = None, say: Callable[[str], None] = print, *, apart: bool = True) -> None:
+        """`apart`: a process that may end first finds what ends the interpreter, so that this one leaves it out."""
         facades.preload()
         signal.signal(signal.SIGALRM, engine.out_of_time)
         self.seed, self.say = seed, say
@@ -46,8 +47,7 @@ class Crawl:
         self.world = World(modules, planted)
         self.found: dict[str, Found] = {}
         crashing: set[str] = set()
-        # What ends the interpreter is found in a process that may end.
-        while (ended := in_fork(lambda: bool(Reach(self.world, frozenset(crashing))))) is not True:
+        while apart and (ended := in_fork(lambda: bool(Reach(self.world, frozenset(crashing))))) is not True:
             words = engine.last_words()
             if ended is None or words in crashing:
                 raise RuntimeError(f"what is within reach could not be listed: {ended} at {words}")
@@ -173,7 +173,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--steps", type=int, default=engine.STEPS, help="calls in a session")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--shrink", type=float, default=30.0, help="seconds to spend on each finding's program")
-    parser.add_argument("--planted", nargs="+", default=[], help="call these functions of holes.py alone: they must be found")
+    parser.add_argument("--planted", nargs="+", default=[], help="call these functions of holes.py alone, without modules: they must be found")
+    parser.add_argument("--at-once", action="store_true", help="start in half the time; what ends the interpreter at the start ends the crawl")
     parser.add_argument("--only", help="callables whose expression starts so")
     parser.add_argument("--refused", action="store_true", help="also say which recorders no cell can make")
     parser.add_argument("--save", type=Path, help="a directory for the programs")
@@ -187,7 +188,7 @@ def main(arguments: list[str] | None = None) -> int:
     for name, modules in chosen.items():
         begun = time.monotonic()
         planted = {name: holes.HOLES[name][0] for name in options.planted}
-        crawl = Crawl(modules, options.seed, planted, say=print)
+        crawl = Crawl(frozenset() if planted else modules, options.seed, planted, say=print, apart=not options.at_once)
         if options.only:
             crawl.slices = [some for each in crawl.slices if (some := [name for name in each if name.startswith(options.only)])]
             crawl.only = options.only

@@ -38,7 +38,7 @@ def run(*arguments: str, module: str = "tests.crawler") -> subprocess.CompletedP
 def test_nothing_that_no_cell_may_hold_is_within_reach(policy: str) -> None:
     whole = MAIN and policy == WHOLE
     sample = () if whole else ("--sessions", str(SAMPLE))
-    done = run("--policy", policy, "--steps", str(STEPS), "--seed", str(SEED), "--shrink", "20", *sample)
+    done = run("--policy", policy, "--at-once", "--steps", str(STEPS), "--seed", str(SEED), "--shrink", "20", *sample)
     assert done.returncode == 0, done.stdout[-20_000:] + done.stderr[-2000:]
     figures = done.stdout.splitlines()[-1]
     counts = (r"(\d+) callables", r"(\d+) of them called", r"(\d+) sessions", r"(\d+) of them lost")
@@ -63,7 +63,7 @@ def test_what_is_planted_is_found() -> None:
 
 @pytest.mark.timeout(600)
 def test_a_finding_comes_with_a_short_cell() -> None:
-    done = run("--planted", "hands_out_type", "--policy", "strict", "--sessions", "4", "--seed", str(SEED), "--shrink", "20")
+    done = run("--planted", "hands_out_type", "--policy", "strict", "--at-once", "--sessions", "4", "--seed", str(SEED), "--shrink", "20")
     program = done.stdout.partition("---- is type")[2]
     assert "hands_out_type" in program and len(program.splitlines()) < 60, done.stdout[-4000:]
 
