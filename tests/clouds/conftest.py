@@ -158,7 +158,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What is marked `by_turns(count)` runs at so many of its places, each test at the next ones; all are exhaustive.
 
     It says something of the broker, the guest or the loop, which are the same everywhere. What says something of an
-    adapter carries no such mark.
+    adapter carries no such mark, or one by which it runs at each provider in one of its forms.
     """
     found: dict[tuple[object, str], list[pytest.Item]] = defaultdict(list)
     for item in items:

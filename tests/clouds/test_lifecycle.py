@@ -50,6 +50,7 @@ def host(cloud: Cloud, how: str) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
+@pytest.mark.by_turns(4)
 @pytest.mark.parametrize("how", ["exit", "raise"])
 def test_a_host_that_forgets_to_close_leaves_nothing(cloud: Cloud, how: str) -> None:
     with host(cloud, how) as process:
@@ -58,6 +59,7 @@ def test_a_host_that_forgets_to_close_leaves_nothing(cloud: Cloud, how: str) -> 
         assert errors.count("Traceback") == (how == "raise"), errors
 
 
+@pytest.mark.by_turns(4)
 @pytest.mark.parametrize("how", ["wait", "cell"])
 def test_ctrl_c_leaves_nothing(cloud: Cloud, how: str) -> None:
     with host(cloud, how) as process:
