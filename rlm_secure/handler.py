@@ -92,6 +92,8 @@ class LMHandler:
         self._tree = tree
         #: Whether its calls end when its run is stopped, so that no session need leave one behind: RLM's do.
         self.interruptible = tree is not None
+        #: Whose sessions share what they may leave behind.
+        self.owner = None if tree is None else tree.whose
 
     # -- upstream's face -----------------------------------------------------------------------------
 

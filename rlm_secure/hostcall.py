@@ -28,12 +28,13 @@ _idle: list[_Thread] = []
 class HostCall:
     """`work()` on a daemon thread, in a copy of the caller's context. Begins at once. For one thread that waits.
 
-    `owner` is whose call it is, for `abandoned`. Raises CallFailed where the process has no thread for it.
+    `session` and `owner` say whose call it is, for `abandoned`. Raises CallFailed where the process has no thread for
+    it.
     """
 
-    def __init__(self, work: Callable[[], Any], owner: object = None) -> None:
+    def __init__(self, work: Callable[[], Any], session: object = None, owner: object = None) -> None:
         self._work = work
-        self.owner = owner
+        self.session, self.owner = session, owner
         self._context = contextvars.copy_context()
         self._over = threading.Lock()  # released when it is over: an Event costs several times as much
         self._over.acquire()
@@ -119,10 +120,11 @@ class _Thread:
                 _idle.append(self)
 
 
-def abandoned(owner: object = None) -> tuple[int, int]:
-    """How many calls of `owner`, and how many of this process, were left behind and still run."""
+def abandoned(session: object, owner: object) -> tuple[int, int, int]:
+    """How many calls of `session`, of `owner`, and of this process, were left behind and still run."""
     with _lock:
-        return sum(call.owner is owner for call in _abandoned), len(_abandoned)
+        own = sum(call.session is session for call in _abandoned)
+        return own, sum(call.owner is owner for call in _abandoned), len(_abandoned)
 
 
 def on_abandon(cancel: Callable[[], object]) -> bool:

@@ -265,6 +265,7 @@ class RLM:
             listeners=(*heard, *listeners),
             policy=self.policy,
             prices=self.prices,
+            whose=self,
         )
 
     def _complete(

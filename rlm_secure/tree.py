@@ -60,8 +60,9 @@ class Tree:
     """What a root run creates and every descendant shares, the run's clock among it.
 
     `concurrency` bounds model calls in flight, `children` the child runs that run at the same time. `policy` bounds
-    what is kept (`records`), held for a moment (`in_hand`) and refused. `prices` says what models cost. Use as a
-    context manager: leaving it ends whatever still runs, and closes sandboxes and the connections of adopted clients.
+    what is kept (`records`), held for a moment (`in_hand`) and refused. `prices` says what models cost, `whose` which
+    RLM its sessions are counted for. Use as a context manager: leaving it ends whatever still runs, and closes
+    sandboxes and the connections of adopted clients.
     """
 
     def __init__(
@@ -73,11 +74,13 @@ class Tree:
         listeners: Sequence[Listener] = (),
         policy: Policy | None = None,
         prices: Prices | None = None,
+        whose: object = None,
     ) -> None:
         policy = policy or Policy()
         self.ledger = ledger
         self._owner = os.getpid()
         self.prices = prices or Prices()
+        self.whose = whose
         self.records = Records(policy.limits.kept_bytes)
         self.in_hand = Held(policy.limits.kept_bytes)
         self.places = Places(children, self.overdue)

@@ -25,6 +25,7 @@ __all__ = ["Audit", "CallFailed", "Environment", "HostCalls", "Session"]
 #: It runs on the host and is the only thing that a guest can make the host do. It runs in a thread of its own, which
 #: is left behind where it takes too long; one with a true attribute `interruptible` ends by itself when its run is
 #: stopped, and serves what is no tool in the thread of its caller, where that gave the cell no time of its own.
+#: An attribute `owner` says whose sessions share what they may leave behind: an RLM's do, one after another.
 HostCalls = Callable[[Call], Any]
 
 

@@ -309,8 +309,9 @@ class LoggedSession(Session):
                     return _sendable(serve(served, lambda: calls(call)))
                 finally:
                     self._exclude(clock, time.monotonic() - began)
-            self._gate.abandoned(*abandoned(self._lock)).require(CallRefused)
-            host = HostCall(lambda: serve(served, lambda: calls(call)), self._lock)
+            owner = getattr(calls, "owner", None) or self._lock
+            self._gate.abandoned(*abandoned(self._lock, owner)).require(CallRefused)
+            host = HostCall(lambda: serve(served, lambda: calls(call)), self._lock, owner)
             try:
                 self._await(host, call, clock)
             except BaseException:  # Ctrl-C as well: nobody waits for it any more

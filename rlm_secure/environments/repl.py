@@ -265,6 +265,11 @@ class _Served:
         """See HostCalls."""
         return bool(getattr(self._repl.calls, "interruptible", False))
 
+    @property
+    def owner(self) -> object:
+        """See HostCalls."""
+        return getattr(self._repl.calls, "owner", None)
+
     def __call__(self, call: Call) -> Any:
         if call.kind == "tool":
             return self._toolbox.call(call.tool, call.args, call.kwargs)

@@ -23,8 +23,9 @@ _SECRET = re.compile(
     r"(?i)\b(sk|pk|rk|gh[opsu]|xox[abpr]|akia|asia|aiza|ya29|eyj|hf|glpat|bearer)[-_. ]?[\w./+=-]{12,}"
 )
 _SHOWN = 80
-#: Sessions of one process that may each have left as many calls behind as one session may.
-ABANDONED_SESSIONS = 8
+#: As many calls as so many sessions may leave behind, those of one RLM may, and those of one process. Beyond that, and
+#: up to twice as many, only a session calls that has left none behind: whoever fills the one half refuses nobody else.
+ABANDONED_OF_OWNER, ABANDONED_OF_PROCESS = 8, 32
 _TOOL_NAME = 128
 
 
@@ -269,16 +270,20 @@ class Gate:
         said = f"the tool {name} did not return within limits.tool_seconds = {limit:g} s and was left behind; "
         return _unless("tool-seconds", seconds >= limit, said + "ask for less at a time")
 
-    def abandoned(self, count: int, everywhere: int = 0) -> Decision:
-        """Whether a session may begin another call: `count` of its calls, and so many of the process's with them, were
-        left behind and still run."""
+    def abandoned(self, count: int, owner: int = 0, everywhere: int = 0) -> Decision:
+        """Whether a session may begin another call: `count` of its calls, with so many of all sessions of its owner,
+        and of the process, were left behind and still run."""
         limit = self.policy.limits.abandoned_calls
         said = f"limits.abandoned_calls = {limit:,} calls were left behind and still run; try again later"
         if count >= limit:
             return Decision(False, "abandoned-calls", said)
-        most = ABANDONED_SESSIONS * limit
-        said = f"{most:,} calls of all sessions of this process were left behind and still run; try again later"
-        return _unless("abandoned-calls", everywhere >= most, said)
+        shares = ((owner, ABANDONED_OF_OWNER, "this RLM"), (everywhere, ABANDONED_OF_PROCESS, "this process"))
+        for left, sessions, whose in shares:
+            most = sessions * limit * (1 if count else 2)
+            if left >= most:
+                said = f"{left:,} calls of all sessions of {whose} were left behind and still run, {most:,} may"
+                return Decision(False, "abandoned-calls", f"{said}; try again later")
+        return Decision(True, "abandoned-calls")
 
 
 def _unless(rule: str, refused: bool, reason: str) -> Decision:

@@ -146,7 +146,8 @@ class Limits(Section):
     tool_calls: Count = 10_000
     """Tool calls of one session."""
     abandoned_calls: Positive = 16
-    """Calls of one session that were left behind and still run, before it calls no tool; 8 times that of a process."""
+    """Calls of one session that were left behind and still run, before it calls no tool; 8 times that of all sessions
+    of an RLM, 32 times of a process, and twice as many where the session that calls has left none behind."""
     kept_bytes: Annotated[int, Field(ge=MIB, le=MOST)] = 256 * MIB
     """Memory that one run tree keeps for records of what happened; what comes later is counted, not kept."""
 

@@ -91,12 +91,16 @@ def test_what_is_within_the_policy_is_allowed(method: str, asked: Any) -> None:
         (GATE.resumes(4), "resumes", "it was brought back limits.resumes = 3 times; start a new session"),
         (GATE.tool_calls(10_001), "tool-calls",
          "the session has made limits.tool_calls = 10,000 tool calls, and may make no more; go on without"),
-        (GATE.abandoned(0, 128), "abandoned-calls",
-         "128 calls of all sessions of this process were left behind and still run; try again later"),
+        (GATE.abandoned(0, 0, 1024), "abandoned-calls",
+         "1,024 calls of all sessions of this process were left behind and still run, 1,024 may; try again later"),
+        (GATE.abandoned(0, 256, 256), "abandoned-calls",
+         "256 calls of all sessions of this RLM were left behind and still run, 256 may; try again later"),
+        (GATE.abandoned(1, 128, 128), "abandoned-calls",
+         "128 calls of all sessions of this RLM were left behind and still run, 128 may; try again later"),
         (GATE.abandoned(16), "abandoned-calls",
          "limits.abandoned_calls = 16 calls were left behind and still run; try again later"),
-        (GATE.abandoned(15, 128), "abandoned-calls",
-         "128 calls of all sessions of this process were left behind and still run; try again later"),
+        (GATE.abandoned(15, 15, 513), "abandoned-calls",
+         "513 calls of all sessions of this process were left behind and still run, 512 may; try again later"),
         (GATE.tool_seconds("t", 60.0), "tool-seconds",
          "the tool t did not return within limits.tool_seconds = 60 s and was left behind; ask for less at a time"),
         (GATE.tool_arguments("t", 11, None), "tool-argument-bytes",
@@ -119,7 +123,7 @@ def test_what_a_session_asks_has_a_rule_as_well(decision: Decision, rule: str, r
 
 def test_a_session_within_its_limits_is_not_refused() -> None:
     asked = [
-        GATE.resumes(3), GATE.tool_calls(10_000), GATE.abandoned(15, 127), GATE.tool_seconds("t", 59.9),
+        GATE.resumes(3), GATE.tool_calls(10_000), GATE.abandoned(15, 127, 511), GATE.abandoned(0, 255, 1023), GATE.tool_seconds("t", 59.9),
         GATE.tool_arguments("t", 10, None), GATE.tool_result("t", 10, None),
         GATE.reentrant(False), GATE.walls([], "", ""), GATE.process(os.getpid()), GATE.tool_name("t"),
     ]  # fmt: skip
