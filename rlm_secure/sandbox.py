@@ -56,6 +56,10 @@ class Sandbox(Owned):
     def run(self, code: str, timeout: float | None = None, *, exclude_host_time: bool = False) -> REPLResult:
         """Run one cell, for at most `timeout` seconds of wall time (the policy's limits by default).
 
+        That is counted from the call: waiting for the cell of another thread, or for the session to be resumed after a
+        cell that was killed, is part of it, and of the result's time. A cell that does not begin in time changes
+        nothing; its error is a CellTimeout. What cannot be interrupted ends limits.grace_seconds later, twice at most.
+
         Time in tools counts, unless `exclude_host_time`: then `timeout` is of the cell's own time, as
         limits.cell_seconds under a policy that says so, and limits.run_seconds bounds all of it. A tool that still
         runs when the cell is over, or after limits.tool_seconds, is left behind: it goes on in a daemon thread.

@@ -65,9 +65,11 @@ class Session(Owned, ABC):
     ) -> CellResult:
         """Run one cell and return its result; never raises for what the cell does.
 
-        `seconds` lowers the policy's wall clock for this cell, all that it waits for included; with
+        `seconds` lowers the policy's wall clock for this cell, all that it waits for included, its turn as well; with
         `exclude_host_time` it counts as limits.cell_seconds does under the policy. A limit that ended the cell is in
-        `result.error`, with `session_ended` true when the next execute would raise SessionEnded.
+        `result.error`, with `session_ended` true when the next execute would raise SessionEnded. A cell that cannot be
+        interrupted is killed limits.grace_seconds later. Where its session is not resumed after as long again, that
+        goes on without the caller, and the next request waits for it, for as long as that one has time.
         """
 
     @abstractmethod
@@ -88,7 +90,8 @@ class Session(Owned, ABC):
 
     @abstractmethod
     def interrupt(self) -> None:
-        """Stop the running cell from another thread; it ends as CellTimeout with limit "interrupt"."""
+        """Stop the running cell from another thread, or whoever waits for the session to be resumed, or to have taken a
+        checkpoint: CellTimeout with limit "interrupt"."""
 
     @abstractmethod
     def close(self) -> None:

@@ -12,7 +12,8 @@ import secrets
 import threading
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NoReturn, Protocol
 
@@ -28,6 +29,7 @@ from rlm_secure.errors import (
     CellTimeout,
     EnvironmentUnavailable,
     ProtocolViolation,
+    RLMSecureError,
     SessionEnded,
     WallViolation,
 )
@@ -93,6 +95,47 @@ class Entry:
         return self.weight > REPLIES_BYTES
 
 
+class _NoTurn(Exception):
+    """A request did not get its session's turn in time, for the reason in `error`."""
+
+    def __init__(self, error: CellError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+class _Wait:
+    """Since when a request is asked for, and how long it may wait for its turn.
+
+    `most` seconds are its caller's, for all of it; `longest` those of a run, of which only waiting for what the session
+    does for no caller is taken off: `ahead` says how long that was.
+    """
+
+    def __init__(self, session: LoggedSession, most: float | None, longest: float) -> None:
+        self._session = session
+        self._interrupts = session._interrupts
+        self._looked = self.began = time.monotonic()
+        self.most, self.longest = most, longest
+        self.ahead = 0.0
+        self.error: CellError | None = None
+
+    def over(self, ahead: bool) -> bool:
+        """Whether it waits no longer, for the reason in `error`. See turn.GiveUp."""
+        now = time.monotonic()
+        if ahead:
+            self.ahead += now - self._looked
+        else:
+            self._interrupts = self._session._interrupts  # they were meant for the cell that runs
+        self._looked = now
+        if self._session._interrupts != self._interrupts:
+            said = "the request was interrupted by the host before its turn came"
+            self.error = CellTimeout(said, limit="interrupt", wall="wall-clock")
+        elif self.most is not None and now - self.began >= self.most:
+            self.error = _too_long(self.most)
+        elif self.ahead >= self.longest:
+            self.error = _longer_than_a_run(self.longest)
+        return self.error is not None
+
+
 class Reachable(Protocol):
     """The host's end of a worker."""
 
@@ -122,6 +165,7 @@ class LoggedSession(Session):
         self._ended = ""
         self._closing = False
         self._cells = self._resumes = self._tool_calls = 0
+        self._interrupts = 0
         self._refused: dict[str, Decision] = {}
         self._in_vain = 0  # tool calls of the cell that were one too many
         self._cut = False  # the cell's time was over before a call of it was answered, or before its result came
@@ -152,6 +196,14 @@ class LoggedSession(Session):
     def _end(self, reason: str) -> None:
         """End everything. Idempotent; the first reason stays."""
 
+    def _interrupted(self) -> bool:
+        """Note an interrupt. Returns whether it is the worker's: else it is of who waits for the session's own work."""
+        self._interrupts += 1
+        if self._lock.taken:
+            return False
+        self._worker.interrupted.set()
+        return True
+
     def _noted(self) -> None:
         """An entry joined the log."""
         if self._log_seconds > REPLAY_SECONDS:
@@ -181,20 +233,28 @@ class LoggedSession(Session):
         limits = self._policy.limits
         if seconds is not None and not seconds > 0:
             raise ValueError(f"a cell runs for some time, not for {seconds!r} seconds; leave it out for the policy's")
-        with self._lock:
-            self._require()
-            source = self._gate.cell_source(code)
-            if not source.allowed:
-                error = source.cell_error
-                return CellResult(stderr=f"{error}\n", error=error)
-            count = self._gate.cells(self._cells + 1)
-            if not count.allowed:
-                self.close()
-                raise SessionEnded(count.reason)
-            self._cells += 1
-            wall = limits.cell_seconds if seconds is None else min(seconds, limits.cell_seconds)
-            most = None if exclude_host_time else seconds
-            return self._run(self._cell(code), lambda said, clock: self._ask(calls, said, clock, most), wall, most)
+        most = None if exclude_host_time else seconds
+        wait = _Wait(self, most, limits.run_seconds)
+        try:
+            with self._turn(wait):
+                self._require()
+                self._refused = {}
+                source = self._gate.cell_source(code)
+                if not source.allowed:
+                    error = source.cell_error
+                    return CellResult(stderr=f"{error}\n", error=error)
+                count = self._gate.cells(self._cells + 1)
+                if not count.allowed:
+                    self.close()
+                    raise SessionEnded(count.reason)
+                self._cells += 1
+                wall = limits.cell_seconds if seconds is None else min(seconds, limits.cell_seconds)
+                return self._run(self._cell(code), lambda said, clock: self._ask(calls, said, clock, most), wall, wait)
+        except _NoTurn as none:
+            if self._lock.taken:  # of nobody's cell
+                self._refused = {}
+            said = f"{none.error}; it did not begin, and the session's variables are as they were"
+            return CellResult(stderr=f"{said}\n", error=none.error, seconds=time.monotonic() - wait.began)
 
     def assign(self, name: str, value: Any) -> None:
         """Bind `name` to a small JSON value."""
@@ -206,24 +266,43 @@ class LoggedSession(Session):
 
     def read_text(self, name: str) -> str | None:
         """`str()` of a variable, computed in the worker under the clock of a cell."""
-        with self._lock:
-            self._require()
-            result = self._run(Entry({"op": "read", "name": name}), nobody, self._policy.limits.cell_seconds)
-            return result.answer.text if result.answer else None
+        limits = self._policy.limits
+        wait = _Wait(self, None, limits.run_seconds)
+        try:
+            with self._turn(wait):
+                self._require()
+                result = self._run(Entry({"op": "read", "name": name}), nobody, limits.cell_seconds, wait)
+        except _NoTurn:
+            return None
+        return result.answer.text if result.answer else None
 
     # -- one request ------------------------------------------------------------------------------
 
     def _command(self, entry: Entry, seconds: float | None = None) -> None:
         """A request that runs no cell: what goes wrong with it is the session's end, or the caller's error."""
-        with self._lock:
-            self._require()
-            result = self._run(entry, nobody, seconds or self._policy.limits.start_seconds)
-            if result.error is not None:
-                raise result.error
+        wait = _Wait(self, None, self._policy.limits.run_seconds)
+        try:
+            with self._turn(wait):
+                self._require()
+                result = self._run(entry, nobody, seconds or self._policy.limits.start_seconds, wait)
+        except _NoTurn as none:
+            raise none.error from None
+        if result.error is not None:
+            raise result.error
 
-    def _run(self, entry: Entry, calls: Answers, wall: float, most: float | None = None) -> CellResult:
-        """Serve one request. `wall` seconds are its own, `most` is what it may take with all that it waits for."""
-        started = time.monotonic()
+    @contextmanager
+    def _turn(self, wait: _Wait) -> Iterator[None]:
+        """The session's turn, in the block. Raises _NoTurn where it does not come in time."""
+        if not self._lock.acquire(give_up=wait.over):
+            assert wait.error is not None
+            raise _NoTurn(wait.error)
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def _run(self, entry: Entry, calls: Answers, wall: float, wait: _Wait) -> CellResult:
+        """Serve one request, which has the turn. `wall` seconds are its own; `wait` says since when it is asked for."""
         self._refused = {}
         self._cut = False
         self._in_vain = 0
@@ -231,7 +310,7 @@ class LoggedSession(Session):
             self._worker.interrupted.clear()
         clock = self._clock(wall)
         if entry.request["op"] in ("exec", "read"):
-            self._bound(clock, most)
+            self._bound(clock, wait)
         stopped: list[BaseException] = []
         try:
             result = self._attempt(entry, calls, clock, stopped)
@@ -240,7 +319,8 @@ class LoggedSession(Session):
             raise
         except BaseException:  # Ctrl-C as well
             # The caller was interrupted in the middle of a request: nothing later could be told from it.
-            self._end("its host was interrupted in the middle of a cell")
+            if not self._lock.taken:  # it is being resumed, and that goes on
+                self._end("its host was interrupted in the middle of a cell")
             raise
         error = result.error
         if clock.cause is not None and (
@@ -251,17 +331,14 @@ class LoggedSession(Session):
             result.error = clock.cause
         if stopped:
             raise stopped[0]
-        result.seconds = time.monotonic() - started
+        result.seconds = time.monotonic() - wait.began
         return result
 
-    def _bound(self, clock: Clock, most: float | None) -> None:
-        """A cell ends after `most` seconds, and after those of a run, however long it waits for the host."""
-        if most is not None:
-            said = f"the cell took longer than the {most:g} s that its caller gave it, with all that it waited for"
-            clock.bound(most, CellTimeout(said, limit="limits.cell_seconds", wall="wall-clock"))
-        longest = self._policy.limits.run_seconds
-        said = f"the cell took longer than limits.run_seconds = {longest:g} s, with all that it waited for"
-        clock.bound(longest, CellTimeout(said, limit="limits.run_seconds", wall="wall-clock"))
+    def _bound(self, clock: Clock, wait: _Wait) -> None:
+        """A cell ends after its caller's seconds, and after those of a run, however long it waits for the host."""
+        if wait.most is not None:
+            clock.bound(wait.most - (time.monotonic() - wait.began), _too_long(wait.most))
+        clock.bound(wait.longest - wait.ahead, _longer_than_a_run(wait.longest))
 
     def _converse(self, entry: Entry, calls: Answers, clock: Clock, stopped: list[BaseException]) -> CellResult:
         """Send the request, answer its calls, return its result. What `calls` raises goes to `stopped`."""
@@ -375,19 +452,35 @@ class LoggedSession(Session):
     # -- recovery -----------------------------------------------------------------------------------
 
     def _recover(self, error: CellError, clock: Clock) -> CellResult:
-        """After a worker's death under `clock`: go on from an earlier state, or end the session, and say which."""
-        said = str(error)
-        expected: tuple[type[Exception], ...] = (*self.failures, ProtocolViolation, EnvironmentUnavailable, OSError)
-        try:
-            resumed = self._resume(error, clock)
-        except expected as failure:
-            said, resumed = f"{said}; the session could not be resumed ({failure!r})", False
-        if not resumed:
-            error.session_ended = True
-            self._end(said)
-            return CellResult(stderr=f"{said}; the session is over\n", error=error)
-        said += "; the session was resumed: variables are as they were before this cell"
+        """After a worker's death under `clock`: go on from an earlier state, or end the session, and say which.
+
+        What is run again has bounds of its own, which may be longer than those of `clock`. A request waits for it as
+        long as it has time, and a grace: then that goes on without it, and the next request waits for it.
+        """
+        if not self._resumable(error):
+            return self._not_resumed(error, str(error))
+        self._resumes += 1
+        # All of it has the time of the request that waits for it: what a cell does may differ when it is run again.
+        seconds = min(clock.wall, clock.left_of_bounds())
+        seconds = max(seconds, _REPLAY_LEAST_SECONDS + 2 * self._log_seconds)
+        until = time.monotonic() + clock.left_of_bounds() + self._policy.limits.grace_seconds
+        interrupts = self._interrupts
+        failed: list[CellResult] = []
+
+        def over() -> bool:
+            return time.monotonic() >= until or self._interrupts != interrupts
+
+        done = self._lock.pass_on(lambda: self._resume(error, seconds, failed), over)
+        if done and failed:
+            return failed[0]
+        how = "was resumed" if done else "is being resumed, for which its next request waits"
+        said = f"{error}; the session {how}: variables are as they were before this cell"
         return CellResult(stderr=said + "\n", error=error, resumed=True)
+
+    def _not_resumed(self, error: CellError, said: str) -> CellResult:
+        error.session_ended = True
+        self._end(said)
+        return CellResult(stderr=f"{said}; the session is over\n", error=error)
 
     def _spent(self, result: CellResult, error: CellError) -> CellResult:
         """`result` of a cell that was stopped because its session's CPU seconds are used up, which ends the session."""
@@ -396,25 +489,37 @@ class LoggedSession(Session):
         self._end(str(error))
         return result
 
-    def _resume(self, error: CellError, clock: Clock) -> bool:
+    def _resumable(self, error: CellError) -> bool:
         # A forbidden call is an attack or a bug of ours: it gets no second try.
         if isinstance(error, WallViolation) or self._closing or self._log is None:
             return False
-        if error.limit == SESSION_CPU:
-            return False
-        if not self._gate.resumes(self._resumes + 1).allowed:
-            return False
-        self._resumes += 1
-        # All of it has the time of the request that waits for it: what a cell does may differ when it is run again.
-        seconds = min(clock.wall, clock.left_of_bounds())
-        seconds = max(seconds, _REPLAY_LEAST_SECONDS + 2 * self._log_seconds)
-        log = self._log
+        return error.limit != SESSION_CPU and self._gate.resumes(self._resumes + 1).allowed
+
+    def _resume(self, error: CellError, seconds: float, failed: list[CellResult]) -> None:
+        """Go on from an earlier state within so many seconds. Where that fails, ends the session, and puts why into
+        `failed`."""
+        expected: tuple[type[Exception], ...] = (*self.failures, RLMSecureError, OSError)
+        try:
+            if not self._replay(seconds):
+                failed.append(self._not_resumed(error, str(error)))
+        except expected as failure:
+            said = f"{error}; the session could not be resumed ({failure!r})"
+            failed.append(self._not_resumed(error, said))
+        except BaseException as failure:  # there may be no caller to whom it could be raised
+            said = f"{error}; the session could not be resumed ({type(failure).__name__})"
+            failed.append(self._not_resumed(error, said))
+            raise
+
+    def _replay(self, seconds: float) -> bool:
+        log = self._log or []
         self._begin_log()
         if not self._bring_back():
             return False
-        self._worker.interrupted.clear()  # that was the cell's: who interrupts from here on ends what is run again
+        self._worker.interrupted.clear()  # that was the cell's
         replay = Clock(seconds)
         for entry in log:
+            if self._closing:
+                raise EnvironmentUnavailable("it was closed")
             replies = list(entry.replies)
             entry.replies.clear()
             entry.weight = 0
@@ -433,6 +538,16 @@ class LoggedSession(Session):
     def _require(self) -> None:
         if self._ended or self._closing:
             raise SessionEnded(f"the session is over: {self._ended or 'it was closed'}; start a new one")
+
+
+def _too_long(most: float) -> CellTimeout:
+    said = f"the cell took longer than the {most:g} s that its caller gave it, with all that it waited for"
+    return CellTimeout(said, limit="limits.cell_seconds", wall="wall-clock")
+
+
+def _longer_than_a_run(longest: float) -> CellTimeout:
+    said = f"the cell took longer than limits.run_seconds = {longest:g} s, with all that it waited for"
+    return CellTimeout(said, limit="limits.run_seconds", wall="wall-clock")
 
 
 def begin(policy: Policy, tools: Mapping[str, str] | None, *, screen: bool) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 A fork shares the sockets of its parent: two processes that read answers from one of them would take each other's.
 A tool runs while its cell waits for it: where it used the session of that cell, both would wait for ever.
+What a session does for no caller (a checkpoint while it is idle, to be resumed) has bounds of its own; a caller who
+waits for that has the caller's.
 """
 
 from __future__ import annotations
@@ -82,11 +84,27 @@ class Served:
 _serving: ContextVar[tuple[Served, ...]] = ContextVar("rlm_secure_serving", default=())
 
 
+class Ahead:
+    """Work that a thread does in a session for no caller; `over` is set when it is done."""
+
+    def __init__(self, thread: threading.Thread) -> None:
+        self.thread = thread
+        self.over = threading.Event()
+
+
+#: Whether a caller waits no longer, asked many times a second. It is told whether work for no caller is in the way.
+GiveUp = Callable[[bool], bool]
+
+
 class Turn:
-    """A session's lock: as threading.RLock, but refuses who would wait for ever. Raises ReentrantCall."""
+    """A session's lock: as threading.RLock, but refuses who would wait for ever. Raises ReentrantCall.
+
+    Work for no caller goes before who has the lock: who takes it waits until that is over.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
+        self._ahead: Ahead | None = None
         #: The threads that lived when the cell began to wait for the host; None while it does not.
         self._before: frozenset[threading.Thread] | None = None
 
@@ -104,24 +122,99 @@ class Turn:
         finally:
             self._before = None
 
-    def acquire(self, blocking: bool = True) -> bool:
+    @property
+    def taken(self) -> bool:
+        """Whether another thread works for no caller: the session is that thread's, whoever has the lock."""
+        return (ahead := self._ahead) is not None and ahead.thread is not threading.current_thread()
+
+    @property
+    def _mine(self) -> bool:
+        return (ahead := self._ahead) is not None and ahead.thread is threading.current_thread()
+
+    def acquire(self, blocking: bool = True, give_up: GiveUp | None = None) -> bool:
         """Take the turn; with `blocking=False`, only where it is free. Returns whether it did."""
         self.check()
-        if self._lock.acquire(blocking=False):
+        if self._mine:
             return True
+        if not self._lock.acquire(blocking=False) and not (blocking and self._outwait(give_up)):
+            return False
+        try:
+            had = not self.taken or (blocking and self._outwait_ahead(give_up))
+        except BaseException:  # Ctrl-C as well
+            self._lock.release()
+            raise
+        if not had:
+            self._lock.release()
+        return had
+
+    def _outwait(self, give_up: GiveUp | None) -> bool:
         since = time.monotonic()
-        while blocking:
-            if self._lock.acquire(timeout=_LOOK_SECONDS):
-                return True
+        while not self._lock.acquire(timeout=_LOOK_SECONDS):
             before = self._before
             if before is None or threading.current_thread() in before:
                 since = time.monotonic()
             Gate.reentrant(time.monotonic() - since > _PATIENCE_SECONDS).require(ReentrantCall)
-        return False
+            if give_up is not None and give_up(False):
+                return False
+        if give_up is not None and give_up(False):  # and from here on, nobody's cell is in the way
+            self._lock.release()
+            return False
+        return True
+
+    def _outwait_ahead(self, give_up: GiveUp | None) -> bool:
+        while (ahead := self._ahead) is not None:
+            ahead.over.wait(_LOOK_SECONDS)
+            if give_up is not None and give_up(True):
+                return False
+        return True
 
     def release(self) -> None:
         """Give the turn back."""
-        self._lock.release()
+        if not self._mine:
+            self._lock.release()
+
+    @contextmanager
+    def ahead(self) -> Iterator[bool]:
+        """Work for no caller, in the block, where the turn is free. Gives whether it is."""
+        if not self.acquire(blocking=False):
+            yield False
+            return
+        ahead = Ahead(threading.current_thread())
+        self._ahead = ahead
+        self._lock.release()  # whoever takes it now waits for this work, and for no cell
+        try:
+            yield True
+        finally:
+            self._over(ahead)
+
+    def pass_on(self, work: Callable[[], None], give_up: Callable[[], bool]) -> bool:
+        """Have a thread do `work`, which raises nothing, for no caller. Returns whether it is done before `give_up()`.
+
+        The caller has the turn. Where it gives up, the session is that thread's: it touches nothing any more.
+        """
+
+        def run() -> None:
+            try:
+                work()
+            finally:
+                self._over(ahead)
+
+        ahead = Ahead(threading.Thread(target=run, name="rlm_secure-ahead", daemon=True))
+        self._ahead = ahead
+        try:
+            ahead.thread.start()
+        except RuntimeError:  # no more threads: it is done here, however long it takes
+            self._over(ahead)
+            work()
+            return True
+        while not ahead.over.wait(_LOOK_SECONDS):
+            if give_up():
+                return ahead.over.is_set()
+        return True
+
+    def _over(self, ahead: Ahead) -> None:
+        self._ahead = None
+        ahead.over.set()
 
     def __enter__(self) -> Self:
         self.acquire()

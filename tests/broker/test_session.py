@@ -10,7 +10,7 @@ import pytest
 
 from rlm_secure.broker.client import Declined
 from rlm_secure.broker.protocol import Call
-from rlm_secure.environments import CallFailed
+from rlm_secure.environments import CallFailed, logged
 from rlm_secure.environments.local import pidfd
 from rlm_secure.errors import (
     CellCrashed,
@@ -260,6 +260,34 @@ def test_a_worker_that_crashes_is_named_a_crash_and_resumed() -> None:
         assert isinstance(result.error, CellCrashed)
         assert result.resumed
         assert opened.execute("print(x)", echo).stdout == "1\n"
+
+
+def test_what_is_run_again_has_no_more_time_than_its_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logged, "_REPLAY_LEAST_SECONDS", 60.0)
+    with session(screen=False) as opened:
+        until = time.time() + 0.1
+        opened.execute(f"import os, time\nx = 1\nif time.time() > {until}: time.sleep(6)", echo)
+        time.sleep(max(until - time.time(), 0))
+        started = time.monotonic()
+        result = opened.execute("os._exit(0)", echo, seconds=0.2)
+        assert result.error is not None and not result.error.session_ended
+        opened.interrupt()  # nobody's cell: what is run again goes on
+        waiting = opened.execute("print(x)", echo, seconds=0.2)
+        assert isinstance(waiting.error, CellTimeout) and "did not begin" in waiting.stderr
+        assert time.monotonic() - started < 4
+        assert opened.execute("print(x)", echo).stdout == "1\n"
+
+
+def test_closing_does_not_wait_for_what_is_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logged, "_REPLAY_LEAST_SECONDS", 60.0)
+    with session(screen=False) as opened:
+        until = time.time() + 0.1
+        opened.execute(f"import os, time\nif time.time() > {until}: time.sleep(6)", echo)
+        time.sleep(max(until - time.time(), 0))
+        assert "is being resumed" in opened.execute("os._exit(0)", echo, seconds=0.2).stderr
+        started = time.monotonic()
+        opened.close()
+        assert time.monotonic() - started < 4
 
 
 def test_closing_from_another_thread_ends_a_running_cell() -> None:

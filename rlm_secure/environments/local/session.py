@@ -49,6 +49,8 @@ _CHECKPOINT_SECONDS = 2.0
 #: After so many checkpoints in a row that came to nothing, a session has no more of them.
 _COPIES_MISSED = 2
 _COPIED_BYTES_A_SECOND = 1e9
+#: One that took longer than this, and its bytes, came to something, and delays callers: too slow to have many of.
+_SLOW_SECONDS = 0.5
 #: How long a retired init may run, to let go of what it holds. Then it is stopped.
 _RETIRE_SECONDS = 1.0
 #: What it may still hold: the interpreter, its modules, and what the allocator does not give back.
@@ -78,6 +80,7 @@ class LocalSession(LoggedSession):
         self._listener: Listener | None = None
         self._cpu = CpuAccount(budget)
         self._copies_missed = 0  # in a row
+        self._copy_seconds = policy.limits.memory_bytes / _COPIED_BYTES_A_SECOND
         self._unadopted = False  # a copy was consented to, and never came forward
         self._start()
 
@@ -90,7 +93,7 @@ class LocalSession(LoggedSession):
 
     def interrupt(self) -> None:
         """Stop the running cell, from another thread."""
-        self._worker.interrupted.set()
+        self._interrupted()
 
     def close(self) -> None:
         """Kill the worker and all its copies, and wait until they are gone. Idempotent."""
@@ -138,7 +141,7 @@ class LocalSession(LoggedSession):
                 result = self._converse(entry, calls, clock, stopped)
             except Died as died:
                 result = self._recover(self._verdict(), clock)
-                if died.unsent and result.resumed and not last:
+                if died.unsent and result.resumed and not last and not self._lock.taken:
                     continue  # it died while it was idle: the cell has not run, and nothing was lost
                 return result
             except Overdue as overdue:
@@ -235,6 +238,7 @@ class LocalSession(LoggedSession):
             self._drop(self._leaving)
             self._leaving = None
         before = self._spare
+        began = time.monotonic()
         try:
             fresh = self._copy(listener, request)
         except Died:  # the next request finds that out, and goes on from the spare
@@ -244,12 +248,12 @@ class LocalSession(LoggedSession):
             self._let_go(before)
         if self._strangers():
             raise ProtocolViolation("a process that nobody asked for was left in it")
+        missed = fresh is None or time.monotonic() - began > _SLOW_SECONDS + self._copy_seconds
+        self._copies_missed = self._copies_missed + 1 if missed else 0
+        self._copies = self._copies and self._copies_missed < _COPIES_MISSED
         if fresh is None or self._spare is None:
             self._worker.stop()
-            self._copies_missed += 1
-            self._copies = self._copies and self._copies_missed < _COPIES_MISSED
             return False
-        self._copies_missed = 0
         if before is self._root and not self._slim() and self._forked is not None and self._forked.group is None:
             self._drop(self._spare)
             self._spare, self._log, self._copies = None, None, False
@@ -271,11 +275,9 @@ class LocalSession(LoggedSession):
 
     def while_idle(self) -> None:
         """Take a checkpoint, unless a cell runs: a busy session is looked at again after its cell."""
-        if self._lock.acquire(blocking=False):
-            try:
+        with self._lock.ahead() as free:
+            if free:
                 self.checkpoint()
-            finally:
-                self._lock.release()
 
     def _copy(self, listener: Listener, request: Clock | None) -> Worker | None:
         """The copy that goes on in the worker's place; None where the worker could not make one.
@@ -283,7 +285,7 @@ class LocalSession(LoggedSession):
         Raises Died, Overdue, ProtocolViolation and OSError.
         """
         limits = self._policy.limits
-        seconds = _CHECKPOINT_SECONDS + limits.memory_bytes / _COPIED_BYTES_A_SECOND
+        seconds = _CHECKPOINT_SECONDS + self._copy_seconds
         clock = Clock(seconds) if request is None else request.step(seconds)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
@@ -421,6 +423,9 @@ class LocalSession(LoggedSession):
             self._drop(self._worker)
             self._worker, self._spare = self._spare, None
             self._cpu.allow(self._worker, self._cpu.left())
+            if not self._copies:  # it makes none of itself: nothing leads back to it another time
+                self._log = None
+                return True
             return self.checkpoint()
         self._release()
         self._start()

@@ -103,9 +103,8 @@ class RemoteSession(LoggedSession):
 
     def interrupt(self) -> None:
         """Stop the running cell, from another thread."""
-        self._worker.interrupted.set()
-        if not self._telling.acquire(blocking=False):
-            return  # it is being told already, or has ended
+        if not self._interrupted() or not self._telling.acquire(blocking=False):
+            return  # it is nobody's cell, it is being told already, or has ended
         try:
             if not self._ended:
                 self._worker.interrupt()

@@ -1,0 +1,281 @@
+"""What a session does for no caller: a checkpoint while it is idle, to be resumed. Who waits for it has own bounds."""
+
+from __future__ import annotations
+
+import os
+import signal
+import textwrap
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from rlm_secure import CellCrashed, CellTimeout, Sandbox, SessionEnded
+from rlm_secure.environments import logged
+from rlm_secure.environments.local import session as local
+from rlm_secure.environments.local.session import LocalSession
+from rlm_secure.environments.turn import Turn
+from rlm_secure.testing import Unscreened, unscreened
+from tests.local.test_checkpoints import HOSTILE, SECONDS, session_of, strict, taught
+
+#: How long what is slow takes here; who must not wait for it is given less than half of that.
+SLOW = 6.0
+#: A checkpoint that takes so long, and is worth being taken while idle.
+SLOWLY = f"""
+Honest = Worker._checkpoint
+def slowly(self, request):
+    time.sleep({SLOW})
+    return Honest(self, request)
+replace(slowly)
+x = 1
+burn(0.02)
+"""
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "_CHECKPOINT_SECONDS", 60.0)
+    monkeypatch.setattr(logged, "_REPLAY_LEAST_SECONDS", 60.0)
+
+
+@pytest.fixture
+def busy(patient: None) -> Iterator[Unscreened]:
+    """A session whose keeper takes a slow checkpoint just now."""
+    with unscreened(policy=strict()) as box:
+        begun(box)
+        yield box
+
+
+def begun(box: Unscreened) -> None:
+    session = taught(box, HOSTILE + SLOWLY)
+    deadline = time.monotonic() + SECONDS
+    while not session._lock.taken and time.monotonic() < deadline:
+        time.sleep(0.005)
+    assert session._lock.taken
+
+
+def test_waiting_for_a_checkpoint_is_time_of_the_caller(busy: Unscreened):
+    began = time.monotonic()
+    result = busy.run("x += 1", timeout=0.2)
+    assert time.monotonic() - began < SLOW / 2
+    assert isinstance(result.error, CellTimeout) and result.error.limit == "limits.cell_seconds"
+    assert result.execution_time >= 0.2 and not result.error.session_ended
+    assert "did not begin" in result.stderr
+    result = busy.run("print(x)")
+    assert (result.stdout, result.error) == ("1\n", None)
+    assert result.execution_time > 1.0  # most of it was spent in waiting
+
+
+def test_an_interrupt_while_a_checkpoint_is_taken_is_not_lost(busy: Unscreened):
+    began = time.monotonic()
+    threading.Timer(0.3, session_of(busy).interrupt).start()
+    result = busy.run("x += 1")
+    assert time.monotonic() - began < SLOW / 2
+    assert isinstance(result.error, CellTimeout) and result.error.limit == "interrupt"
+    assert busy.run("print(x)").stdout == "1\n"
+
+
+def test_a_run_s_seconds_bound_waiting_for_a_checkpoint(patient: None):
+    with unscreened(policy=strict(run_seconds=0.5)) as box:
+        begun(box)
+        began = time.monotonic()
+        result = box.run("x += 1")
+        assert result.error is not None and result.error.limit == "limits.run_seconds"
+        assert session_of(box).read_text("x") is None
+        threading.Timer(0.1, session_of(box).interrupt).start()
+        with pytest.raises(CellTimeout, match="before its turn came"):
+            session_of(box).assign("y", 1)
+        assert time.monotonic() - began < SLOW / 2
+
+
+def test_closing_does_not_wait_for_a_checkpoint(busy: Unscreened):
+    began = time.monotonic()
+    busy.close()
+    assert time.monotonic() - began < SLOW / 2
+
+
+def test_slow_checkpoints_count_as_missed_although_they_came(hostile: Unscreened, monkeypatch: pytest.MonkeyPatch):
+    session = taught(hostile, SLOWLY.replace(str(SLOW), "0.3"))
+    monkeypatch.setattr(local, "_SLOW_SECONDS", 0.1)
+    session._copy_seconds = 0.1
+    assert session.checkpoint() and session._copies
+    assert session.checkpoint() and not session._copies
+    assert hostile.run("x = 2").error is None
+    assert "was resumed" in hostile.run("os._exit(0)").stderr
+    assert hostile.run("print(x)").stdout == "2\n"
+    # It went on from its last spare: nothing leads back to that state another time.
+    assert hostile.run("os._exit(0)").error.session_ended
+
+
+@pytest.fixture
+def hostile() -> Iterator[Unscreened]:
+    with unscreened(policy=strict()) as box:
+        assert box.run(HOSTILE).error is None
+        yield box
+
+
+def test_an_interrupt_ends_the_cell_that_runs_and_not_who_waits_for_it():
+    with Sandbox(policy=strict()) as box:
+        box.run("x = 1").check()
+        results: dict[str, Any] = {}
+        first = threading.Thread(target=lambda: results.update(first=box.run("while True: pass")))
+        first.start()
+        time.sleep(0.3)
+        second = threading.Thread(target=lambda: results.update(second=box.run("print(x)")))
+        second.start()
+        time.sleep(0.3)
+        box.interrupt()
+        first.join(SECONDS)
+        second.join(SECONDS)
+        assert results["first"].error.limit == "interrupt"
+        assert (results["second"].stdout, results["second"].error) == ("1\n", None)
+
+
+def test_waiting_for_another_cell_is_time_of_the_caller():
+    with Sandbox(policy=strict()) as box:
+        first = threading.Thread(target=lambda: box.run("while True: pass"))
+        first.start()
+        time.sleep(0.3)
+        assert "did not begin" in box.run("1", timeout=0.2).stderr
+        box.interrupt()
+        first.join(SECONDS)
+        assert box.run("print(1)", timeout=5).stdout == "1\n"
+
+
+# -- to be resumed ----------------------------------------------------------------------------------------
+
+
+def aged(box: Unscreened, seconds: float) -> LocalSession:
+    """A session without a spare, whose log takes so long when it is run again."""
+    session = session_of(box)
+    session._copies = False
+    until = time.time() + 0.1
+    slow = f"""
+        import os, time
+        x = 1
+        if time.time() > {until}: time.sleep({seconds})
+        """
+    assert box.run(textwrap.dedent(slow)).error is None
+    time.sleep(max(until - time.time(), 0))
+    return session
+
+
+def test_what_is_run_again_has_no_more_time_than_its_caller(patient: None):
+    with unscreened(policy=strict()) as box:
+        aged(box, SLOW)
+        began = time.monotonic()
+        result = box.run("os._exit(0)", timeout=0.2)
+        assert isinstance(result.error, CellCrashed) and not result.error.session_ended
+        assert "is being resumed" in result.stderr
+        waiting = box.run("print(x)", timeout=0.2)
+        assert isinstance(waiting.error, CellTimeout) and "did not begin" in waiting.stderr
+        assert time.monotonic() - began < SLOW / 2
+        assert box.run("print(x)").stdout == "1\n"
+
+
+def test_a_run_s_seconds_bound_what_is_run_again(patient: None):
+    with unscreened(policy=strict(run_seconds=1.0)) as box:
+        aged(box, SLOW)
+        began = time.monotonic()
+        assert "is being resumed" in box.run("os._exit(0)").stderr
+        assert time.monotonic() - began < SLOW / 2
+
+
+def test_an_interrupt_ends_waiting_and_not_what_is_run_again(patient: None):
+    with unscreened(policy=strict()) as box:
+        session = aged(box, SLOW)
+        began = time.monotonic()
+        threading.Timer(0.5, session.interrupt).start()
+        assert "is being resumed" in box.run("os._exit(0)").stderr
+        assert time.monotonic() - began < SLOW / 2
+        assert box.run("print(x)").stdout == "1\n"
+
+
+def test_ctrl_c_ends_waiting_and_not_what_is_run_again(patient: None):
+    with unscreened(policy=strict()) as box:
+        aged(box, SLOW)
+        began = time.monotonic()
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            box.run("os._exit(0)")
+        assert time.monotonic() - began < SLOW / 2
+        assert box.run("print(x)").stdout == "1\n"
+
+
+def test_closing_does_not_wait_for_what_is_run_again(patient: None):
+    with unscreened(policy=strict()) as box:
+        aged(box, SLOW)
+        assert "is being resumed" in box.run("os._exit(0)", timeout=0.2).stderr
+        began = time.monotonic()
+        box.close()
+        assert time.monotonic() - began < SLOW / 2
+
+
+def test_what_is_run_again_in_vain_ends_the_session_and_says_so(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(logged, "_REPLAY_LEAST_SECONDS", 1.5)
+    with unscreened(policy=strict()) as box:
+        aged(box, 60.0)
+        result = box.run("os._exit(0)", timeout=0.2)
+        assert result.error is not None and not result.error.session_ended
+        with pytest.raises(SessionEnded, match="were not done in 1.5"):
+            box.run("print(x)")
+
+
+def test_where_there_is_no_thread_a_session_is_resumed_by_its_caller(monkeypatch: pytest.MonkeyPatch):
+    with unscreened(policy=strict()) as box:
+        aged(box, 0.0)
+
+        def none(thread: threading.Thread) -> None:
+            raise RuntimeError("can't start new thread")
+
+        monkeypatch.setattr(threading.Thread, "start", none)
+        assert "was resumed" in box.run("os._exit(0)").stderr
+        assert box.run("print(x)").stdout == "1\n"
+
+
+def test_what_was_refused_is_told_of_its_cell_alone(patient: None):
+    with unscreened(policy=strict(tool_calls=0)) as box:
+        session = aged(box, SLOW)
+
+        def nothing(call: Any) -> None:
+            return None
+
+        ask = HOSTILE + "call = json.dumps({'op': 'call', 'call': 'tool', 'tool': 't', 'args': [], 'kwargs': {}}).encode()\n"
+        ask += "os.write(3, len(call).to_bytes(4, 'big') + call)\nwhile not os.read(3, 1 << 16).endswith(b'}'): pass"
+        assert session.execute(ask, nothing).error is None
+        assert [decision.rule for decision in session.refused] == ["tool-calls"]
+        assert session.execute("x" * 1_000_000, nothing).error is not None and session.refused == ()
+        session.execute(ask + "\nos._exit(0)", nothing, seconds=0.2)
+        assert "did not begin" in session.execute("1", nothing, seconds=0.2).stderr
+        assert session.refused == ()
+
+
+# -- the turn ---------------------------------------------------------------------------------------------
+
+
+def test_a_turn_that_is_taken_by_work_for_no_caller_is_not_free():
+    turn = Turn()
+    go, done = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with turn:  # as often as it likes
+            go.wait(SECONDS)
+        done.set()
+
+    assert turn.acquire()
+    assert not turn.pass_on(work, lambda: True)
+    assert turn.taken
+    turn.release()
+    assert not turn.acquire(blocking=False)
+    with turn.ahead() as free:
+        assert not free
+    looks: list[bool] = []
+    assert not turn.acquire(give_up=lambda ahead: looks.append(ahead) or len(looks) == 2)
+    assert looks == [True, True]
+    threading.Timer(0.1, go.set).start()
+    with turn:
+        assert done.is_set() and not turn.taken
+    with turn.ahead() as free:
+        assert free and not turn.taken and turn.acquire(blocking=False)
