@@ -14,11 +14,12 @@ import pytest
 
 from rlm_secure import CellCrashed, CellTimeout, Sandbox, SessionEnded
 from rlm_secure.environments import logged
+from rlm_secure.environments.clock import Clock
 from rlm_secure.environments.local import session as local
 from rlm_secure.environments.local.session import LocalSession
 from rlm_secure.environments.turn import Turn
 from rlm_secure.testing import Unscreened, unscreened
-from tests.local.test_checkpoints import HOSTILE, SECONDS, session_of, strict, taught
+from tests.local.test_checkpoints import HOSTILE, SECONDS, session_of, strict, taught, without_group
 
 #: How long what is slow takes here; who must not wait for it is given less than half of that.
 SLOW = 6.0
@@ -142,6 +143,26 @@ def test_waiting_for_another_cell_is_time_of_the_caller():
         box.interrupt()
         first.join(SECONDS)
         assert box.run("print(1)", timeout=5).stdout == "1\n"
+
+
+def test_an_init_that_does_not_let_go_delays_no_request(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(local, "_RETIRE_SECONDS", 60.0)
+    monkeypatch.setattr(local, "_RETIRED_BYTES", 1)
+    with unscreened(policy=strict()) as box:
+        session = session_of(box)
+        without_group(session)
+        monkeypatch.setattr(local.keeper, "watch", lambda kept: None)
+        assert session.checkpoint() and session._spare is session._root
+        session._log_seconds = 1.0
+        began = time.monotonic()
+        assert box.run("x = 1", timeout=2.0).error is None
+        assert session._spare is session._root  # its checkpoint is for when it is idle
+        clock = Clock(30.0)
+        clock.bound(0.2, CellTimeout("over"))
+        assert not session._slim(clock)
+        session._worker.interrupted.set()
+        assert not session._slim(Clock(30.0))
+        assert time.monotonic() - began < 20
 
 
 # -- to be resumed ----------------------------------------------------------------------------------------

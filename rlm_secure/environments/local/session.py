@@ -30,7 +30,7 @@ from rlm_secure.environments.local.forked import Forked
 from rlm_secure.environments.local.listener import Listener
 from rlm_secure.environments.local.worker import Died, Overdue, Worker
 from rlm_secure.environments.local.zygote import Plan
-from rlm_secure.environments.logged import Answers, Entry, LoggedSession, begin
+from rlm_secure.environments.logged import REPLAY_SECONDS, Answers, Entry, LoggedSession, begin
 from rlm_secure.errors import CellCrashed, CellError, CellTimeout, ProtocolViolation
 from rlm_secure.guarantees import Level, Wall
 from rlm_secure.policy import cost
@@ -118,6 +118,9 @@ class LocalSession(LoggedSession):
         Raises Overdue where the cell is over before it is done, SessionEnded where the session is.
         """
         if self._log is None or self._log_seconds > _LOG_SECONDS or len(self._log) > _LOG_ENTRIES:
+            retires = self._spare is not None and self._spare is self._root
+            if retires and clock.left_of_bounds() < _RETIRE_SECONDS and self._log_seconds <= REPLAY_SECONDS:
+                return  # init may take longer to let go: while the session is idle, it has the time
             began = time.monotonic()
             self._try_checkpoint(clock)
             self._require()
@@ -254,7 +257,7 @@ class LocalSession(LoggedSession):
         if fresh is None or self._spare is None:
             self._worker.stop()
             return False
-        if before is self._root and not self._slim() and self._forked is not None and self._forked.group is None:
+        if before is self._root and not self._slim(request) and self._forked is not None and self._forked.group is None:
             self._drop(self._spare)
             self._spare, self._log, self._copies = None, None, False
             return False
@@ -405,14 +408,18 @@ class LocalSession(LoggedSession):
         self._cpu.settle(worker)
         worker.drop()
 
-    def _slim(self) -> bool:
+    def _slim(self, request: Clock | None) -> bool:
         """Whether the retired init has let go of its memory. It is stopped in any case, and takes none again.
 
+        It has a moment for that, and no more than a `request` that waits for it, or until that is interrupted.
         Where no cgroup bounds all of a session, two of its processes may hold what the policy grants, not three: with
         an init that keeps it there is no spare, and so no more copies.
         """
-        deadline = time.monotonic() + min(_RETIRE_SECONDS, self._cpu.left())
+        seconds = min(_RETIRE_SECONDS, self._cpu.left())
+        deadline = time.monotonic() + (seconds if request is None else min(seconds, request.left_of_bounds()))
         while (held := self._root.held_bytes()) is not None and held > _RETIRED_BYTES and time.monotonic() < deadline:
+            if request is not None and self._worker.interrupted.is_set():
+                break
             time.sleep(0.005)
         self._root.stop()
         self._root.weigh()  # it may have taken more instead
