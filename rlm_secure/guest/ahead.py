@@ -3,11 +3,11 @@
 The zygote forks it and learns nothing of what it is for: limits, tools and policy of a session are in the memory of
 that session's processes alone. The first message on the socket is
 
-    {op: setup, profile, limits, begin?, warm?}
+    {op: setup, profile, limits, begin?, warm?, huge_pages?}
 
 with the name of the filter, rlimits by name, and the first request where it is known beforehand. `warm` runs a cell
-first: for one that is made ready while nobody waits. A profile with checkpoints is answered with one byte and the
-listener of clone(2) (listener.py). Then comes `ready`.
+first: for one that is made ready while nobody waits. `huge_pages` says that a memory cgroup counts them.
+A profile with checkpoints is answered with one byte and the listener of clone(2) (listener.py). Then comes `ready`.
 
 Guards: a session before it is one: sealed, waiting for whoever wants it
 """
@@ -15,12 +15,13 @@ Guards: a session before it is one: sealed, waiting for whoever wants it
 from __future__ import annotations
 
 import _socket
+import contextlib
 import errno
 import os
 import signal
 from collections.abc import Callable, Mapping
 
-from . import listener, walls, wire, worker
+from . import listener, seal, walls, wire, worker
 
 #: The profile whose sessions copy themselves. Without a listener they have the plain one, and no checkpoints.
 _CHECKPOINTS, _PLAIN = "worker-checkpoint", "worker"
@@ -82,6 +83,9 @@ def _serve(profiles: Mapping[str, bytes | None], landlock: int | None, *, own_na
         setup = channel.receive()
     except wire.Closed:  # nobody wanted it
         return
+    if setup.get("huge_pages"):
+        with contextlib.suppress(OSError):
+            seal.huge_pages(True)
     begin = setup.get("begin")
     if begin is not None and setup.get("warm"):
         session.warm(begin)

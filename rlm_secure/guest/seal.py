@@ -57,6 +57,7 @@ _MNT_DETACH = 2
 _PR_SET_PDEATHSIG, _PR_GET_DUMPABLE, _PR_SET_DUMPABLE = 1, 3, 4
 _PR_GET_SECCOMP = 21
 _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _PR_GET_NO_NEW_PRIVS = 24, 38, 39
+_PR_SET_THP_DISABLE, _PR_GET_THP_DISABLE = 41, 42
 _PR_SET_MDWE, _PR_GET_MDWE, _MDWE_REFUSE_EXEC_GAIN = 65, 66, 1
 _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
 _SECCOMP_SET_MODE_FILTER = 1
@@ -158,6 +159,13 @@ def deny_write_execute() -> None:
     _prctl("mdwe", _PR_SET_MDWE, _MDWE_REFUSE_EXEC_GAIN)
     if not _prctl("mdwe", _PR_GET_MDWE) & _MDWE_REFUSE_EXEC_GAIN:
         raise OSError(1, "MDWE did not stay set")
+
+
+def huge_pages(allowed: bool) -> None:
+    """Whether the caller, and what it forks from here on, may have huge pages (Linux 3.15)."""
+    _prctl("thp_disable", _PR_SET_THP_DISABLE, int(not allowed))
+    if bool(_prctl("thp_disable", _PR_GET_THP_DISABLE)) is allowed:
+        raise OSError(1, "THP_DISABLE did not stay set")
 
 
 def die_with_parent(number: int) -> None:

@@ -91,8 +91,17 @@ _SHARED = {"CORE": 0, "FSIZE": 0, "MEMLOCK": 0, "NICE": 0, "RTPRIO": 0, "STACK":
 
 
 def shared_limits() -> str:
-    """In the zygote: the limits that are the same for every session. Raises OSError."""
-    return _limits(_SHARED)
+    """In the zygote: the limits that are the same for every session. Raises OSError.
+
+    A huge page of which one small page stays mapped is taken as a whole, and nothing but a memory cgroup counts it as
+    that: so there are none, unless a session is told that it is in one (ahead.py).
+    """
+    said = _limits(_SHARED)
+    try:
+        seal.huge_pages(False)
+    except OSError as error:  # gVisor has none to give
+        return f"{said}, huge pages as the kernel has them ({error.strerror})"
+    return f"{said}, huge pages only where a cgroup counts them"
 
 
 def bound_message_queues(found: Walls) -> None:

@@ -150,3 +150,12 @@ def test_groups_of_version_1_are_for_root_where_they_are_mounted(monkeypatch: py
     assert "[Errno 30]" in in_child(found, ("mkdir", errno.EROFS), ("mkdirat", errno.EROFS))
     assert "version 1: no memory hierarchy at /sys/fs/cgroup/memory" in in_child(unmounted)
     assert in_child(nobody).endswith("version 1: needs root")
+
+
+def test_a_machine_that_does_not_say_in_which_groups_a_process_is_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(_path: Path) -> str:
+        raise FileNotFoundError(errno.ENOENT, "no /proc")
+
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(Path, "read_text", absent)
+    assert cgroup._version_1() == "version 1: [Errno 2] no /proc"

@@ -27,10 +27,19 @@ class Setup:
     limits: Mapping[str, Any]
     begin: Mapping[str, Any]
     bounds: Bounds | None
+    huge_pages: bool = False
+    """Whether it is in a cgroup: nothing else counts all of a huge page of which a part is mapped."""
 
     def frame(self, *, warm: bool) -> bytes:
         """The first frame of a session."""
-        message = {"op": "setup", "profile": self.profile, "limits": self.limits, "begin": self.begin, "warm": warm}
+        message = {
+            "op": "setup",
+            "profile": self.profile,
+            "limits": self.limits,
+            "begin": self.begin,
+            "warm": warm,
+            "huge_pages": self.huge_pages,
+        }
         body = json.dumps(message).encode("ascii")
         return _HEADER.pack(len(body)) + body
 

@@ -83,7 +83,11 @@ def _version_1() -> Parents | str:
     if os.geteuid() != 0:
         return "version 1: needs root"
     own = {}
-    for line in Path("/proc/self/cgroup").read_text().splitlines():
+    try:
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+    except OSError as error:  # without /proc, or on a kernel without cgroups
+        return f"version 1: {error}"
+    for line in lines:
         _, controllers, path = line.split(":", 2)
         own.update(dict.fromkeys(controllers.split(","), path))
     directories = []

@@ -21,7 +21,7 @@ from rlm_secure.environments.local.forked import Forked
 from rlm_secure.environments.local.worker import Died, Overdue, Worker
 from rlm_secure.environments.local.zygote import Plan, zygote
 from rlm_secure.errors import EnvironmentUnavailable, RLMSecureError
-from rlm_secure.guarantees import EnforcementReport
+from rlm_secure.guarantees import EnforcementReport, Level, Wall
 from rlm_secure.policy.model import Limits
 
 _REFILL_DELAY_SECONDS = 0.02
@@ -68,11 +68,21 @@ def fork_blank(recipe: Recipe, *, warm: bool = False) -> Blank:
 
     Raises EnvironmentUnavailable when it cannot be started.
     """
+    bounds = _bounds(recipe) if recipe.plan.rlimits else None
+    # It is told while it joins its group, which may fail: then it is not the one.
+    counted = bounds is not None and not isinstance(cgroup.parents(os.getpid()), str)
+    blank = _fork(recipe, bounds, warm=warm, huge_pages=counted)
+    if counted and blank.report[Wall.CGROUP].level is not Level.FULL:
+        blank.discard()
+        blank = _fork(recipe, bounds, warm=warm, huge_pages=False)
+    return blank
+
+
+def _fork(recipe: Recipe, bounds: Bounds | None, *, warm: bool, huge_pages: bool) -> Blank:
     plan, limits = recipe.plan, recipe.limits
     profile = "worker-checkpoint" if recipe.copies else "worker"
     rlimits = _rlimits(recipe) if plan.rlimits else {}
-    bounds = _bounds(recipe) if plan.rlimits else None
-    forked = zygote(plan).fork(Setup(profile, rlimits, json.loads(recipe.begin), bounds))
+    forked = zygote(plan).fork(Setup(profile, rlimits, json.loads(recipe.begin), bounds, huge_pages))
     worker = Worker(forked.connection, forked.pidfd, limits, forked)
     clock = Clock(limits.start_seconds)
     try:

@@ -253,7 +253,8 @@ class Zygote:
 
 def _environment() -> dict[str, str]:
     # Nothing of the host's but where a shared libpython and time zones (else zoneinfo reads half a megabyte of build
-    # settings) lie. Huge pages for large mallocs make big strings, and checkpoints over them, several times cheaper.
+    # settings) lie. Huge pages for large mallocs, where a session may have them, make big strings, and checkpoints over
+    # them, several times cheaper.
     environment = {
         "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
         "LC_ALL": "C.UTF-8",
