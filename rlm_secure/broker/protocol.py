@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, cast
@@ -115,6 +116,17 @@ def event(message: Mapping[str, Any], *, value_bytes: int, stdout_bytes: int) ->
     if op == "done":
         return _result(message, value_bytes, stdout_bytes)
     raise _broken("a frame is neither a call nor a result")
+
+
+def fresh_nonce() -> str:
+    """What goes with a frame for a worker, last in it: its answer carries it, and proves that the frame was read."""
+    return secrets.token_hex(8)
+
+
+def check_nonce(message: Mapping[str, Any], nonce: str | None) -> None:
+    """Raise ProtocolViolation for a frame that does not carry `nonce`: it answers something else, or nothing."""
+    if message.get("nonce") != nonce:
+        raise _broken("a frame came from a worker that had not read what it was told")
 
 
 def ready(message: Mapping[str, Any]) -> tuple[dict[str, tuple[str, str]], dict[str, Any]]:

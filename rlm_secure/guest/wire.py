@@ -5,7 +5,8 @@ to ASCII, so that lone surrogates, which UTF-8 cannot carry, reach a cell as the
 
 Strict alternation, no multiplexing: the host sends one request, the worker answers with zero or more
 `call` frames, each answered by one `reply`, and then exactly one `done`. A worker that breaks the order
-is killed.
+is killed. What the host sends carries a fresh `nonce`, and what the worker says carries that of what it read last:
+what it says before it has read a request is no answer to it.
 
 host -> worker
     begin    {modules, source_bytes, ast_nodes, stdout_bytes, value_bytes, result_bytes, tools, features, screen}
@@ -133,20 +134,22 @@ class Closed(Exception):
 class Channel:
     """Frames over one connected stream socket. Keeps what it read too much of for the next frame."""
 
-    __slots__ = ("_buffer", "_fds", "_socket")
+    __slots__ = ("_buffer", "_fds", "_socket", "nonce")
 
     def __init__(self, connection: _socket.socket) -> None:
         # The socket object exists before the seccomp filter does: its constructor calls getsockname.
         self._socket = connection
         self._buffer = bytearray()
         self._fds: list[int] = []
+        self.nonce: Any = None
+        """That of the last frame that was read."""
 
     def send_within(self, message: dict[str, Any], limit: int) -> bool:
         """Write one frame if its body has at most `limit` bytes; returns whether it was written.
 
         Raises Closed when the peer is gone, ValueError when `message` is not JSON.
         """
-        view = memoryview(frame(message, limit))
+        view = memoryview(frame({**message, "nonce": self.nonce}, limit))
         if not view:
             return False
         try:
@@ -174,6 +177,7 @@ class Channel:
             raise Closed(f"a frame is {refused}") from None
         if not isinstance(message, dict):
             raise Closed("a frame is no object")
+        self.nonce = message.pop("nonce", None)
         return message
 
     def take_fd(self) -> int:

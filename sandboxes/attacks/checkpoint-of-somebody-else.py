@@ -20,15 +20,15 @@ def worker():
     return None
 
 
-def conclude():
+def conclude(nonce):
     said = {"op": "done", "stdout": "", "stderr": "", "dropped": 0, "variables": {}, "answer": None, "error": None}
-    body = json.dumps({**said, "cpu": 0.0, "peak": 1}).encode()
+    body = json.dumps({**said, "cpu": 0.0, "peak": 1, "nonce": nonce}).encode()
     os.write(3, len(body).to_bytes(4, "big") + body)
 
 
 def fake(self, request):
     os.dup2(self._channel.take_fd(), 3)
-    return conclude()
+    return conclude(self._channel.nonce)
 
 
 kind = worker()

@@ -20,9 +20,9 @@ def worker():
     return None
 
 
-def conclude():
+def conclude(nonce):
     said = {"op": "done", "stdout": "", "stderr": "", "dropped": 0, "variables": {}, "answer": None, "error": None}
-    body = json.dumps({**said, "cpu": 0.0, "peak": 1}).encode()
+    body = json.dumps({**said, "cpu": 0.0, "peak": 1, "nonce": nonce}).encode()
     os.write(3, len(body).to_bytes(4, "big") + body)
 
 
@@ -41,7 +41,7 @@ def fork_twice(self, request):
         if pid == 0:
             os.dup2(fd, 3)
             os.close(fd)
-            return conclude()
+            return conclude(self._channel.nonce)
     os.close(fd)
 
 

@@ -18,6 +18,7 @@ from rlm_secure.errors import (
     CellMemoryLimit,
     CellRefused,
     CellTimeout,
+    ProtocolViolation,
     SessionEnded,
     WallViolation,
 )
@@ -211,9 +212,10 @@ def test_a_forbidden_call_ends_the_session() -> None:
 
 #: A result that the worker writes itself, so many times, before it goes on.
 FORGED = """
-import json, os
+import gc, json, os
+[channel] = [found for found in gc.get_objects() if type(found).__name__ == "Channel"]
 said = {{"op": "done", "stdout": "forged", "stderr": "", "dropped": 0, "variables": {{}}, "answer": None, "error": None}}
-body = json.dumps({{**said, "cpu": 0.0, "peak": 1}}).encode()
+body = json.dumps({{**said, "cpu": 0.0, "peak": 1, "nonce": channel.nonce}}).encode()
 os.write(3, (len(body).to_bytes(4, "big") + body) * {0})
 while True: pass
 """
@@ -234,6 +236,16 @@ def test_an_answer_before_its_request_was_read_is_none() -> None:
         assert opened.execute(early + again, echo).stdout == "forged"
         result = opened.execute("print('the next cell')", echo)
         assert isinstance(result.error, WallViolation) and "before it had read" in str(result.error)
+        assert not opened.alive
+
+
+def test_a_result_is_none_of_a_request_that_was_read_after_it_was_made() -> None:
+    late = FORGED.format(1).replace("while True: pass", "import time\ntime.sleep(0.02)\nchannel.receive()\n")
+    late += "os.write(3, len(body).to_bytes(4, 'big') + body)\nwhile True: pass"
+    with session(screen=False) as opened:
+        assert opened.execute(late, echo).stdout == "forged"
+        with pytest.raises(ProtocolViolation, match="had not read what it was told"):
+            opened.execute("print('the next cell')", echo)
         assert not opened.alive
 
 

@@ -47,14 +47,17 @@ def test_frames_arrive_whole_however_they_are_cut(ends) -> None:
 
 def test_a_frame_is_written_whole_where_it_is_within_its_limit(ends) -> None:
     channel, host = ends
+    host.sendall(wire.frame({"op": "exec", "nonce": "n"}))
+    assert channel.receive() == {"op": "exec"}
     message = {"op": "done", "stdout": "\ud800\u00e9\n", "numbers": [1, 2.5, None, True]}
-    size = len(json.dumps(message, separators=(",", ":")))
+    whole = {**message, "nonce": "n"}  # that of what it read last
+    size = len(json.dumps(whole, separators=(",", ":")))
     assert not channel.send_within(message, size - 1)
     assert channel.send_within(message, size)
     data = host.recv(1 << 16)
-    assert data == struct.pack(">I", size) + json.dumps(message, separators=(",", ":")).encode()
-    assert wire.frame(message) == data
-    assert wire.frame(message, size - 1) == b""
+    assert data == struct.pack(">I", size) + json.dumps(whole, separators=(",", ":")).encode()
+    assert wire.frame(whole) == data
+    assert wire.frame(whole, size - 1) == b""
     reader: list[bytes] = []
     thread = threading.Thread(target=lambda: reader.extend(iter(lambda: host.recv(1 << 20), b"")))
     thread.start()
@@ -62,7 +65,7 @@ def test_a_frame_is_written_whole_where_it_is_within_its_limit(ends) -> None:
     assert channel.send_within(big, wire.MAX_FRAME)  # more than a socket takes at once
     channel._socket.shutdown(socket.SHUT_WR)
     thread.join()
-    assert b"".join(reader) == wire.frame(big)
+    assert b"".join(reader) == wire.frame({**big, "nonce": "n"})
 
 
 def test_keys_stay_in_their_order_and_none_is_left_out() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import struct
+import termios
 import textwrap
 import threading
 import time
@@ -65,11 +68,12 @@ def cpu_of(session: LocalSession) -> float:
 HOSTILE = """
 import gc, json, os, time
 [Worker] = {type(found) for found in gc.get_objects() if hasattr(type(found), "_checkpoint")}
+[channel] = [found for found in gc.get_objects() if type(found).__name__ == "Channel"]
 def replace(function):
     Worker._checkpoint = function
 def conclude():
     said = {"op": "done", "stdout": "", "stderr": "", "dropped": 0, "variables": {}, "answer": None, "error": None}
-    body = json.dumps({**said, "cpu": 0.0, "peak": 1}).encode()
+    body = json.dumps({**said, "cpu": 0.0, "peak": 1, "nonce": channel.nonce}).encode()
     os.write(3, len(body).to_bytes(4, "big") + body)
 def burn(seconds):
     end = time.process_time() + seconds
@@ -214,7 +218,7 @@ def test_a_worker_at_rest_runs_no_more(hostile: Unscreened):
 #: What a worker says after its result: with it at once, or where the host has not read it yet.
 SECOND = """
 body = json.dumps({{"op": "done", "stdout": " " * {0}, "stderr": "", "dropped": 0, "variables": {{}}, "answer": None,
-    "error": None, "cpu": 0.0, "peak": 1}}).encode()
+    "error": None, "cpu": 0.0, "peak": 1, "nonce": channel.nonce}}).encode()
 first = len(body).to_bytes(4, "big") + body
 os.write(3, first + first)
 time.sleep(600)
@@ -223,7 +227,7 @@ time.sleep(600)
 
 SECOND_BODY = json.dumps(
     {"op": "done", "stdout": "", "stderr": "", "dropped": 0, "variables": {}, "answer": None}
-    | {"error": None, "cpu": 0.0, "peak": 1}
+    | {"error": None, "cpu": 0.0, "peak": 1, "nonce": "0123456789abcdef"}
 )
 
 
@@ -242,7 +246,8 @@ def test_a_result_that_nobody_has_read_is_no_result_of_the_next_cell(hostile: Un
 
 def test_a_call_is_answered_only_where_nothing_came_behind_it():
     said = """
-call = json.dumps({"op": "call", "call": "tool", "tool": "tool", "args": [], "kwargs": {}}).encode()
+call = {"op": "call", "call": "tool", "tool": "tool", "args": [], "kwargs": {}, "nonce": channel.nonce}
+call = json.dumps(call).encode()
 call = len(call).to_bytes(4, "big") + call
 os.write(3, call + call)
 time.sleep(600)
@@ -253,8 +258,10 @@ time.sleep(600)
 
 #: A call of which the answer is not waited for.
 CALL = """
-call = json.dumps({"op": "call", "call": "tool", "tool": "tool", "args": [], "kwargs": {}}).encode()
-call = len(call).to_bytes(4, "big") + call
+def call():
+    said = {"op": "call", "call": "tool", "tool": "tool", "args": [], "kwargs": {}, "nonce": channel.nonce}
+    body = json.dumps(said).encode()
+    return len(body).to_bytes(4, "big") + body
 """
 
 
@@ -266,8 +273,8 @@ def test_a_worker_does_not_run_while_its_call_is_answered(hostile: Unscreened):
         states.append(state(session._worker))
         return 1
 
-    read = "while not os.read(3, 1 << 16).endswith(b'}'): pass\n"
-    result = session.execute(CALL + "os.write(3, call)\nburn(0.2)\n" + read + "print('went on')", answer)
+    read = "burn(0.2)\nchannel.receive()\nprint('went on')"
+    result = session.execute(CALL + "os.write(3, call())\n" + read, answer)
     assert (states, result.stdout, result.error) == (["T"], "went on\n", None)
 
 
@@ -278,7 +285,7 @@ def test_memory_is_looked_at_before_a_call_is_answered():
         session._copies, session._worker.weighed = False, True
         session._worker._limits = session._worker._limits.model_copy(update={"memory_bytes": 8 << 20})
         answered: list[Any] = []
-        kept = HOSTILE + CALL + "x = b'x' * (64 << 20)\nos.write(3, call)\nos.read(3, 1 << 16)\ndel x"
+        kept = HOSTILE + CALL + "x = b'x' * (64 << 20)\nos.write(3, call())\nchannel.receive()\ndel x"
         result = session.execute(kept, answered.append)
         assert (type(result.error), answered) == (CellMemoryLimit, [])
 
@@ -292,7 +299,7 @@ def test_a_copy_that_answers_with_a_call_is_not_adopted(hostile: Unscreened):
             fd = self._channel.take_fd()
             if os.fork() == 0:
                 os.dup2(fd, 3)
-                os.write(3, call)
+                os.write(3, call())
                 burn(60)
             os.close(fd)
         replace(ask)
@@ -316,7 +323,27 @@ def test_an_answer_before_its_request_was_read_is_none():
         said += "os.write(3, first)\ntime.sleep(0.02)\nos.write(3, first)\ntime.sleep(600)"
         assert box.run(HOSTILE + said).error is None
         session._transmit = slowly  # type: ignore[method-assign]
-        with pytest.raises(ProtocolViolation, match="before the request was read"):
+        with pytest.raises(ProtocolViolation, match="had not read what it was told"):
+            box.run("print('the next cell')")
+
+
+def test_a_result_is_none_of_a_request_that_was_read_after_it_was_written():
+    """The second result is written when the worker runs again, and its request is read before the host looks."""
+    with unscreened(policy=strict()) as box:
+        session = session_of(box)
+        session._copies = False
+        said = SECOND.partition("os.write")[0].format(1)
+        said += "os.write(3, first)\ntime.sleep(0.02)\nos.write(3, first)\nchannel.receive()\nchannel.receive()"
+        assert box.run(HOSTILE + said).error is None
+        receive = session._worker.receive
+
+        def late(clock: Any) -> Any:
+            while struct.unpack("i", fcntl.ioctl(session._worker._socket, termios.TIOCOUTQ, bytes(4)))[0]:
+                time.sleep(0.001)
+            return receive(clock)
+
+        session._worker.receive = late  # type: ignore[method-assign]
+        with pytest.raises(ProtocolViolation, match="had not read what it was told"):
             box.run("print('the next cell')")
 
 

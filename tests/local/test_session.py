@@ -338,7 +338,7 @@ def test_cells_are_counted():
 
 #: Calls with many prompts, then reads the answer piece by piece, steadily, and says that it is done.
 SLOW_READER = """
-import json, os, signal, time
+import gc, json, os, signal, time
 signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
 def say(message):
     body = json.dumps(message).encode()
@@ -348,13 +348,16 @@ def take(size):
     while len(data) < size:
         data += os.read(3, size - len(data))
     return data
-say({"op": "call", "call": "llm_query_batched", "prompts": ["a"], "model": None})
+[channel] = [found for found in gc.get_objects() if type(found).__name__ == "Channel"]
+say({"op": "call", "call": "llm_query_batched", "prompts": ["a"], "model": None, "nonce": channel.nonce})
 size = int.from_bytes(take(4), "big")
 while size:
-    size -= len(take(min(size, 64 << 10)))
+    last = take(min(size, 64 << 10))
+    size -= len(last)
     time.sleep(0.03)
+nonce = last.rpartition(b'"nonce": "')[2][:16].decode()
 done = {"op": "done", "stdout": "", "stderr": "", "dropped": 0, "variables": {}, "answer": None, "error": None}
-say({**done, "cpu": 0.0, "peak": 1})
+say({**done, "cpu": 0.0, "peak": 1, "nonce": nonce})
 time.sleep(600)
 """
 

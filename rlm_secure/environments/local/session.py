@@ -317,7 +317,7 @@ class LocalSession(LoggedSession):
         finally:
             theirs.close()
         fresh = Worker(ours, pidfd, limits)
-        fresh.listener, fresh.weighed = listener, self._worker.weighed
+        fresh.listener, fresh.weighed, fresh.nonce = listener, self._worker.weighed, self._worker.nonce
         if request is not None:  # whoever interrupts the cell may hold the one or the other
             fresh.interrupted = self._worker.interrupted
         self._cpu.add(fresh)

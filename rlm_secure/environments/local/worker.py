@@ -5,7 +5,6 @@ Guards: a worker's frames, deadlines and cause of death
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import resource
@@ -13,13 +12,12 @@ import select
 import signal
 import socket
 import struct
-import termios
 import threading
 import time
 from collections.abc import Mapping
 from typing import Any
 
-from rlm_secure.broker.protocol import Call, CellResult, decode, event
+from rlm_secure.broker.protocol import Call, CellResult, check_nonce, decode, event, fresh_nonce
 from rlm_secure.environments.clock import SLICE_SECONDS, Clock
 from rlm_secure.environments.local import pidfd as process
 from rlm_secure.environments.local.forked import Forked
@@ -70,6 +68,8 @@ class Worker:
         self._forked = forked
         self._buffer = bytearray()
         self._stopped = False
+        self.nonce: str | None = None
+        """What the answer to the last word of the host carries: who has not read that cannot know it."""
         # The kernel's own timeouts, not Python's: those ask with a poll(2) before each call.
         connection.setblocking(True)
         self._timeout = SLICE_SECONDS
@@ -122,17 +122,9 @@ class Worker:
                 raise Died
         raise ProtocolViolation("the sandbox broke the protocol: the worker spoke when it was not asked")
 
-    def _check_read(self) -> None:
-        """The worker has read all that it was told: what it says without that answers something else."""
-        try:
-            (unread,) = struct.unpack("i", fcntl.ioctl(self._socket, termios.TIOCOUTQ, bytes(4)))
-        except OSError:  # its kernel does not count that
-            return
-        if unread:
-            raise ProtocolViolation("the sandbox broke the protocol: an answer came before the request was read")
-
     def _write(self, message: Mapping[str, Any], fds: list[int] | None, clock: Clock | None) -> None:
-        body = json.dumps(message).encode("ascii")
+        self.nonce = fresh_nonce()
+        body = json.dumps({**message, "nonce": self.nonce}).encode("ascii")
         frame = memoryview(_HEADER.pack(len(body)) + body)
         deadline = time.monotonic() + self._limits.start_seconds
         try:
@@ -179,9 +171,10 @@ class Worker:
         self.stop()
         if self._buffer:
             self._check_silence()
-        self._check_read()
         self.weigh()
-        return event(frame, value_bytes=self._limits.value_bytes, stdout_bytes=self._limits.stdout_bytes)
+        said = event(frame, value_bytes=self._limits.value_bytes, stdout_bytes=self._limits.stdout_bytes)
+        check_nonce(frame, self.nonce)
+        return said
 
     def result(self, clock: Clock) -> CellResult:
         """The result of a request that calls nothing. Raises as `event`, and ProtocolViolation for a call."""

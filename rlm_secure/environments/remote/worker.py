@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from rlm_secure.broker.client import Asked, Client, Declined, Ended, Events, Lost
-from rlm_secure.broker.protocol import Call, CellResult, decode, event
+from rlm_secure.broker.protocol import Call, CellResult, check_nonce, decode, event, fresh_nonce
 from rlm_secure.environments.clock import SESSION_CPU, Clock
 from rlm_secure.environments.local import pidfd as process
 from rlm_secure.errors import CellCrashed, CellError, CellMemoryLimit, CellTimeout, WallViolation
@@ -47,6 +47,7 @@ class RemoteWorker:
         self._outgoing: tuple[Mapping[str, Any], int | None] | None = None
         self._asking: str | Asked | None = None
         self._told = False
+        self._nonce: str | None = None  # of what the worker was told last
         self.interrupted = threading.Event()
 
     def send(self, message: Mapping[str, Any], upload: int | None = None) -> None:
@@ -70,6 +71,7 @@ class RemoteWorker:
                 self._judge(clock, events.frame.stopped)
                 self._asking = events.frame.id
                 frame = decode(events.frame.data, limit=self._limits.result_bytes)
+                check_nonce(frame, self._nonce)
                 if frame.get("op") == "call":
                     self._tick(clock)  # a cell that always has something to say is looked at as well
                 return frame
@@ -96,13 +98,16 @@ class RemoteWorker:
         if message["op"] != "reply":
             self._told = False
             cpu = self._limits.cell_cpu_seconds if message["op"] in ("exec", "read") else None
+            self._nonce = fresh_nonce()
+            message = {**message, "nonce": self._nonce}
             return self._client.execute(message, wait=wait, cpu=cpu, upload=upload)
         asking, self._asking = self._asking, None
         response = {name: value for name, value in message.items() if name != "op"}
         if isinstance(asking, Asked):
             return self._client.respond(asking.id, _seed_response(asking.call, response), wait=wait)
         assert asking is not None
-        return self._client.respond(asking, response, wait=wait)
+        self._nonce = fresh_nonce()
+        return self._client.respond(asking, {**response, "nonce": self._nonce}, wait=wait)
 
     def _patience(self, clock: Clock) -> float:
         left = clock.remaining()
