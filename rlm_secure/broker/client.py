@@ -71,6 +71,8 @@ class Frame:
     id: str
     data: bytes
     stopped: str | None
+    cpu_seconds: float | None
+    """What the worker has used since its request, as the supervisor measured it; None where it could not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +316,8 @@ def _events(message: Mapping[str, Any]) -> Events:
         if not isinstance(entry, dict) or not isinstance(entry.get("id"), str) or len(entry["id"]) > 32:
             raise ProtocolViolation("the broker broke the protocol: an event without an id")
         if isinstance(entry.get("frame"), str):
-            frame = Frame(entry["id"], entry["frame"].encode("ascii", "replace"), _word(entry, "stopped"))
+            data = entry["frame"].encode("ascii", "replace")
+            frame = Frame(entry["id"], data, _word(entry, "stopped"), _seconds(entry))
         elif isinstance(entry.get("end"), dict):
             ended = _ended(entry["end"], _word(entry, "stopped"))
         elif isinstance(entry.get("request"), dict):
@@ -325,14 +328,20 @@ def _events(message: Mapping[str, Any]) -> Events:
 
 
 def _ended(entry: Mapping[str, Any], stopped: str | None) -> Ended:
-    status, kills, cpu = entry.get("status"), entry.get("oom_kills"), entry.get("cpu")
+    status, kills = entry.get("status"), entry.get("oom_kills")
     return Ended(
         status if type(status) is int and 0 <= status <= 0xFFFF and _is_end(status) else None,
-        float(cpu) if isinstance(cpu, int | float) and 0 <= cpu < _LONGEST_SECONDS else 0.0,
+        _seconds(entry) or 0.0,
         kills if type(kills) is int else None,
         _word(entry, "said"),
         stopped,
     )
+
+
+def _seconds(entry: Mapping[str, Any]) -> float | None:
+    """The CPU seconds of an event, where they can be true."""
+    cpu = entry.get("cpu")
+    return float(cpu) if isinstance(cpu, int | float) and 0 <= cpu < _LONGEST_SECONDS else None
 
 
 def _is_end(status: int) -> bool:

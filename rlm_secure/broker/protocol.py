@@ -11,7 +11,6 @@ Guards: what a frame from a sandbox may say
 from __future__ import annotations
 
 import json
-import math
 import re
 import secrets
 from collections.abc import Mapping
@@ -39,6 +38,9 @@ CallKind = Literal["llm_query", "llm_query_batched", "rlm_query", "rlm_query_bat
 _LM_KINDS: Final = ("llm_query", "llm_query_batched", "rlm_query", "rlm_query_batched")
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
+
+#: More bytes or seconds than there are; every int up to here is a float.
+_LARGEST: Final = 2.0**53
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
@@ -282,7 +284,7 @@ def _number(message: Mapping[str, Any], key: str) -> float:
         number = float(value)
     except OverflowError:
         raise _broken(f"{key} is too large") from None
-    if not math.isfinite(number) or number < 0:
+    if not 0 <= number <= _LARGEST:
         raise _broken(f"{key} is not a size")
     return number
 

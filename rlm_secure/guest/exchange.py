@@ -40,6 +40,7 @@ class Exchange:
         self._epilogue: dict[str, Any] | None = None
         self._cpu_limit: float | None = None
         self._cpu_look = 0.0
+        self._cpu_asked: float | None = None  # what it had used when it was asked, where that is measured
         self._cpu_budget: float | None = None  # of this worker: what the ones before it have left of its session's
         self._cpu_spent = 0.0
         self._most_bytes: int | None = None  # of memory, of any kind
@@ -55,6 +56,11 @@ class Exchange:
     def free(self) -> bool:
         """Whether the worker can be spoken to: it has answered, and has read all that it was told."""
         return self._worker is not None and not self.expecting and not self._worker.sending
+
+    @property
+    def sees_memory(self) -> bool:
+        """Whether what the worker holds can be seen, and so bounded."""
+        return self._worker is not None and self._worker.held_bytes() > 0
 
     # -- from the host ----------------------------------------------------------------------------
 
@@ -76,7 +82,7 @@ class Exchange:
         self._zygote.boot()
         connection, pidfd, pid = self._zygote.fork(limits, profile)
         worker = self._worker = Worker(connection, pidfd, pid, frame_bytes, self._zygote)
-        self.event = self._epilogue = self._cpu_limit = self._stop = None
+        self.event = self._epilogue = self._cpu_limit = self._cpu_asked = self._stop = None
         self.expecting = True
         if pidfd is not None:
             self._selector.register(pidfd, selectors.EVENT_READ, lambda _: self._ended(worker))
@@ -86,7 +92,9 @@ class Exchange:
         """A request, and a file descriptor that goes with it; `cpu` is how many seconds of it the answer may take."""
         assert self._worker is not None
         self._stop = None
-        self._cpu_limit = None if cpu is None else self._worker.cpu_seconds() + cpu
+        used = self._worker.cpu_seconds()
+        self._cpu_limit = None if cpu is None else used + cpu
+        self._cpu_asked = used if self._worker.measured else None
         self._cpu_look = time.monotonic() + _CPU_SECONDS
         self.say(body, fd)
 
@@ -187,7 +195,8 @@ class Exchange:
         elif frame is not None:
             worker.signal(signal.SIGSTOP)  # until it is spoken to it has nothing to do, whatever it has become
             if not self._heavy(worker):
-                self._happen({"frame": frame})
+                cpu = None if self._cpu_asked is None else worker.cpu_seconds() - self._cpu_asked
+                self._happen({"frame": frame, "cpu": cpu})
         elif worker.closed:
             worker.signal(signal.SIGKILL)  # it said its last word; that it lives on does not matter
             if worker.pidfd is None:

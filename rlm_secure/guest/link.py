@@ -175,7 +175,8 @@ class Worker:
         self._fds: list[int] = []
         self._born = time.monotonic()
         self._seen = 0.0
-        self._clock = self._find_clock()
+        self._here = self._find()
+        self._clock = (~self._here << 3) | 2 if self._here > 0 else None  # clock_getcpuclockid(3): of the whole process
 
     def send(self, body: bytes | bytearray, fd: int | None = None) -> None:
         """Queue one frame, with a file descriptor that is closed once it is sent."""
@@ -238,9 +239,9 @@ class Worker:
         0 where /proc does not say so: what bounds it then is the sandbox around it.
         """
         try:
-            with open(f"/proc/{self.pid}/statm", "rb") as file:
+            with open(f"/proc/{self._here}/statm", "rb") as file:
                 mapped, resident, shared, _, _, data, _ = (int(pages) * _PAGE for pages in file.read().split())
-            with open(f"/proc/{self.pid}/status", "rb") as file:
+            with open(f"/proc/{self._here}/status", "rb") as file:
                 lines = dict(line.split(b":", 1) for line in file.read().splitlines())
             swapped, tables = (int(lines.get(name, b"0 kB").split()[0]) << 10 for name in (b"VmSwap", b"VmPTE"))
         except (OSError, ValueError):
@@ -271,6 +272,11 @@ class Worker:
         with contextlib.suppress(OSError):
             signal.pidfd_send_signal(self.pidfd, number)
 
+    @property
+    def measured(self) -> bool:
+        """Whether the kernel has a clock of what it uses."""
+        return self._clock is not None
+
     def cpu_seconds(self) -> float:
         """CPU seconds used so far, read from outside; what was read last of one that is gone.
 
@@ -294,11 +300,9 @@ class Worker:
         while self._fds:
             os.close(self._fds.pop())
 
-    def _find_clock(self) -> int | None:
+    def _find(self) -> int:
+        """The number that it has here: in a PID namespace of its own the zygote knows it by another. 0 if unknown."""
         pid = self.pid if self.pidfd is None else 0
         with contextlib.suppress(OSError, StopIteration, ValueError), open(f"/proc/self/fdinfo/{self.pidfd}") as lines:
-            # By the number that it has here; in a PID namespace of its own it knows itself by another.
             pid = next(int(line.split()[1]) for line in lines if line.startswith("Pid:"))
-        if pid > 0:
-            return (~pid << 3) | 2  # clock_getcpuclockid(3): the scheduler's clock of the whole process
-        return None
+        return pid

@@ -232,7 +232,11 @@ class Supervisor:
             except Failed as failed:
                 raise Bad(503, "zygote", str(failed)) from None
         details = {**self._zygote.details, "around": self._around}
-        return 200, {"status": "ok", "walls": self._zygote.walls, "details": details}
+        walls = self._zygote.walls
+        if not self._exchange.sees_memory:
+            unseen = {"rlimits": "; the supervisor cannot see what a worker holds"}
+            walls = {name: [level, evidence + unseen.get(name, "")] for name, (level, evidence) in walls.items()}
+        return 200, {"status": "ok", "walls": walls, "details": details}
 
     def _end(self, _peer: Peer, request: Request, _repeated: bool) -> Answer:
         fresh = request.query.get("fresh") == "1"

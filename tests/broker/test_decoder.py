@@ -179,6 +179,8 @@ def test_a_frame_is_one_object_and_nothing_around_it(data: bytes) -> None:
         {**DONE, "cpu": -1},
         {**DONE, "cpu": True},
         {**DONE, "peak": 10**400},
+        {**DONE, "peak": 1e308},
+        {**DONE, "cpu": 2**53 + 2},
         {**DONE, "variables": {f"v{n}": {"type": "int"} for n in range(protocol.MAX_NAMES + 1)}},
         {**DONE, "variables": {"x" * 129: {"type": "int"}}},
         {**DONE, "variables": {"x": [1]}},

@@ -357,6 +357,12 @@ def test_an_event_of_no_known_shape_is_a_violation(message) -> None:
         client_module._events(message)
 
 
+@pytest.mark.parametrize(("cpu", "believed"), [(1, 1.0), (1e300, None), (-1, None), (None, None), ("1", None)])
+def test_cpu_seconds_of_a_frame_are_believed_as_far_as_they_can_be_true(cpu: object, believed: float | None) -> None:
+    found = client_module._events({"worker": "idle", "pending": [{"id": "1", "frame": "{}", "cpu": cpu}]}).frame
+    assert found is not None and found.cpu_seconds == believed
+
+
 def test_the_end_of_a_worker_is_believed_as_far_as_it_can_be_true() -> None:
     def ended(**fields: object) -> client_module.Ended:
         found = client_module._events({"worker": "none", "pending": [{"id": "1", "end": fields}]}).ended

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from rlm_secure.broker.client import Declined
+from rlm_secure.broker.client import Client, Declined
 from rlm_secure.broker.protocol import Call
 from rlm_secure.environments import CallFailed, logged
 from rlm_secure.environments.local import pidfd
@@ -247,6 +249,28 @@ def test_a_result_is_none_of_a_request_that_was_read_after_it_was_made() -> None
         with pytest.raises(ProtocolViolation, match="had not read what it was told"):
             opened.execute("print('the next cell')", echo)
         assert not opened.alive
+
+
+@pytest.mark.parametrize("said", [0.0, 1e6])
+def test_what_a_cell_used_is_what_its_supervisor_measured(said: float) -> None:
+    burn = "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass\n"
+    with session(screen=False) as opened:
+        result = opened.execute(burn + FORGED.format(1).replace('"cpu": 0.0', f'"cpu": {said}'), echo)
+        assert result.stdout == "forged" and 0.3 <= result.cpu_seconds < 10
+        assert result.cpu_seconds <= opened._log_seconds < 10
+
+
+def test_without_a_clock_a_cell_used_no_more_than_the_time_that_passed(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Client.execute
+
+    def unmeasured(*values: Any, **options: Any) -> Any:
+        events = found(*values, **options)
+        return events.frame and replace(events, frame=replace(events.frame, cpu_seconds=None))
+
+    monkeypatch.setattr(Client, "execute", unmeasured)
+    with session(screen=False) as opened:
+        result = opened.execute(FORGED.format(1).replace('"cpu": 0.0', '"cpu": 1e6'), echo)
+        assert result.stdout == "forged" and 0 < result.cpu_seconds < 10
 
 
 def test_a_worker_at_rest_runs_no_more() -> None:

@@ -233,6 +233,15 @@ def test_a_question_is_answered_to_who_asked(alone, peer, monkeypatch) -> None:
     assert (refused.value.status, refused.value.rule) == (409, "answered")
 
 
+def test_a_session_is_told_where_nobody_sees_what_its_worker_holds(alone, peer, monkeypatch) -> None:
+    alone._zygote.walls = {"rlimits": ["full", "CORE 0"], "landlock": ["full", "ABI 7"]}
+    monkeypatch.setattr(alone._exchange, "hatch", lambda *_: None)
+    body = json.dumps({"limits": {}, "profile": next(iter(CONFIG["profiles"])), "frame_bytes": 5000}).encode()
+    walls = ask(alone, peer, request(1, "POST", "/session", body))[1]["walls"]
+    assert walls["rlimits"] == ["full", "CORE 0; the supervisor cannot see what a worker holds"]
+    assert walls["landlock"] == ["full", "ABI 7"]
+
+
 def test_questions_are_counted_and_end_with_time_or_session(alone, peer, monkeypatch) -> None:
     monkeypatch.setattr(supervisor, "MAX_ASKED", 1)
     monkeypatch.setattr(supervisor, "ASK_SECONDS", 0.0)
@@ -436,6 +445,10 @@ def test_a_worker_that_cannot_be_seen_has_used_all_its_time() -> None:
 def test_what_a_worker_holds_is_what_its_kernel_says_or_nothing(monkeypatch) -> None:
     with worker() as (made, _, _):
         assert 0 < made.held_bytes() < 64 << 20
+        inside = link.Worker(socket.socketpair()[0], os.dup(made.pidfd), 1 << 30, 9, Signals())  # type: ignore[arg-type]
+        assert inside.held_bytes() > 0  # the zygote knows it by another number
+        inside.socket.close()
+        os.close(inside.pidfd)
         monkeypatch.setattr(link, "open", lambda *_: io.BytesIO(b"no numbers"), raising=False)
         assert made.held_bytes() == 0
         monkeypatch.undo()
@@ -500,7 +513,7 @@ def test_a_frame_is_written_while_the_worker_reads_it_and_answered_once() -> Non
         theirs = hatchery.theirs
         theirs.send(framed(b'{"op":"ready"}'))
         turn()
-        assert made.event == {"id": "1", "frame": '{"op":"ready"}'}
+        assert made.event == {"id": "1", "frame": '{"op":"ready"}', "cpu": None}
         made._mind(made._worker)
         made._mind(made._worker)  # nobody is listened to, twice
         body = b"y" * 3_000_000
@@ -514,7 +527,7 @@ def test_a_frame_is_written_while_the_worker_reads_it_and_answered_once() -> Non
         theirs.send(framed(b'{"op":"done"}'))
         while made.expecting:
             turn()
-        assert made.event["id"] == "2"
+        assert made.event["id"] == "2" and 0 <= made.event["cpu"] < 1
         worker = made._worker
         made.end()
         made._spoke(worker, selectors.EVENT_READ)  # of a worker that is no longer ours

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import os
 import subprocess
@@ -61,7 +62,9 @@ def test_a_group_is_bounded_as_far_as_its_controllers_go(delegated: Path) -> Non
     group = Group(Parents(2, (delegated,), "cgroup v2"))
     (path,) = group._paths
     (path / "cpu.max").touch()
+    assert not group.bounded
     group.limit(BOUNDS)
+    assert group.bounded
     written = {file.name: file.read_text() for file in path.iterdir()}
     assert written == {"memory.max": str(1 << 30), "pids.max": "8", "cpu.max": "150000 100000"}
     (path / "pids.max").unlink()
@@ -72,6 +75,11 @@ def test_a_group_is_bounded_as_far_as_its_controllers_go(delegated: Path) -> Non
     group.kill()
     assert (path / "cgroup.kill").read_text() == "1"
     assert group.evidence == "cgroup v2: 1,073,741,824 bytes, 8 processes, 1.5 CPUs"
+    (path / "pids.max").mkdir()
+    with pytest.raises(IsADirectoryError):
+        group.limit(dataclasses.replace(BOUNDS, processes=9))
+    assert not group.bounded  # some of them are the ones before
+    (path / "pids.max").rmdir()
     assert group.remove() is False and group in cgroup._live  # it is tried again at the end
     for file in path.iterdir():
         file.unlink()

@@ -20,7 +20,7 @@ import pytest
 from rlm_secure import CellMemoryLimit, CellTimeout, Policy, ProtocolViolation, Sandbox, SessionEnded, WallViolation
 from rlm_secure.environments import logged
 from rlm_secure.environments.local import pidfd
-from rlm_secure.environments.local.cgroup import Group, Parents
+from rlm_secure.environments.local.cgroup import Bounds, Group, Parents
 from rlm_secure.environments.local.cputime import CpuAccount
 from rlm_secure.environments.local.session import LocalSession
 from rlm_secure.environments.local.worker import Worker
@@ -188,6 +188,7 @@ def test_an_init_that_is_retired_runs_no_longer_than_its_session_may(hostile: Un
     assert forked is not None
     if group and forked.group is None:
         forked.group = Group(Parents(2, (), "a machine with cgroups"))
+        forked.group._bounds = Bounds(1 << 30, 8, 1.0)
     elif not group:
         without_group(session)
     assert session.checkpoint() and session._spare is session._root
@@ -474,10 +475,14 @@ def test_without_a_cgroup_an_init_that_takes_memory_ends_its_session(hostile: Un
     assert not session.alive and "limits.memory_bytes" in session._ended
 
 
-def test_without_a_cgroup_an_init_that_keeps_its_memory_leaves_no_spare(hostile: Unscreened):
+@pytest.mark.parametrize("unbounded", [True, False])
+def test_without_a_cgroup_an_init_that_keeps_its_memory_leaves_no_spare(hostile: Unscreened, unbounded: bool):
     session = taught(hostile, "kept = [str(i) for i in range(1_500_000)]\nWorker._retire = lambda self, request: None")
     without_group(session)
+    if unbounded:  # there is one, of which the kernel took no bounds
+        session._forked.group = Group(Parents(2, (), "a machine with cgroups"))
     copies = [session.checkpoint() for _ in range(4)]
+    session._forked.group = None
     assert copies[0] is True
     assert copies[-1] is False
     assert session.alive and session._spare is None

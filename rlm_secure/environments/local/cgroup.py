@@ -144,10 +144,16 @@ class Group:
         """What kind of group it is, and its bounds."""
         return f"{self._kind}: {self._bounds}"
 
+    @property
+    def bounded(self) -> bool:
+        """Whether the kernel took its bounds."""
+        return self._bounds is not None
+
     def limit(self, bounds: Bounds) -> None:
         """Bound the group. Where it is bounded so already, nothing is done."""
         if bounds == self._bounds:
             return
+        self._bounds = None
         quota = int(bounds.cpus * _PERIOD_MICROSECONDS)
         if self._version == 2:
             settings = [

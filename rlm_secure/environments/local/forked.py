@@ -39,6 +39,11 @@ class Forked:
         """Whether its first process has not ended."""
         return not pidfd.ended(self.pidfd)
 
+    @property
+    def bounded(self) -> bool:
+        """Whether a cgroup bounds all of the session together."""
+        return self.group is not None and self.group.bounded
+
     def out_of_memory(self) -> bool:
         """Whether the kernel killed something of the session for memory."""
         return self.group is not None and self.group.out_of_memory()

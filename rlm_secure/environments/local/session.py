@@ -257,7 +257,7 @@ class LocalSession(LoggedSession):
         if fresh is None or self._spare is None:
             self._worker.stop()
             return False
-        if before is self._root and not self._slim(request) and self._forked is not None and self._forked.group is None:
+        if before is self._root and not self._slim(request) and self._forked is not None and not self._forked.bounded:
             self._drop(self._spare)
             self._spare, self._log, self._copies = None, None, False
             return False

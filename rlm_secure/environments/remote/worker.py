@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import threading
+import time
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -48,6 +49,8 @@ class RemoteWorker:
         self._asking: str | Asked | None = None
         self._told = False
         self._nonce: str | None = None  # of what the worker was told last
+        self._began = time.monotonic()  # of the request
+        self._used: float | None = None  # CPU seconds of it
         self.interrupted = threading.Event()
 
     def send(self, message: Mapping[str, Any], upload: int | None = None) -> None:
@@ -61,7 +64,12 @@ class RemoteWorker:
     def event(self, clock: Clock) -> Call | CellResult:
         """Send what waits, and return the next call or result. Raises Died, Overdue, Lost or ProtocolViolation."""
         limits = self._limits
-        return event(self.receive(clock), value_bytes=limits.value_bytes, stdout_bytes=limits.stdout_bytes)
+        said = event(self.receive(clock), value_bytes=limits.value_bytes, stdout_bytes=limits.stdout_bytes)
+        if isinstance(said, CellResult):
+            # By the supervisor's clock. Where it has none: one thread uses no more than the time that passed.
+            longest = time.monotonic() - self._began
+            said.cpu_seconds = min(said.cpu_seconds, longest) if self._used is None else self._used
+        return said
 
     def receive(self, clock: Clock) -> dict[str, Any]:
         """As `event`, but only decoded. A call over HTTP (`/enqueue`) comes as the frame that a cell would send."""
@@ -70,6 +78,7 @@ class RemoteWorker:
             if events.frame is not None:
                 self._judge(clock, events.frame.stopped)
                 self._asking = events.frame.id
+                self._used = events.frame.cpu_seconds
                 frame = decode(events.frame.data, limit=self._limits.result_bytes)
                 check_nonce(frame, self._nonce)
                 if frame.get("op") == "call":
@@ -98,6 +107,7 @@ class RemoteWorker:
         if message["op"] != "reply":
             self._told = False
             cpu = self._limits.cell_cpu_seconds if message["op"] in ("exec", "read") else None
+            self._began = time.monotonic()
             self._nonce = fresh_nonce()
             message = {**message, "nonce": self._nonce}
             return self._client.execute(message, wait=wait, cpu=cpu, upload=upload)
