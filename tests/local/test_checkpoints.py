@@ -363,6 +363,43 @@ def test_what_a_worker_has_written_counts_whatever_it_is_called():
             box.run("1")
 
 
+KEEPER = """
+kept = []
+def keep(self, request):
+    kept.append(self._channel.take_fd())
+    return conclude()
+Worker._context = keep
+"""
+
+
+@pytest.mark.parametrize("copied", [True, False])
+def test_a_context_that_is_kept_by_its_descriptor_ends_the_session(hostile: Unscreened, copied: bool):
+    session = taught(hostile, KEEPER)
+    if session._worker.descriptors_at_rest == 0:
+        pytest.skip("Linux before 6.2 does not say how many descriptors a process has")
+    if copied:
+        assert session.checkpoint()
+    with pytest.raises(ProtocolViolation, match="keeps descriptors that it was given"):
+        session.load_context("context", "x" * 100)
+    assert not session.alive
+
+
+def test_a_context_that_is_not_kept_leaves_no_descriptor():
+    with Sandbox(policy=strict()) as box:
+        session = session_of(box)
+        for value in ("text", "t\xe9xt", "\u0100", ["a list"], "t"):
+            session.load_context("context", value)
+            assert session.checkpoint()
+        assert box.run("print(context)").stdout == "t\n"
+
+
+def test_who_is_gone_has_no_descriptors():
+    with Sandbox(policy=strict()) as box:
+        worker = session_of(box)._worker
+        worker.kill()
+        assert worker.descriptors() == 0
+
+
 #: So many pages, each with page tables of its own: 16 KiB for 8.
 SCATTERED = """
 import ctypes

@@ -91,6 +91,7 @@ def _fork(recipe: Recipe, bounds: Bounds | None, *, warm: bool, huge_pages: bool
             worker.take_listener(clock)
         walls, _ = protocol.ready(worker.receive(clock, limit=1 << 20))
         walls["cgroup"] = grouped
+        worker.descriptors_at_rest = worker.descriptors()
         if warm:
             for code in _WARM_CELLS:
                 worker.send({"op": "exec", "code": code, "seed": 0})

@@ -318,6 +318,7 @@ class LocalSession(LoggedSession):
             theirs.close()
         fresh = Worker(ours, pidfd, limits)
         fresh.listener, fresh.weighed, fresh.nonce = listener, self._worker.weighed, self._worker.nonce
+        fresh.descriptors_at_rest = self._worker.descriptors_at_rest
         if request is not None:  # whoever interrupts the cell may hold the one or the other
             fresh.interrupted = self._worker.interrupted
         self._cpu.add(fresh)

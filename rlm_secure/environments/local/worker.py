@@ -15,6 +15,7 @@ import struct
 import threading
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from rlm_secure.broker.protocol import Call, CellResult, check_nonce, decode, event, fresh_nonce
@@ -89,6 +90,9 @@ class Worker:
         """Where a call of its session shows that nobody asked for."""
         self.weighed = False
         """Whether the host looks at its memory: where no cgroup bounds it."""
+        self.descriptors_at_rest = 0
+        """As many as it had before its first cell: its socket alone. 0 where the kernel does not say (Linux 6.2)."""
+        self._given = False  # a descriptor went to it since it was heard
         self._files: dict[str, int] = {}  # what is read of it in /proc
         self.interrupted = threading.Event()
 
@@ -104,6 +108,7 @@ class Worker:
         Raises Died, Overdue when the worker does not read it, ProtocolViolation when it spoke out of turn.
         """
         self._check_silence()
+        self._given = self._given or bool(fds)
         if self._stopped:
             self.stop(False)
         self._write(message, fds, clock)
@@ -121,6 +126,20 @@ class Worker:
             if not data:
                 raise Died
         raise ProtocolViolation("the sandbox broke the protocol: the worker spoke when it was not asked")
+
+    def _check_descriptors(self) -> None:
+        """It has mapped a context that it was given, or copied it, and keeps no descriptor: of what that holds, which
+        may be gigabytes, no limit counts a byte."""
+        self._given = False
+        if self.descriptors() > self.descriptors_at_rest > 0:
+            raise ProtocolViolation("the sandbox broke the protocol: the worker keeps descriptors that it was given")
+
+    def descriptors(self) -> int:
+        """How many it has; 0 where the kernel does not say, or it is gone."""
+        try:
+            return Path(f"/proc/{self.host_pid}/fd").stat().st_size
+        except OSError:
+            return 0
 
     def _write(self, message: Mapping[str, Any], fds: list[int] | None, clock: Clock | None) -> None:
         self.nonce = fresh_nonce()
@@ -174,6 +193,8 @@ class Worker:
         self.weigh()
         said = event(frame, value_bytes=self._limits.value_bytes, stdout_bytes=self._limits.stdout_bytes)
         check_nonce(frame, self.nonce)
+        if self._given:
+            self._check_descriptors()
         return said
 
     def result(self, clock: Clock) -> CellResult:
