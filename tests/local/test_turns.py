@@ -263,8 +263,8 @@ def test_what_was_refused_is_told_of_its_cell_alone(patient: None):
         def nothing(call: Any) -> None:
             return None
 
-        ask = HOSTILE + "call = json.dumps({'op': 'call', 'call': 'tool', 'tool': 't', 'args': [], 'kwargs': {}}).encode()\n"
-        ask += "os.write(3, len(call).to_bytes(4, 'big') + call)\nwhile not os.read(3, 1 << 16).endswith(b'}'): pass"
+        ask = HOSTILE + "call = {'op': 'call', 'call': 'tool', 'tool': 't', 'args': [], 'kwargs': {}, 'nonce': channel.nonce}\ncall = json.dumps(call).encode()\n"
+        ask += "os.write(3, len(call).to_bytes(4, 'big') + call)\nchannel.receive()"
         assert session.execute(ask, nothing).error is None
         assert [decision.rule for decision in session.refused] == ["tool-calls"]
         assert session.execute("x" * 1_000_000, nothing).error is not None and session.refused == ()
