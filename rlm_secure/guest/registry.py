@@ -21,6 +21,7 @@ import typing
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
+from . import byte_arrays
 from .names import is_dunder, shown
 from .violations import RuleViolation
 
@@ -89,6 +90,8 @@ def _registry() -> tuple[Callable[..., Any], ...]:
             finish(kind)
             made[kind] = space
             _keep_iter(kind)
+            if stored(kind, "__index__") is not None and int not in _order_of(kind):
+                byte_arrays.keep_from_numbers()
         elif made[kind] is None:
             made[kind] = space
         return kind

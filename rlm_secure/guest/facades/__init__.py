@@ -13,7 +13,7 @@ import random
 from decimal import Context
 from types import SimpleNamespace
 
-from .. import unicode_errors
+from .. import byte_arrays, unicode_errors
 from . import (
     binary,
     classes,
@@ -35,6 +35,7 @@ from .facade import Facade, explain, left_out, members
 instances.keep()
 shared.keep()
 unicode_errors.keep()
+byte_arrays.keep()
 
 _FACADES: dict[str, Facade] = {
     "abc": classes.ABC,

@@ -1,0 +1,103 @@
+"""C asks a cell's object for its `__index__`, `__bytes__` or `__len__` while it holds a bytearray's memory.
+
+The hook lets the bytearray go of its memory, and has another object take it: gh-142557, gh-142560 and their kind.
+"""
+
+import sys
+
+_TAKE = """
+b = bytearray(b"A" * 200)
+taken = []
+def take():
+    if not taken:
+        {let_go}
+        taken.extend([bytearray(b"Z" * 200) for _ in range(20)])
+class S:
+    def __index__(self):
+        take()
+        return 0
+    def __bytes__(self):
+        take()
+        return b"AA"
+class Text(str):
+    def __len__(self):
+        take()
+        return 1
+"""
+_READ = _TAKE.format(let_go="b.clear()")
+_WRITTEN = _TAKE.format(let_go="b.extend(bytes(150))")
+_LOOT = """
+LOOT = CANARY if any(each != b"Z" * 200 for each in taken) else None
+"""
+
+ADVISORY = ""
+GUARANTEE = "no-reflection"
+ATTACKS = {
+    "modulo": _READ
+    + """
+b[:2] = b"%s"
+LOOT = CANARY if b"Z" in b % S() else None
+""",
+    "modulo_by_its_name": _READ
+    + """
+b[:2] = b"%s"
+LOOT = CANARY if b"Z" in b.__mod__(S()) else None
+""",
+    "modulo_of_a_derived_class": _READ
+    + """
+class B(bytearray):
+    pass
+b = B(b)
+b[:2] = b"%s"
+LOOT = CANARY if b"Z" in super(B, b).__mod__(S()) else None
+""",
+    "hexadecimal": _READ
+    + """
+LOOT = CANARY if "5a" in b.hex(Text("-")) else None
+""",
+    "number_to_find": _READ
+    + """
+class N:
+    def __index__(self):
+        take()
+        return 90
+LOOT = CANARY if b.find(N()) >= 0 else None
+""",
+    "number_in": _READ
+    + """
+class N:
+    def __index__(self):
+        take()
+        return 90
+LOOT = CANARY if N() in b else None
+""",
+    "item_by_an_index_that_was_set_later": _WRITTEN
+    + """
+class N:
+    pass
+def index(self):
+    take()
+    return 0
+N.__index__ = index
+b[3] = N()
+"""
+    + _LOOT,
+    "item": _WRITTEN + "\nb[3] = S()\n" + _LOOT,
+    "item_of_a_derived_class": """
+class B(bytearray):
+    pass
+"""
+    + _WRITTEN
+    + """
+b = B(b)
+b[3] = S()
+"""
+    + _LOOT,
+    "item_by_its_name": _WRITTEN + "\nbytearray.__setitem__(b, 3, S())\n" + _LOOT,
+    "slice_with_steps": _WRITTEN + "\ndel b[S()::3]\n" + _LOOT,
+}
+if sys.version_info < (3, 13):
+    ATTACKS |= {
+        f"where_to_{name}": _READ + f"\nLOOT = CANARY if b.{name}(b'Z', S()) >= {least} else None\n"
+        for name, least in {"find": 0, "rfind": 0, "index": 0, "rindex": 0, "count": 1}.items()
+    }

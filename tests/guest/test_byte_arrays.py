@@ -1,0 +1,116 @@
+"""bytearray, whose methods are changed in place: they still do what Python's do."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+#: Runs the cell of its argument, screened or plain, in a process whose bytearray nobody else changed.
+_PROGRAM = """
+import sys
+if sys.argv[1] == "plain":
+    exec(sys.argv[2], {"__name__": "__main__"})
+else:
+    from tests.guest.cells import Session
+    print(Session().run(sys.argv[2]), end="")
+"""
+_CELL = """
+class B(bytearray):
+    pass
+early = B(b"abcabc")
+early[1] = 66
+del early[0]
+print(early, 66 in early, early.find(b"a"), early.find(99, 2))
+class I:
+    def __init__(self, number):
+        self.number = number
+    def __index__(self):
+        return self.number
+class Text(str):
+    pass
+class Bytes(bytes):
+    pass
+class Number(int):
+    pass
+def made():
+    return bytearray(b"abcabc")
+def changed(change):
+    b = made()
+    return b if change(b) is None else None
+def set_item(key, value):
+    def change(b):
+        b[key] = value
+    return changed(change)
+def delete(key):
+    def change(b):
+        del b[key]
+    return changed(change)
+for call in (
+    lambda: made().find(I(98)), lambda: made().find(b"b", I(2)), lambda: made().rfind(b"b", I(0), I(3)),
+    lambda: made().index(I(99), None, I(5)), lambda: made().rindex(Number(97)), lambda: made().count(I(97), I(1)),
+    lambda: made().startswith((b"x", b"ab"), I(3)), lambda: made().endswith(B(b"c"), I(0), 6), lambda: made().find(B(b"bc")),
+    lambda: made().find(b"b", I(10 ** 30)), lambda: made().find(b"b", I(-2)), lambda: made().find(b"c", True),
+    lambda: I(97) in made(), lambda: I(1) in made(), lambda: b"ca" in made(), lambda: B(b"ca") in made(), lambda: 300 in made(),
+    lambda: made().hex(Text("-")), lambda: made().hex(Bytes(b":"), I(2)), lambda: made().hex(sep="_", bytes_per_sep=4),
+    lambda: bytearray(b"%s-%d-%(") % (b"1", 2), lambda: bytearray(b"%s-%d") % (b"1", 2), lambda: bytearray(b"%(a)b") % {b"a": b"x"},
+    lambda: B(b"%c") % I(65), lambda: type(B(b"%c") % 65), lambda: made() % (), lambda: b"%b" % made(), lambda: 3 % made(),
+    lambda: made().__mod__(3), lambda: made().__rmod__(bytearray(b"<%b>")), lambda: made().__rmod__(b"<%b>"),
+    lambda: set_item(I(0), I(65)), lambda: set_item(-1, I(65)), lambda: set_item(slice(I(1), I(3)), b"X"), lambda: set_item(0, Number(65)),
+    lambda: set_item(slice(I(0), None, I(2)), bytearray(b"XYZ")), lambda: set_item(slice(2), [65, I(66)]), lambda: set_item(9, 1),
+    lambda: set_item(0, 256), lambda: set_item(0, I(-1)), lambda: set_item(0, "a"), lambda: set_item("a", 0), lambda: set_item(slice(2), 5),
+    lambda: delete(I(0)), lambda: delete(slice(None, None, I(2))), lambda: delete(slice(I(1), 3)), lambda: delete("a"), lambda: delete(9),
+    lambda: made().find(), lambda: made().find("a"), lambda: made().find(b"a", 1.5), lambda: "a" in made(), lambda: made() % 3,
+    lambda: made().hex(3), lambda: made().hex("::"), lambda: bytearray.find(3, 4), lambda: made().index(b"zz"), lambda: made().startswith("a"),
+):
+    try:
+        print(call())
+    except Exception as error:
+        print(type(error).__name__, error)
+"""
+
+
+def _said(how: str) -> list[str]:
+    command = [sys.executable, "-c", _PROGRAM, how, _CELL]
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=60, check=True)
+    return done.stdout.splitlines()
+
+
+def test_a_bytearray_answers_as_the_one_of_python() -> None:
+    assert _said("screened") == _said("plain")
+
+
+_TRAP = """
+b = bytearray(b"A" * 200)
+taken = []
+class S:
+    def __index__(self):
+        b.clear()
+        taken.extend([bytearray(b"Z" * 200) for _ in range(20)])
+        return 90
+    def __bytes__(self):
+        return b"" if self.__index__() else b""
+class Text(str):
+    def __len__(self):
+        return 1 if S().__index__() else 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        ("b.find(S())", "-1"), ("b.rfind(S())", "-1"), ("b.count(S())", "0"), ("S() in b", "False"), ("b.find(b'Z', S())", "-1"),
+        ("b.startswith(b'A', S())", "False"), ("b.endswith(b'A', 0, S())", "False"), ("b.hex(Text('-'))[:2]", "41"),
+        ("(bytearray(b'%s') + b)[:3] % S()", "b'A'"), ("b.__setitem__(slice(S(), None, 2), b'')", "None"),
+    ],
+)  # fmt: skip
+def test_an_argument_that_empties_the_bytearray_is_asked_before_its_memory_is_read(asked: str, answer: str) -> None:
+    from .cells import Session
+
+    session = Session()
+    session.run(_TRAP)
+    said = session.run(f"print({asked})").strip()
+    assert said.removeprefix("bytearray(").removesuffix(")") == answer
+    assert session.run("print(all(each == b'Z' * 200 for each in taken))") == "True\n"
