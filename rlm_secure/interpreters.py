@@ -2,10 +2,11 @@
 
 A cell that uses one has the worker as plain C code would have it: the operating system's walls are what holds. So no
 Python is refused; `rlm-secure doctor` says which one is better. Only bugs stand here that no guard closes: itertools
-that are asked again, UnicodeError's text, `date.replace`, `ctime`, and a bytearray that is emptied while `%`, `find`,
-`hex` or `b[i] = x` holds its memory (gh-142557, gh-142560) are closed by the guest on every version. Nor do bugs stand
-here for which no good release of 3.11 and 3.12 is known, since there is nothing better to take: an OrderedDict that
-is changed while it is compared, copied or shown, or changed by methods of dict.
+that are asked again, UnicodeError's text, `date.replace`, `ctime`, a bytearray that is emptied while `%`, `find`,
+`hex` or `b[i] = x` holds its memory (gh-142557, gh-142560), and a deque that is emptied while `index` compares
+(gh-115243) are closed by the guest on every version. Nor do bugs stand here for which no good release of 3.11 and 3.12
+is known, since there is nothing better to take: an OrderedDict that is changed while it is compared, copied or shown,
+or changed by methods of dict.
 """
 
 from __future__ import annotations
@@ -40,11 +41,6 @@ MEMORY_BUGS = (
         "gh-133767 (CVE-2025-4516)",
         {11: 13, 12: 11, 13: 4},
         "decoding unicode_escape with an error handler reads a freed byte",
-    ),
-    MemoryBug(
-        "gh-115243",
-        {11: 9, 12: 3, 13: 0},
-        "`deque.index(x)`, where comparing with x empties the deque, goes on with the freed item",
     ),
 )
 

@@ -116,7 +116,7 @@ def disagreements(text: str, report: EnforcementReport) -> list[str]:
 
 #: Files that reach past Python without guarding anything, each with its reason.
 NO_GUARDS = {
-    "guest/byte_arrays.py": "the language layer, which is no boundary",
+    "guest/held_memory.py": "the language layer, which is no boundary",
     "guest/memory.py": "maps what the host has sealed, in a worker that nobody else shares",
     "guest/unicode_errors.py": "the language layer, which is no boundary",
     "testing/launch.py": "a control has no walls; the arena around it has",

@@ -21,7 +21,7 @@ import typing
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from . import byte_arrays
+from . import held_memory
 from .names import is_dunder, shown
 from .violations import RuleViolation
 
@@ -91,7 +91,7 @@ def _registry() -> tuple[Callable[..., Any], ...]:
             made[kind] = space
             _keep_iter(kind)
             if stored(kind, "__index__") is not None and int not in _order_of(kind):
-                byte_arrays.keep_from_numbers()
+                held_memory.keep_from_numbers()
         elif made[kind] is None:
             made[kind] = space
         return kind

@@ -13,7 +13,7 @@ import random
 from decimal import Context
 from types import SimpleNamespace
 
-from .. import byte_arrays, unicode_errors
+from .. import held_memory, unicode_errors
 from . import (
     binary,
     classes,
@@ -35,7 +35,7 @@ from .facade import Facade, explain, left_out, members
 instances.keep()
 shared.keep()
 unicode_errors.keep()
-byte_arrays.keep()
+held_memory.keep()
 
 _FACADES: dict[str, Facade] = {
     "abc": classes.ABC,

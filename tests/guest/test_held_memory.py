@@ -1,4 +1,4 @@
-"""bytearray, whose methods are changed in place: they still do what Python's do."""
+"""bytearray and deque, whose methods are changed in place: they still do what Python's do."""
 
 from __future__ import annotations
 
@@ -48,7 +48,13 @@ def delete(key):
     def change(b):
         del b[key]
     return changed(change)
+from collections import deque
+class D(deque):
+    pass
 for call in (
+    lambda: deque("abcb").index("b"), lambda: D("abcb").index("b", I(2)), lambda: deque("abcb").index("c", -3, I(3)),
+    lambda: deque("abc").index("c", 0, 2), lambda: deque("abc").index(), lambda: deque("abc").index("a", None),
+    lambda: deque("abc").index("c", 0, 10 ** 30), lambda: deque("abc").index("c", 0, 1, 2),
     lambda: made().find(I(98)), lambda: made().find(b"b", I(2)), lambda: made().rfind(b"b", I(0), I(3)),
     lambda: made().index(I(99), None, I(5)), lambda: made().rindex(Number(97)), lambda: made().count(I(97), I(1)),
     lambda: made().startswith((b"x", b"ab"), I(3)), lambda: made().endswith(B(b"c"), I(0), 6), lambda: made().find(B(b"bc")),
@@ -78,7 +84,7 @@ def _said(how: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-def test_a_bytearray_answers_as_the_one_of_python() -> None:
+def test_they_answer_as_those_of_python() -> None:
     assert _said("screened") == _said("plain")
 
 

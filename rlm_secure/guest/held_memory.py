@@ -1,4 +1,4 @@
-"""Methods of a bytearray that ask a cell's object nothing while they hold its memory.
+"""Methods of bytearray and deque that ask a cell's object nothing while they hold memory that it can let go of.
 
 C looks where the bytes lie, then asks an argument for its `__index__`, `__bytes__` or `__len__`, and goes on reading or
 writing there: a hook that empties the bytearray has let go of them. So the arguments are asked first, in Python, and C
@@ -6,14 +6,17 @@ gets exact numbers and text, or for `%` a copy. Methods are changed in place, si
 past a derived class.
 
 What asks for `__index__` alone, such as `b[i] = x` and `find`, is changed once a cell has an `__index__` of its own:
-most never have, and go through their bytes at the speed of C.
+most never have, and go through their bytes at the speed of C. `index` of a deque compares an item that it does not
+hold, up to Python 3.11.8 and 3.12.2 (gh-115243).
 """
 
 from __future__ import annotations
 
+import collections
 import ctypes
 import gc
 import operator
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -108,6 +111,20 @@ def _with_numbers() -> dict[str, Callable[..., Any]]:
     return made | {"__contains__": __contains__, "__setitem__": __setitem__, "__delitem__": __delitem__}
 
 
+_DROPS_ITEMS = sys.version_info < (3, 11, 9) or (3, 12) <= sys.version_info < (3, 12, 3)
+
+
+def _holding_items() -> dict[str, Callable[..., Any]]:
+    items, inner = (_namespace_of(collections.deque)[name] for name in ("__iter__", "index"))
+
+    def index(self: Any, /, *values: Any) -> Any:
+        values = (*values[:1], *map(_number, values[1:]))
+        _held = tuple(items(self))  # after the last `__index__`, which could put in others, until the last `__eq__`
+        return inner(self, *values)
+
+    return {"index": index}
+
+
 class _Python:
     """Its C functions call what the class has by the name, as those of every class with such methods do."""
 
@@ -136,19 +153,19 @@ def _slot(kind: type, place: tuple[int, int]) -> Any:
     return ctypes.c_void_p.from_address(table + place[1] * _WORD)
 
 
-def _change(methods: dict[str, Callable[..., Any]], places: tuple[tuple[int, int], ...]) -> None:
-    """Give bytearray, and what derives from it, the `methods`, and the C functions at `places` that call them."""
-    table = gc.get_referents(_namespace_of(bytearray))[0]
+def _change(kind: Any, methods: dict[str, Callable[..., Any]], places: tuple[tuple[int, int], ...] = ()) -> None:
+    """Give `kind`, and what derives from it, the `methods`, and the C functions at `places` that call them."""
+    table = gc.get_referents(_namespace_of(kind))[0]
     written = [_slot(_Python, place).value for place in places]
     if type(table) is not dict or not all(written) or written != [_slot(_PythonToo, place).value for place in places]:
         raise ImportError("the classes of this Python are laid out otherwise; use CPython 3.11 to 3.13.")
     for name, method in methods.items():
-        method.__name__, method.__qualname__ = name, f"bytearray.{name}"
+        method.__name__, method.__qualname__ = name, f"{kind.__name__}.{name}"
         method.__doc__ = table[name].__doc__
         table[name] = method
     for place, function in zip(places, written, strict=True):
-        _write(bytearray, place, _slot(bytearray, place).value, function)
-    _modified(bytearray)
+        _write(kind, place, _slot(kind, place).value, function)
+    _modified(kind)
 
 
 def _write(kind: type, place: tuple[int, int], old: int, new: int) -> None:
@@ -160,17 +177,19 @@ def _write(kind: type, place: tuple[int, int], old: int, new: int) -> None:
         slot.value = new
 
 
-def _is_changed(name: str) -> bool:
-    return type(_namespace_of(bytearray)[name]) is type(_change)
+def _is_changed(kind: type, name: str) -> bool:
+    return type(_namespace_of(kind)[name]) is type(_change)
 
 
 def keep() -> None:
     """Do it. Twice does no harm. Raises ImportError where this interpreter is laid out otherwise."""
-    if not _is_changed("hex"):
-        _change(_with_any_hook(), (_REMAINDER,))
+    if not _is_changed(bytearray, "hex"):
+        _change(bytearray, _with_any_hook(), (_REMAINDER,))
+    if _DROPS_ITEMS and not _is_changed(collections.deque, "index"):
+        _change(collections.deque, _holding_items())
 
 
 def keep_from_numbers() -> None:
     """Do it for what asks for `__index__` alone. Twice does no harm."""
-    if not _is_changed("find"):
-        _change(_with_numbers(), (_CONTAINS, _SET_INDEX, _SET_ITEM))
+    if not _is_changed(bytearray, "find"):
+        _change(bytearray, _with_numbers(), (_CONTAINS, _SET_INDEX, _SET_ITEM))
