@@ -343,6 +343,16 @@ class Iterated:
             delattr(kind, name)
 
 
+def store(kind: Any, name: str, value: Any) -> None:
+    """setattr for libraries that give an own class its methods after it was registered, each under the same rules."""
+    if own_class(kind):
+        if name == "__index__":
+            held_memory.keep_from_numbers()
+        if name in ("__iter__", "__getitem__"):
+            kind = Iterated(kind)
+    setattr(kind, name, value)
+
+
 def registrar(space: dict[str, Any] | None) -> Any:
     """What stands first in the namespace of a class body, and enters the class before any hook of the cell sees it.
 

@@ -24,7 +24,7 @@ import typing
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..registry import is_instance, namespace_of, order_of, own_instance, title
+from ..registry import is_instance, namespace_of, order_of, own_instance, store, title
 from .generated import kept
 
 # They say self.__class__(...): given a class, that calls `type`. Counter.copy(int) was `type` itself, and
@@ -52,6 +52,8 @@ _WRITE = (
 def keep() -> None:
     """Do it. Twice does no harm."""
     typing._BaseGenericAlias.__call__ = _make  # type: ignore[attr-defined]
+    # A NamedTuple gets its methods one by one: from Python 3.13 on, each after the hooks of those before.
+    typing.setattr = store  # type: ignore[attr-defined]
     dataclasses._EMPTY_METADATA = types.MappingProxyType(Nothing())  # type: ignore[attr-defined]
     _keep_replace()
     _keep_ctime()

@@ -93,6 +93,22 @@ b = B(b)
 b[3] = S()
 """
     + _LOOT,
+    "item_by_a_named_tuple": _WRITTEN
+    + """
+from typing import NamedTuple
+class Hook:
+    def __set_name__(self, owner, name):
+        b[3] = owner(1)
+class N(NamedTuple):
+    number: int
+    def __index__(self):
+        take()
+        return 0
+    hook = Hook()
+if not taken:  # before Python 3.13, a NamedTuple calls no such hook
+    b[3] = N(1)
+"""
+    + _LOOT,
     "item_by_its_name": _WRITTEN + "\nbytearray.__setitem__(b, 3, S())\n" + _LOOT,
     "slice_with_steps": _WRITTEN + "\ndel b[S()::3]\n" + _LOOT,
 }

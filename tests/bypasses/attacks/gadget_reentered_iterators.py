@@ -133,6 +133,10 @@ _MADE |= {
     "iter_deleted_from_a_base": _OF_A_BASE + "it = zip(Items())",
     "iter_not_found": _NOT_FOUND + "it = zip(Items())",
     "iter_in_an_empty_slot": _NO_SLOT + "it = zip(Items())",
+    "iter_of_a_named_tuple": _NOT_FOUND.replace("Items:", "Items(NamedTuple):\n    number: int").replace(
+        "class", "from typing import NamedTuple\nclass", 1
+    )
+    + "it = zip(Items(1))",
 }
 _OVER_ITEMS = """
 def le(*n):
