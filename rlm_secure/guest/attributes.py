@@ -104,6 +104,10 @@ class Attributes:
         """Where `value.__name__` and its kind can be set, if a cell may."""
         return _Texts(self._changeable(value, "__name__"))
 
+    def operated(self, value: Any) -> _Operated:
+        """Where `value.name` is read and set for `value.name += y`, by the rules of getattr() and setattr()."""
+        return _Operated(self, value)
+
     def _changeable(self, value: Any, name: str) -> Any:
         kind = type(value)
         if kind in self.known or own_class(kind) or own_class(value) or self._own_function(value):
@@ -192,6 +196,22 @@ class _Texts:
 
     def __setitem__(self, name: str, text: Any) -> None:
         setattr(self._target, name, None if name == "__doc__" and text is None else exact(text))
+
+
+class _Operated:
+    """`value.name += y`, of names whose loads have a guard."""
+
+    __slots__ = ("_guard", "_value")
+
+    def __init__(self, guard: Attributes, value: Any) -> None:
+        self._guard = guard
+        self._value = value
+
+    def __getitem__(self, name: str) -> Any:
+        return self._guard.read(self._value, name)
+
+    def __setitem__(self, name: str, to: Any) -> None:
+        setattr(self._guard.store(self._value, name), name, to)
 
 
 def _subject(value: Any) -> type:

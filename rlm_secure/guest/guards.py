@@ -53,6 +53,7 @@ def build_globals(modules: frozenset[str], print_: Callable[..., None]) -> dict[
     safe[names.STORE] = guard.store
     safe[names.PRIVATE] = guard.private
     safe[names.RENAME] = guard.texts
+    safe[names.OPERATED] = guard.operated
     safe[names.REMOVED] = _removed(space)
     safe[names.PATTERN] = _pattern_class
     safe[names.CLASSES] = guard.known

@@ -21,12 +21,15 @@ IMPORT_FROM = "<import from>"
 REMOVED = "<removed>"
 RENAME = "<rename>"
 PATTERN = "<pattern>"
+OPERATED = "<operated>"
 CLASSES = "<classes>"
 TYPE = "<type>"
 EXCEPTION = "<exception>"
 REGISTRAR = "<registrar>"
 #: The guards that code in a class body calls. Names there are looked up first in what a `__prepare__` returned.
-IN_BODIES = (STORE, PRIVATE, ATTRIBUTE, IMPORT, IMPORT_FROM, REMOVED, RENAME, PATTERN, CLASSES, TYPE, EXCEPTION)
+IN_BODIES = (
+    STORE, PRIVATE, ATTRIBUTE, IMPORT, IMPORT_FROM, REMOVED, RENAME, PATTERN, OPERATED, CLASSES, TYPE, EXCEPTION,
+)  # fmt: skip
 
 #: Names that mean something to RestrictedPython. They mean nothing here, and stay closed: a reader should never
 #: have to ask whether `_getattr_` in a cell is the guard.

@@ -248,6 +248,13 @@ class CellTransformer(RestrictingNodeTransformer):
         else:
             node.value = nodes.choice(nodes.known(value), value, asked)
 
+    def _augmented(self, node: ast.AugAssign) -> None:
+        """`x.name += y` reads and stores. Where reading has a guard, it becomes `<operated>(x)["name"] += y`."""
+        target = node.target
+        if isinstance(target, ast.Attribute) and target.attr in _READ_BY_GUARD:
+            holder = nodes.call(names.OPERATED, target, target.value)
+            nodes.become(target, ast.Subscript, value=holder, slice=nodes.constant(target.attr, target))
+
     def _called(self, node: ast.Call) -> None:
         if isinstance(node.func, ast.Name) and node.func.id in ("exec", "eval"):
             name = node.func.id
@@ -343,6 +350,8 @@ class CellTransformer(RestrictingNodeTransformer):
 
 
 _WATCHED = frozenset(names.REMOVED_BUILTINS)
+#: Attributes that cells set, and whose loads no name alone decides. Private ones are guarded alike for both.
+_READ_BY_GUARD = names.GUARDED | names.OF_CONTEXTS | names.DEFINABLE
 _BINDABLE = {MODULE: names.MODULE_LEVEL, CLASS: names.CLASS_LEVEL, FUNCTION: _NOTHING}
 _PAST_FEATURES = frozenset(__future__.all_feature_names) - {"annotations", "barry_as_FLUFL"}
 _LITERALS = (
@@ -391,11 +400,12 @@ def _check(name: str, fields: str, check: _Check) -> None:
 
 
 _accept(
-    "Expr Assign AugAssign AnnAssign Delete Return Raise Assert Pass Break Continue If For While With withitem Try "
+    "Expr Assign AnnAssign Delete Return Raise Assert Pass Break Continue If For While With withitem Try "
     "BinOp UnaryOp BoolOp Compare IfExp NamedExpr arguments keyword Starred Yield YieldFrom "
     "List Tuple Set Dict ListComp SetComp DictComp GeneratorExp JoinedStr FormattedValue Subscript Slice"
 )
 _check("Attribute", "value", CellTransformer._attribute)
+_check("AugAssign", "target value", CellTransformer._augmented)
 _check("Call", "func args keywords", CellTransformer._called)
 _check("comprehension", "target iter ifs", CellTransformer._comprehension)
 _check("arg", "annotation", CellTransformer._argument)

@@ -399,6 +399,19 @@ class Holder:
 print(Holder(5).obj)
 """,
     """
+class Model:
+    def __init__(self): self.obj, self.format, self.sub, self.flags = 1, 'a', [1], 2
+    def step(self, other):
+        self.obj += 1; self.format *= 3; self.sub += [2]; other.flags |= 5
+m = Model()
+m.step(m); m.obj -= 7
+print(m.obj, m.format, m.sub, m.flags)
+def f(): pass
+f.obj = 1
+f.obj += 1
+print(f.obj)
+""",
+    """
 try:
     import numpy_is_not_here as np
 except ImportError:
