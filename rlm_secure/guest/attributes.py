@@ -7,6 +7,7 @@ function at hand (registry.py); never by isinstance(), which believes what a val
 from __future__ import annotations
 
 import decimal
+import functools
 import re
 import types
 from collections.abc import Callable
@@ -44,8 +45,8 @@ class Attributes:
                 raise _closed(name)
             if name in names.GUARDED:
                 return self._guarded(value, name, *default)
-            if name in names.OF_CONTEXTS and derives(type(value), decimal.Context):
-                return Signals(value, name)
+            if name in names.OF_CONTEXTS:
+                return _signals(value, name, *default)
             return getattr(value, name, *default)
         if names.is_dunder(name):
             return self._dunder(value, name, *default)
@@ -130,9 +131,9 @@ class Attributes:
             return _exactly(getattr(value, name, *default))
         if name != "obj":
             return formatting.contained(getattr(value, name, *default))
-        if derives(_subject(value), AttributeError):
-            raise RuleViolation("closed-attribute", "'obj' of an AttributeError is closed to cells; use its text")
-        return getattr(value, name, *default)
+        if _holds_its_obj(value):
+            return getattr(value, name, *default)
+        return _nothing_found(value, name, *default)
 
     def _dunder(self, value: Any, name: str, *default: Any) -> Any:
         if name in names.TEXTS:
@@ -266,6 +267,42 @@ def _exactly(found: Any) -> Any:
 
     method.__name__ = found.__name__
     return method
+
+
+#: What leads into the memory of a context, whichever object hands it out.
+_RAW_SIGNALS = frozenset({type(decimal.Context().flags)}) - {dict}
+
+
+def _signals(value: Any, name: str, *default: Any) -> Any:
+    """`value.flags` or `value.traps`: of a context, what holds it as well."""
+    if derives(type(value), decimal.Context):
+        return Signals(value, name)
+    found = getattr(value, name, *default)
+    if type(found) in _RAW_SIGNALS:
+        raise RuleViolation("closed-attribute", f"{names.shown(name)} is read from a decimal.Context itself")
+    return found
+
+
+#: Types of the library whose `obj` is what a cell put there.
+_WITH_OBJ = (types.SimpleNamespace, type(functools.cmp_to_key(max)(0)))
+
+
+def _holds_its_obj(value: Any) -> bool:
+    """Whether `obj` of `value` is a cell's own attribute, and not that of an AttributeError or of who knows whom."""
+    subject = _subject(value)
+    if derives(subject, AttributeError):
+        return False
+    return own_class(subject) or subject in _WITH_OBJ or registry.own_function(value)
+
+
+def _nothing_found(value: Any, name: str, *default: Any) -> Any:
+    """getattr() of what has no such attribute; RuleViolation where something has."""
+    found = getattr(value, name, *default)
+    if default and found is default[0]:
+        return found
+    raise RuleViolation(
+        "closed-attribute", f"{names.shown(name)} of {title(type(value))} is closed to cells; use its text"
+    )
 
 
 def _own_view(found: Any) -> Any:

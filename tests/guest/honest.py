@@ -412,6 +412,21 @@ f.obj += 1
 print(f.obj)
 """,
     """
+from functools import cmp_to_key
+from types import SimpleNamespace
+from typing import Annotated, ClassVar, List
+class Part:
+    obj = 4
+    flags = {}
+print(SimpleNamespace(obj=1).obj, cmp_to_key(lambda a, b: a - b)(2).obj, getattr(3, 'obj', None), Part.obj, super(Part, Part()).__init__())
+print(List[int].append is list.append, Annotated[list[int], 0].copy is list.copy, Part().flags)
+print(hasattr(ClassVar[int], 'x'), hasattr(Annotated[Part(), 0], 'x'), List[int].__name__, Annotated[Part, 1].__name__)
+try:
+    (3).obj
+except AttributeError as error:
+    print(error)
+""",
+    """
 try:
     import numpy_is_not_here as np
 except ImportError:

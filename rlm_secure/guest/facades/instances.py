@@ -24,7 +24,8 @@ import typing
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..registry import is_instance, namespace_of, order_of, own_instance, store, title
+from ..names import is_dunder
+from ..registry import is_class, is_instance, namespace_of, order_of, own_instance, store, title
 from .generated import kept
 
 # They say self.__class__(...): given a class, that calls `type`. Counter.copy(int) was `type` itself, and
@@ -52,6 +53,7 @@ _WRITE = (
 def keep() -> None:
     """Do it. Twice does no harm."""
     typing._BaseGenericAlias.__call__ = _make  # type: ignore[attr-defined]
+    _keep_aliases()
     # A NamedTuple gets its methods one by one: from Python 3.13 on, each after the hooks of those before.
     typing.setattr = store  # type: ignore[attr-defined]
     dataclasses._EMPTY_METADATA = types.MappingProxyType(Nothing())  # type: ignore[attr-defined]
@@ -143,6 +145,24 @@ def _store(kind: type, name: str, method: Any, inner: Any) -> None:
     sys._clear_type_cache()
     if getattr(kind, name) is not method:
         raise ImportError(f"this Python keeps {kind.__name__}.{name} somewhere else; use an older one.")
+
+
+def _keep_aliases() -> None:
+    """Have typing's aliases pass on the attributes of classes, and of no other origin.
+
+    `Annotated[error, 0]` takes any object. A guard that looks at whose attribute it is would look at the alias.
+    """
+    kind = typing._BaseGenericAlias  # type: ignore[attr-defined]
+    inner = kind.__getattr__
+
+    def __getattr__(self: Any, name: str) -> Any:
+        origin = self.__dict__.get("__origin__")
+        alias = type(origin) is types.GenericAlias or is_instance(origin, typing._BaseGenericAlias)  # type: ignore[attr-defined]
+        if is_class(origin) or alias or is_dunder(name):
+            return inner(self, name)
+        raise AttributeError(f"an alias of what is no class has no attribute {name!r}")
+
+    kind.__getattr__ = __getattr__
 
 
 def _make(alias: Any, *values: Any, **options: Any) -> Any:
