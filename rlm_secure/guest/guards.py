@@ -115,18 +115,15 @@ def _removed(space: dict[str, object]) -> Callable[[str], object]:
 
 def _pattern_class(kind: Any) -> Any:
     """A class for a pattern with positional parts: the attributes that it reads are checked as if written out."""
-    if type in registry.order_of(type(kind)):
-        if not is_class(kind):
+    if not is_class(kind):
+        if type in registry.order_of(type(kind)):
             raise RuleViolation("metaclass", "this class has a metaclass that nobody reviewed; use isinstance()")
-        # As it is stored: a descriptor could show the check one tuple and the pattern another.
-        parts = registry.stored(kind, "__match_args__")
-        if parts is not None and not (
-            type(parts) is tuple and all(
-                type(part) is str and names.is_public(part) and part not in names.OF_CONTEXTS for part in parts
-            )
-        ):
-            raise RuleViolation(
-                "pattern-attribute",
-                f"__match_args__ of {title(kind)} must be a tuple of public attribute names to stand in a pattern",
-            )
+        raise TypeError("called match pattern must be a class")
+    # As it is stored: a descriptor could show the check one tuple and the pattern another.
+    parts = registry.stored(kind, "__match_args__")
+    if parts is not None and not (type(parts) is tuple and all(map(names.is_positional, parts))):
+        raise RuleViolation(
+            "pattern-attribute",
+            f"__match_args__ of {title(kind)} must be a tuple of public attribute names to stand in a pattern",
+        )
     return kind

@@ -182,6 +182,11 @@ def is_public(name: str) -> bool:
     return not is_private(name) and name not in CLOSED and name not in GUARDED
 
 
+def is_positional(name: object) -> bool:
+    """Whether a pattern may read `name` as an attribute, be it written out or in a class's `__match_args__`."""
+    return type(name) is str and is_public(name) and name not in OF_CONTEXTS
+
+
 def format_walks(template: str, depth: int = 0) -> Iterator[str]:
     """The attributes that `template.format()` would read, in order, nested specs included.
 

@@ -11,6 +11,10 @@ from . import names, nodes
 class Screen(Protocol):
     """What the check of a match statement needs of the walk around it."""
 
+    @property
+    def in_class_body(self) -> bool:
+        """Whether the statement stands directly in the body of a class."""
+
     def refuse(self, node: ast.AST, rule: str, message: str) -> None:
         """Record a broken rule."""
 
@@ -29,7 +33,8 @@ def screen_match(screen: Screen, statement: ast.Match) -> None:
 
     A positional part reads the attributes that the class lists in `__match_args__`, as strings. The class is looked
     up and checked once, before the subject, and the pattern then uses that very object: a class that is rebound
-    while the cases are tried is not the one that was checked.
+    while the cases are tried is not the one that was checked. Nor is one that a `__prepare__` unwraps when it is kept,
+    so that a class body has no such patterns.
     """
     checked: list[ast.expr] = []
     todo: list[Any] = [case.pattern for case in statement.cases]
@@ -40,7 +45,13 @@ def screen_match(screen: Screen, statement: ast.Match) -> None:
             for name in pattern.kwd_attrs:
                 _attribute(screen, pattern, name)
             _value(screen, pattern.cls)
-            if pattern.patterns:
+            if pattern.patterns and screen.in_class_body:
+                screen.refuse(
+                    pattern,
+                    "pattern-attribute",
+                    "in the body of a class a class pattern names its attributes; write C(x=...), or use a function",
+                )
+            elif pattern.patterns:
                 name = f"<pattern {len(checked)}>"
                 target = nodes.placed(ast.Name(name, ast.Store()), pattern)
                 kept = ast.NamedExpr(target, nodes.call(names.PATTERN, pattern, pattern.cls))
@@ -73,7 +84,7 @@ def screen_match(screen: Screen, statement: ast.Match) -> None:
 
 
 def _attribute(screen: Screen, node: ast.AST, name: str) -> None:
-    if not names.is_public(name) or name in names.OF_CONTEXTS:
+    if not names.is_positional(name):
         screen.refuse(
             node,
             "pattern-attribute",

@@ -130,6 +130,11 @@ class CellTransformer(RestrictingNodeTransformer):
         """Check `node` and what is in it, later, as part of the scope at hand."""
         self._scope.stack.append(node)
 
+    @property
+    def in_class_body(self) -> bool:
+        """Whether the scope at hand is the body of a class."""
+        return self._scope.kind == CLASS
+
     # Names
 
     def _name(self, node: ast.Name) -> None:

@@ -99,6 +99,8 @@ REFUSED = {
     "match x:\n    case A(gi_frame=z): pass": "pattern-attribute",
     "match x:\n    case A(obj=z): pass": "pattern-attribute",
     "match x:\n    case A(format=z): pass": "pattern-attribute",
+    "class C:\n    match x:\n        case A(y): pass": "pattern-attribute",
+    "class C:\n    match x:\n        case [1, {'a': A(b=A(y))}]: pass": "pattern-attribute",
     "match x:\n    case a._b: pass": "pattern-attribute",
     "match x:\n    case a.__class__: pass": "pattern-attribute",
     "match x:\n    case {a.__class__: 1}: pass": "pattern-attribute",
