@@ -412,6 +412,44 @@ f.obj += 1
 print(f.obj)
 """,
     """
+from dataclasses import KW_ONLY, InitVar, dataclass, field
+@dataclass
+class Base:
+    x: int
+    _seen: int = field(default=0, init=False)
+@dataclass(slots=True)
+class Point(Base):
+    y: InitVar[int] = 2
+    _: KW_ONLY
+    z: int = 5
+@dataclass(match_args=False)
+class Bare:
+    a: int = 1
+@dataclass
+class Own:
+    __match_args__ = ('b',)
+    a: int = 1
+    b: int = 2
+class Later(Base): pass
+def show(value):
+    match value:
+        case Point(x, y): return x, y
+        case Own(b): return b
+        case Base(x): return x
+        case Bare(a=a): return a
+        case int(n): return n
+print([show(v) for v in (Point(1), Own(), Base(3), dataclass(Later)(4), Bare(), 7)])
+class Body:
+    match Own():
+        case Own(a=n): kept = n
+print(Body.kept)
+try:
+    match 1:
+        case show(x): pass
+except TypeError:
+    print('no class')
+""",
+    """
 from functools import cmp_to_key
 from types import SimpleNamespace
 from typing import Annotated, ClassVar, List

@@ -28,6 +28,8 @@ def get_origin(tp: Any) -> Any:
 
 
 _typing: Any = typing  # a type checker knows NamedTuple and TypedDict as statements only
+# A body's own would be set on the class after hooks of that body were handed it, and a pattern's guard looked at it.
+_typing._prohibited |= {"__match_args__"}
 
 
 def NamedTuple(typename: str, fields: Iterable[tuple[str, Any]] = (), /, **named: Any) -> Any:

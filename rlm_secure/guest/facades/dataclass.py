@@ -17,7 +17,7 @@ import typing
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from ..names import REGISTRAR, is_public
+from ..names import REGISTRAR, is_positional, is_public
 from ..registry import (
     CELL,
     derives,
@@ -95,19 +95,16 @@ def _decorate(cls: Any, flags: Mapping[str, bool]) -> Any:
         type.__setattr__(cls, "__doc__", title(cls))
     elif type(doc) is not str:
         raise TypeError("dataclasses.dataclass takes a class whose __doc__ is text.")
-    flags = dict(flags)
-    if not all(map(is_public, annotations)):
-        flags["match_args"] = False  # a pattern by position reads public attributes only
+    by_position = flags.get("match_args", True) and "__match_args__" not in before
     markers = _markers(annotations, globals_of(cls))
     spelled = {name: annotations[name] for name in markers}
-    closed = {name for name in annotations if not is_public(name)}
-    for base in order_of(cls):
-        closed.update(field.name for field in _kept(base) or () if field.closed)
+    inherited = (name for base in order_of(cls) for name in namespace_of(base).get("__dataclass_fields__", ()))
+    closed = {name for name in (*annotations, *inherited) if not is_public(name)}
     check_names(cls, closed)
     annotations.update(markers)
     try:
         with Dataclass(cls, closed) as generated:
-            made = dataclasses.dataclass(**flags)(cls)
+            made = dataclasses.dataclass(**{**flags, "match_args": False})(cls)
     finally:
         annotations.update(spelled)
     found = namespace_of(made)["__dataclass_fields__"]
@@ -115,6 +112,14 @@ def _decorate(cls: Any, flags: Mapping[str, bool]) -> Any:
         if name in spelled and item.type is markers[name]:
             item.type = spelled[name]
     register(made)
+    positional = tuple(
+        name
+        for name, item in found.items()
+        if item._field_type in (_FIELD, _INIT_ONLY) and item.init and not item.kw_only
+    )
+    if by_position and all(map(is_positional, positional)):
+        # After every class statement is judged by its own, no class gains any but these.
+        type.__setattr__(made, "__match_args__", positional)
     kept = tuple(
         _Field(
             name,
