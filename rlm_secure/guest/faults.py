@@ -57,16 +57,21 @@ def fault(error: BaseException, source: str, *, interrupted: bool) -> tuple[str,
     return "exception", line, None, f"{text}{line}\n"
 
 
-#: Where a frame stands when its own code raised, or threw into it.
-_RAISING = frozenset(opmap[name] for name in ("RAISE_VARARGS", "RERAISE", "YIELD_VALUE", "SEND", "RESUME"))
+#: Where a frame stands that an exception was thrown into, which comes with a traceback of the thrower's choice.
+_WAITING = frozenset(opmap[name] for name in ("RETURN_GENERATOR", "POP_TOP", "YIELD_VALUE", "RESUME"))
+#: Where the frame stands, too, whose own code raised.
+_RAISING = _WAITING | {opmap[name] for name in ("RAISE_VARARGS", "RERAISE", "SEND")}
 
 
 def _by_a_statement(error: BaseException) -> bool:
     """Whether code raised `error`, and not the interpreter for want of memory."""
     trace = _traceback_of(error)
-    while trace is not None and trace.tb_next is not None:
+    while trace is not None:
+        at = trace.tb_frame.f_code.co_code[trace.tb_lasti]
+        if at in _WAITING or (trace.tb_next is None and at in _RAISING):
+            return True
         trace = trace.tb_next
-    return trace is not None and trace.tb_frame.f_code.co_code[trace.tb_lasti] in _RAISING
+    return False
 
 
 def _frames(error: BaseException, source: str) -> str:

@@ -181,6 +181,18 @@ _RAISED = (
     "raise MemoryError",
     "try: raise MemoryError\nfinally: pass",
     "made = (x for x in 'ab')\nnext(made)\nmade.throw(MemoryError)",
+    "def g(): yield\ng().throw(MemoryError())",
+    "def g(): yield\ndef h(): yield from g()\nmade = h()\nnext(made)\nmade.throw(MemoryError())",
+    *(
+        f"class Keep:\n    def __enter__(self): pass\n    def __exit__(self, *all):\n        global tb; tb = all[2]; return True\n"
+        f"with Keep(): {{}}['x']\ndef g(): yield\nmade = g()\n{last}"
+        for last in (
+            "raise MemoryError().with_traceback(tb)",
+            "Exception.with_traceback(MemoryError(), tb)",
+            "made.throw(MemoryError, MemoryError(), tb)",
+            "next(made)\nmade.throw(MemoryError, MemoryError(), tb)",
+        )
+    ),
 )
 
 
@@ -189,8 +201,11 @@ def test_a_shortage_of_memory_is_what_the_interpreter_says(sandbox: Sandbox, las
     assert type(sandbox.run(last).error) is CellException
 
 
+_DEEP = "def g(): yield 'a' * 2**62\ndef h(): yield from g()\nlist(h())"
+
+
 def test_a_shortage_of_memory_is_one_when_it_is_raised_again(sandbox: Sandbox) -> None:
-    for last in ("'a' * 2**62", "try: 'a' * 2**62\nexcept MemoryError as error: raise error"):
+    for last in ("'a' * 2**62", "try: 'a' * 2**62\nexcept MemoryError as error: raise error", _DEEP):
         assert type(sandbox.run(last).error) is CellMemoryLimit
 
 

@@ -59,6 +59,7 @@ def keep() -> None:
     dataclasses._EMPTY_METADATA = types.MappingProxyType(Nothing())  # type: ignore[attr-defined]
     _keep_replace()
     _keep_ctime()
+    _keep_tracebacks()
     for owner, name in _MAKE + _WRITE:
         stored = inspect.getattr_static(owner, name)
         if isinstance(stored, property):
@@ -118,6 +119,18 @@ def _keep_ctime() -> None:
         (datetime.datetime, ("year", "month", "day", "hour", "minute", "second", "microsecond")),
     ):
         _store(kind, "ctime", *_checked_ctime(kind, [namespace_of(_owner(kind, name))[name].__get__ for name in names]))
+
+
+def _keep_tracebacks() -> None:
+    """A MemoryError has no traceback but its own: by that one the worker tells whether memory was short."""
+    inner = BaseException.with_traceback
+
+    def with_traceback(self: Any, tb: Any, /) -> Any:
+        if type(self) is MemoryError and tb is not None:
+            raise TypeError("a MemoryError keeps its own traceback; raise another exception.")
+        return inner(self, tb)
+
+    _store(BaseException, "with_traceback", with_traceback, inner)
 
 
 def _owner(kind: type, name: str) -> type:
