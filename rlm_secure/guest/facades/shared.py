@@ -156,6 +156,15 @@ def _fractions() -> None:
         return data(value, "Fraction")
 
     fractions.Fraction.__new__ = __new__  # type: ignore[method-assign]
+    coprime = namespace_of(fractions.Fraction).get("_from_coprime_ints")
+    if coprime is not None:  # from Python 3.12 on: what operators, from_float and from_decimal make a Fraction by
+
+        def _from_coprime_ints(cls: Any, numerator: Any, denominator: Any, /) -> Any:
+            if type(numerator) is not int or type(denominator) is not int:
+                raise TypeError("a Fraction is made of two plain ints.")
+            return coprime.__func__(cls, numerator, denominator)
+
+        fractions.Fraction._from_coprime_ints = classmethod(_from_coprime_ints)  # type: ignore[attr-defined]
 
 
 def _functions_of_decorators() -> None:
