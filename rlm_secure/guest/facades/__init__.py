@@ -16,6 +16,7 @@ from types import SimpleNamespace
 from .. import held_memory, unicode_errors
 from . import (
     binary,
+    borrowed,
     classes,
     containers,
     dataclass,
@@ -32,6 +33,7 @@ from . import (
 )
 from .facade import Facade, explain, left_out, members
 
+borrowed.keep()
 instances.keep()
 shared.keep()
 unicode_errors.keep()

@@ -16,7 +16,6 @@ import enum
 import fractions
 import functools
 import gc
-import json.encoder
 import re
 import statistics
 import string
@@ -54,7 +53,6 @@ def keep() -> None:
     _flags(enum.Flag)
     _fractions()
     _functions_of_decorators()
-    _held_while_encoded()
     _uncached()
     for kind in _TUPLES:
         for each in order_of(kind):
@@ -202,20 +200,6 @@ def _uncached() -> None:
 
 
 _CACHE = type(functools.lru_cache(len))
-
-
-def _held_while_encoded() -> None:
-    """A JSON encoder that keeps what it iterates over, whether it is to look for circles or not.
-
-    C iterates over a dict or a list that it does not hold: `default=` lets go of it by emptying what it was in. The
-    table of what a circle would lead back to holds it.
-    """
-    inner: Any = json.encoder.c_make_encoder  # type: ignore[attr-defined]
-
-    def c_make_encoder(markers: dict[int, Any] | None, *rest: Any) -> Any:
-        return inner({} if markers is None else markers, *rest)
-
-    json.encoder.c_make_encoder = c_make_encoder  # type: ignore[attr-defined]
 
 
 # ---- re --------------------------------------------------------------------------------------------------------

@@ -1,0 +1,87 @@
+"""C code that asks a hook of an object which it only borrows: Python code in its place, in place, before any cell.
+
+A hook empties what its object was in and drops its own `self`, the last reference: the object is freed, a block of the
+cell's bytes takes its place, and C goes on with a forged object. Python code holds what it works on.
+"""
+
+from __future__ import annotations
+
+import gc
+import json.encoder
+from collections.abc import Callable, Iterable
+from typing import Any
+
+
+def keep() -> None:
+    """Do it. Twice does no harm."""
+    json.encoder.c_make_encoder = make_encoder  # type: ignore[attr-defined]
+
+
+# ---- json ------------------------------------------------------------------------------------------------------
+
+_in_c: Any = json.encoder.c_make_encoder  # type: ignore[attr-defined]
+_in_python: Any = json.encoder._make_iterencode  # type: ignore[attr-defined]
+
+_NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+
+
+def make_encoder(
+    markers: dict[int, Any] | None,
+    default: Callable[[Any], Any],
+    encoder: Callable[[str], str],
+    indent: str | None,
+    key_separator: str,
+    item_separator: str,
+    sort_keys: bool,
+    skipkeys: bool,
+    allow_nan: bool,
+) -> Callable[[Any, int], Iterable[str]]:
+    """json's encoder: in C for plain data, which has no hooks and needs no `default`, in Python for all else."""
+    separators, choices = (key_separator, item_separator), (bool(sort_keys), bool(skipkeys))
+    finite = not allow_nan
+    exact = indent is None or type(indent) is str
+    in_c = _in_c(markers, default, encoder, indent, *separators, *choices, not finite)
+
+    def number(value: float) -> str:
+        text = float.__repr__(value)
+        if text in _NOT_FINITE:
+            if finite:
+                raise ValueError(f"Out of range float values are not JSON compliant: {text}")
+            return _NOT_FINITE[text]
+        return text
+
+    def chunks(value: Any, level: int) -> Iterable[str]:
+        # A collection between the look and the encoding would run what a generator has in a `finally`.
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            if exact and _is_plain(value):
+                return tuple(in_c(value, level))
+        finally:
+            if collects:
+                gc.enable()
+        found: Iterable[str] = _in_python(
+            markers, default, encoder, indent, number, *separators, *choices, True
+        )(value, level)
+        return found
+
+    return chunks
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether `value` and all in it are exactly what JSON knows. No hook of any object runs."""
+    seen: set[int] = set()
+    waiting: list[Iterable[Any]] = [(value,)]
+    for items in waiting:
+        for each in items:
+            kind = type(each)
+            if kind is str or kind is int or kind is float or kind is bool or each is None:
+                continue
+            if kind is not dict and kind is not list and kind is not tuple:
+                return False
+            if id(each) not in seen:
+                seen.add(id(each))
+                waiting.append(each)  # of a dict, its keys
+                if kind is dict:
+                    waiting.append(each.values())
+    return True
