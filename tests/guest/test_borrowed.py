@@ -121,6 +121,17 @@ def test_nothing_is_collected_between_the_look_and_the_encoding() -> None:
     assert set(inside) == {"encoded"}
 
 
+@pytest.mark.parametrize("make", [collections.Counter, type("C", (collections.Counter,), {})])
+def test_counter_counts(make: Callable[..., Any]) -> None:
+    counter = make("abca")
+    counter.update(iter("ab"))
+    counter.update({"a": 1.5})
+    counter.update(["a"], z=2)
+    assert dict(counter) == {"a": 5.5, "b": 2, "c": 1, "z": 2}
+    with pytest.raises(TypeError, match="unhashable"):
+        counter.update([[]])
+
+
 def test_a_cell_counts_and_encodes_as_before() -> None:
     found = Session().run(
         "import json\nfrom collections import Counter\nc = Counter('abca')\nc.update(x for x in 'aab' if c[x] < 3)\n"

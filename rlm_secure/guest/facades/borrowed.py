@@ -6,6 +6,7 @@ cell's bytes takes its place, and C goes on with a forged object. Python code ho
 
 from __future__ import annotations
 
+import collections
 import gc
 import json.encoder
 from collections.abc import Callable, Iterable
@@ -14,7 +15,15 @@ from typing import Any
 
 def keep() -> None:
     """Do it. Twice does no harm."""
+    collections._count_elements = count_elements  # type: ignore[attr-defined]
     json.encoder.c_make_encoder = make_encoder  # type: ignore[attr-defined]
+
+
+def count_elements(mapping: Any, iterable: Iterable[Any]) -> None:
+    """What Counter counts with. C's adds 1 to a count that it borrows from the counter."""
+    get = mapping.get
+    for item in iterable:
+        mapping[item] = get(item, 0) + 1
 
 
 # ---- json ------------------------------------------------------------------------------------------------------
