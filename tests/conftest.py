@@ -7,7 +7,8 @@ import fcntl
 import gc
 import json
 import os
-from collections.abc import Generator
+import threading
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -63,6 +64,19 @@ def controls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Control]:
             if control.won or control.excused:  # one that was lost is tried again by whoever asks next
                 file.write(json.dumps(asdict(control)) + "\n")
         return found
+
+
+@pytest.fixture
+def hang() -> Iterator[Callable[[], str]]:
+    """A tool that does not return until the test is over."""
+    over = threading.Event()
+
+    def hanging() -> str:
+        over.wait(20.0)  # a test that fails must end, too
+        return "late"
+
+    yield hanging
+    over.set()
 
 
 def pytest_collection_finish() -> None:

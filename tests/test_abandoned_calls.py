@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
 
@@ -13,23 +11,10 @@ from rlm_secure import Sandbox
 from rlm_secure.hostcall import HostCall, abandoned
 from rlm_secure.policy.gate import ABANDONED_OF_OWNER, ABANDONED_OF_PROCESS
 from tests.loops import cell, scripted
-from tests.test_host_calls import HANG_SECONDS, strict
+from tests.test_host_calls import strict
 
 #: Says why a call of `{0}` failed.
 TRY = "try:\n    print({0}())\nexcept Exception as error:\n    print(error)"
-
-
-@pytest.fixture
-def hang() -> Iterator[Callable[[], str]]:
-    """A tool that does not return until the test is over."""
-    over = threading.Event()
-
-    def hanging() -> str:
-        over.wait(HANG_SECONDS)
-        return "late"
-
-    yield hanging
-    over.set()
 
 
 def box(hang: Any, **limits: Any) -> Sandbox:

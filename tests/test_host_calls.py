@@ -48,19 +48,6 @@ def opened() -> Open:
     return local
 
 
-@pytest.fixture
-def hang() -> Iterator[Callable[[], str]]:
-    """A tool that does not return until the test is over."""
-    over = threading.Event()
-
-    def hanging() -> str:
-        over.wait(HANG_SECONDS)
-        return "late"
-
-    yield hanging
-    over.set()
-
-
 class Told:
     """An audit that keeps the rules of refusals."""
 

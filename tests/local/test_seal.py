@@ -15,26 +15,7 @@ import pytest
 
 from rlm_secure.environments.local.seccomp import compile_profile
 from rlm_secure.guest import seal, walls
-
-
-def in_child(body) -> str:
-    """What `body` returns or raises, as text, from a forked child."""
-    reader, writer = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            text = str(body())
-        except OSError as error:
-            text = errno.errorcode.get(error.errno, "?")
-        except BaseException as error:
-            text = repr(error)
-        os.write(writer, text.encode())
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader) as pipe:
-        text = pipe.read()
-    _, status = os.waitpid(pid, 0)
-    return text or f"signal {os.WTERMSIG(status)}"
+from tests.local.kernels import in_child
 
 
 @pytest.mark.parametrize("machine", sorted(seal.NUMBERS))

@@ -115,7 +115,7 @@ def _deep(x: Any, memo: Memo) -> Any:
         return memo._made[key]
     try:
         return _copied(x, kind, memo)
-    except BaseException:
+    except BaseException:  # an interrupt as well: the memo may live on in the cell, and what is half made is no copy
         memo._made.pop(key, None)
         raise
 
