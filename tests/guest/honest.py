@@ -450,6 +450,11 @@ except TypeError:
     print('no class')
 """,
     """
+from collections import Counter
+counts = Counter('abracadabra')
+print(sorted(counts.elements()), list(Counter(a=2, b=0, c=-1).elements()), ''.join(Counter(x=3).elements()))
+""",
+    """
 from functools import cmp_to_key
 from types import SimpleNamespace
 from typing import Annotated, ClassVar, List

@@ -119,7 +119,7 @@ RELAXATIONS = (
     Relaxation(
         r"Augmented assignment of (attributes|object items and slices) is not allowed",
         _any,
-        "the store of an attribute passes the same guard as a plain store; items have none in either compiler",
+        "the load and the store of an attribute pass the same guards as plain ones; items have none in either compiler",
         ("stores/augmented", "attributes/in-augmented"),
     ),
     Relaxation(

@@ -12,10 +12,14 @@ import json.encoder
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from . import iterators
+
 
 def keep() -> None:
     """Do it. Twice does no harm."""
     collections._count_elements = count_elements  # type: ignore[attr-defined]
+    # What Counter.elements() hands out: C's chain lets go of what runs in it, and `items` may be a cell's.
+    collections._chain = iterators.chain  # type: ignore[attr-defined]
     json.encoder.c_make_encoder = make_encoder  # type: ignore[attr-defined]
 
 
