@@ -40,7 +40,8 @@ from rlm_secure.types import held_bytes
 
 #: A longer log than this is not run again: the session ends with its worker.
 REPLAY_SECONDS = 10.0
-#: What a log has to be run again in at least, beside twice the CPU seconds that it took: a busy machine is slow.
+#: What a log has to be run again in at least, beside twice the CPU seconds that it took: a busy machine is slow. No log
+#: has more than that for REPLAY_SECONDS, whoever waits for it and whatever it is said to have taken.
 _REPLAY_LEAST_SECONDS = 2.0
 #: Replies of one cell beyond this are not kept, and a log beyond that is not run again.
 REPLIES_BYTES = 8 << 20
@@ -341,7 +342,10 @@ class LoggedSession(Session):
         clock.bound(wait.longest - wait.ahead, _longer_than_a_run(wait.longest))
 
     def _converse(self, entry: Entry, calls: Answers, clock: Clock, stopped: list[BaseException]) -> CellResult:
-        """Send the request, answer its calls, return its result. What `calls` raises goes to `stopped`."""
+        """Send the request, answer its calls, return its result. What `calls` raises goes to `stopped`.
+
+        The CPU seconds of the result are measured: how long the log may take when it is run again follows from them.
+        """
         worker = self._worker
         self._transmit(entry, clock)
         while True:
@@ -463,6 +467,7 @@ class LoggedSession(Session):
         # All of it has the time of the request that waits for it: what a cell does may differ when it is run again.
         seconds = min(clock.wall, clock.left_of_bounds())
         seconds = max(seconds, _REPLAY_LEAST_SECONDS + 2 * self._log_seconds)
+        seconds = min(seconds, _REPLAY_LEAST_SECONDS + 2 * REPLAY_SECONDS)
         until = time.monotonic() + clock.left_of_bounds() + self._policy.limits.grace_seconds
         interrupts = self._interrupts
         failed: list[CellResult] = []

@@ -274,8 +274,8 @@ class Worker:
 
     @property
     def measured(self) -> bool:
-        """Whether the kernel has a clock of what it uses."""
-        return self._clock is not None
+        """Whether the kernel has said what it uses: who runs has used some."""
+        return self._seen > 0
 
     def cpu_seconds(self) -> float:
         """CPU seconds used so far, read from outside; what was read last of one that is gone.

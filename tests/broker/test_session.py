@@ -260,17 +260,28 @@ def test_what_a_cell_used_is_what_its_supervisor_measured(said: float) -> None:
         assert result.cpu_seconds <= opened._log_seconds < 10
 
 
-def test_without_a_clock_a_cell_used_no_more_than_the_time_that_passed(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = Client.execute
+@pytest.mark.parametrize("said", [0.0, 1e6])
+def test_without_a_clock_a_cell_used_the_time_that_passed(said: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Client._events
 
     def unmeasured(*values: Any, **options: Any) -> Any:
         events = found(*values, **options)
-        return events.frame and replace(events, frame=replace(events.frame, cpu_seconds=None))
+        return replace(events, frame=events.frame and replace(events.frame, cpu_seconds=None))
 
-    monkeypatch.setattr(Client, "execute", unmeasured)
+    monkeypatch.setattr(Client, "_events", unmeasured)
+    code = "import time\ntime.sleep(0.3)\nllm_query('x')\n"
     with session(screen=False) as opened:
-        result = opened.execute(FORGED.format(1).replace('"cpu": 0.0', '"cpu": 1e6'), echo)
-        assert result.stdout == "forged" and 0 < result.cpu_seconds < 10
+
+        def slow(_call: Call) -> str:
+            time.sleep(1.0)
+            return "x"
+
+        began = time.monotonic()
+        result = opened.execute(code + FORGED.format(1).replace('"cpu": 0.0', f'"cpu": {said}'), slow)
+        passed = time.monotonic() - began
+        assert result.stdout == "forged"
+        assert 0.3 <= result.cpu_seconds <= opened._log_seconds < 10
+        assert result.cpu_seconds <= passed - 1.0  # it did not run while its call was answered
 
 
 def test_a_worker_at_rest_runs_no_more() -> None:

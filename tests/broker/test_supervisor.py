@@ -439,7 +439,17 @@ def test_a_worker_that_cannot_be_seen_has_used_all_its_time() -> None:
     with theirs:
         made = link.Worker(ours, None, 0, 1000, Signals())  # type: ignore[arg-type]
         assert 0.0 <= made.cpu_seconds() < made.cpu_seconds()
+        assert not made.measured
         made.close()
+
+
+def test_a_clock_that_says_nothing_is_none(monkeypatch) -> None:
+    with worker() as (made, _, _):
+        kernel = time.clock_gettime
+        monkeypatch.setattr(link.time, "clock_gettime", lambda _: kernel(-1))
+        assert (made.cpu_seconds(), made.measured) == (0.0, False)
+        monkeypatch.undo()
+        assert made.cpu_seconds() > 0 and made.measured
 
 
 def test_what_a_worker_holds_is_what_its_kernel_says_or_nothing(monkeypatch) -> None:

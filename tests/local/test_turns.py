@@ -244,6 +244,70 @@ def test_what_is_run_again_in_vain_ends_the_session_and_says_so(monkeypatch: pyt
             box.run("print(x)")
 
 
+@pytest.mark.parametrize("said", [0.0, 1e15])
+def test_what_a_worker_says_that_it_used_bounds_nothing_of_what_is_run_again(said: float):
+    with unscreened(policy=strict()) as box:
+        session = session_of(box)
+        session._copies = False
+        says = f"""
+        Honest = Worker._exec
+        Worker._exec = lambda self, request: {{**Honest(self, request), "cpu": {said}}}
+        burn(0.1)
+        """
+        taught(box, HOSTILE + textwrap.dedent(says))
+        assert box.run("burn(0.1)").cpu_seconds == pytest.approx(0.1, abs=0.09)
+        for _ in range(2):  # measured where it ran, and where it was run again
+            assert session._log is not None and len(session._log) == 2 and 0.2 <= session._log_seconds < 2.0
+            assert "was resumed" in box.run("os._exit(0)").stderr
+
+
+def test_what_is_run_again_has_an_end_however_long_its_log_took(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(logged, "_REPLAY_LEAST_SECONDS", 0.5)
+    monkeypatch.setattr(logged, "REPLAY_SECONDS", 0.5)
+    with unscreened(policy=strict(cell_seconds=60.0)) as box:
+        aged(box, 60.0)._log_seconds = 1e15
+        began = time.monotonic()
+        result = box.run("os._exit(0)")
+        assert result.error.session_ended and "were not done in 1.5" in result.stderr
+        assert time.monotonic() - began < SECONDS
+
+
+def test_a_worker_that_ended_after_its_result_used_the_time_that_passed():
+    with unscreened(policy=strict()) as box:
+        session = session_of(box)
+        session._copies = False
+        assert box.run(HOSTILE + "while not time.sleep(0.3): conclude(), os._exit(0)").cpu_seconds < 2.0
+        worker = session._worker
+        worker.kill()
+        before = worker.cpu_at_most()
+        time.sleep(0.1)
+        assert worker.cpu_seconds() is None and worker.cpu_at_most() - before >= 0.1
+
+
+def test_a_spare_that_takes_over_is_copied_at_nobody_s_cost(patient: None):
+    later = f"""
+copies = 0
+Honest = Worker._checkpoint
+def later(self, request):
+    global copies
+    copies += 1
+    if copies > 1: time.sleep({SLOW})
+    return Honest(self, request)
+replace(later)
+x = 1
+"""
+    with unscreened(policy=strict()) as box:
+        session = taught(box, HOSTILE + later)
+        assert session.checkpoint()
+        began = time.monotonic()
+        assert "is being resumed" in box.run("os._exit(0)", timeout=0.2).stderr
+        threading.Timer(0.3, session.interrupt).start()
+        waiting = box.run("x = 2")
+        assert waiting.error is not None and waiting.error.limit == "interrupt"
+        assert time.monotonic() - began < SLOW / 2
+        assert box.run("print(x)").stdout == "1\n"
+
+
 def test_where_there_is_no_thread_a_session_is_resumed_by_its_caller(monkeypatch: pytest.MonkeyPatch):
     with unscreened(policy=strict()) as box:
         aged(box, 0.0)

@@ -140,7 +140,6 @@ class LocalSession(LoggedSession):
             try:
                 if entry.request["op"] == "exec":
                     self._cut_log(clock)
-                worker, before = self._worker, self._worker.cpu_seen
                 result = self._converse(entry, calls, clock, stopped)
             except Died as died:
                 result = self._recover(self._verdict(), clock)
@@ -151,14 +150,18 @@ class LocalSession(LoggedSession):
                 if overdue.final:
                     return self._spent(CellResult(stderr=f"{overdue.error}; the session is over\n"), overdue.error)
                 return self._recover(overdue.error, clock)
-            worker.cpu_seconds()
-            result.cpu_seconds = worker.cpu_seen - before  # by the kernel's clock, not by what the worker says
             if clock.cause is not None and clock.cause.limit == SESSION_CPU:
                 return self._spent(result, self._cpu.exceeded())
             self._note(entry, result)
             result.resumed = last
             return result
         raise AssertionError("the second round returns")
+
+    def _converse(self, entry: Entry, calls: Answers, clock: Clock, stopped: list[BaseException]) -> CellResult:
+        worker, before = self._worker, self._worker.cpu_at_most()
+        result = super()._converse(entry, calls, clock, stopped)
+        result.cpu_seconds = worker.cpu_at_most() - before  # by the kernel's clock, not by what the worker says
+        return result
 
     def _verdict(self) -> CellError:
         """Why the worker died."""

@@ -294,6 +294,11 @@ class Worker:
         self.cpu_seen, self._cpu_looked = seconds, time.monotonic()
         return seconds
 
+    def cpu_at_most(self) -> float:
+        """CPU seconds so far, as `cpu_seconds`; where nobody can see them, all the time since they were seen last."""
+        seconds = self.cpu_seconds()
+        return self.cpu_seen + time.monotonic() - self._cpu_looked if seconds is None else seconds
+
     @property
     def pidfd(self) -> int:
         """Its pidfd, as long as it is not dropped."""

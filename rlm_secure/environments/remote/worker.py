@@ -49,7 +49,7 @@ class RemoteWorker:
         self._asking: str | Asked | None = None
         self._told = False
         self._nonce: str | None = None  # of what the worker was told last
-        self._began = time.monotonic()  # of the request
+        self._ran = 0.0  # seconds of the request in which it may have run
         self._used: float | None = None  # CPU seconds of it
         self.interrupted = threading.Event()
 
@@ -64,11 +64,12 @@ class RemoteWorker:
     def event(self, clock: Clock) -> Call | CellResult:
         """Send what waits, and return the next call or result. Raises Died, Overdue, Lost or ProtocolViolation."""
         limits = self._limits
+        began = time.monotonic()
         said = event(self.receive(clock), value_bytes=limits.value_bytes, stdout_bytes=limits.stdout_bytes)
+        self._ran += time.monotonic() - began
         if isinstance(said, CellResult):
-            # By the supervisor's clock. Where it has none: one thread uses no more than the time that passed.
-            longest = time.monotonic() - self._began
-            said.cpu_seconds = min(said.cpu_seconds, longest) if self._used is None else self._used
+            # By the supervisor's clock. Where it has none, all the time counts: what the worker says bounds nothing.
+            said.cpu_seconds = self._ran if self._used is None else self._used
         return said
 
     def receive(self, clock: Clock) -> dict[str, Any]:
@@ -107,7 +108,7 @@ class RemoteWorker:
         if message["op"] != "reply":
             self._told = False
             cpu = self._limits.cell_cpu_seconds if message["op"] in ("exec", "read") else None
-            self._began = time.monotonic()
+            self._ran = 0.0
             self._nonce = fresh_nonce()
             message = {**message, "nonce": self._nonce}
             return self._client.execute(message, wait=wait, cpu=cpu, upload=upload)
