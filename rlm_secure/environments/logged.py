@@ -355,8 +355,11 @@ class LoggedSession(Session):
                     self._cut = True  # it came too late, whatever it says
                 return said
             reply: dict[str, Any]
+            # Nobody is asked any more for a cell whose time is over, whatever it does with its grace.
+            over = self._over(clock)
+            self._cut = self._cut or over
             try:
-                reply = {"op": "reply", "value": calls(said, clock)} if not stopped else STOPPED
+                reply = STOPPED if over else {"op": "reply", "value": calls(said, clock)}
             except CallFailed as failed:
                 reply = {"op": "reply", "error": str(failed)}
                 if isinstance(failed, CallRefused):
@@ -407,17 +410,21 @@ class LoggedSession(Session):
             now = time.monotonic()
             self._exclude(clock, now - looked)
             looked = now
-            if self._worker.interrupted.is_set():
-                said = "the cell was interrupted by the host"
-                clock.expire(CellTimeout(said, limit="interrupt", wall="wall-clock"))
-            if self._closing:
-                clock.expire(CellTimeout("the session was closed", limit="interrupt", wall="wall-clock"))
-            if clock.over() is not None:
+            if self._over(clock):
                 self._cut = True
                 raise CallFailed(STOPPED["error"])
             if call.tool is not None:  # a batch, or a child run, has the time of the cell
                 self._gate.tool_seconds(call.tool, now - began).require(CallRefused)
         self._exclude(clock, time.monotonic() - looked)
+
+    def _over(self, clock: Clock) -> bool:
+        """Whether the request must end, by its clock or because somebody wants it to."""
+        if self._worker.interrupted.is_set():
+            said = "the cell was interrupted by the host"
+            clock.expire(CellTimeout(said, limit="interrupt", wall="wall-clock"))
+        if self._closing:
+            clock.expire(CellTimeout("the session was closed", limit="interrupt", wall="wall-clock"))
+        return clock.over() is not None
 
     def _exclude(self, clock: Clock, seconds: float) -> None:
         if self._policy.limits.exclude_host_time:

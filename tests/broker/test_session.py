@@ -26,6 +26,7 @@ from rlm_secure.errors import (
 )
 from rlm_secure.guarantees import Level, Wall
 from tests.broker.support import ListeningLease, Raw, policy, session
+from tests.local.test_session import LATE, Asked
 
 
 def echo(call: Call) -> object:
@@ -291,6 +292,16 @@ def test_a_worker_at_rest_runs_no_more() -> None:
         while "T" not in states(opened.lease.process.pid) and time.monotonic() < deadline:
             time.sleep(0.01)
         assert "T" in states(opened.lease.process.pid)
+
+
+@pytest.mark.parametrize("seconds", [None, 0.4])
+def test_nobody_is_asked_for_a_cell_whose_time_is_over(seconds: float | None) -> None:
+    with session(policy(cell_seconds=0.5, grace_seconds=20.0), screen=False, tools={"tool": ""}) as opened:
+        asked = Asked()
+        result = opened.execute(LATE, asked, seconds=seconds)
+        assert (result.stdout, asked.calls) == ("the run was stopped\n" * 2, [])
+        assert isinstance(result.error, CellTimeout) and result.error.limit == "limits.cell_seconds"
+        assert opened._tool_calls == 0 and opened.alive
 
 
 def states(supervisor: int) -> set[str]:

@@ -371,3 +371,55 @@ def test_a_worker_that_reads_its_answer_slowly_is_ended_in_time(grace):
         assert isinstance(result.error, CellTimeout)
         assert result.error.limit == "limits.cell_seconds"
         assert grace > 1 or time.monotonic() - started < 5
+
+
+#: A cell that does not let itself be interrupted, and asks for a model and a tool when its time is over.
+LATE = """
+import gc, json, os, time
+[Worker] = {type(found) for found in gc.get_objects() if hasattr(type(found), "_checkpoint")}
+[channel] = [found for found in gc.get_objects() if type(found).__name__ == "Channel"]
+Worker.interrupt = lambda self: None
+def ask(**call):
+    body = json.dumps({"op": "call", **call, "nonce": channel.nonce}).encode()
+    os.write(3, len(body).to_bytes(4, "big") + body)
+    return channel.receive()["error"]
+end = time.monotonic() + 0.8
+while time.monotonic() < end: pass
+print(ask(call="llm_query_batched", prompts=["x"] * 100, model=None))
+print(ask(call="tool", tool="tool", args=[], kwargs={}))
+"""
+
+
+class Asked:
+    """What a run answers calls with: it looks at the run's end itself."""
+
+    interruptible = True
+
+    def __init__(self):
+        self.calls = []
+
+    def __call__(self, call):
+        self.calls.append(call)
+        return ["x"]
+
+
+@pytest.mark.parametrize(
+    ("limits", "seconds", "interrupted", "limit"),
+    [
+        ({"cell_seconds": 0.4}, None, False, "limits.cell_seconds"),
+        ({}, 0.4, False, "limits.cell_seconds"),
+        ({"run_seconds": 0.4}, None, False, "limits.run_seconds"),
+        ({"cell_cpu_seconds": 0.2}, None, False, "limits.cell_cpu_seconds"),
+        ({}, None, True, "interrupt"),
+    ],
+)
+def test_nobody_is_asked_for_a_cell_whose_time_is_over(limits, seconds, interrupted, limit):
+    with unscreened(policy=strict(**limits, grace_seconds=60.0)) as box:
+        session, asked = box._session, Asked()
+        timer = threading.Timer(0.2, session.interrupt)
+        if interrupted:
+            timer.start()
+        result = session.execute(LATE, asked, seconds=seconds)
+        assert (result.stdout, asked.calls) == ("the run was stopped\n" * 2, [])
+        assert isinstance(result.error, CellTimeout) and result.error.limit == limit
+        assert session._tool_calls == 0 and session.alive
