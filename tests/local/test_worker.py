@@ -240,3 +240,16 @@ def test_a_worker_that_is_gone_has_no_seconds_and_no_memory(made: Make) -> None:
     later = Worker(socket.socket(), worker.pidfd, LIMITS)
     assert (later.host_pid, later.cpu_seconds(), later.held_bytes()) == (None, None, None)
     later._socket.close()
+
+
+def test_what_a_worker_holds_is_read_behind_any_number_of_groups(made: Make, tmp_path: Path) -> None:
+    worker = made(waits)
+    honest = worker.held_bytes()
+    assert honest is not None
+    groups = b"Groups:\t" + b" ".join(b"%d" % (4_294_900_000 + each) for each in range(65_536)) + b"\n"
+    status = tmp_path / "status"
+    status.write_bytes(groups + b"VmPTE:\t4096 kB\nVmSwap:\t1048576 kB\n")
+    os.close(worker._files["status"])
+    worker._files["status"] = os.open(status, os.O_RDONLY)
+    held = worker.held_bytes()
+    assert held is not None and held > 1 << 30

@@ -34,6 +34,8 @@ _SEND_BYTES = 256 << 10
 #: Written pages that RLIMIT_DATA does not count: the stack (8 MiB), and what the loader wrote of libraries.
 _UNCOUNTED_BYTES = 32 << 20
 _PAGE = resource.getpagesize()
+#: All of /proc/PID/status: its line of groups, before those of memory, has up to 65,536 numbers.
+_STATUS_BYTES = 1 << 20
 
 
 def _timeval(seconds: float) -> bytes:
@@ -336,7 +338,7 @@ class Worker:
                 os.close(fd)
                 raise ProcessLookupError
             self._files[name] = fd  # of this process, from here on
-        return os.pread(self._files[name], _PAGE, 0)
+        return os.pread(self._files[name], _STATUS_BYTES if name == "status" else _PAGE, 0)
 
     def weigh(self) -> None:
         """Raise Overdue where it holds more than any kind of memory can honestly add up to.
