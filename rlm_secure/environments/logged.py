@@ -50,6 +50,8 @@ LOG_BYTES = 64 << 20
 LOG_ATTACHMENTS = 64
 #: A cell that goes on asking for tools after so many calls more than it may make is ended: it does nothing else.
 _IN_VAIN = 100
+#: What the interpreter, its modules and its libraries take of a worker's memory beside what its policy grants, at most.
+_OWN_BYTES = 256 << 20
 #: Bytes of JSON in an answer: a worker reads frames of 256 MiB at most.
 ANSWER_BYTES = 240 << 20
 
@@ -351,6 +353,9 @@ class LoggedSession(Session):
         while True:
             said = worker.event(clock)
             if isinstance(said, CellResult):
+                # It says that of itself, and can have held no more. A context takes four bytes for each, at most.
+                limits = self._policy.limits
+                said.peak_bytes = min(said.peak_bytes, limits.memory_bytes + 4 * limits.context_bytes + _OWN_BYTES)
                 if not clock.remaining() and clock.over() is not None:
                     self._cut = True  # it came too late, whatever it says
                 return said

@@ -423,3 +423,15 @@ def test_nobody_is_asked_for_a_cell_whose_time_is_over(limits, seconds, interrup
         assert (result.stdout, asked.calls) == ("the run was stopped\n" * 2, [])
         assert isinstance(result.error, CellTimeout) and result.error.limit == limit
         assert session._tool_calls == 0 and session.alive
+
+
+@pytest.mark.parametrize("said", [1, 2**53])
+def test_a_worker_held_no_more_than_it_could_whatever_it_says(said):
+    with unscreened(policy=strict()) as box:
+        limits = box._session._policy.limits
+        honest = box.run("x = 'x' * (64 << 20)").peak_bytes
+        assert 64 << 20 < honest < limits.memory_bytes + 4 * limits.context_bytes
+        says = "import gc\n[Worker] = {type(found) for found in gc.get_objects() if hasattr(type(found), '_checkpoint')}\n"
+        says += f"Honest = Worker._exec\nWorker._exec = lambda self, request: {{**Honest(self, request), 'peak': {said}}}"
+        assert box.run(says).error is None
+        assert box.run("x").peak_bytes == min(said, limits.memory_bytes + 4 * limits.context_bytes + (256 << 20))
