@@ -30,6 +30,8 @@ class Clock:
     ) -> None:
         self.wall = wall
         """Seconds that it began with."""
+        self.command = False
+        """Whether those are of a request that runs no cell: limits.start_seconds, and what a context takes."""
         self._deadline = time.monotonic() + wall
         self._end = float("inf")
         self._end_cause: CellError | None = None
@@ -88,8 +90,10 @@ class Clock:
             if now >= self._end and self._end < self._deadline and self._end_cause is not None:
                 self.expire(self._end_cause)
             elif now >= self._deadline:
-                said = f"the cell ran longer than its limit of {self.wall:g} s (limits.cell_seconds) and was stopped"
-                self.expire(CellTimeout(said, limit="limits.cell_seconds", wall="wall-clock"))
+                limit = "limits.start_seconds" if self.command else "limits.cell_seconds"
+                what = "a request that runs no cell took" if self.command else "the cell ran"
+                said = f"{what} longer than its limit of {self.wall:g} s ({limit}) and was stopped"
+                self.expire(CellTimeout(said, limit=limit, wall="wall-clock"))
             elif self._left is not None and self._left() <= 0:
                 said = "the session's CPU seconds (limits.session_cpu_seconds) are used up: the cell was stopped"
                 self.expire(CellTimeout(said, limit=SESSION_CPU, wall="rlimits"))

@@ -314,6 +314,8 @@ class LoggedSession(Session):
         clock = self._clock(wall)
         if entry.request["op"] in ("exec", "read"):
             self._bound(clock, wait)
+        else:
+            clock.command = True
         stopped: list[BaseException] = []
         try:
             result = self._attempt(entry, calls, clock, stopped)

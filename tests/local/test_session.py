@@ -435,3 +435,13 @@ def test_a_worker_held_no_more_than_it_could_whatever_it_says(said):
         says += f"Honest = Worker._exec\nWorker._exec = lambda self, request: {{**Honest(self, request), 'peak': {said}}}"
         assert box.run(says).error is None
         assert box.run("x").peak_bytes == min(said, limits.memory_bytes + 4 * limits.context_bytes + (256 << 20))
+
+
+@pytest.mark.parametrize("name", ["_assign", "_context"])
+def test_a_request_that_runs_no_cell_names_its_own_limit(name):
+    with unscreened(policy=strict(start_seconds=3.0)) as box:
+        stuck = "import gc, time\n[Worker] = {type(found) for found in gc.get_objects() if hasattr(type(found), '_checkpoint')}\n"
+        assert box.run(stuck + f"Worker.{name} = lambda self, request: time.sleep(600)").error is None
+        with pytest.raises(CellTimeout, match=r"runs no cell took longer than .* 3 s \(limits.start_seconds\)") as raised:
+            box._session.assign("x", 1) if name == "_assign" else box._session.load_context("x", "")
+        assert raised.value.limit == "limits.start_seconds"
