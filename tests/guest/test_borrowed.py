@@ -7,8 +7,10 @@ import datetime
 import enum
 import gc
 import json
+import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -139,3 +141,21 @@ def test_a_cell_counts_and_encodes_as_before() -> None:
         "print(json.dumps(c), json.dumps({'s': {2, 1}}, cls=E), E().encode([{1}]), list(E().iterencode([{1}], True)))"
     )
     assert found == '{"a": 3, "b": 2, "c": 1} {"s": [1, 2]} [[1]] ' + "['[', '[1', ']', ']']\n"
+
+
+def _search(*arguments: str) -> tuple[int, list[str]]:
+    command = [sys.executable, "-W", "ignore", "-m", "tests.guest.borrowed", *arguments]
+    root = Path(__file__).parents[2]
+    done = subprocess.run(command, cwd=root, env={"PYTHONHASHSEED": "0"}, capture_output=True, text=True, timeout=300)
+    return done.returncode, done.stdout.splitlines()
+
+
+def test_nothing_that_is_called_borrows_what_it_asks() -> None:
+    assert _search("1", "20000") == (0, ["done"])
+
+
+@pytest.mark.parametrize(("function", "hook"), [("json.dumps", "iter"), ("Counter.update", "add")])
+def test_the_search_finds_what_borrows(function: str, hook: str) -> None:
+    """The control, in Python as it is."""
+    found = _search("1", "4000", "plain", function)[1]
+    assert any(each.startswith(f"{function} {hook} ") for each in found), found

@@ -2,6 +2,8 @@
 
 A hook empties what its object was in and drops its own `self`, the last reference: the object is freed, a block of the
 cell's bytes takes its place, and C goes on with a forged object. Python code holds what it works on.
+
+tests/guest/borrowed.py searches for more of it, by the references that a hook counts.
 """
 
 from __future__ import annotations
