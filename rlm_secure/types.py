@@ -357,12 +357,12 @@ class RefusedCall(RLMChatCompletion):
 class REPLResult:
     """What one cell did.
 
-    `stdout` and `stderr` are what it printed, capped; `dropped_bytes` is what came after the cap. `locals` maps
-    the names of its variables to JSON values where they are small, else to a short text. `execution_time` and
-    `cpu_seconds` are seconds, `peak_bytes` is the worker's peak memory, as it says itself. `rlm_calls` are the model
-    calls that it made; `dropped_calls` counts those of them that limits.kept_bytes left no room for. `final_answer` is
-    the answer that it gave, None when it gave none ('' is an answer), and `final_value` that answer as a JSON value
-    where it is one. `error` says, typed, why it did not end well; None when it did.
+    `stdout` and `stderr` are what it printed, capped; `dropped_bytes` is what came after the cap. `locals` maps the
+    names of its variables to JSON values where they are small, else to a short text. `execution_time` and
+    `cpu_seconds` are seconds, `peak_bytes` is the worker's peak memory, as it says itself. `rlm_calls` are the
+    model calls that it made; `dropped_calls` counts those of them that limits.kept_bytes left no room for.
+    `final_answer` is the answer that it gave, None when it gave none ('' is an answer), and `final_value` that
+    answer as a JSON value where it is one. `error` says, typed, why it did not end well; None when it did.
     """
 
     stdout: str
