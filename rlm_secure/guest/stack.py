@@ -1,8 +1,10 @@
 """The stack's mapping grows by its own faults, up to RLIMIT_STACK, and in no other way.
 
-RLIMIT_DATA does not count it. mremap(2) would carry its kind to a mapping of any size, so a small filter beside the
-session's own refuses that call for addresses from below the stack on. Everything else is mapped lower: the kernel
-leaves at least 128 MiB of room for a stack. Source: arch/x86/mm/mmap.c and mm/util.c, mmap_base().
+RLIMIT_DATA does not count it. mremap(2) would carry its kind to a mapping of any size, and a stack that is cut in two
+has a lower part that grows by RLIMIT_STACK of its own. So a small filter beside the session's own refuses the calls
+that move or cut a mapping for addresses from below the stack on. No honest one begins there: everything else is mapped
+lower, as the kernel leaves room for a stack. Source: mm/util.c and arch/x86/mm/mmap.c, mmap_base(); mm/vma.c,
+acct_stack_growth(). mprotect(2) is refused by the session's own filter.
 
 Guards: the one mapping of a session that no limit on memory counts
 """
@@ -13,8 +15,10 @@ import ctypes
 import os
 import struct
 
-_MREMAP = {"x86_64": 25, "aarch64": 216}
-_ROOM = 128 << 20
+#: mmap, munmap, mremap, madvise.
+_CALLS = {"x86_64": (9, 11, 25, 28), "aarch64": (222, 215, 216, 233)}
+#: Twice RLIMIT_STACK: an advice that begins below cuts the mapping once, as none takes MADV_HUGEPAGE back.
+_ROOM = 16 << 20
 _LOAD, _EQUAL, _GREATER, _NOT_LESS, _RETURN = 0x20, 0x15, 0x25, 0x35, 0x06
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | 12  # SECCOMP_RET_ERRNO with ENOMEM: realloc then copies
 #: Where the halves of a call's first argument are in seccomp_data, on a little-endian machine.
@@ -23,12 +27,13 @@ _LOW, _HIGH = 16, 20
 
 def program(machine: str, top: int) -> bytes:
     """The filter as BPF, for a stack that ends at the address `top`; nothing for a machine that we do not know."""
-    if machine not in _MREMAP:
+    if machine not in _CALLS:
         return b""
+    calls = _CALLS[machine]
     high, low = divmod(top - _ROOM, 1 << 32)
     steps = (
         (_LOAD, 0, 0, 0),
-        (_EQUAL, 0, 5, _MREMAP[machine]),
+        *((_EQUAL, len(calls) - at, 5 if at == len(calls) else 0, call) for at, call in enumerate(calls, 1)),
         (_LOAD, 0, 0, _HIGH),
         (_GREATER, 4, 0, high),
         (_EQUAL, 0, 2, high),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _socket
 import array
+import ctypes
 import errno
 import json
 import os
@@ -80,6 +81,45 @@ def test_where_the_c_library_does_not_say_where_the_stack_ends_the_kernel_does(p
         assert said == "None"
     else:
         assert 0 <= int(said) - known < 1 << 20  # the mapping ends behind arguments and environment
+
+
+#: Each of the calls that cut or move a mapping.
+_CUTS = """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = libc.mremap.restype = ctypes.c_void_p
+size, end = ctypes.c_size_t, ctypes.c_void_p(-1).value
+libc.mmap.argtypes = [ctypes.c_void_p, size, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+libc.mremap.argtypes = [ctypes.c_void_p, size, size, ctypes.c_int]
+libc.munmap.argtypes, libc.madvise.argtypes = [ctypes.c_void_p, size], [ctypes.c_void_p, size, ctypes.c_int]
+def tried(page):
+    calls = {
+        "advised": lambda: libc.madvise(page, 4096, 4),
+        "mapped": lambda: libc.mmap(page, 4096, 3, 0x32, -1, 0),
+        "moved": lambda: libc.mremap(page, 4096, 8192, 1),
+        "unmapped": lambda: libc.munmap(page, 4096),
+    }
+    return [name for name, call in calls.items() if call() not in (-1, end)]
+"""
+
+
+@pytest.mark.parametrize("below", [2 << 20, 15 << 20])
+def test_the_stack_is_neither_cut_nor_moved_and_everything_else_is(below: int) -> None:
+    known = stack._top()
+    assert known is not None
+    names: dict[str, Any] = {}
+    exec(_CUTS, names)
+
+    def body() -> object:
+        page = (known & ~4095) - below
+        elsewhere = names["libc"].mmap(None, 4096, 3, 0x22, -1, 0)
+        if below < 8 << 20:
+            ctypes.memset(page, 1, 4096)
+        seal.no_new_privs()
+        seal.seccomp(stack.FILTER)
+        return names["tried"](page), names["tried"](elsewhere)
+
+    assert in_child(body) == "([], ['advised', 'mapped', 'moved', 'unmapped'])"
 
 
 def test_a_kernel_without_user_notification_is_said_to_the_host() -> None:
