@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import struct
+import subprocess
 import termios
 import textwrap
 import threading
@@ -23,7 +24,7 @@ from rlm_secure.environments.local import pidfd
 from rlm_secure.environments.local.cgroup import Bounds, Group, Parents
 from rlm_secure.environments.local.cputime import CpuAccount
 from rlm_secure.environments.local.session import LocalSession
-from rlm_secure.environments.local.worker import Worker
+from rlm_secure.environments.local.worker import Overdue, Worker, weigh
 from rlm_secure.guarantees import Wall
 from rlm_secure.policy import load_policy
 from rlm_secure.testing import Unscreened, unscreened
@@ -441,6 +442,70 @@ def test_page_tables_count():
         assert box.run(SCATTERED.format(1000)).error is None
         assert session._worker.held_bytes() - before > 12 << 20
         assert isinstance(box.run(SCATTERED.format(8000)).error, CellMemoryLimit)
+
+
+#: Half of a checkpoint: one of both holds page tables, as nothing else may hold more than its policy grants.
+HEAVY_COPY = """
+def heavy(self, request):
+    fd = self._channel.take_fd()
+    if {0!r} == "the-copy":
+        if os.fork() == 0:
+            scatter()
+            time.sleep(600)
+    elif os.fork():
+        os.close(fd)
+        scatter()
+    else:
+        os.dup2(fd, 3)
+        os.write(3, bytes([0, 0]))
+    time.sleep(600)
+replace(heavy)
+def scatter():
+"""
+
+
+@pytest.mark.parametrize("who", ["the-copy", "its-parent"])
+def test_both_halves_of_a_checkpoint_are_looked_at(who: str):
+    policy = strict(memory_bytes=64 << 20)
+    with unscreened(policy=policy) as box:
+        session = session_of(box)
+        without_group(session)
+        session._worker.weighed = True
+        code = HOSTILE + HEAVY_COPY.format(who) + textwrap.indent(SCATTERED.format(8000), "    ")
+        assert box.run(code).error is None
+        assert not session.checkpoint()
+        assert not session.alive and "limits.memory_bytes" in session._ended
+
+
+def test_who_has_ended_weighs_nothing():
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    weigh(ended.pid, strict().limits)
+    with pytest.raises(Overdue) as overdue:
+        weigh(os.getpid(), strict(memory_bytes=-(32 << 20)).limits)
+    assert overdue.value.final and isinstance(overdue.value.error, CellMemoryLimit)
+
+
+def test_an_init_that_takes_memory_instead_of_letting_go_is_not_waited_for(hostile: Unscreened):
+    keep = "kept = [str(i) for i in range(1_500_000)]\ndef heavy(self, request):\n    more = 'x' * (100 << 20)\n"
+    code = keep + textwrap.indent(SCATTERED.format(4000), "    ") + "    time.sleep(600)\nWorker._retire = heavy"
+    session = taught(hostile, code)
+    without_group(session)
+    root, limit = session._root, 140 << 20
+    root.weighed = True
+    root._limits = root._limits.model_copy(update={"memory_bytes": limit})
+    seen: list[int] = []
+    stop = root.stop
+
+    def noted(stopped: bool = True) -> None:
+        seen.append(root.held_bytes() or 0)
+        stop(stopped)
+
+    root.stop = noted  # type: ignore[method-assign]
+    for _ in range(2):  # the first makes it the spare, the second lets go of it
+        session.checkpoint()
+    assert not session.alive and "limits.memory_bytes" in session._ended
+    assert max(seen, default=0) < limit  # it was ended before the time was over that it has for letting go
 
 
 def test_what_waits_in_reserve_runs_no_more(hostile: Unscreened):

@@ -28,7 +28,7 @@ from rlm_secure.environments.local.context import SharedContext, share
 from rlm_secure.environments.local.cputime import CpuAccount
 from rlm_secure.environments.local.forked import Forked
 from rlm_secure.environments.local.listener import Listener
-from rlm_secure.environments.local.worker import Died, Overdue, Worker
+from rlm_secure.environments.local.worker import Died, Overdue, Worker, weigh
 from rlm_secure.environments.local.zygote import Plan
 from rlm_secure.environments.logged import REPLAY_SECONDS, Answers, Entry, LoggedSession, begin
 from rlm_secure.errors import CellCrashed, CellError, CellTimeout, ProtocolViolation
@@ -325,11 +325,13 @@ class LocalSession(LoggedSession):
         if request is not None:  # whoever interrupts the cell may hold the one or the other
             fresh.interrupted = self._worker.interrupted
         self._cpu.add(fresh)
+        fresh.parent = self._worker
         try:
             fresh.result(clock)
         except BaseException:  # Ctrl-C as well
             self._drop(fresh)
             raise
+        fresh.parent = None
         return fresh
 
     def _wait(
@@ -349,11 +351,19 @@ class LocalSession(LoggedSession):
             if cause is not None and clock.overdue() > self._policy.limits.grace_seconds:
                 raise Overdue(cause)
             self._worker.weigh()
+            if listener is None:
+                self._weigh_copy()
         if ours.fileno() in ready:
             return ours
         if self._worker.pidfd in ready:
             raise Died
         return None
+
+    def _weigh_copy(self) -> None:
+        """Look at whom the listener let through and who has not come forward, as at any worker."""
+        pid = self._worker.host_pid
+        for copy in process.descendants(pid) if self._worker.weighed and pid is not None else ():
+            weigh(copy, self._policy.limits)
 
     def _adopt(self, ours: socket.socket, clock: Clock, request: Clock | None, began: float) -> int | None:
         """A pidfd of the copy that was consented to when it was `began`; None where the worker says that it made none.
@@ -422,6 +432,7 @@ class LocalSession(LoggedSession):
         seconds = min(_RETIRE_SECONDS, self._cpu.left())
         deadline = time.monotonic() + (seconds if request is None else min(seconds, request.left_of_bounds()))
         while (held := self._root.held_bytes()) is not None and held > _RETIRED_BYTES and time.monotonic() < deadline:
+            self._root.weigh()
             if request is not None and self._worker.interrupted.is_set():
                 break
             time.sleep(0.005)

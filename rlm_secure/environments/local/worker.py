@@ -14,7 +14,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,38 @@ _STATUS_BYTES = 1 << 20
 def _timeval(seconds: float) -> bytes:
     """A struct timeval, not zero, which would mean for ever."""
     return struct.pack("ll", int(seconds), max(int(seconds % 1 * 1e6), 1))
+
+
+def _held_bytes(read: Callable[[str], bytes], enough: int = 0) -> int | None:
+    """As Worker.held_bytes, of the process of which `read` reads a file in its directory in /proc."""
+    try:
+        found = map(int, read("statm").split())
+        mapped, resident, shared, _, _, data, _ = (pages * _PAGE for pages in found)
+        written = resident - shared
+        # A page that is mapped alone takes a table of each of two levels.
+        if max(data, written) + 3 * mapped <= enough:
+            return max(data, written)
+        lines = dict(line.split(b":", 1) for line in read("status").splitlines())
+        swapped, tables = (int(lines.get(name, b"0 kB").split()[0]) << 10 for name in (b"VmSwap", b"VmPTE"))
+    except (OSError, ValueError):
+        return None
+    # Pages that lie side by side share a table: what an honest worker maps takes no more than that.
+    return max(data, written + swapped) + max(tables - mapped // 512, 0)
+
+
+def _judge(held: int | None, limits: Limits) -> None:
+    """Raises Overdue where a process holds more than any worker may, or where nobody sees what: None."""
+    if held is None or held > limits.memory_bytes + _UNCOUNTED_BYTES:
+        what = "held more than" if held is not None else "was hidden from its host, which looks at"
+        said = f"the worker {what} limits.memory_bytes = {limits.memory_bytes:,} and was killed"
+        raise Overdue(CellMemoryLimit(said, limit="limits.memory_bytes", wall="rlimits"), final=True)
+
+
+def weigh(pid: int, limits: Limits) -> None:
+    """Look at a process of a session of which the number alone is known, as Worker.weigh does. Raises Overdue."""
+    held = _held_bytes(lambda name: Path(f"/proc/{pid}/{name}").read_bytes())
+    if held is not None:  # it has not ended
+        _judge(held, limits)
 
 
 class Died(Exception):
@@ -92,6 +124,8 @@ class Worker:
         """Where a call of its session shows that nobody asked for."""
         self.weighed = False
         """Whether the host looks at its memory: where no cgroup bounds it."""
+        self.parent: Worker | None = None
+        """Who runs beside it, as long as its checkpoint is under way: looked at as well."""
         self.descriptors_at_rest = 0
         """As many as it had before its first cell: its socket alone. 0 where the kernel does not say (Linux 6.2)."""
         self._given = False  # a descriptor went to it since it was heard
@@ -316,19 +350,7 @@ class Worker:
 
         None where it is gone, or hidden. Where it cannot be more than `enough`, swap and page tables may be left out.
         """
-        try:
-            found = map(int, self._read("statm").split())
-            mapped, resident, shared, _, _, data, _ = (pages * _PAGE for pages in found)
-            written = resident - shared
-            # A page that is mapped alone takes a table of each of two levels.
-            if max(data, written) + 3 * mapped <= enough:
-                return max(data, written)
-            lines = dict(line.split(b":", 1) for line in self._read("status").splitlines())
-            swapped, tables = (int(lines.get(name, b"0 kB").split()[0]) << 10 for name in (b"VmSwap", b"VmPTE"))
-        except (OSError, ValueError):
-            return None
-        # Pages that lie side by side share a table: what an honest worker maps takes no more than that.
-        return max(data, written + swapped) + max(tables - mapped // 512, 0)
+        return _held_bytes(self._read, enough)
 
     def _read(self, name: str) -> bytes:
         """A file of its directory in /proc. Raises OSError."""
@@ -346,15 +368,13 @@ class Worker:
         RLIMIT_DATA counts what a mapping is called now; the kernel also counts the pages that were written, whatever
         they are called, and what it needs itself for pages that lie far apart.
         """
-        limit = self._limits.memory_bytes
-        most = limit + _UNCOUNTED_BYTES
+        if self.parent is not None:
+            self.parent.weigh()
         if not self.weighed:
             return
-        held = self.held_bytes(most)
-        if (most < held) if held is not None else not self._end.poll(0):
-            what = "held more than" if held is not None else "was hidden from its host, which looks at"
-            said = f"the worker {what} limits.memory_bytes = {limit:,} and was killed"
-            raise Overdue(CellMemoryLimit(said, limit="limits.memory_bytes", wall="rlimits"), final=True)
+        held = self.held_bytes(self._limits.memory_bytes + _UNCOUNTED_BYTES)
+        if held is not None or not self._end.poll(0):
+            _judge(held, self._limits)
 
     def kill(self, *, wait: bool = True) -> None:
         """SIGKILL, and wait until it is gone (at most 5 s)."""
