@@ -60,7 +60,7 @@ class Exchange:
     @property
     def sees_memory(self) -> bool:
         """Whether what the worker holds can be seen, and so bounded."""
-        return self._worker is not None and self._worker.held_bytes() > 0
+        return self._worker is not None and self._worker.visible
 
     # -- from the host ----------------------------------------------------------------------------
 
@@ -141,9 +141,7 @@ class Exchange:
         """Stop what has used up its CPU seconds, and go on stopping; returns when to look again."""
         if self._worker is None or not self.expecting:
             return now + 1.0
-        if self._stop is None:
-            if now < self._cpu_look:
-                return self._cpu_look
+        if now >= self._cpu_look:  # at its memory until it is dead, whatever it is being stopped for
             self._cpu_look = now + _CPU_SECONDS
             if self._heavy(self._worker):
                 return now + 1.0
@@ -152,13 +150,12 @@ class Exchange:
                 self.interrupt("session-cpu", grace)
             elif self._cpu_limit is not None and used >= self._cpu_limit:
                 self.interrupt("cpu", grace)
-            else:
-                return self._cpu_look
-        assert self._stop is not None
+        if self._stop is None:
+            return self._cpu_look
         if now >= self._signal_at:
             self._signal_at = now + _SIGNAL_SECONDS
             self._worker.signal(signal.SIGKILL if now >= self._stop[1] else signal.SIGUSR1)
-        return self._signal_at
+        return min(self._signal_at, self._cpu_look)
 
     # -- from the worker --------------------------------------------------------------------------
 
@@ -203,11 +200,16 @@ class Exchange:
                 self._bury()
 
     def _heavy(self, worker: Worker) -> bool:
-        """Whether it held more than any kind of memory can honestly add up to; it is over then."""
-        if self._most_bytes is None or worker.held_bytes() <= self._most_bytes:
+        """Whether it held more than any kind of memory can honestly add up to, or hides what; it is over then."""
+        if self._most_bytes is None or not worker.visible:
             return False
-        self._bury("the worker held more memory than its limit")
-        return True
+        held = worker.held_bytes()
+        if held is None:
+            self._bury("the worker was hidden from its supervisor, which looks at its memory")
+        elif held > self._most_bytes:
+            self._stop = ("memory", 0.0)
+            self._bury("the worker held more memory than its limit")
+        return self._worker is None
 
     def _ended(self, worker: Worker) -> None:
         if worker is not self._worker:

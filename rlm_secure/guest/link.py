@@ -29,6 +29,8 @@ _BOOT_SECONDS = 60.0
 _ANSWER_SECONDS = 15.0
 _LAST_WORDS_SECONDS = 0.2
 _PAGE = os.sysconf("SC_PAGESIZE")
+#: More than /proc says of a process, with thousands of groups.
+_STATUS_BYTES = 64 << 10
 _HEADER = struct.Struct(">I")
 _KEPT = ("LD_LIBRARY_PATH",)  # where a shared libpython is to be found; nothing else of our environment goes on
 
@@ -177,6 +179,12 @@ class Worker:
         self._seen = 0.0
         self._here = self._find()
         self._clock = (~self._here << 3) | 2 if self._here > 0 else None  # clock_getcpuclockid(3): of the whole process
+        self._files: dict[str, int] = {}  # what is read of it in /proc: of this process, whoever has its number later
+        with contextlib.suppress(OSError):
+            for name in ("statm", "status"):
+                self._files[name] = os.open(f"/proc/{self._here}/{name}", os.O_RDONLY | os.O_CLOEXEC)
+        self.visible = len(self._files) == 2 and bool(self.held_bytes())
+        """Whether what it holds can be seen. Where not, what bounds it is the sandbox around it."""
 
     def send(self, body: bytes | bytearray, fd: int | None = None) -> None:
         """Queue one frame, with a file descriptor that is closed once it is sent."""
@@ -233,19 +241,20 @@ class Worker:
                 return None
             self._inbound += chunk
 
-    def held_bytes(self) -> int:
+    def held_bytes(self) -> int | None:
         """What it has written or may write, its swap, and the page tables that pages side by side do not need.
 
-        0 where /proc does not say so: what bounds it then is the sandbox around it.
+        0 of one that has ended, None where /proc does not say.
         """
         try:
-            with open(f"/proc/{self._here}/statm", "rb") as file:
-                mapped, resident, shared, _, _, data, _ = (int(pages) * _PAGE for pages in file.read().split())
-            with open(f"/proc/{self._here}/status", "rb") as file:
-                lines = dict(line.split(b":", 1) for line in file.read().splitlines())
+            read = {name: os.pread(fd, _STATUS_BYTES, 0) for name, fd in self._files.items()}
+            mapped, resident, shared, _, _, data, _ = (int(pages) * _PAGE for pages in read["statm"].split())
+            lines = dict(line.split(b":", 1) for line in read["status"].splitlines())
             swapped, tables = (int(lines.get(name, b"0 kB").split()[0]) << 10 for name in (b"VmSwap", b"VmPTE"))
-        except (OSError, ValueError):
+        except ProcessLookupError:
             return 0
+        except (KeyError, OSError, ValueError):
+            return None
         return max(data, resident - shared + swapped) + max(tables - mapped // 512, 0)
 
     def unread(self) -> bool:
@@ -293,6 +302,8 @@ class Worker:
         self.signal(signal.SIGKILL)
         self.socket.close()
         self._close_fds()
+        while self._files:
+            os.close(self._files.popitem()[1])
         if self.pidfd is not None:
             os.close(self.pidfd)
 

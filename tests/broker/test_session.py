@@ -285,6 +285,46 @@ def test_without_a_clock_a_cell_used_the_time_that_passed(said: float, monkeypat
         assert result.cpu_seconds <= passed - 1.0  # it did not run while its call was answered
 
 
+#: Page tables, of which no limit of the kernel's counts a byte: 16 KiB for two pages.
+SCATTERED = """
+import ctypes, time
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+for place in range(1 << 36, (1 << 36) + (12000 << 31), 1 << 31):
+    there = libc.mmap(place - 4096, 8192, 1, 0x4022, -1, 0)
+    ctypes.string_at(there + 4095, 2)
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("namespaces", [True, False])
+def test_a_worker_that_holds_too_much_ends_its_session_with_the_limit_that_it_broke(namespaces: bool) -> None:
+    small = policy(memory_bytes=64 << 20, cell_seconds=30.0)
+    with session(small, screen=False, namespaces=namespaces) as opened:
+        opened.execute("x = 1", echo)
+        result = opened.execute(SCATTERED, echo)
+        assert isinstance(result.error, CellMemoryLimit) and result.error.session_ended
+        assert (result.error.limit, result.error.wall) == ("limits.memory_bytes", "rlimits")
+        assert not opened.alive  # what led there is not run again
+
+
+def test_a_worker_is_weighed_after_its_interrupt_as_well() -> None:
+    small = policy(memory_bytes=64 << 20, cell_seconds=0.3, grace_seconds=30.0)
+    told = """
+import gc, signal
+[worker] = [found for found in gc.get_objects() if hasattr(type(found), "_checkpoint")]
+told = []
+type(worker).interrupt = lambda self: told.append(1)
+while not told: pass
+"""
+    with session(small, screen=False) as opened:
+        began = time.monotonic()
+        result = opened.execute(told + SCATTERED, echo)
+        assert isinstance(result.error, CellMemoryLimit) and result.error.limit == "limits.memory_bytes"
+        assert time.monotonic() - began < 15  # and not after the grace
+
+
 def test_a_worker_at_rest_runs_no_more() -> None:
     with session(screen=False) as opened:
         assert opened.execute(FORGED.format(1), echo).stdout == "forged"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import io
 import json
 import os
 import select
@@ -462,12 +461,21 @@ def test_what_a_worker_holds_is_what_its_kernel_says_or_nothing(monkeypatch) -> 
         assert inside.held_bytes() > 0  # the zygote knows it by another number
         inside.socket.close()
         os.close(inside.pidfd)
-        monkeypatch.setattr(link, "open", lambda *_: io.BytesIO(b"no numbers"), raising=False)
-        assert made.held_bytes() == 0
+        assert made.visible
+        monkeypatch.setattr(link.os, "pread", lambda *_: b"no numbers")
+        assert made.held_bytes() is None
         monkeypatch.undo()
         made.signal(signal.SIGKILL)
         os.waitpid(made.pid, 0)
         assert made.held_bytes() == 0
+
+
+def test_a_worker_that_was_never_seen_is_not_weighed() -> None:
+    ours, theirs = socket.socketpair()
+    with theirs:
+        made = link.Worker(ours, None, 0, 1000, Signals())  # type: ignore[arg-type]
+        assert (made.visible, made.held_bytes()) == (False, None)
+        made.close()
 
 
 def test_where_nothing_says_who_dies_first_the_start_goes_on(monkeypatch) -> None:
@@ -568,6 +576,33 @@ def test_a_worker_that_holds_too_much_is_ended_between_its_frames_and_at_them(mo
         hatchery.theirs.send(framed(b'{"op":"ready"}'))
         turn()
         assert made.event["end"]["said"] == said if too_much else made.event["frame"]
+
+
+def test_a_worker_that_is_being_stopped_is_looked_at_as_well(monkeypatch) -> None:
+    held = [0]
+    monkeypatch.setattr(link.Worker, "held_bytes", lambda self: held[0] or 1)
+    with exchanging(DATA=64 << 20) as (made, hatchery, _):
+        made.interrupt("interrupt", 3600.0)
+        now = time.monotonic()
+        again = made.watch(now, 5.0)
+        assert made.expecting and now < again <= now + 0.1
+        assert hatchery.process.wait() == -signal.SIGUSR1
+        held[0] = 200 << 20
+        made.watch(now + 0.2, 5.0)
+        assert made.event["stopped"] == "memory"
+
+
+def test_a_worker_that_hides_later_on_is_ended_and_one_that_was_never_seen_is_not(monkeypatch) -> None:
+    with exchanging(DATA=64 << 20) as (made, _, _):
+        made.watch(time.monotonic(), 5.0)
+        assert made.sees_memory and made.expecting
+        monkeypatch.setattr(link.Worker, "held_bytes", lambda self: None)
+        made._worker.visible = False
+        made.watch(time.monotonic() + 1.0, 5.0)
+        assert made.expecting and not made.sees_memory
+        made._worker.visible = True
+        made.watch(time.monotonic() + 2.0, 5.0)
+        assert "was hidden from its supervisor" in made.event["end"]["said"] and "stopped" not in made.event
 
 
 def test_without_pidfds_the_end_of_its_channel_is_the_end_of_a_worker() -> None:

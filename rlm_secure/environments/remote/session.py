@@ -144,6 +144,8 @@ class RemoteSession(LoggedSession):
         except Died as died:
             return self._recover(verdict(died.ended, self._policy.limits), clock)
         except Overdue as overdue:
+            if overdue.final:
+                return self._not_resumed(overdue.error, str(overdue))
             return self._recover(overdue.error, clock)
         except (Lost, Declined) as lost:
             return self._lost(clock, lost)

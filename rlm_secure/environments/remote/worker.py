@@ -32,11 +32,12 @@ class Died(Exception):
 
 
 class Overdue(Exception):
-    """The worker did not end its cell in time, grace included."""
+    """The worker did not end its cell in time, grace included, or held what no worker can honestly hold (`final`)."""
 
-    def __init__(self, error: CellError) -> None:
+    def __init__(self, error: CellError, *, final: bool = False) -> None:
         super().__init__(str(error))
         self.error = error
+        self.final = final
 
 
 class RemoteWorker:
@@ -151,6 +152,9 @@ class RemoteWorker:
         elif stopped == "session-cpu":
             said = f"the session used up limits.session_cpu_seconds = {self._limits.session_cpu_seconds:g} s"
             clock.expire(CellTimeout(said, limit=SESSION_CPU, wall="rlimits"))
+        elif stopped == "memory":
+            said = f"the worker held more than limits.memory_bytes = {self._limits.memory_bytes:,} and was killed"
+            raise Overdue(CellMemoryLimit(said, limit="limits.memory_bytes", wall="rlimits"), final=True)
         elif stopped is not None:
             clock.expire(CellTimeout("the cell was interrupted by the host", limit="interrupt", wall="wall-clock"))
 
