@@ -4,9 +4,8 @@ A cell that uses one has the worker as plain C code would have it: the operating
 Python is refused; `rlm-secure doctor` says which one is better. Only bugs stand here that no guard closes: itertools
 that are asked again, UnicodeError's text, `date.replace`, `ctime`, a bytearray that is emptied while `%`, `find`,
 `hex` or `b[i] = x` holds its memory (gh-142557, gh-142560), and a deque that is emptied while `index` compares
-(gh-115243) are closed by the guest on every version. Nor do bugs stand here for which no good release of 3.11 and 3.12
-is known, since there is nothing better to take: an OrderedDict that is changed while it is compared, copied or shown,
-or changed by methods of dict.
+(gh-115243) are closed by the guest on every version, and so is an OrderedDict that is changed while it is compared,
+copied or shown, or changed by methods of dict.
 """
 
 from __future__ import annotations

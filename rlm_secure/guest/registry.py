@@ -168,7 +168,7 @@ def stored(kind: type, name: str, default: Any = None) -> Any:
 
 #: Types of C code that call a derived class, and go on with what comes back as with one of theirs, unchecked.
 _TRUSTING = (
-    datetime.datetime, datetime.date, datetime.time, datetime.timedelta, decimal.Decimal, collections.OrderedDict,
+    datetime.datetime, datetime.date, datetime.time, datetime.timedelta, decimal.Decimal,
     collections.defaultdict, collections.deque,
 )  # fmt: skip
 

@@ -42,12 +42,7 @@ _LEAVES = frozenset({int, float, complex, bool, str, bytes, type(None), type(...
 _PLAIN = _LEAVES | {list, tuple, dict, set, frozenset, bytearray, types.FunctionType, property, range, slice}
 _BOUND = (types.BuiltinMethodType, types.MethodType, types.MethodWrapperType)
 #: They wait, never end, or print: nothing comes of them.
-LEFT_OUT = (
-    "sleep", "breakpoint", "prcal", "prmonth",
-    # An open hole, and not a reason to look away from the rest: dict.clear(x) of an OrderedDict x leaves its list behind, and
-    # x.popitem() then reads freed memory (CPython 3.13.0; others after more calls). Take this out when that is closed.
-    "OrderedDict",
-)  # fmt: skip
+LEFT_OUT = ("sleep", "breakpoint", "prcal", "prmonth")
 ENDLESS = ("itertools.count", "itertools.cycle", "itertools.repeat")
 KEYWORDS = (
     "default key cls default_factory object_hook names module type bases namespace dict_factory memo factory fget updated "

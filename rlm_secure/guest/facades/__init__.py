@@ -13,7 +13,7 @@ import random
 from decimal import Context
 from types import SimpleNamespace
 
-from .. import held_memory, unicode_errors
+from .. import held_memory, ordered_dict, unicode_errors
 from . import (
     binary,
     borrowed,
@@ -38,6 +38,7 @@ instances.keep()
 shared.keep()
 unicode_errors.keep()
 held_memory.keep()
+ordered_dict.keep()
 
 _FACADES: dict[str, Facade] = {
     "abc": classes.ABC,

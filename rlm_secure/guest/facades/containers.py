@@ -10,6 +10,7 @@ import heapq
 from collections.abc import Iterable
 from typing import Any
 
+from ..ordered_dict import OrderedDict
 from .checks import CELL, identifier
 from .copying import deepcopy, replaced, shallow
 from .facade import facade
@@ -55,8 +56,8 @@ COLLECTIONS_ABC = facade(
 COLLECTIONS = facade(
     "collections",
     collections,
-    take="ChainMap Counter OrderedDict defaultdict deque",
-    own={"namedtuple": namedtuple, "abc": COLLECTIONS_ABC},
+    take="ChainMap Counter defaultdict deque",
+    own={"OrderedDict": OrderedDict, "namedtuple": namedtuple, "abc": COLLECTIONS_ABC},
     left_out={
         "UserDict UserList": "their copy writes onto whatever __new__ returns; derive from dict or list",
         "UserString": "its format method walks attributes as str.format would; derive from str",
