@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Callable
 from typing import Any, Self
 
+from . import iterators
 from .data import functions, is_final
 from .facade import facade
 from .shared import register_dialect, unregister_dialect
@@ -227,7 +228,7 @@ CSV = facade(
     "csv",
     csv,
     take="Dialect DictReader DictWriter Error QUOTE_ALL QUOTE_MINIMAL QUOTE_NONE QUOTE_NONNUMERIC Sniffer excel "
-    "excel_tab field_size_limit get_dialect list_dialects reader unix_dialect writer",
+    "excel_tab field_size_limit get_dialect list_dialects unix_dialect writer",
     newer="QUOTE_NOTNULL QUOTE_STRINGS",
-    own={"register_dialect": register_dialect, "unregister_dialect": unregister_dialect},
+    own={"reader": iterators.reader, "register_dialect": register_dialect, "unregister_dialect": unregister_dialect},
 )

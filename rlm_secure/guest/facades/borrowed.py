@@ -9,6 +9,7 @@ tests/guest/borrowed.py searches for more of it, by the references that a hook c
 from __future__ import annotations
 
 import collections
+import csv
 import gc
 import json.encoder
 from collections.abc import Callable, Iterable
@@ -19,10 +20,10 @@ from . import iterators
 
 def keep() -> None:
     """Do it. Twice does no harm."""
-    collections._chain = iterators.chain  # type: ignore[attr-defined]  # Counter.elements hands it out
     collections._count_elements = count_elements  # type: ignore[attr-defined]
     # What Counter.elements() hands out: C's chain lets go of what runs in it, and `items` may be a cell's.
     collections._chain = iterators.chain  # type: ignore[attr-defined]
+    csv.reader = iterators.reader
     json.encoder.c_make_encoder = make_encoder  # type: ignore[attr-defined]
 
 

@@ -199,6 +199,28 @@ it = C().elements()
 if next(it) == "forged":
     LOOT = CANARY
 """
-ATTACKS = {"use_after_free": _FORGE, "use_after_free_over_items": _OVER_ITEMS, "use_after_free_of_a_counter": _OF_COUNTER}
+#: What the outer call goes on with is not there any more, which ends the interpreter: here it is not let go on.
+_OF_CSV = """
+import csv
+LOOT = None
+class Lines:
+    def __iter__(self):
+        return self
+    depth = 0
+    def __next__(self):
+        global LOOT
+        Lines.depth += 1
+        if Lines.depth > 1:
+            return "a,b"
+        if next(rows) == ["a", "b"]:
+            LOOT = CANARY
+        raise KeyError
+rows = csv.reader(Lines())
+try:
+    next(rows)
+except KeyError:
+    pass
+"""
+ATTACKS = {"use_after_free": _FORGE, "rows_of_csv": _OF_CSV, "use_after_free_over_items": _OVER_ITEMS, "use_after_free_of_a_counter": _OF_COUNTER}
 ATTACKS |= {name: _AGAIN.format(make=make) for name, make in _MADE.items()}
 CONTROLS = {"use_after_free": "def print():\n    pass\n" + _FORGE}
