@@ -29,8 +29,8 @@ _BOOT_SECONDS = 60.0
 _ANSWER_SECONDS = 15.0
 _LAST_WORDS_SECONDS = 0.2
 _PAGE = os.sysconf("SC_PAGESIZE")
-#: More than /proc says of a process, with thousands of groups.
-_STATUS_BYTES = 64 << 10
+#: All of /proc/PID/status: its line of groups, before those of memory, has up to 65,536 numbers.
+_STATUS_BYTES = 1 << 20
 _HEADER = struct.Struct(">I")
 _KEPT = ("LD_LIBRARY_PATH",)  # where a shared libpython is to be found; nothing else of our environment goes on
 

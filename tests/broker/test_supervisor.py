@@ -586,6 +586,7 @@ def test_a_worker_that_is_being_stopped_is_looked_at_as_well(monkeypatch) -> Non
         now = time.monotonic()
         again = made.watch(now, 5.0)
         assert made.expecting and now < again <= now + 0.1
+        assert made.watch(now + 0.01, 5.0) == again  # nothing is due
         assert hatchery.process.wait() == -signal.SIGUSR1
         held[0] = 200 << 20
         made.watch(now + 0.2, 5.0)

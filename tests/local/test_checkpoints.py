@@ -423,6 +423,17 @@ def test_a_worker_whose_memory_nobody_sees_is_ended(monkeypatch: pytest.MonkeyPa
         assert isinstance(result.error, CellMemoryLimit) and "hidden from its host" in str(result.error)
 
 
+def test_a_worker_that_has_ended_is_not_taken_for_one_that_hides():
+    with Sandbox(policy=strict()) as box:
+        worker = session_of(box)._worker
+        worker.weighed = True
+        worker.weigh()
+        worker.kill()
+        while worker.held_bytes() is not None:  # until init has reaped it
+            time.sleep(0.001)
+        worker.weigh()
+
+
 def test_a_report_says_where_nobody_sees_the_memory_of_a_worker(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(Group, "limit", lambda self, bounds: os.close(-1))  # a group that bounds nothing
     with Sandbox(policy=strict()) as box:
