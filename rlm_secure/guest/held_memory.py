@@ -1,4 +1,4 @@
-"""Methods of bytearray and deque that ask a cell's object nothing while they hold memory that it can let go of.
+"""Methods in C that ask a cell's object, and go on with memory that it can let go of: they hold it, or ask first.
 
 C looks where the bytes lie, then asks an argument for its `__index__`, `__bytes__` or `__len__`, and goes on reading or
 writing there: a hook that empties the bytearray has let go of them. So the arguments are asked first, in Python, and C
@@ -8,15 +8,23 @@ past a derived class.
 What asks for `__index__` alone, such as `b[i] = x` and `find`, is changed once a cell has an `__index__` of its own:
 most never have, and go through their bytes at the speed of C. `index` of a deque compares an item that it does not
 hold, up to Python 3.11.8 and 3.12.2 (gh-115243).
+
+What can change while it is shown, and only borrows what it shows, shows a copy, or holds it: lists, namespaces,
+exceptions, partials. The many kinds that show several fields without holding themselves, such as slice, are then held
+by whoever shows them. A defaultdict holds its factory while it calls it, for the same reason.
 """
 
 from __future__ import annotations
 
 import collections
 import ctypes
+import functools
 import gc
 import operator
+import pprint
 import sys
+import threading
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -26,6 +34,7 @@ _namespace_of: Callable[[type], Any] = type.__dict__["__dict__"].__get__
 _WORD = ctypes.sizeof(ctypes.c_void_p)
 #: Where a class points to its table of C functions, and where in there the function is, in words: Python 3.11 to 3.13.
 _CONTAINS, _REMAINDER, _SET_INDEX, _SET_ITEM = (13, 7), (12, 3), (13, 5), (14, 2)
+_REPR, _STR = (0, 11), (0, 17)  # in the class itself
 _modified = ctypes.pythonapi.PyType_Modified
 _modified.argtypes, _modified.restype = [ctypes.py_object], None
 
@@ -125,6 +134,128 @@ def _holding_items() -> dict[str, Callable[..., Any]]:
     return {"index": index}
 
 
+#: What is being shown, and by which thread: as in C, what is inside itself is shown as dots there.
+_running: set[tuple[int, int]] = set()
+
+
+def _shown_once(inside_itself: Callable[[Any], str], show: Callable[[Any], str]) -> Callable[[Any], str]:
+    def __repr__(self: Any, /) -> str:
+        key = id(self), threading.get_ident()
+        if key in _running:
+            return inside_itself(self)
+        try:
+            _running.add(key)
+            return show(self)
+        finally:
+            _running.discard(key)
+
+    return __repr__
+
+
+def _list_repr() -> Callable[[Any], str]:
+    inner, copied = (_namespace_of(list)[name] for name in ("__repr__", "copy"))
+    thread, running = threading.get_ident, _running
+
+    def __repr__(self: Any, /) -> str:  # as `_shown_once` does it, in half the time and depth
+        key = id(self), thread()
+        if key in running:
+            return "[...]"
+        try:
+            running.add(key)
+            return inner(copied(self) if type(self) is list or _derives(self, list) else self)  # type: ignore[no-any-return]
+        finally:
+            running.discard(key)
+
+    return __repr__
+
+
+def _namespace_repr() -> Callable[[Any], str]:
+    inner = _namespace_of(types.SimpleNamespace)["__repr__"]
+    values_of = _namespace_of(types.SimpleNamespace)["__dict__"].__get__
+    name_of: Callable[[type], str] = type.__dict__["__name__"].__get__
+
+    def name(self: Any) -> str:
+        return "namespace" if type(self) is types.SimpleNamespace else name_of(type(self))
+
+    def show(self: Any) -> str:
+        if not _derives(self, types.SimpleNamespace):
+            return inner(self)  # type: ignore[no-any-return]  # raises TypeError
+        values = dict.copy(values_of(self))
+        named = [each for each in values.items() if _derives(each[0], str) and str.__len__(each[0])]
+        texts = ["".join((key, "=", repr(value))) for key, value in named]
+        return f"{name(self)}({', '.join(texts)})"
+
+    return _shown_once(lambda self: f"{name(self)}(...)", show)
+
+
+def _partial_repr() -> Callable[[Any], str]:
+    inner, fill = (_namespace_of(functools.partial)[name] for name in ("__repr__", "__setstate__"))
+    fields = [_namespace_of(functools.partial)[name].__get__ for name in ("func", "args", "keywords")]
+
+    def show(self: Any) -> str:
+        if not _derives(self, functools.partial):
+            return inner(self)  # type: ignore[no-any-return]  # raises TypeError
+        function, values, keywords = (get(self) for get in fields)
+        copied = functools.partial.__new__(type(self), function)
+        fill(copied, (function, values, dict.copy(keywords), None))
+        return inner(copied)  # type: ignore[no-any-return]
+
+    return _shown_once(lambda _: "...", show)
+
+
+def _alias_repr() -> Callable[[Any], str]:
+    inner = _namespace_of(types.GenericAlias)["__repr__"]
+    origin, arguments, unpacked = (
+        _namespace_of(types.GenericAlias)[name].__get__ for name in ("__origin__", "__args__", "__unpacked__")
+    )
+    unpack = _namespace_of(types.GenericAlias)["__iter__"]
+
+    def __repr__(self: Any, /) -> str:
+        if _derives(self, types.GenericAlias) and any(_derives(each, list) for each in arguments(self)):
+            values = tuple(list.copy(each) if _derives(each, list) else each for each in arguments(self))
+            copied = types.GenericAlias(origin(self), values)
+            self = next(unpack(copied)) if unpacked(self) else copied
+        return inner(self)  # type: ignore[no-any-return]
+
+    return __repr__
+
+
+def _holding(kind: Any, method: str, *fields: str) -> Callable[..., Any]:
+    """The method of `kind`, which holds what these fields hold until it is done."""
+    inner = _namespace_of(kind)[method]
+    found = {name: each for base in reversed(_order_of(kind)) for name, each in _namespace_of(base).items()}
+    getters = [found[name].__get__ for name in fields]
+
+    def holding(self: Any, /, *values: Any) -> Any:
+        _held = [get(self) for get in getters] if _derives(self, kind) else None
+        return inner(self, *values)
+
+    return holding
+
+
+_FIELDS = {
+    BaseException: (), AttributeError: (), BaseExceptionGroup: (), KeyError: (), NameError: (), ImportError: ("msg",),
+    OSError: ("errno", "strerror", "filename", "filename2"), SyntaxError: ("msg", "filename", "lineno"),
+}  # fmt: skip
+
+
+def _hold_what_is_shown() -> None:
+    printers: dict[Any, Any] = pprint.PrettyPrinter._dispatch  # type: ignore[attr-defined]
+    kind: type
+    for kind, made in ((list, _list_repr()), (types.SimpleNamespace, _namespace_repr())):
+        printer = printers.pop(_namespace_of(kind)["__repr__"])
+        _change(kind, {"__repr__": made}, (_REPR,))
+        printers[made] = printer
+    _change(functools.partial, {"__repr__": _partial_repr()}, (_REPR,))
+    if sys.version_info >= (3, 12):  # before, it is the list that shows itself
+        _change(types.GenericAlias, {"__repr__": _alias_repr()}, (_REPR,))
+    for kind, fields in _FIELDS.items():
+        _change(kind, {"__str__": _holding(kind, "__str__", "args", *fields)}, (_STR,))
+    _change(BaseException, {"__repr__": _holding(BaseException, "__repr__", "args")}, (_REPR,))
+    factories = _holding(collections.defaultdict, "__missing__", "default_factory")
+    _change(collections.defaultdict, {"__missing__": factories})
+
+
 class _Python:
     """Its C functions call what the class has by the name, as those of every class with such methods do."""
 
@@ -132,6 +263,12 @@ class _Python:
         return False
 
     def __mod__(self, value: object) -> None: ...
+
+    def __repr__(self) -> str:
+        return ""
+
+    def __str__(self) -> str:
+        return ""
 
     def __setitem__(self, key: object, value: object) -> None: ...
 
@@ -143,11 +280,17 @@ class _PythonToo:
     def __mod__(self, value: object) -> int:
         return 0
 
+    def __repr__(self) -> str:
+        return "too"
+
+    def __str__(self) -> str:
+        return "too"
+
     def __setitem__(self, key: object, value: object) -> None: ...
 
 
 def _slot(kind: type, place: tuple[int, int]) -> Any:
-    table = ctypes.c_void_p.from_address(id(kind) + place[0] * _WORD).value
+    table = ctypes.c_void_p.from_address(id(kind) + place[0] * _WORD).value if place[0] else id(kind)
     if not table:
         raise ImportError("the classes of this Python are laid out otherwise; use CPython 3.11 to 3.13.")
     return ctypes.c_void_p.from_address(table + place[1] * _WORD)
@@ -185,6 +328,7 @@ def keep() -> None:
     """Do it. Twice does no harm. Raises ImportError where this interpreter is laid out otherwise."""
     if not _is_changed(bytearray, "hex"):
         _change(bytearray, _with_any_hook(), (_REMAINDER,))
+        _hold_what_is_shown()
     if _DROPS_ITEMS and not _is_changed(collections.deque, "index"):
         _change(collections.deque, _holding_items())
 

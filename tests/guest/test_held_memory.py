@@ -1,4 +1,4 @@
-"""bytearray and deque, whose methods are changed in place: they still do what Python's do."""
+"""Classes of Python whose methods are changed in place: they still do what Python's do."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-#: Runs the cell of its argument, screened or plain, in a process whose bytearray nobody else changed.
+#: Runs the cell of its argument, screened or plain, in a process whose classes nobody else changed.
 _PROGRAM = """
 import sys
 if sys.argv[1] == "plain":
@@ -78,14 +78,55 @@ for call in (
 """
 
 
-def _said(how: str) -> list[str]:
-    command = [sys.executable, "-c", _PROGRAM, how, _CELL]
+def _said(how: str, cell: str) -> list[str]:
+    command = [sys.executable, "-c", _PROGRAM, how, cell]
     done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=60, check=True)
     return done.stdout.splitlines()
 
 
 def test_they_answer_as_those_of_python() -> None:
-    assert _said("screened") == _said("plain")
+    assert _said("screened", _CELL) == _said("plain", _CELL)
+
+
+_SHOWN = """
+import collections, pprint, types
+from functools import partial
+l = [1]
+l.append(l)
+l.append({1: l})
+n = types.SimpleNamespace(a=1)
+n.b = n
+class L(list):
+    def __iter__(self):
+        return iter([7])
+class N(types.SimpleNamespace):
+    pass
+class E(OSError):
+    pass
+p = partial(len)
+p.keywords["p"] = p
+d = collections.defaultdict(list)
+d[1].append(2)
+for call in (
+    lambda: (l, [[], [l]], [[1], {2}], collections.deque([1, l]), L([1, 2]), [L([3])], dict(a=l).items()),
+    lambda: (n, N(a=[n]), types.SimpleNamespace()),
+    lambda: (KeyError("a"), str(KeyError("a")), str(KeyError(1, 2)), str(ImportError("x")), str(ValueError(1, 2)), repr(E())),
+    lambda: (str(OSError(1, "a")), str(E(1, "a", "f", None, "g")), str(SyntaxError("a", ("f", 3, 1, "x"))), str(NameError("n"))),
+    lambda: str(AttributeError()),
+    lambda: (repr(partial(max, 1, b=[3])).split(".")[-1], repr(p).split(".", 1)[-1]),
+    lambda: (list[[int, "a"], str], list[int], tuple[list[[int], str], ...], list[[], 1], [*tuple[list[[int], 3], [4]]]),
+    lambda: (d, collections.defaultdict(None)[1]),
+    lambda: pprint.pformat([list(range(40)), types.SimpleNamespace(a=list(range(30)), b=3)], compact=True),
+):
+    try:
+        print(call())
+    except Exception as error:
+        print(type(error).__name__, error)
+"""
+
+
+def test_what_is_shown_looks_as_in_python() -> None:
+    assert _said("screened", _SHOWN) == _said("plain", _SHOWN)
 
 
 _TRAP = """
