@@ -13,7 +13,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from . import classes, facades, formatting, held_memory, names, registry
+from . import classes, facades, formatting, names, registry
 from .facades.shared import exact_text
 from .facades.signals import Signals, SignalsOf
 from .registry import derives, is_class, is_instance, own_class, own_instance, title
@@ -56,8 +56,6 @@ class Attributes:
         """`value`, if a cell may set or delete its attribute `name`. Raises RuleViolation otherwise."""
         if names.is_dunder(name):
             if name in names.DEFINABLE and own_class(value) and not registry.is_finished(value, name):
-                if name == "__index__":
-                    held_memory.keep_from_numbers()
                 return registry.Iterated(value) if name in ("__iter__", "__getitem__") else value
             raise RuleViolation(
                 "attribute-store", f"the attribute {names.shown(name)} cannot be set; define it in the class"

@@ -5,9 +5,7 @@ writing there: a hook that empties the bytearray has let go of them. So the argu
 gets exact numbers and text, or for `%` a copy. Methods are changed in place, since `super(B, b).find` would reach
 past a derived class.
 
-What asks for `__index__` alone, such as `b[i] = x` and `find`, is changed once a cell has an `__index__` of its own:
-most never have, and go through their bytes at the speed of C. `index` of a deque compares an item that it does not
-hold, up to Python 3.11.8 and 3.12.2 (gh-115243).
+`index` of a deque compares an item that it does not hold, up to Python 3.11.8 and 3.12.2 (gh-115243).
 
 What can change while it is shown, and only borrows what it shows, shows a copy, or holds it: lists, namespaces,
 exceptions, partials. The many kinds that show several fields without holding themselves, such as slice, are then held
@@ -327,13 +325,7 @@ def _is_changed(kind: type, name: str) -> bool:
 def keep() -> None:
     """Do it. Twice does no harm. Raises ImportError where this interpreter is laid out otherwise."""
     if not _is_changed(bytearray, "hex"):
-        _change(bytearray, _with_any_hook(), (_REMAINDER,))
+        _change(bytearray, _with_any_hook() | _with_numbers(), (_REMAINDER, _CONTAINS, _SET_INDEX, _SET_ITEM))
         _hold_what_is_shown()
     if _DROPS_ITEMS and not _is_changed(collections.deque, "index"):
         _change(collections.deque, _holding_items())
-
-
-def keep_from_numbers() -> None:
-    """Do it for what asks for `__index__` alone. Twice does no harm."""
-    if not _is_changed(bytearray, "find"):
-        _change(bytearray, _with_numbers(), (_CONTAINS, _SET_INDEX, _SET_ITEM))

@@ -21,7 +21,6 @@ import typing
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from . import held_memory
 from .names import is_dunder, shown
 from .violations import RuleViolation
 
@@ -90,8 +89,6 @@ def _registry() -> tuple[Callable[..., Any], ...]:
             finish(kind)
             made[kind] = space
             _keep_iter(kind)
-            if stored(kind, "__index__") is not None and int not in _order_of(kind):
-                held_memory.keep_from_numbers()
         elif made[kind] is None:
             made[kind] = space
         return kind
@@ -345,11 +342,8 @@ class Iterated:
 
 def store(kind: Any, name: str, value: Any) -> None:
     """setattr for libraries that give an own class its methods after it was registered, each under the same rules."""
-    if own_class(kind):
-        if name == "__index__":
-            held_memory.keep_from_numbers()
-        if name in ("__iter__", "__getitem__"):
-            kind = Iterated(kind)
+    if own_class(kind) and name in ("__iter__", "__getitem__"):
+        kind = Iterated(kind)
     setattr(kind, name, value)
 
 
