@@ -16,7 +16,7 @@ WON: Final = "WON"
 #: What a denial of each kind looks like, in the first line of the error. Anything else is a broken attempt.
 BY_LANGUAGE: Final = r"[a-z]+(-[a-z]+)+: |AttributeError: json\.codecs"
 BY_KERNEL: Final = r"\w+Error: \[Errno \d+\]|.*forbidden system call|.*the call never returns"
-BY_LIMIT: Final = r".*\blimits\.\w+"
+BY_LIMIT: Final = r".*\blimits\.\w+|the cell took longer than the 1 s that its caller gave it"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from rlm_secure.testing import unscreened
 from tests.cli.conftest import Run
 
 
+@pytest.mark.exhaustive  # .ci/run runs it three times, on each Python
 def test_the_demo_ends_with_the_right_answer_and_every_attack_stopped(rlm_secure: Run) -> None:
     done = rlm_secure("demo", timeout=110)
     assert done.code == 0, done.out + done.err

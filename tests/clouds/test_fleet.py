@@ -74,6 +74,7 @@ def together(cloud: Cloud, **options: Any) -> Iterator[Together]:
 # -- how many --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.by_turns(2)
 def test_a_batch_spreads_over_as_many_sandboxes_as_it_may_and_uses_them_again(cloud: Cloud) -> None:
     heard, done = Heard(), []
     rlm = over(cloud, lambda messages: ANSWER, lambda _: "r", options={"max_live": 2}, on_event=heard)
@@ -88,6 +89,7 @@ def test_a_batch_spreads_over_as_many_sandboxes_as_it_may_and_uses_them_again(cl
 
 
 @any_provider
+@pytest.mark.by_turns(2)
 def test_a_batch_has_one_budget(cloud: Cloud) -> None:
     rlm = over(cloud, lambda messages: ANSWER, lambda _: "r", policy=limited(calls=7), options={"max_live": 1})
     items = rlm.batch(list("abcdef"), concurrency=2)
@@ -97,6 +99,7 @@ def test_a_batch_has_one_budget(cloud: Cloud) -> None:
 
 
 @any_provider
+@pytest.mark.by_turns(2)
 def test_a_tree_does_not_wait_for_itself(cloud: Cloud) -> None:
     turns = [cell("final_answer(context + rlm_query('child'))")]
     rlm = over(cloud, lambda messages: turns[0], child_turns=[cell("final_answer(context)")], max_depth=2,
@@ -107,6 +110,7 @@ def test_a_tree_does_not_wait_for_itself(cloud: Cloud) -> None:
 
 
 @any_provider
+@pytest.mark.by_turns(2)
 def test_each_run_may_have_a_sandbox_of_its_own(cloud: Cloud) -> None:
     rlm = over(cloud, lambda messages: ANSWER, lambda _: "r", options={"max_live": 1, "reuse": False})
     assert [item.response for item in rlm.batch(["a", "b"], concurrency=2)] == ["ar", "br"]
@@ -114,6 +118,7 @@ def test_each_run_may_have_a_sandbox_of_its_own(cloud: Cloud) -> None:
 
 
 @any_provider
+@pytest.mark.by_turns(2)
 def test_what_waits_makes_room_for_another_policy(cloud: Cloud) -> None:
     with together(cloud, max_live=1) as runs:
         runs.session().close()
@@ -146,6 +151,7 @@ def mapped(box: Sandbox) -> list[str]:
 DRAW = "import random, statistics\nprint(random.random())\nprint(statistics.NormalDist().samples(2))"
 
 
+@pytest.mark.by_turns(2)
 def test_nothing_of_a_session_is_found_by_the_next(cloud: Cloud) -> None:
     cloud.emulator.memory_mb = cloud.emulator.memory = 1024
     policy = limits(memory_bytes=760 << 20)
@@ -217,6 +223,7 @@ def test_a_sandbox_in_which_something_was_out_of_order_ends(cloud: Cloud, how: C
 
 
 @any_provider
+@pytest.mark.by_turns(2)
 def test_a_sandbox_that_grows_old_while_it_waits_ends(cloud: Cloud) -> None:
     with together(cloud) as runs:
         with runs.session() as session:
@@ -227,6 +234,7 @@ def test_a_sandbox_that_grows_old_while_it_waits_ends(cloud: Cloud) -> None:
 
 
 @any_provider
+@pytest.mark.by_turns(2)
 def test_no_tree_gets_the_sandbox_of_another(cloud: Cloud) -> None:
     with together(cloud) as first, together(cloud) as second:
         first.session().close()
@@ -285,6 +293,7 @@ def test_a_fault_of_creation_costs_a_batch_no_answer_and_leaves_nothing(cloud: C
     assert [item.response for item in items] == ["ar", "br"]
 
 
+@pytest.mark.by_turns(2)
 def test_a_supervisor_that_does_not_start_is_started_in_a_new_sandbox(cloud: Cloud) -> None:
     cloud.emulator.fail(cloud.wire.stream, cut=10**6, times=cloud.wire.before)
     cloud.emulator.fail(cloud.wire.stream, cut=1)
@@ -304,6 +313,7 @@ def test_ctrl_c_in_a_batch_leaves_nothing(cloud: Cloud) -> None:
     assert time.monotonic() - began < 20
 
 
+@pytest.mark.by_turns(2)
 def test_a_batch_that_is_cancelled_leaves_nothing_and_nobody_waits_for_a_slot(cloud: Cloud) -> None:
     async def cancelled() -> None:
         rlm = over(cloud, lambda messages: cell("while True: pass"), options={"max_live": 1})

@@ -57,6 +57,7 @@ def ungrouped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cgroup, "parents", lambda _: "none here")
 
 
+@pytest.mark.root  # a session is not dumpable: its own user may not read its memory map
 @pytest.mark.usefixtures("ungrouped")
 def test_nobody_has_huge_pages_where_no_cgroup_counts_them():
     with unscreened(policy=POLICY) as box:
