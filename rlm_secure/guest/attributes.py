@@ -56,6 +56,7 @@ class Attributes:
         """`value`, if a cell may set or delete its attribute `name`. Raises RuleViolation otherwise."""
         if names.is_dunder(name):
             if name in names.DEFINABLE and own_class(value) and not registry.is_finished(value, name):
+                registry.hold(value, name)
                 return registry.Iterated(value) if name in ("__iter__", "__getitem__") else value
             raise RuleViolation(
                 "attribute-store", f"the attribute {names.shown(name)} cannot be set; define it in the class"

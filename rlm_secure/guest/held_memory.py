@@ -28,6 +28,8 @@ from typing import Any
 
 _order_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 _namespace_of: Callable[[type], Any] = type.__dict__["__dict__"].__get__
+_flags_of: Callable[[type], int] = type.__dict__["__flags__"].__get__
+_IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE, since Python 3.10
 
 _WORD = ctypes.sizeof(ctypes.c_void_p)
 #: Where a class points to its table of C functions, and where in there the function is, in words: Python 3.11 to 3.13.
@@ -44,15 +46,24 @@ def _derives(value: object, base: type) -> bool:
 
 
 def _number(value: Any) -> Any:
-    """`value` as an exact number, where C would ask for its `__index__`."""
-    if type(value) in _EXACT or not any("__index__" in _namespace_of(each) for each in _order_of(type(value))):
+    """`value` as an exact number, unless C asks it nothing: a cell's class may get its `__index__` until then."""
+    kind = type(value)
+    if kind in _EXACT or (_flags_of(kind) & _IMMUTABLE and not _has_index(kind)):
         return value
     return int.__index__(operator.index(value))
 
 
+def _has_index(kind: type) -> bool:
+    return any("__index__" in _namespace_of(each) for each in _order_of(kind))
+
+
 def _sought(value: Any) -> Any:
-    """`value` as a number, unless it is bytes: what to look for is one or the other."""
-    return value if _derives(value, bytes) or _derives(value, bytearray) else _number(value)
+    """`value` as a number, unless it is bytes, or several: what to look for is one or the other."""
+    if type(value) in _EXACT:
+        return value
+    if _derives(value, bytes) or _derives(value, bytearray):
+        return bytes.__add__(b"", value)
+    return tuple(tuple.__iter__(value)) if _derives(value, tuple) else _number(value)
 
 
 def _text(value: Any) -> Any:

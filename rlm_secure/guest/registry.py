@@ -340,6 +340,18 @@ class Iterated:
             delattr(kind, name)
 
 
+_held: list[Any] = []
+
+
+def hold(kind: type, name: str) -> None:
+    """Keep what the own class has as `name`, for as long as the worker lives: it may run when it is replaced.
+
+    C borrows from a class what it calls by such a name, up to Python 3.12.
+    """
+    if name in (namespace := _namespace_of(kind)):
+        _held.append(namespace[name])
+
+
 def store(kind: Any, name: str, value: Any) -> None:
     """setattr for libraries that give an own class its methods after it was registered, each under the same rules."""
     if own_class(kind) and name in ("__iter__", "__getitem__"):

@@ -23,7 +23,7 @@ SEED = 20261122
 WHOLE = "research"
 MAIN = sys.version_info[:2] == (3, 11)
 SAMPLE = 6
-STEPS = 140  # calls of one session
+STEPS = 200  # calls of one session
 PROGRAMS = 100 if MAIN else 60
 POLICIES = sorted(crawl.policies()) if MAIN else [WHOLE]
 

@@ -84,6 +84,33 @@ def _said(how: str, cell: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+_LATE = """
+def late():
+    class P:
+        pass
+    class V:
+        def __index__(self):
+            P.__index__ = lambda self: b.extend(bytes(4000)) or 5
+            return 65
+    return P(), V()
+def put(p, v):
+    b[p] = v
+def cut(p, v):
+    del b[p:v:2]
+for call in (put, cut, lambda p, v: b.find(p, v)):
+    b = bytearray(95)
+    try:
+        call(*late())
+    except TypeError:
+        print(len(b))
+"""
+
+
+def test_a_class_that_gets_an_index_meanwhile_has_none() -> None:
+    """C would ask for it, and holds the memory by then."""
+    assert _said("screened", _LATE) == ["95", "95", "95"]
+
+
 def test_they_answer_as_those_of_python() -> None:
     assert _said("screened", _CELL) == _said("plain", _CELL)
 

@@ -30,6 +30,18 @@ _LOOT = """
 LOOT = CANARY if any(each != b"Z" * 200 for each in taken) else None
 """
 
+_LATE = """
+class P:
+    pass
+class V:
+    def __index__(self):
+        def index(self):
+            take()
+            return 90
+        P.__index__ = index
+        return 0
+"""
+
 ADVISORY = ""
 GUARANTEE = "no-reflection"
 ATTACKS = {
@@ -110,6 +122,16 @@ if not taken:  # before Python 3.13, a NamedTuple calls no such hook
 """
     + _LOOT,
     "item_by_its_name": _WRITTEN + "\nbytearray.__setitem__(b, 3, S())\n" + _LOOT,
+    "item_by_a_method_that_was_taken_early": "put = bytearray.__setitem__\n" + _WRITTEN + "\nput(b, S(), 3)\n" + _LOOT,
+    "number_of_a_class_that_gets_an_index": _READ + _LATE + "\nLOOT = CANARY if b.find(P(), V()) >= 0 else None\n",
+    "bytes_with_an_index": _READ
+    + """
+class B(bytes):
+    def __index__(self):
+        take()
+        return 90
+LOOT = CANARY if B(b"zz") in b else None
+""",
     "slice_with_steps": _WRITTEN + "\ndel b[S()::3]\n" + _LOOT,
 }
 if sys.version_info < (3, 13):
