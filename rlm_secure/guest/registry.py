@@ -340,7 +340,8 @@ class Iterated:
             delattr(kind, name)
 
 
-_held: list[Any] = []
+#: What hold() keeps.
+_set_held, _ = table()
 
 
 def hold(kind: type, name: str) -> None:
@@ -349,7 +350,7 @@ def hold(kind: type, name: str) -> None:
     C borrows from a class what it calls by such a name, up to Python 3.12.
     """
     if name in (namespace := _namespace_of(kind)):
-        _held.append(namespace[name])
+        _set_held(object(), namespace[name])
 
 
 def store(kind: Any, name: str, value: Any) -> None:

@@ -233,7 +233,7 @@ def test_a_second_result_is_no_result_of_the_next_cell() -> None:
 
 
 def test_an_answer_before_its_request_was_read_is_none() -> None:
-    early = FORGED.format(1).replace("while True: pass", "import time\ntime.sleep(0.02)\nos.write(3, b'')")
+    early = FORGED.format(1).replace("while True: pass", "import time\ntime.sleep(0.3)\nos.write(3, b'')")
     again = "os.write(3, len(body).to_bytes(4, 'big') + body)\nwhile True: pass"
     with session(screen=False) as opened:
         assert opened.execute(early + again, echo).stdout == "forged"
@@ -243,7 +243,7 @@ def test_an_answer_before_its_request_was_read_is_none() -> None:
 
 
 def test_a_result_is_none_of_a_request_that_was_read_after_it_was_made() -> None:
-    late = FORGED.format(1).replace("while True: pass", "import time\ntime.sleep(0.02)\nchannel.receive()\n")
+    late = FORGED.format(1).replace("while True: pass", "import time\ntime.sleep(0.3)\nchannel.receive()\n")
     late += "os.write(3, len(body).to_bytes(4, 'big') + body)\nwhile True: pass"
     with session(screen=False) as opened:
         assert opened.execute(late, echo).stdout == "forged"

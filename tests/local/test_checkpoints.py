@@ -322,7 +322,7 @@ def test_an_answer_before_its_request_was_read_is_none():
             time.sleep(0.05)  # it answers what it has not read meanwhile
 
         said = SECOND.partition("os.write")[0].format(1)
-        said += "os.write(3, first)\ntime.sleep(0.02)\nos.write(3, first)\ntime.sleep(600)"
+        said += "os.write(3, first)\ntime.sleep(0.3)\nos.write(3, first)\ntime.sleep(600)"
         assert box.run(HOSTILE + said).error is None
         session._transmit = slowly  # type: ignore[method-assign]
         with pytest.raises(ProtocolViolation, match="had not read what it was told"):
@@ -335,7 +335,7 @@ def test_a_result_is_none_of_a_request_that_was_read_after_it_was_written():
         session = session_of(box)
         session._copies = False
         said = SECOND.partition("os.write")[0].format(1)
-        said += "os.write(3, first)\ntime.sleep(0.02)\nos.write(3, first)\nchannel.receive()\nchannel.receive()"
+        said += "os.write(3, first)\ntime.sleep(0.3)\nos.write(3, first)\nchannel.receive()\nchannel.receive()"
         assert box.run(HOSTILE + said).error is None
         receive = session._worker.receive
 

@@ -384,7 +384,7 @@ def ask(**call):
     os.write(3, len(body).to_bytes(4, "big") + body)
     return channel.receive()["error"]
 end = time.monotonic() + 0.8
-while time.monotonic() < end: pass
+while time.monotonic() < end or time.process_time() < 1.0: pass
 print(ask(call="llm_query_batched", prompts=["x"] * 100, model=None))
 print(ask(call="tool", tool="tool", args=[], kwargs={}))
 """
