@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import signal
 import struct
 import subprocess
 import termios
@@ -867,6 +868,47 @@ def test_a_checkpoint_before_a_cell_is_interrupted_with_it(hostile: Unscreened):
     timer.join()
     assert (result.error.limit, result.error.session_ended) == ("interrupt", False)
     assert result.execution_time < 1.5
+
+
+#: A copy that was let through, lives, and never comes forward, of a worker that has a spare.
+HIDDEN = """
+def hide(self, request):
+    fd = self._channel.take_fd()
+    if os.fork() == 0:
+        while True: pass
+    time.sleep(600)
+replace(hide)
+"""
+
+
+@pytest.mark.parametrize("way_out", ["timeout", "interrupt"])
+def test_a_copy_that_has_not_come_forward_in_its_caller_s_time_does_not_outlive_that(hostile: Unscreened, way_out: str):
+    session = session_of(hostile)
+    assert session.checkpoint() and taught(hostile, HIDDEN)._spare is session._root
+    session._log_seconds = 1.0
+    before, began = session._cpu.used(), time.monotonic()
+    timer = threading.Timer(0.5, session.interrupt)
+    if way_out == "interrupt":
+        timer.start()
+    result = hostile.run("pass", timeout=1.2 if way_out == "timeout" else None)
+    timer.cancel()
+    assert isinstance(result.error, CellTimeout) and "resumed" in result.stderr
+    assert time.monotonic() - began < SECONDS
+    assert hostile.run("x = 1").error is None  # nobody who was let through costs the session what it had
+    assert population(session) == {session._root.host_pid}
+    assert session._cpu.used() - before > 0.4  # it ran all that time
+
+
+def test_a_copy_that_cannot_be_ended_ends_its_session(hostile: Unscreened, monkeypatch: pytest.MonkeyPatch):
+    session = session_of(hostile)
+    assert session.checkpoint() and taught(hostile, HIDDEN).alive
+    session._log_seconds = 1.0
+    with subprocess.Popen(["sleep", "600"]) as stranger:
+        monkeypatch.setattr(session, "_strangers", lambda: {stranger.pid})
+        with pytest.raises(SessionEnded, match="could not be ended"):
+            hostile.run("pass", timeout=1.2)  # longer than a retired init may run
+        assert stranger.wait(SECONDS) == -signal.SIGKILL
+    assert not session.alive
 
 
 # -- whom a hostile session delays ------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import contextlib
 import json
 import os
 import select
+import signal
 import socket
 import struct
 import sys
@@ -249,6 +250,10 @@ class LocalSession(LoggedSession):
             fresh = self._copy(listener, request)
         except Died:  # the next request finds that out, and goes on from the spare
             fresh = None
+        except Overdue:
+            if self._unadopted:
+                self._end_unadopted()
+            raise
         if fresh is not None:
             self._spare, self._worker = self._worker, fresh
             self._let_go(before)
@@ -397,8 +402,28 @@ class LocalSession(LoggedSession):
             raise ProtocolViolation("a worker passed another process off as its copy")
         return handle
 
-    def _strangers(self) -> bool:
-        """Whether anybody but init, the spare and the worker lives in the session, as seen from outside.
+    def _end_unadopted(self) -> None:
+        """End the worker, and the copy that was consented to and has not come forward: a session that is resumed goes
+        on without both. Raises ProtocolViolation and OSError where that cannot be said of the copy.
+        """
+        began = time.monotonic()
+        self._worker.kill()  # in the middle of its call or behind it: no copy comes from now on
+        try:
+            for pid in self._strangers():
+                handle = os.pidfd_open(pid)
+                try:
+                    if pid in self._strangers():  # so the number means whom the handle means
+                        process.send_signal(handle, signal.SIGKILL)
+                        process.ended(handle, 5.0)
+                finally:
+                    os.close(handle)
+        finally:
+            self._cpu.lost(time.monotonic() - began)
+        if self._strangers():
+            raise ProtocolViolation("a copy that was never adopted could not be ended")
+
+    def _strangers(self) -> set[int]:
+        """Who lives in the session beside init, the spare and the worker, as seen from outside; 0 where nobody can say.
 
         The listener lets nobody else in, so this is a second look. Nobody comes while it is taken; it is taken again
         where one of them ended meanwhile, whose children have moved.
@@ -408,13 +433,13 @@ class LocalSession(LoggedSession):
         while True:
             pids = [worker.host_pid for worker in ours]
             if pids[0] is None:
-                return False  # init has ended, and all with it
+                return set()  # init has ended, and all with it
             try:
                 found = process.descendants(pids[0]) - set(pids)
             except OSError:
                 found = {0}  # the machine does not say who lives there
             if pids == [worker.host_pid for worker in ours]:
-                return bool(found)
+                return found
 
     def _drop(self, worker: Worker) -> None:
         """End a copy, wait until it is gone, and count what it used."""
