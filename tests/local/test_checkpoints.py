@@ -520,6 +520,49 @@ def test_an_init_that_takes_memory_instead_of_letting_go_is_not_waited_for(hosti
     assert max(seen, default=0) < limit  # it was ended before the time was over that it has for letting go
 
 
+def test_the_parent_of_a_copy_does_not_run_while_a_retired_init_lets_go(hostile: Unscreened):
+    busy = """
+Honest = Worker._checkpoint
+def busy(self, request):
+    said = Honest(self, request)
+    if said is None: burn(60)
+    return said
+Worker._retire = lambda self, request: time.sleep(600)
+replace(busy)
+"""
+    session = taught(hostile, busy)
+    without_group(session)
+    assert session.checkpoint() and session._spare is session._root
+    held: list[str] = []
+    slim = session._slim
+
+    def looked(request: Any) -> bool:
+        held.append(state(session._spare))
+        return slim(request)
+
+    session._slim = looked  # type: ignore[method-assign]
+    session.checkpoint()
+    assert held == ["T"] and session.alive
+
+
+def test_the_parent_of_a_copy_is_looked_at_before_a_retired_init_is_waited_for(hostile: Unscreened):
+    session = session_of(hostile)
+    without_group(session)
+    assert session.checkpoint()
+    parent = session._worker
+    session._slim = lambda request: pytest.fail("nobody looked at it")  # type: ignore[method-assign]
+    copy = session._copy
+
+    def grown(*given: Any) -> Worker | None:
+        fresh = copy(*given)
+        parent.weighed, parent._limits = True, parent._limits.model_copy(update={"memory_bytes": -(32 << 20)})
+        return fresh
+
+    session._copy = grown  # type: ignore[method-assign]
+    assert not session.checkpoint()
+    assert not session.alive and "limits.memory_bytes" in session._ended
+
+
 def test_what_waits_in_reserve_runs_no_more(hostile: Unscreened):
     session = taught(
         hostile,

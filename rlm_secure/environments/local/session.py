@@ -256,7 +256,10 @@ class LocalSession(LoggedSession):
             raise
         if fresh is not None:
             self._spare, self._worker = self._worker, fresh
+            # What waits uses up neither time nor memory, whatever it has become; nor while a retired init lets go.
+            self._spare.stop()
             self._let_go(before)
+            self._spare.weigh()
         if self._strangers():
             raise ProtocolViolation("a process that nobody asked for was left in it")
         missed = fresh is None or time.monotonic() - began > _SLOW_SECONDS + self._copy_seconds
@@ -269,8 +272,6 @@ class LocalSession(LoggedSession):
             self._drop(self._spare)
             self._spare, self._log, self._copies = None, None, False
             return False
-        self._spare.stop()  # what waits uses up neither time nor memory, whatever it has become
-        self._spare.weigh()
         self._begin_log()
         return True
 
