@@ -261,6 +261,26 @@ def test_what_a_cell_used_is_what_its_supervisor_measured(said: float) -> None:
         assert result.cpu_seconds <= opened._log_seconds < 10
 
 
+@pytest.mark.parametrize("way_out", ["os._exit(0)", "sum(range(10**12))"])
+def test_a_cell_that_ended_with_its_worker_says_what_it_used(way_out: str) -> None:
+    burn = "import os, time\nend = time.process_time() + 0.2\nwhile time.process_time() < end: pass\n"
+    with session(policy(grace_seconds=0.2), screen=False) as opened:
+        for _ in range(2):  # and not what the cells before it have used
+            assert opened.execute(burn, echo).error is None
+        result = opened.execute(burn + way_out, echo, seconds=3.0)
+        assert result.error is not None and 0.2 <= result.cpu_seconds < 10
+        if way_out == "os._exit(0)":
+            assert result.cpu_seconds < 0.5
+
+
+def test_a_cell_that_ended_with_its_sandbox_used_the_time_that_passed() -> None:
+    with session() as opened:
+        timer = threading.Timer(0.5, opened.lease.process.kill)
+        timer.start()
+        result = opened.execute("while True: pass", echo)
+        assert isinstance(result.error, CellCrashed) and 0.2 <= result.cpu_seconds < 10
+
+
 @pytest.mark.parametrize("said", [0.0, 1e6])
 def test_without_a_clock_a_cell_used_the_time_that_passed(said: float, monkeypatch: pytest.MonkeyPatch) -> None:
     found = Client._events

@@ -284,6 +284,21 @@ def test_a_worker_that_ended_after_its_result_used_the_time_that_passed():
         assert worker.cpu_seconds() is None and worker.cpu_at_most() - before >= 0.1
 
 
+@pytest.mark.parametrize("way_out", ["os._exit(0)", "sum(range(10**12))", "x = 'x' * 10**8"])
+@pytest.mark.parametrize("resumes", [0, 3])
+def test_a_cell_that_ended_with_its_worker_says_what_it_used(way_out: str, resumes: int):
+    burn = "import os, time\nend = time.process_time() + 0.1\nwhile time.process_time() < end: pass\n"
+    with unscreened(policy=strict(resumes=resumes)) as box:
+        session = session_of(box)
+        assert box.run("1").error is None
+        if way_out.startswith("x"):  # looked at, and over what it may hold
+            session._copies, session._worker.weighed = False, True
+            session._worker._limits = session._worker._limits.model_copy(update={"memory_bytes": 8 << 20})
+        result = box.run(burn + way_out, timeout=3.0)
+        assert result.error is not None and result.error.session_ended == (resumes == 0 or way_out.startswith("x"))
+        assert 0.1 <= result.cpu_seconds < SECONDS
+
+
 def test_a_spare_that_takes_over_is_copied_at_nobody_s_cost(patient: None):
     later = f"""
 copies = 0

@@ -144,13 +144,18 @@ class LocalSession(LoggedSession):
                 result = self._converse(entry, calls, clock, stopped)
             except Died as died:
                 result = self._recover(self._verdict(), clock)
+                result.cpu_seconds = died.cpu_seconds
                 if died.unsent and result.resumed and not last and not self._lock.taken:
                     continue  # it died while it was idle: the cell has not run, and nothing was lost
                 return result
             except Overdue as overdue:
                 if overdue.final:
-                    return self._spent(CellResult(stderr=f"{overdue.error}; the session is over\n"), overdue.error)
-                return self._recover(overdue.error, clock)
+                    said = f"{overdue.error}; the session is over\n"
+                    result = self._spent(CellResult(stderr=said), overdue.error)
+                else:
+                    result = self._recover(overdue.error, clock)
+                result.cpu_seconds = overdue.cpu_seconds
+                return result
             if clock.cause is not None and clock.cause.limit == SESSION_CPU:
                 return self._spent(result, self._cpu.exceeded())
             self._note(entry, result)
@@ -160,7 +165,11 @@ class LocalSession(LoggedSession):
 
     def _converse(self, entry: Entry, calls: Answers, clock: Clock, stopped: list[BaseException]) -> CellResult:
         worker, before = self._worker, self._worker.cpu_at_most()
-        result = super()._converse(entry, calls, clock, stopped)
+        try:
+            result = super()._converse(entry, calls, clock, stopped)
+        except (Died, Overdue) as ended:
+            ended.cpu_seconds = worker.cpu_at_most() - before
+            raise
         result.cpu_seconds = worker.cpu_at_most() - before  # by the kernel's clock, not by what the worker says
         return result
 

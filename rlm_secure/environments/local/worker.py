@@ -76,16 +76,22 @@ def weigh(pid: int, limits: Limits) -> None:
 
 
 class Died(Exception):
-    """The worker's end of the channel is closed; `unsent` when that was so before the request went out."""
+    """The worker's end of the channel is closed; `unsent` when that was so before the request went out.
+
+    `cpu_seconds` are those of the cell that it ran.
+    """
 
     unsent = False
+    cpu_seconds = 0.0
 
 
 class Overdue(Exception):
     """The worker did not end its cell in time, grace included, or holds what no worker can honestly hold (`final`).
 
-    `error` says which limit it broke.
+    `error` says which limit it broke; `cpu_seconds` are those of the cell that it ran.
     """
+
+    cpu_seconds = 0.0
 
     def __init__(self, error: CellError, *, final: bool = False) -> None:
         super().__init__(str(error))

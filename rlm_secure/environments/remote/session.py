@@ -136,22 +136,30 @@ class RemoteSession(LoggedSession):
 
     def _attempt(self, entry: Entry, calls: Answers, clock: Clock, stopped: list[BaseException]) -> CellResult:
         self._underway = True
+        worker = self._worker
         try:
             result = self._converse(entry, calls, clock, stopped)
             self._underway = False
             if clock.cause is not None and clock.cause.limit == SESSION_CPU:
                 return self._spent(result, clock.cause)
-        except Died as died:
-            return self._recover(verdict(died.ended, self._policy.limits), clock)
-        except Overdue as overdue:
-            if overdue.final:
-                return self._not_resumed(overdue.error, str(overdue))
-            return self._recover(overdue.error, clock)
-        except (Lost, Declined) as lost:
-            return self._lost(clock, lost)
+        except (Died, Overdue, Lost, Declined) as failure:
+            used = worker.cpu_seconds
+            result = self._ended_with(failure, clock)
+            result.cpu_seconds = used
+            return result
         self._sound = self._sound and not isinstance(result.error, WallViolation | CellCrashed)
         self._note(entry, result)
         return result
+
+    def _ended_with(self, failure: Died | Overdue | Lost | Declined, clock: Clock) -> CellResult:
+        """The result of a cell that ended with its worker, or with the sandbox."""
+        if isinstance(failure, Died):
+            return self._recover(verdict(failure.ended, self._policy.limits), clock)
+        if not isinstance(failure, Overdue):
+            return self._lost(clock, failure)
+        if failure.final:
+            return self._not_resumed(failure.error, str(failure))
+        return self._recover(failure.error, clock)
 
     # -- start, recovery, end ---------------------------------------------------------------------
 

@@ -52,6 +52,7 @@ class RemoteWorker:
         self._nonce: str | None = None  # of what the worker was told last
         self._ran = 0.0  # seconds of the request in which it may have run
         self._used: float | None = None  # CPU seconds of it
+        self._before = 0.0  # CPU seconds of the requests that went well before it
         self.interrupted = threading.Event()
 
     def send(self, message: Mapping[str, Any], upload: int | None = None) -> None:
@@ -66,15 +67,26 @@ class RemoteWorker:
         """Send what waits, and return the next call or result. Raises Died, Overdue, Lost or ProtocolViolation."""
         limits = self._limits
         began = time.monotonic()
-        said = event(self.receive(clock), value_bytes=limits.value_bytes, stdout_bytes=limits.stdout_bytes)
-        self._ran += time.monotonic() - began
+        try:
+            said = event(self.receive(clock), value_bytes=limits.value_bytes, stdout_bytes=limits.stdout_bytes)
+        finally:
+            self._ran += time.monotonic() - began
         if isinstance(said, CellResult):
-            # By the supervisor's clock. Where it has none, all the time counts: what the worker says bounds nothing.
-            said.cpu_seconds = self._ran if self._used is None else self._used
+            said.cpu_seconds = self.cpu_seconds
+            self._before += said.cpu_seconds
         return said
+
+    @property
+    def cpu_seconds(self) -> float:
+        """CPU seconds of its last request, by the supervisor's clock.
+
+        Where that has said none, all the time counts: what the worker says bounds nothing.
+        """
+        return self._ran if self._used is None else self._used
 
     def receive(self, clock: Clock) -> dict[str, Any]:
         """As `event`, but only decoded. A call over HTTP (`/enqueue`) comes as the frame that a cell would send."""
+        self._used = None
         events = self._turn(clock)
         while True:
             if events.frame is not None:
@@ -87,6 +99,7 @@ class RemoteWorker:
                     self._tick(clock)  # a cell that always has something to say is looked at as well
                 return frame
             if events.ended is not None:
+                self._used = max(events.ended.cpu_seconds - self._before, 0.0)
                 self._judge(clock, events.ended.stopped)
                 if clock.cause is not None:
                     raise Overdue(clock.cause)
