@@ -90,6 +90,7 @@ class Ahead:
     def __init__(self, thread: threading.Thread) -> None:
         self.thread = thread
         self.over = threading.Event()
+        self.begun = threading.Lock()  # whoever has it decides whether there is work
 
 
 #: Whether a caller waits no longer, asked many times a second. It is told whether work for no caller is in the way.
@@ -194,19 +195,25 @@ class Turn:
         """
 
         def run() -> None:
+            if not ahead.begun.acquire(blocking=False):
+                return  # who passed it on was interrupted before: the turn is somebody else's
             try:
                 work()
             finally:
                 self._over(ahead)
 
         ahead = Ahead(threading.Thread(target=run, name="rlm_secure-ahead", daemon=True))
-        self._ahead = ahead
         try:
+            self._ahead = ahead
             ahead.thread.start()
         except RuntimeError:  # no more threads: it is done here, however long it takes
             self._over(ahead)
             work()
             return True
+        except BaseException:  # Ctrl-C as well
+            if ahead.begun.acquire(blocking=False):
+                self._over(ahead)
+            raise
         while not ahead.over.wait(_LOOK_SECONDS):
             if give_up():
                 return ahead.over.is_set()

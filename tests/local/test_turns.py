@@ -379,3 +379,38 @@ def test_a_turn_that_is_taken_by_work_for_no_caller_is_not_free():
         assert done.is_set() and not turn.taken
     with turn.ahead() as free:
         assert free and not turn.taken and turn.acquire(blocking=False)
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_ctrl_c_while_work_is_passed_on_leaves_it_undone_or_goes_on(begun: bool, monkeypatch: pytest.MonkeyPatch):
+    turn, done = Turn(), threading.Event()
+    go, began = threading.Event(), threading.Event()
+    start = threading.Thread.start
+    threads: list[threading.Thread] = []
+
+    def interrupted(thread: threading.Thread) -> None:
+        threads.append(thread)
+        if begun:
+            start(thread)
+            assert began.wait(SECONDS)
+        raise KeyboardInterrupt
+
+    def work() -> None:
+        began.set()
+        go.wait(SECONDS)
+        done.set()
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    assert turn.acquire()
+    with pytest.raises(KeyboardInterrupt):
+        turn.pass_on(work, lambda: True)
+    monkeypatch.undo()
+    assert turn.taken == begun
+    turn.release()
+    go.set()
+    if not begun:
+        start(threads[0])  # it was on its way when its maker was interrupted
+    threads[0].join(SECONDS)
+    assert done.is_set() == begun
+    with turn:
+        assert not turn.taken
