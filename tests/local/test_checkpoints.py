@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
+import resource
 import signal
 import struct
 import subprocess
@@ -13,13 +15,23 @@ import textwrap
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rlm_secure import CellMemoryLimit, CellTimeout, Policy, ProtocolViolation, Sandbox, SessionEnded, WallViolation
+from rlm_secure import (
+    CellCrashed,
+    CellMemoryLimit,
+    CellTimeout,
+    EnvironmentUnavailable,
+    Policy,
+    ProtocolViolation,
+    Sandbox,
+    SessionEnded,
+    WallViolation,
+)
 from rlm_secure.environments import logged
 from rlm_secure.environments.local import pidfd
 from rlm_secure.environments.local.cgroup import Bounds, Group, Parents
@@ -952,6 +964,65 @@ def test_a_copy_that_cannot_be_ended_ends_its_session(hostile: Unscreened, monke
             hostile.run("pass", timeout=1.2)  # longer than a retired init may run
         assert stranger.wait(SECONDS) == -signal.SIGKILL
     assert not session.alive
+
+
+@pytest.mark.parametrize("free", [0, 2, 3])
+def test_a_checkpoint_for_which_the_host_has_no_descriptors_is_missed_and_costs_nothing(free: int):
+    with Sandbox(policy=strict()) as box:
+        session = session_of(box)
+        assert box.run("x = 1").error is None
+        with session._lock, no_descriptors(free):
+            missed = [session.checkpoint() for _ in range(3)]
+        assert missed == [False] * 3 and session.alive and session._copies
+        assert session.checkpoint()
+        assert box.run("print(x)").stdout == "1\n"
+
+
+@contextmanager
+def no_descriptors(free: int) -> Iterator[None]:
+    """This process may open so many files more."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    opened: list[int] = []
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(map(int, os.listdir("/proc/self/fd"))) + 1 + free, before[1]))
+    with suppress(OSError):
+        while True:
+            opened.append(os.dup(0))
+    for fd in opened[:free]:
+        os.close(fd)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        for fd in opened[free:]:
+            os.close(fd)
+
+
+@pytest.mark.parametrize("who", ["worker", "strangers"])
+def test_a_host_without_descriptors_says_so_and_blames_nobody(who: str, monkeypatch: pytest.MonkeyPatch):
+    def none(*_: object) -> Any:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    with Sandbox(policy=strict()) as box:
+        session = session_of(box)
+        session._worker.weighed = True
+        if who == "worker":
+            monkeypatch.setattr(Worker, "_read", none)
+            result = box.run("x = 1")
+            assert isinstance(result.error, CellCrashed) and result.error.session_ended
+            assert "the host could not look" in str(result.error)
+        else:
+            monkeypatch.setattr(pidfd, "descendants", none)
+            assert not session.checkpoint() and "Too many open files" in session._ended
+
+
+def test_a_session_does_not_start_where_its_host_has_no_descriptor_to_look_at_it(monkeypatch: pytest.MonkeyPatch):
+    def none(*_: object) -> Any:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(Group, "limit", lambda self, bounds: os.close(-1))  # a group that bounds nothing
+    monkeypatch.setattr(Worker, "_read", none)
+    with pytest.raises(EnvironmentUnavailable, match="could not look"):
+        Sandbox(policy=strict()).run("1")
 
 
 # -- whom a hostile session delays ------------------------------------------------------------------------

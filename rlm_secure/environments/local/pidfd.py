@@ -82,7 +82,7 @@ def _lives(pid: int) -> bool:
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
             return file.read().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
+    except (FileNotFoundError, ProcessLookupError):
         return False
 
 

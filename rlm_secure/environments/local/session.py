@@ -9,6 +9,7 @@ cost is near zero: a checkpoint is taken when the session is idle, or when the l
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import select
@@ -32,7 +33,7 @@ from rlm_secure.environments.local.listener import Listener
 from rlm_secure.environments.local.worker import Died, Overdue, Worker, weigh
 from rlm_secure.environments.local.zygote import Plan
 from rlm_secure.environments.logged import REPLAY_SECONDS, Answers, Entry, LoggedSession, begin
-from rlm_secure.errors import CellCrashed, CellError, CellTimeout, ProtocolViolation
+from rlm_secure.errors import CellCrashed, CellError, CellTimeout, EnvironmentUnavailable, ProtocolViolation
 from rlm_secure.guarantees import Level, Wall
 from rlm_secure.policy import cost
 from rlm_secure.policy.gate import Gate
@@ -52,6 +53,8 @@ _COPIES_MISSED = 2
 _COPIED_BYTES_A_SECOND = 1e9
 #: One that took longer than this, and its bytes, came to something, and delays callers: too slow to have many of.
 _SLOW_SECONDS = 0.5
+#: Descriptors that a checkpoint takes of its host: a channel, a pidfd, and what is read in /proc.
+_DESCRIPTORS = 8
 #: How long a retired init may run, to let go of what it holds. Then it is stopped.
 _RETIRE_SECONDS = 1.0
 #: What it may still hold: the interpreter, its modules, and what the allocator does not give back.
@@ -218,7 +221,10 @@ class LocalSession(LoggedSession):
     def _weigh(self) -> None:
         """Have the host look at what the worker holds, where no cgroup bounds it; the report says where it cannot."""
         if self._recipe.plan.rlimits and self.report[Wall.CGROUP].level is not Level.FULL:
-            self._worker.weighed = self._worker.held_bytes() is not None
+            try:
+                self._worker.weighed = self._worker.held_bytes() is not None
+            except Overdue as overdue:
+                raise EnvironmentUnavailable(str(overdue)) from None
             if not self._worker.weighed:
                 self.report = report.noted(self.report, Wall.RLIMITS, "the host cannot see what a worker holds")
 
@@ -253,10 +259,13 @@ class LocalSession(LoggedSession):
         if self._leaving is not None:
             self._drop(self._leaving)
             self._leaving = None
+        channel = _channel()
+        if channel is None:
+            return False  # the worker was told nothing: it is as it was
         before = self._spare
         began = time.monotonic()
         try:
-            fresh = self._copy(listener, request)
+            fresh = self._copy(*channel, listener, request)
         except Died:  # the next request finds that out, and goes on from the spare
             fresh = None
         except Overdue:
@@ -300,15 +309,16 @@ class LocalSession(LoggedSession):
             if free:
                 self.checkpoint()
 
-    def _copy(self, listener: Listener, request: Clock | None) -> Worker | None:
-        """The copy that goes on in the worker's place; None where the worker could not make one.
+    def _copy(
+        self, ours: socket.socket, theirs: socket.socket, listener: Listener, request: Clock | None
+    ) -> Worker | None:
+        """The copy that goes on in the worker's place, at the other end of `ours`; None where it could not make one.
 
         Raises Died, Overdue, ProtocolViolation and OSError.
         """
         limits = self._policy.limits
         seconds = _CHECKPOINT_SECONDS + self._copy_seconds
         clock = Clock(seconds) if request is None else request.step(seconds)
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             # The kernel names the process at the other end: what it writes carries its pid.
             ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
@@ -446,7 +456,9 @@ class LocalSession(LoggedSession):
                 return set()  # init has ended, and all with it
             try:
                 found = process.descendants(pids[0]) - set(pids)
-            except OSError:
+            except OSError as error:
+                if error.errno in (errno.EMFILE, errno.ENFILE):
+                    raise
                 found = {0}  # the machine does not say who lives there
             if pids == [worker.host_pid for worker in ours]:
                 return found
@@ -522,6 +534,18 @@ class LocalSession(LoggedSession):
         if sys.is_finalizing():  # exit handlers have ended all; threads that stand still now may hold any lock
             return
         self._end("it was dropped")
+
+
+def _channel() -> tuple[socket.socket, socket.socket] | None:
+    """A channel for a copy; None where the host has not the descriptors that a checkpoint takes."""
+    with contextlib.ExitStack() as held:
+        try:
+            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+            for _ in range(_DESCRIPTORS - 2):
+                held.callback(os.close, os.dup(ours.fileno()))
+        except OSError:
+            return None
+    return ours, theirs
 
 
 def open_session(

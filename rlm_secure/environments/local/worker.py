@@ -5,6 +5,7 @@ Guards: a worker's frames, deadlines and cause of death
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import resource
@@ -44,7 +45,10 @@ def _timeval(seconds: float) -> bytes:
 
 
 def _held_bytes(read: Callable[[str], bytes], enough: int = 0) -> int | None:
-    """As Worker.held_bytes, of the process of which `read` reads a file in its directory in /proc."""
+    """As Worker.held_bytes, of the process of which `read` reads a file in its directory in /proc.
+
+    Raises Overdue where the host has no descriptor left to look by: that says nothing of the process.
+    """
     try:
         found = map(int, read("statm").split())
         mapped, resident, shared, _, _, data, _ = (pages * _PAGE for pages in found)
@@ -54,7 +58,10 @@ def _held_bytes(read: Callable[[str], bytes], enough: int = 0) -> int | None:
             return max(data, written)
         lines = dict(line.split(b":", 1) for line in read("status").splitlines())
         swapped, tables = (int(lines.get(name, b"0 kB").split()[0]) << 10 for name in (b"VmSwap", b"VmPTE"))
-    except (OSError, ValueError):
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+            said = f"the host could not look at what a worker holds, and killed it: {error.strerror}; let it open more"
+            raise Overdue(CellCrashed(said, wall="rlimits"), final=True) from None
         return None
     # Pages that lie side by side share a table: what an honest worker maps takes no more than that.
     return max(data, written + swapped) + max(tables - mapped // 512, 0)
