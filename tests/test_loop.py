@@ -498,7 +498,8 @@ def test_an_environment_that_does_not_start_leaves_nothing_behind(monkeypatch: p
     before = set(threading.enumerate())  # one of an earlier session may end meanwhile
     with pytest.raises(OSError, match="no room"):
         scripted(["FINAL(x)"]).completion("c")
-    assert set(threading.enumerate()) <= before
+    # Another one waits for the pool's, which keeps sessions ready and may start one at any moment.
+    assert {thread for thread in threading.enumerate() if thread.name != "rlm_secure-kept"} <= before
 
 
 def test_mocks_in_the_place_of_clients_work_as_they_do_with_upstream(monkeypatch: pytest.MonkeyPatch) -> None:

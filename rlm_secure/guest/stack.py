@@ -2,9 +2,9 @@
 
 RLIMIT_DATA does not count it. mremap(2) would carry its kind to a mapping of any size, and a stack that is cut in two
 has a lower part that grows by RLIMIT_STACK of its own. So a small filter beside the session's own refuses the calls
-that move or cut a mapping for addresses from below the stack on. No honest one begins there: everything else is mapped
-lower, as the kernel leaves room for a stack. Source: mm/util.c and arch/x86/mm/mmap.c, mmap_base(); mm/vma.c,
-acct_stack_growth(). mprotect(2) is refused by the session's own filter.
+that move or cut a mapping for addresses in the stack and beside it. No honest one begins there: kernels leave room for
+a stack. Source: mm/util.c and arch/x86/mm/mmap.c, mmap_base(); mm/vma.c, acct_stack_growth(). mprotect(2) is refused
+by the session's own filter.
 
 Guards: the one mapping of a session that no limit on memory counts
 """
@@ -14,35 +14,41 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
+from collections.abc import Iterator
 
 #: mmap, munmap, mremap, madvise.
 _CALLS = {"x86_64": (9, 11, 25, 28), "aarch64": (222, 215, 216, 233)}
-#: Twice RLIMIT_STACK: an advice that begins below cuts the mapping once, as none takes MADV_HUGEPAGE back.
+#: Twice RLIMIT_STACK: an advice that begins below cuts the mapping once, as none takes MADV_HUGEPAGE back. As much
+#: above, where arguments and environment lie. No more: gVisor puts libraries and contexts anywhere above a stack.
 _ROOM = 16 << 20
 _LOAD, _EQUAL, _GREATER, _NOT_LESS, _RETURN = 0x20, 0x15, 0x25, 0x35, 0x06
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | 12  # SECCOMP_RET_ERRNO with ENOMEM: realloc then copies
 #: Where the halves of a call's first argument are in seccomp_data, on a little-endian machine.
 _LOW, _HIGH = 16, 20
+#: The upper half of no address of a process, but of one with a tag that the kernel takes off.
+_TAGGED = 1 << 20
 
 
 def program(machine: str, top: int) -> bytes:
-    """The filter as BPF, for a stack that ends at the address `top`; nothing for a machine that we do not know."""
+    """The filter as BPF, for a stack that ends near the address `top`; nothing for a machine that we do not know."""
     if machine not in _CALLS:
         return b""
     calls = _CALLS[machine]
-    high, low = divmod(top - _ROOM, 1 << 32)
-    steps = (
-        (_LOAD, 0, 0, 0),
-        *((_EQUAL, len(calls) - at, 5 if at == len(calls) else 0, call) for at, call in enumerate(calls, 1)),
-        (_LOAD, 0, 0, _HIGH),
-        (_GREATER, 4, 0, high),
-        (_EQUAL, 0, 2, high),
-        (_LOAD, 0, 0, _LOW),
-        (_NOT_LESS, 1, 0, low),
-        (_RETURN, 0, 0, _ALLOW),
-        (_RETURN, 0, 0, _REFUSE),
-    )
+    numbers = ((_EQUAL, len(calls) - at + 1, 0, call) for at, call in enumerate(calls, 1))
+    steps = [(_LOAD, 0, 0, 0), *numbers, (_RETURN, 0, 0, _ALLOW)]
+    steps += [(_LOAD, 0, 0, _HIGH), (_NOT_LESS, 0, 1, _TAGGED), (_RETURN, 0, 0, _REFUSE)]
+    for high, first, last in _parts(top - _ROOM, top + _ROOM):
+        steps += [(_EQUAL, 0, 5, high), (_LOAD, 0, 0, _LOW), (_NOT_LESS, 0, 2, first), (_GREATER, 1, 0, last)]
+        steps += [(_RETURN, 0, 0, _REFUSE), (_RETURN, 0, 0, _ALLOW)]
+    steps += [(_RETURN, 0, 0, _ALLOW)]
     return b"".join(struct.pack("HBBI", *step) for step in steps)
+
+
+def _parts(start: int, end: int) -> Iterator[tuple[int, int, int]]:
+    """The addresses from `start` to before `end`, by the upper half that they share: it, first and last lower half."""
+    for high in range(start >> 32, ((end - 1) >> 32) + 1):
+        base = high << 32
+        yield high, max(start - base, 0), min(end - base, 1 << 32) - 1
 
 
 def _top() -> int | None:

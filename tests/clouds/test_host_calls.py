@@ -11,7 +11,6 @@ from tests.test_host_calls import (  # noqa: F401 - collected here
     UNHOLDABLE,
     Open,
     Told,
-    hang,
     test_a_caller_may_give_a_cell_time_of_its_own,
     test_a_close_does_not_wait_for_a_tool,
     test_a_policys_time_is_the_cells_own,

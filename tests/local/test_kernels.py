@@ -103,6 +103,9 @@ def tried(page):
 """
 
 
+_EVERY_CUT = ["advised", "mapped", "moved", "unmapped"]
+
+
 @pytest.mark.parametrize("below", [2 << 20, 15 << 20])
 def test_the_stack_is_neither_cut_nor_moved_and_everything_else_is(below: int) -> None:
     known = stack._top()
@@ -119,7 +122,27 @@ def test_the_stack_is_neither_cut_nor_moved_and_everything_else_is(below: int) -
         seal.seccomp(stack.FILTER)
         return names["tried"](page), names["tried"](elsewhere)
 
-    assert in_child(body) == "([], ['advised', 'mapped', 'moved', 'unmapped'])"
+    assert in_child(body) == f"([], {_EVERY_CUT})"
+
+
+@pytest.mark.parametrize("end", [5 << 32, (5 << 32) + (1 << 20), (5 << 32) - (1 << 20), (5 << 32) + (1 << 31)])
+@pytest.mark.parametrize(
+    ("off", "free"),
+    [(-(17 << 20), True), (-(16 << 20), False), (0, False), ((16 << 20) - 4096, False), (16 << 20, True)],
+)
+def test_only_what_is_beside_a_stack_is_closed_wherever_it_ends(end: int, off: int, free: bool) -> None:
+    """gVisor puts libraries above a stack; an upper and a lower half of an address are compared one after the other."""
+    names: dict[str, Any] = {}
+    exec(_CUTS, names)
+
+    def body() -> object:
+        names["libc"].mmap((end + off) & ~4095, 4096, 3, 0x32, -1, 0)
+        seal.no_new_privs()
+        seal.seccomp(stack.program(os.uname().machine, end))
+        cuts = names["tried"]((end + off) & ~4095)
+        return cuts, names["libc"].munmap(1 << 56, 4096), names["ctypes"].get_errno()  # with a tag: the filter's word
+
+    assert in_child(body) == f"({_EVERY_CUT if free else []}, -1, {errno.ENOMEM})"
 
 
 def test_a_kernel_without_user_notification_is_said_to_the_host() -> None:
