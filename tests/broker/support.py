@@ -10,6 +10,7 @@ import select
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -178,32 +179,40 @@ class ListeningLease(ProcessLease):
 
 
 class ProcessPipe:
-    """The standard streams of a `dial` process."""
+    """The standard streams of a `dial` process.
+
+    Nobody reads or writes while they are closed: the number of a closed one may be that of the next pipe.
+    """
 
     def __init__(self, command: list[str]) -> None:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment())
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        self._sink, self._source = self.process.stdin.fileno(), self.process.stdout.fileno()
+        self._sink, self._source = self.process.stdin, self.process.stdout
+        self._reading, self._writing = threading.Lock(), threading.Lock()
 
     def write(self, data: bytes, deadline: float) -> None:
         try:
-            while data:
-                data = data[os.write(self._sink, data) :]
-        except OSError as error:
+            with self._writing:
+                while data:
+                    data = data[os.write(self._sink.fileno(), data) :]
+        except (OSError, ValueError) as error:  # ValueError: it is closed
             raise Cut(str(error)) from None
 
     def read(self, deadline: float) -> bytes:
-        ready, _, _ = select.select([self._source], [], [], max(deadline - time.monotonic(), 0))
-        if not ready:
-            raise TimeoutError
-        return os.read(self._source, 65536)
+        with self._reading:
+            if self._source.closed:
+                raise Cut("it is closed")
+            ready, _, _ = select.select([self._source], [], [], max(deadline - time.monotonic(), 0))
+            if not ready:
+                raise TimeoutError
+            return os.read(self._source.fileno(), 65536)
 
     def close(self) -> None:
         self.process.kill()
         self.process.wait()
-        for pipe in (self.process.stdin, self.process.stdout):
-            with contextlib.suppress(OSError):
+        for pipe, using in ((self._sink, self._writing), (self._source, self._reading)):
+            with using, contextlib.suppress(OSError):
                 pipe.close()
 
 
