@@ -5,7 +5,7 @@ Python is refused; `rlm-secure doctor` says which one is better. Only bugs stand
 that are asked again, UnicodeError's text, `date.replace`, `ctime`, a bytearray that is emptied while `%`, `find`,
 `hex` or `b[i] = x` holds its memory (gh-142557, gh-142560), and a deque that is emptied while `index` compares
 (gh-115243) are closed by the guest on every version, and so is an OrderedDict that is changed while it is compared,
-copied or shown, or changed by methods of dict.
+copied or shown, or changed by methods of dict, and so are methods in C that are called without an object (gh-131998).
 """
 
 from __future__ import annotations

@@ -53,6 +53,7 @@ NAMED_FILES: dict[str, dict[str, str]] = {
         "guest/seal.py": "the kernel calls that raise the walls have no wrapper in the standard library",
         "guest/stack.py": "where the stack ends is a symbol of the C library",
         "guest/held_memory.py": "gives classes of the interpreter methods that hold what they ask an object about",
+        "guest/unbound_methods.py": "takes methods of the interpreter from instructions that do not ask for an argument",
         "guest/memory.py": "maps the context that the host shares, without a copy",
         "guest/unicode_errors.py": "gives classes of the interpreter a text that reads nothing out of bounds",
         "environments/local/context.py": "fills a sealed memory file from a str, without a copy",

@@ -13,7 +13,7 @@ import random
 from decimal import Context
 from types import SimpleNamespace
 
-from .. import held_memory, ordered_dict, unicode_errors
+from .. import held_memory, ordered_dict, unbound_methods, unicode_errors
 from . import (
     binary,
     borrowed,
@@ -33,6 +33,7 @@ from . import (
 )
 from .facade import Facade, explain, left_out, members
 
+unbound_methods.keep()
 borrowed.keep()
 instances.keep()
 shared.keep()
@@ -110,6 +111,7 @@ def preload() -> None:
     times.use_utc()
     times.read_zones()
     late.import_all()
+    unbound_methods.keep()
 
 
 def reseed(seed: int | None = None) -> None:
