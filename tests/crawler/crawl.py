@@ -139,7 +139,7 @@ class Crawl:
             self._add(found, f" in session {number}")
         if type(told) is not dict or "broken" in told:
             self.figures.lost += 1
-            self.say(told["broken"] if type(told) is dict else f"session {number} was lost at {engine.last_words()[:300]}")
+            self.say(told["broken"] if type(told) is dict else f"session {number} was lost {engine.lost_by if told is None else f'by signal {told}'} at {engine.last_words()[:300]}")
             return
         self._called |= set(told["called"])
         self._kinds |= set(told["kinds"])

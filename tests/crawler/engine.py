@@ -19,7 +19,6 @@ import resource
 import select
 import signal
 import sys
-import time
 import types
 from collections import Counter
 from collections.abc import Iterator
@@ -35,7 +34,8 @@ from .kinds import Kinds, State, sealed
 DEPTH = 4  # attributes of attributes of a member of a module
 STEPS = 3000  # calls of one session
 SECONDS = 0.3  # for one call
-SESSION_SECONDS = 30  # of the processor; ten times as many by the clock
+SESSION_SECONDS = 30  # of the processor
+PATIENCE = 300  # seconds by the clock, of those in which this machine runs
 MEMORY = 400 << 20
 _EXTRA = tuple(sorted(names.READABLE | set(recorders.POSED) | names.CLOSED))
 _LEAVES = frozenset({int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented)})
@@ -770,11 +770,16 @@ def limits() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_CPU, (SESSION_SECONDS, SESSION_SECONDS))
+        resource.setrlimit(resource.RLIMIT_CPU, (SESSION_SECONDS, SESSION_SECONDS + 5))  # SIGXCPU, and not SIGKILL
+
+
+#: How the last process ended that said nothing.
+lost_by = ""
 
 
 def in_fork(work: Any) -> Any:
-    """What `work()` returns as JSON, from a process of its own; None when it hung, the signal's number when it died."""
+    """What `work()` returns as JSON, from a process of its own; the signal's number when it crashed; None when it hung or met a limit, see `lost_by`."""
+    global lost_by
     reader, writer = os.pipe()
     gc.collect()
     pid = os.fork()
@@ -798,11 +803,12 @@ def in_fork(work: Any) -> Any:
         finally:
             os._exit(0)
     os.close(writer)
-    data, deadline = b"", time.monotonic() + 10 * SESSION_SECONDS
-    while (left := deadline - time.monotonic()) > 0:
-        ready, _, _ = select.select([reader], [], [], left)
-        if not ready:
-            break
+    data, left = b"", PATIENCE
+    while left:
+        ready, _, _ = select.select([reader], [], [], 1)
+        if not ready:  # a second, or hours in which the machine stood still, and the other process as well
+            left -= 1
+            continue
         piece = os.read(reader, 1 << 16)
         if not piece:
             break
@@ -814,5 +820,8 @@ def in_fork(work: Any) -> Any:
     try:
         return json.loads(data)
     except ValueError:
-        crashed = os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGFPE)
-        return os.WTERMSIG(status) if crashed else None
+        number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+        limits_ = {signal.SIGXCPU: f"after {SESSION_SECONDS} s of the processor", signal.SIGKILL: "killed from outside"}
+        lost_by = limits_.get(number, "without a word") if left else f"after {PATIENCE} s"
+        crashed = number in (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGFPE)
+        return number if crashed else None

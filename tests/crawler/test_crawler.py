@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import re
 import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -88,6 +91,29 @@ def test_the_judge_of_programs_sees_what_they_leave() -> None:
     }.items():
         told = engine.in_fork(lambda source=source: replay.judged(frozenset(), source, {name: hole for name, (hole, _) in holes.HOLES.items()}))
         assert any(each.startswith(what) for each in told), (what, told)
+
+
+def test_a_machine_that_stands_still_loses_no_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The wait is over then, and the other process had no time either."""
+    reader, writer = os.pipe()
+    select = engine.select.select
+
+    def stands_still(*given: Any) -> Any:
+        monkeypatch.setattr(engine.select, "select", select)
+        os.write(writer, b"x")  # what the other process waits for
+        return [], [], []
+
+    monkeypatch.setattr(engine.select, "select", stands_still)
+    assert engine.in_fork(lambda: os.read(reader, 1).decode()) == "x"
+
+
+def test_what_never_ends_is_lost_and_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "PATIENCE", 1)
+    assert engine.in_fork(lambda: time.sleep(60)) is None and engine.lost_by == "after 1 s"
+    monkeypatch.setattr(engine, "PATIENCE", 60)
+    assert engine.in_fork(lambda: os._exit(1)) is None and engine.lost_by == "without a word"
+    monkeypatch.setattr(engine, "SESSION_SECONDS", 1)
+    assert engine.in_fork(lambda: all(itertools.repeat(1))) is None and engine.lost_by == "after 1 s of the processor"
 
 
 def test_what_enum_keeps_on_a_cells_class_is_closed() -> None:
