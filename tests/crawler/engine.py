@@ -205,7 +205,7 @@ class World:
         self.builtins = vars(self.space["__builtins__"])
         self.getattr = self.builtins["getattr"]
         sys.addaudithook(self._audit)
-        sys.unraisablehook = lambda _: None  # as in a worker: Python's own opens the source that it quotes
+        sys.unraisablehook = _unraisable
 
     def _print(self, *items: object, **options: Any) -> None:
         if type(options.get("file")) is not type(None):
@@ -324,6 +324,10 @@ class World:
             return
         finally:
             self.building = False
+
+
+def _unraisable(_: Any) -> None:
+    """As in a worker: Python's own opens the source that it quotes."""
 
 
 def _trips(code: Any) -> bool:
@@ -488,11 +492,16 @@ def alarm(seconds: float = SECONDS) -> Iterator[None]:
 
 
 _ringing = False
+#: Code that the interpreter calls. It quotes the source of what is raised there, and so opens it: the alarm rings again.
+UNDISTURBED = {World._audit.__code__, _trips.__code__, _unraisable.__code__}
 
 
-def out_of_time(*_: object) -> None:
-    if _ringing:
+def out_of_time(_number: int, frame: types.FrameType | None) -> None:
+    if _ringing and (frame is None or frame.f_code not in UNDISTURBED):
         raise OutOfTime
+
+
+UNDISTURBED.add(out_of_time.__code__)
 
 
 class Session:

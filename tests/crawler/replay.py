@@ -113,6 +113,9 @@ def _audit(event: str, args: tuple[Any, ...]) -> None:
         _watched[-1]._audit(event, args)
 
 
+engine.UNDISTURBED.add(_audit.__code__)
+
+
 def judged(modules: frozenset[str], source: str, planted: dict[str, Any], *, alone: bool = True) -> list[str]:
     """Run `source` as a cell, and look at everything that it leaves; at shared state too, where it is `alone`."""
     world = World.__new__(World)

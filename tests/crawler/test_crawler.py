@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -105,6 +107,44 @@ def test_a_machine_that_stands_still_loses_no_session(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(engine.select, "select", stands_still)
     assert engine.in_fork(lambda: os.read(reader, 1).decode()) == "x"
+
+
+class _Unraisable:
+    def __del__(self) -> None:
+        raise ValueError
+
+
+def test_the_alarm_makes_the_interpreter_open_nothing() -> None:
+    """What is raised in an audit hook, or while an exception is ignored, is quoted, from its source."""
+
+    def ring(number: int, frame: Any) -> None:
+        try:
+            engine.out_of_time(number, frame)
+        except engine.OutOfTime:
+            engine._ringing = False  # once is enough
+            raise
+
+    engine.UNDISTURBED.add(ring.__code__)
+
+    def work() -> list[str]:
+        world = engine.World(frozenset())
+        sys.stderr = io.StringIO()  # what pytest puts there cannot be written to
+        signal.signal(signal.SIGALRM, ring)
+        signal.setitimer(signal.ITIMER_REAL, 0.0001, 0.00007)
+        rung = 0
+        for _ in range(2000):
+            try:
+                engine._ringing = world.running = True
+                for _ in range(100):
+                    _Unraisable()
+                engine._ringing = False
+            except (engine.OutOfTime, engine.Tripped):
+                rung += 1
+            world.running = False
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        return [*{what for what, _ in world.complaints}, "rung" if rung > 100 else "silent"]
+
+    assert engine.in_fork(work) == ["rung"]
 
 
 def test_what_never_ends_is_lost_and_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
