@@ -377,6 +377,22 @@ class Reach:
         self._expanded: set[type] = set()
         self._counts: dict[type, int] = {}
         self._grow()
+        buckets: dict[Any, list[str]] = {}
+        mine: dict[Any, list[str]] = {}
+        for name, value in self.pool.items():
+            kind = type(value)
+            if is_own(value) or "instances[" in name:
+                mine.setdefault(name if is_class(value) else kind, []).append(name)
+            else:
+                if any(each in name for each in ENDLESS):
+                    continue
+                buckets.setdefault(kind, []).append(name)
+        self.buckets = [tuple(each) for each in buckets.values()]
+        self.mine = [tuple(each) for each in mine.values()]
+        self.common = [name for name in (
+            "rec", "Rec", "bare", "Bare", "asked", "Asked", "Asked", "askedall", "AskedAll", "AskedAll", "free", "mapping", "number", "data", "Data", "Maker", "pair", "proxy",
+            "proxyrec", "descriptor", "error", "bound", "slots", "Sub", "sub", "object", "text", "Held", "type", "record", "helper", "int", "dict", "str", "type(record)",
+        ) if name in self.pool or name == "type(record)"]  # fmt: skip
 
     def _grow(self) -> None:
         world = self.world
@@ -524,23 +540,9 @@ class Session:
         self.told: set[str] = set()
         self.kinds_met: Counter[type] = Counter()
         self.called: set[str] = set()
-        buckets: dict[Any, list[str]] = {}
-        mine: dict[Any, list[str]] = {}
-        for name, value in reach.pool.items():
-            kind = type(value)
-            if is_own(value) or "instances[" in name:
-                mine.setdefault(name if is_class(value) else kind, []).append(name)
-            else:
-                if any(each in name for each in ENDLESS):
-                    continue
-                buckets.setdefault(kind, []).append(name)
-        self.buckets = [tuple(each) for each in buckets.values()]
-        self.mine = [tuple(each) for each in mine.values()]
-        self.common = [name for name in (
-            "rec", "Rec", "bare", "Bare", "asked", "Asked", "Asked", "askedall", "AskedAll", "AskedAll", "free", "mapping", "number", "data", "Data", "Maker", "pair", "proxy",
-            "proxyrec", "descriptor", "error", "bound", "slots", "Sub", "sub", "object", "text", "Held", "type", "record", "helper", "int", "dict", "str", "type(record)",
-        ) if name in reach.pool or name == "type(record)"]  # fmt: skip
-        self.focused = sorted({name for each in focus for name in reach.pool if name.startswith(each.partition(".")[0] + ".")}) or self.common
+        self.buckets, self.mine, self.common = reach.buckets, reach.mine, reach.common
+        starts = tuple({each.partition(".")[0] + "." for each in focus})
+        self.focused = sorted(name for name in reach.pool if name.startswith(starts)) or self.common
         self.forms = {name: arity for name, (_, arity) in recorders.forms().items() if name in self.world.space}
         self.form_names = sorted(self.forms)
 
@@ -791,6 +793,7 @@ def in_fork(work: Any) -> Any:
     global lost_by
     reader, writer = os.pipe()
     gc.collect()
+    gc.freeze()  # the world is there for all processes, and looked through by none
     pid = os.fork()
     if pid == 0:
         try:
