@@ -807,6 +807,38 @@ def test_a_copy_that_ran_and_was_never_adopted_is_counted_and_has_no_successor(
         assert session._cpu.used() - started < 0.5
 
 
+def test_a_copy_that_ends_as_it_comes_forward_is_counted(hostile: Unscreened, monkeypatch: pytest.MonkeyPatch):
+    session = taught(
+        hostile,
+        """
+        def brief(self, request):
+            fd = self._channel.take_fd()
+            if os.fork():
+                os.close(fd)
+                return
+            os.dup2(fd, 3)
+            burn(0.5)
+            os.write(3, b"x")
+            time.sleep(0.1)
+            os._exit(0)
+        replace(brief)
+        """,
+    )
+    parent_of = pidfd.parent_of
+
+    def ended(handle: int) -> int | None:
+        parent = parent_of(handle)
+        assert pidfd.ended(handle, 10)  # it lived when it was asked who it is, and not any more
+        return parent
+
+    monkeypatch.setattr(pidfd, "parent_of", ended)
+    without_group(session)
+    session._cpu._group = None
+    before = session._cpu.used()
+    assert not session.checkpoint()
+    assert session._cpu.used() - before > 0.5
+
+
 def test_what_a_group_counts_is_used_although_nobody_knows_who_used_it(hostile: Unscreened, tmp_path: Path):
     group = Group(Parents(2, (tmp_path,), "a file"))
     (usage,) = (path / "cpu.stat" for path in group._paths)

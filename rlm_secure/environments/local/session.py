@@ -344,7 +344,7 @@ class LocalSession(LoggedSession):
             raise
         finally:
             theirs.close()
-        fresh = Worker(ours, pidfd, limits)
+        fresh = Worker(ours, pidfd, limits, since=began)  # it may have ended before anybody looks
         fresh.listener, fresh.weighed, fresh.nonce = listener, self._worker.weighed, self._worker.nonce
         fresh.descriptors_at_rest = self._worker.descriptors_at_rest
         if request is not None:  # whoever interrupts the cell may hold the one or the other

@@ -107,9 +107,18 @@ class Overdue(Exception):
 
 
 class Worker:
-    """One worker. `forked` is set where it is the session's first process."""
+    """One worker. `forked` is set where it is the session's first process, `since` when it may have begun to run, by
+    time.monotonic(): now, where nothing is said."""
 
-    def __init__(self, connection: socket.socket, pidfd: int, limits: Limits, forked: Forked | None = None) -> None:
+    def __init__(
+        self,
+        connection: socket.socket,
+        pidfd: int,
+        limits: Limits,
+        forked: Forked | None = None,
+        *,
+        since: float | None = None,
+    ) -> None:
         self._socket = connection
         self._pidfd = pidfd
         self._limits = limits
@@ -128,7 +137,7 @@ class Worker:
         self._readable.register(connection, select.POLLIN)
         self._end = select.poll()
         self._end.register(pidfd, select.POLLIN)
-        self._cpu_looked = time.monotonic()
+        self._cpu_looked = time.monotonic() if since is None else since
         self.cpu_seen = 0.0
         """CPU seconds at the last look."""
         self.cpu_ceiling = 0.0
