@@ -839,6 +839,15 @@ def test_a_copy_that_ends_as_it_comes_forward_is_counted(hostile: Unscreened, mo
     assert session._cpu.used() - before > 0.5
 
 
+@pytest.mark.parametrize("seconds", [0.2, 60])
+def test_a_worker_that_closes_its_channel_runs_no_more(hostile: Unscreened, seconds: float):
+    """Nobody looks at it: what it holds, or uses, is bounded by nothing from then on."""
+    hostile.run("import time")
+    result = hostile.run(f"os.close(3)\ntime.sleep({seconds})\nos._exit(0)")
+    assert isinstance(result.error, WallViolation) and "lived on" in str(result.error)
+    assert not session_of(hostile).alive
+
+
 def test_what_a_group_counts_is_used_although_nobody_knows_who_used_it(hostile: Unscreened, tmp_path: Path):
     group = Group(Parents(2, (tmp_path,), "a file"))
     (usage,) = (path / "cpu.stat" for path in group._paths)

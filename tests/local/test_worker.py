@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import select
 import signal
 import socket
 import struct
@@ -160,9 +161,30 @@ def test_a_worker_that_closes_its_channel_and_lives_on_is_a_violation(made: Make
         signal.pause()
 
     worker = made(body)
+    closed = select.poll()
+    closed.register(worker._socket, select.POLLIN)
+    assert closed.poll(10_000)
     said = worker.verdict()
     assert isinstance(said, WallViolation) and "lived on" in str(said)
     assert pidfd.ended(worker.pidfd)
+
+
+def test_a_host_without_descriptors_does_not_say_that_a_worker_lived_on(
+    made: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = gone(made(lambda channel: None, forked=first(3 << 8)))
+
+    def full(*_: Any) -> int:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(os, "open", full)
+    assert "exit status 3" in str(worker.verdict())
+
+
+def gone(worker: Worker) -> Worker:
+    """`worker`, which has ended."""
+    assert pidfd.ended(worker.pidfd, 10)
+    return worker
 
 
 def first(status: int | None, group: cgroup.Group | None = None) -> Callable[[int], Forked]:
@@ -181,14 +203,14 @@ def first(status: int | None, group: cgroup.Group | None = None) -> Callable[[in
     ],
 )
 def test_a_worker_s_death_is_what_the_kernel_says_of_it(made: Make, status: int, kind: type, said: str) -> None:
-    verdict = made(lambda channel: None, forked=first(status)).verdict()
+    verdict = gone(made(lambda channel: None, forked=first(status))).verdict()
     assert type(verdict) is kind and said in str(verdict)
 
 
 def test_a_death_for_memory_is_the_groups(made: Make, tmp_path: Path) -> None:
     group = cgroup.Group(cgroup.Parents(2, (tmp_path,), "cgroup v2"))
     (group._paths[0] / "memory.events").write_text("oom_kill 1\n")
-    assert isinstance(made(lambda channel: None, forked=first(9, group)).verdict(), CellMemoryLimit)
+    assert isinstance(gone(made(lambda channel: None, forked=first(9, group))).verdict(), CellMemoryLimit)
     cgroup._live.discard(group)
 
 
@@ -197,7 +219,7 @@ def test_a_death_of_which_nobody_knows_the_cause_is_taken_for_a_violation(
     made: Make, answers: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Kernels before 6.15 do not say it, and a zombie has no status until its parent asked."""
-    worker = made(lambda channel: None, forked=first(None))
+    worker = gone(made(lambda channel: None, forked=first(None)))
 
     def asked(_number: int) -> int | None:
         answer = answers.pop(0)

@@ -416,12 +416,10 @@ class Worker:
         process.send_signal(self._pidfd, signal.SIGSTOP if stopped else signal.SIGCONT)
 
     def verdict(self) -> CellError:
-        """Why a worker that died by itself did so."""
-        self.cpu_seconds()
-        ended = process.ended(self._pidfd, 0.5)
-        self._ended()
-        if not ended:
-            self.kill()
+        """Why a worker that died by itself did so, or closed its channel. It is gone when this returns."""
+        lives = self._has_memory()
+        self.kill()  # at once: nobody looks at it any more. One that has begun to end, ends as it began
+        if lives:
             said = "the worker closed its channel and lived on: something took it over"
             return WallViolation(said, wall="separate-process")
         status = self._status()
@@ -442,6 +440,14 @@ class Worker:
         return CellCrashed(
             f"the worker was killed by {process.name_of(number)} in the middle of the cell", wall="separate-process"
         )
+
+    def _has_memory(self) -> bool:
+        """Whether it lives on behind a channel that is closed: who ends lets go of its memory before it closes files.
+        Source: kernel/exit.c, do_exit()."""
+        try:
+            return bool(self.held_bytes())
+        except Overdue:  # the host has no descriptor left to look by
+            return False
 
     def _status(self) -> int | None:
         # A zombie has no exit code here until its parent reaps it: init does so at once, the zygote when asked.
