@@ -44,6 +44,7 @@ class Zygote:
 
     def __init__(self, bundle: str) -> None:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._owed = 0  # answers that are still to come: those that nobody waits for any more as well
         self.walls: dict[str, list[str]] = {}
         self.details: dict[str, Any] = {}
         os.set_inheritable(theirs.fileno(), True)
@@ -118,6 +119,7 @@ class Zygote:
         return self._receive(_ANSWER_SECONDS)
 
     def _send(self, message: dict[str, Any], fds: Sequence[int] = ()) -> None:
+        self._owed += 1
         try:
             socket.send_fds(self._control, [json.dumps(message).encode()], fds)
         except OSError as error:
@@ -126,14 +128,21 @@ class Zygote:
     def _receive(self, seconds: float) -> tuple[dict[str, Any], list[int]]:
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
-        try:
-            if not poll.poll(seconds * 1000):
-                raise Failed(f"the zygote did not answer within {seconds:g} s")
-            data, received, _, _ = socket.recv_fds(self._control, _MESSAGE, 4)
-        except OSError as error:
-            raise Failed(f"the zygote is gone: {error}") from None
-        if not data:
-            raise Failed("the zygote is gone")
+        until = time.monotonic() + seconds
+        while True:
+            try:
+                if not poll.poll(max(until - time.monotonic(), 0.0) * 1000):
+                    raise Failed(f"the zygote did not answer within {seconds:g} s")
+                data, received, _, _ = socket.recv_fds(self._control, _MESSAGE, 4)
+            except OSError as error:
+                raise Failed(f"the zygote is gone: {error}") from None
+            if not data:
+                raise Failed("the zygote is gone")
+            self._owed -= 1
+            if not self._owed:
+                break
+            for fd in received:  # a worker that nobody waits for any more ends without them
+                os.close(fd)
         try:
             return wire.loads(data), received
         except wire.MalformedJson as refused:

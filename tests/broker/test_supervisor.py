@@ -293,7 +293,7 @@ def test_a_host_that_is_silent_for_too_long_is_gone(alone) -> None:
 def zygote() -> Iterator[tuple[link.Zygote, socket.socket]]:
     made = link.Zygote.__new__(link.Zygote)
     made._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    made.walls, made.details = {}, {}
+    made.walls, made.details, made._owed = {}, {}, 1  # it is to boot
     with made._control, theirs:
         yield made, theirs
 
@@ -323,6 +323,14 @@ def test_what_a_zygote_says_is_an_answer_or_its_failure(zygote, monkeypatch) -> 
     with pytest.raises(link.Failed, match=r"did not answer within 0\.01 s"):
         made._ask({})
     assert made.status(1) is None
+    ours, other = socket.socketpair()
+    with other:
+        with ours:
+            socket.send_fds(theirs, [b'{"pid":7}'], [ours.fileno()])  # what it was asked before: nobody waits for it
+        theirs.send(b'{"status":11}')
+        theirs.send(b'{"status":9}')
+        assert made.status(1) == 9
+        assert other.recv(1) == b""
     theirs.close()  # with something unread: the next read is a reset
     with pytest.raises(link.Failed, match="the zygote is gone: .*reset"):
         made._receive(1.0)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import select
 import signal
 import socket
 from collections.abc import Callable
@@ -11,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from rlm_secure.environments.local import listener
+from rlm_secure.environments.local import listener, pidfd
 from rlm_secure.environments.local import zygote as zygotes
 from rlm_secure.environments.local.ahead import Setup
 from rlm_secure.errors import EnvironmentUnavailable
@@ -87,6 +89,34 @@ def test_what_comes_with_an_answer_that_cannot_be_read_is_closed() -> None:
                 source._control = control
 
     assert said(confuses).startswith("the zygote is gone: the sandbox broke the protocol")
+
+
+@pytest.mark.parametrize("gives_up", [KeyboardInterrupt, EnvironmentUnavailable])
+def test_an_answer_that_nobody_waits_for_any_more_is_not_taken_for_the_next(gives_up: type[BaseException]) -> None:
+    """Every later one would be one too late: of another session's end, or process."""
+
+    class Impatient:
+        def register(self, *_: object) -> None: ...
+
+        def poll(self, _: float) -> list[Any]:
+            raise gives_up
+
+    def body() -> object:
+        source = zygotes.Zygote(zygotes.Plan())
+        before, patient = descriptors(), select.poll
+        select.poll = Impatient  # type: ignore[assignment, misc]
+        with contextlib.suppress(gives_up):
+            source.spawn(SETUP)
+        select.poll = patient  # type: ignore[misc]
+        with contextlib.closing(source):
+            forked = source.spawn(SETUP)
+            forked.kill()
+            assert pidfd.ended(forked.pidfd, 10)
+            status = source.status(forked.pid)
+            forked.end()
+            return status, descriptors() - before
+
+    assert in_child(body) == "(9, 0)"
 
 
 def test_where_the_interpreters_library_lies_is_told_to_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,6 +67,7 @@ class Zygote:
         self._retired = False
         self._lock = threading.RLock()  # a session that is dropped ends in whatever thread collects it
         self._asking = False
+        self._owed = 0  # answers that are still to come: of who was interrupted, or waited no longer, as well
         self._ahead = Ahead()
         self._started = time.monotonic()
         self._control, self._process = self._launch()
@@ -232,16 +233,25 @@ class Zygote:
                 raise EnvironmentUnavailable("the zygote is asked something else; try again")
             self._asking = True
             received: list[int] = []
+            until = time.monotonic() + seconds
             try:
-                self._control.send(json.dumps(message).encode())
+                request = json.dumps(message).encode()
+                self._owed += 1
+                self._control.send(request)
                 poll = select.poll()
                 poll.register(self._control, select.POLLIN)
-                if not poll.poll(seconds * 1000):
-                    raise EnvironmentUnavailable(f"the zygote did not answer within {seconds:g} s")
-                data, received, _, _ = socket.recv_fds(self._control, _MESSAGE, 4)
-                if not data:
-                    raise ConnectionResetError("it closed its socket")
-                return decode(data, limit=_MESSAGE), received
+                while True:
+                    if not poll.poll(max(until - time.monotonic(), 0.0) * 1000):
+                        raise EnvironmentUnavailable(f"the zygote did not answer within {seconds:g} s")
+                    data, received, _, _ = socket.recv_fds(self._control, _MESSAGE, 4)
+                    if not data:
+                        raise ConnectionResetError("it closed its socket")
+                    self._owed -= 1
+                    if not self._owed:
+                        return decode(data, limit=_MESSAGE), received
+                    for fd in received:  # a session that nobody waits for any more ends without them
+                        os.close(fd)
+                    received = []
             except (OSError, ValueError, ProtocolViolation) as error:  # ValueError: closed by another thread, at exit
                 for fd in received:
                     os.close(fd)
