@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import select
 import signal
@@ -13,10 +14,12 @@ from typing import Any
 
 import pytest
 
-from rlm_secure.environments.local import listener, pidfd
+from rlm_secure.environments.local import listener, pidfd, pool
 from rlm_secure.environments.local import zygote as zygotes
 from rlm_secure.environments.local.ahead import Setup
+from rlm_secure.environments.logged import begin
 from rlm_secure.errors import EnvironmentUnavailable
+from rlm_secure.policy import load_policy
 from tests.local.kernels import in_child, refuse
 
 pytestmark = pytest.mark.timeout(120)
@@ -117,6 +120,18 @@ def test_an_answer_that_nobody_waits_for_any_more_is_not_taken_for_the_next(give
             return status, descriptors() - before
 
     assert in_child(body) == "(9, 0)"
+
+
+def test_what_is_prepared_and_not_wanted_leaves_no_descriptor() -> None:
+    def body() -> object:
+        policy = load_policy("strict")
+        recipe = pool.Recipe(zygotes.Plan(), policy.limits, True, True, json.dumps(begin(policy, None, screen=True)), 9)
+        pool.fork_blank(recipe).discard()
+        before = descriptors()
+        pool.fork_blank(recipe).discard()
+        return descriptors() - before
+
+    assert in_child(body) == "0"
 
 
 def test_where_the_interpreters_library_lies_is_told_to_it(monkeypatch: pytest.MonkeyPatch) -> None:

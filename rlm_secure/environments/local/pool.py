@@ -40,8 +40,7 @@ class Blank:
 
     def discard(self) -> None:
         """End it."""
-        self.worker.drop()
-        self.forked.end()
+        _end(self.forked, self.worker)
 
 
 @dataclass(frozen=True)
@@ -83,9 +82,10 @@ def _fork(recipe: Recipe, bounds: Bounds | None, *, warm: bool, huge_pages: bool
     profile = "worker-checkpoint" if recipe.copies else "worker"
     rlimits = _rlimits(recipe) if plan.rlimits else {}
     forked = zygote(plan).fork(Setup(profile, rlimits, json.loads(recipe.begin), bounds, huge_pages))
-    worker = Worker(forked.connection, forked.pidfd, limits, forked)
-    clock = Clock(limits.start_seconds)
+    worker = None
     try:
+        worker = Worker(forked.connection, forked.pidfd, limits, forked)
+        clock = Clock(limits.start_seconds)
         grouped = _group(bounds, forked) if bounds else ("none", "switched off for a test")
         if recipe.copies:
             worker.take_listener(clock)
@@ -96,16 +96,22 @@ def _fork(recipe: Recipe, bounds: Bounds | None, *, warm: bool, huge_pages: bool
             for code in _WARM_CELLS:
                 worker.send({"op": "exec", "code": code, "seed": 0})
                 worker.result(clock)
-    except (Died, Overdue) as error:
-        forked.end()
-        worker.drop()
-        raise EnvironmentUnavailable(f"a session died while it was sealed: {error!r}") from None
-    except BaseException:  # Ctrl-C as well: the process must not outlive it
-        forked.end()
-        worker.drop()
+    except BaseException as error:  # Ctrl-C as well: the process must not outlive it
+        _end(forked, worker)
+        if isinstance(error, Died | Overdue):
+            raise EnvironmentUnavailable(f"a session died while it was sealed: {error!r}") from None
         raise
     source = forked.zygote
     return Blank(forked, worker, report.build(source.walls, walls, source.details, screen=recipe.screen))
+
+
+def _end(forked: Forked, worker: Worker | None) -> None:
+    """End a process that is no session's, and let go of all that it came with."""
+    forked.end()
+    if worker is not None:
+        if worker.listener is not None:
+            worker.listener.close()
+        worker.drop()
 
 
 def _bounds(recipe: Recipe) -> Bounds:

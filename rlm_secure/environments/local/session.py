@@ -201,7 +201,7 @@ class LocalSession(LoggedSession):
         if self._cpu.used() > 0:  # one of the pool has the seconds of a whole session
             recipe, size = replace(recipe, cpu_seconds=self._cpu.left()), 0
         blank = pool.take(recipe, size)
-        self._forked = blank.forked
+        self._forked, self._listener = blank.forked, blank.worker.listener
         self._worker = self._root = blank.worker
         self.report = replace(blank.report, spend=cost.bounded(self._policy))
         self._weigh()
@@ -209,7 +209,6 @@ class LocalSession(LoggedSession):
         # A copy outlives nobody only where the kernel ends it with the session, and is counted only under limits; and
         # who lives in a session is known only where each copy waits for consent.
         own_pids = self.report[Wall.PID_NAMESPACE].level is Level.FULL
-        self._listener = self._root.listener
         counted = own_pids and self._recipe.plan.rlimits and self._listener is not None
         self._copies = counted and not self._unadopted
         try:
