@@ -15,8 +15,12 @@ import pytest
 from rlm_secure import CellCrashed, CellTimeout, Sandbox, SessionEnded
 from rlm_secure.environments import logged
 from rlm_secure.environments.clock import Clock
+from rlm_secure.environments.local import pidfd
 from rlm_secure.environments.local import session as local
+from rlm_secure.environments.local.cputime import CpuAccount
+from rlm_secure.environments.local.forked import Forked
 from rlm_secure.environments.local.session import LocalSession
+from rlm_secure.environments.local.worker import Worker
 from rlm_secure.environments.turn import Turn
 from rlm_secure.testing import Unscreened, unscreened
 from tests.local.test_checkpoints import HOSTILE, SECONDS, session_of, strict, taught, without_group
@@ -414,3 +418,30 @@ def test_ctrl_c_while_work_is_passed_on_leaves_it_undone_or_goes_on(begun: bool,
     assert done.is_set() == begun
     with turn:
         assert not turn.taken
+
+
+@pytest.mark.parametrize(("owner", "name"), [(Forked, "kill"), (Worker, "kill"), (pidfd, "ended"), (CpuAccount, "close")])
+def test_ctrl_c_while_a_session_ends_leaves_nothing(owner: Any, name: str, monkeypatch: pytest.MonkeyPatch):
+    box = unscreened(policy=strict())
+    session = session_of(box)
+    assert session.checkpoint()
+    listener, workers, forked = session._listener, [session._worker, session._root], session._forked
+    assert listener is not None and forked is not None
+    handle = os.pidfd_open(session._root.host_pid or 0)
+    try:
+        with monkeypatch.context() as patched:
+
+            def interrupted(*_: Any, **__: Any) -> None:
+                patched.undo()
+                raise KeyboardInterrupt
+
+            patched.setattr(owner, name, interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                box.close()
+        assert pidfd.ended(handle, SECONDS)
+    finally:
+        os.close(handle)
+    assert listener.fileno() == -1 and {worker.pidfd for worker in workers} == {-1}
+    assert {worker._socket.fileno() for worker in workers} == {-1}
+    assert forked.connection.fileno() == -1
+    box.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -50,12 +51,13 @@ class Forked:
 
     def end(self, *, alive: bool = True) -> None:
         """Kill it, wait until it is gone, and let go of it. `alive=False` in a fork of the host: let go only."""
-        if alive:
-            self.kill()
-            pidfd.ended(self.pidfd, _END_SECONDS)
-            if self.group is not None:
-                self.zygote.status(self.pid)  # a zombie would keep the group busy
-                self.group.give_back()
-            self.zygote.released()
-        self.connection.close()
-        os.close(self.pidfd)
+        with contextlib.ExitStack() as last:  # whatever interrupts the wait
+            last.callback(os.close, self.pidfd)
+            last.callback(self.connection.close)
+            if alive:
+                last.callback(self.zygote.released)
+                self.kill()
+                pidfd.ended(self.pidfd, _END_SECONDS)
+                if self.group is not None:
+                    self.zygote.status(self.pid)  # a zombie would keep the group busy
+                    self.group.give_back()

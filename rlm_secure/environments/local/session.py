@@ -103,10 +103,12 @@ class LocalSession(LoggedSession):
         """Kill the worker and all its copies, and wait until they are gone. Idempotent."""
         self._closing = True
         forked = self._forked
-        if forked is not None and os.getpid() == self._owner:
-            forked.kill()  # a cell that runs in another thread sees its worker die, and lets go of the lock
-        with self._lock:
-            self._end("it was closed")
+        try:
+            if forked is not None and os.getpid() == self._owner:
+                forked.kill()  # a cell that runs in another thread sees its worker die, and lets go of the lock
+        finally:
+            with self._lock:
+                self._end("it was closed")
 
     # -- one request ------------------------------------------------------------------------------
 
@@ -506,20 +508,20 @@ class LocalSession(LoggedSession):
         known = (self._worker, self._root, self._spare, self._leaving)
         workers = {worker for worker in known if worker is not None}
         self._spare = self._leaving = None
-        if alive and forked is not None:
+        with contextlib.ExitStack() as last:  # from the last one to the first, whatever interrupts them: nothing stays
+            if forked is not None:
+                last.callback(forked.end, alive=alive)
+            if listener is not None:
+                last.callback(listener.close)
             for worker in workers:
-                worker.cpu_seconds()
-            forked.kill()
-            for worker in workers:
-                worker.kill()
-                self._cpu.settle(worker)
-            self._cpu.close()
-        for worker in workers:
-            worker.drop()
-        if listener is not None:
-            listener.close()
-        if forked is not None:
-            forked.end(alive=alive)
+                last.callback(worker.drop)
+            if alive and forked is not None:
+                last.callback(self._cpu.close)
+                for worker in workers:
+                    worker.cpu_seconds()
+                    last.callback(self._cpu.settle, worker)
+                    last.callback(worker.kill)
+                last.callback(forked.kill)
 
     def _end(self, reason: str) -> None:
         self._ended = self._ended or reason
