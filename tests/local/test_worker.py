@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import resource
 import select
 import signal
 import socket
@@ -22,7 +23,14 @@ from rlm_secure.environments.local import cgroup, pidfd
 from rlm_secure.environments.local.cputime import CpuAccount
 from rlm_secure.environments.local.forked import Forked
 from rlm_secure.environments.local.worker import Died, Overdue, Worker
-from rlm_secure.errors import CellCrashed, CellMemoryLimit, CellTimeout, ProtocolViolation, WallViolation
+from rlm_secure.errors import (
+    CellCrashed,
+    CellMemoryLimit,
+    CellTimeout,
+    EnvironmentUnavailable,
+    ProtocolViolation,
+    WallViolation,
+)
 from rlm_secure.policy import load_policy
 
 LIMITS = load_policy("strict").limits.model_copy(update={"start_seconds": 0.3, "grace_seconds": 0.1})
@@ -142,6 +150,19 @@ def test_what_is_no_listener_is_none(made: Make, body: Any, raised: type[Excepti
     with pytest.raises(raised):
         worker.take_listener(Clock(0.1))
     assert len(os.listdir("/proc/self/fd")) == before + 2
+
+
+def test_a_host_without_descriptors_blames_no_session_for_its_listener(made: Make) -> None:
+    worker = made(lambda channel: (socket.send_fds(channel, [b"\x01"], [0]), signal.pause()))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = os.dup(0)
+    os.close(free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free, hard))
+    try:
+        with pytest.raises(EnvironmentUnavailable, match="no descriptor left"):
+            worker.take_listener(Clock(10))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_a_socket_that_breaks_is_a_death(made: Make) -> None:

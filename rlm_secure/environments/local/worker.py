@@ -24,7 +24,15 @@ from rlm_secure.environments.clock import SLICE_SECONDS, Clock
 from rlm_secure.environments.local import pidfd as process
 from rlm_secure.environments.local.forked import Forked
 from rlm_secure.environments.local.listener import Listener
-from rlm_secure.errors import CellCrashed, CellError, CellMemoryLimit, CellTimeout, ProtocolViolation, WallViolation
+from rlm_secure.errors import (
+    CellCrashed,
+    CellError,
+    CellMemoryLimit,
+    CellTimeout,
+    EnvironmentUnavailable,
+    ProtocolViolation,
+    WallViolation,
+)
 from rlm_secure.policy.model import Limits
 
 _HEADER = struct.Struct(">I")
@@ -314,13 +322,14 @@ class Worker:
     def take_listener(self, clock: Clock) -> Listener | None:
         """What a worker with checkpoints sends first: the listener of its clone(2), where it has one.
 
-        Raises Died, or Overdue when nothing comes in time; ProtocolViolation where it is neither.
+        Raises Died, or Overdue when nothing comes in time; ProtocolViolation where it is neither, and
+        EnvironmentUnavailable where the host has no descriptor for it.
         """
         fds: list[int] = []
         while True:
             self._wait_at_most(clock.slice())
             try:
-                data, fds, _, _ = socket.recv_fds(self._socket, 1, 1)
+                data, fds, flags, _ = socket.recv_fds(self._socket, 1, 1)
                 break
             except BlockingIOError:
                 self._tick(clock)
@@ -328,6 +337,8 @@ class Worker:
                 raise Died from None
         if not data:
             raise Died
+        if flags & socket.MSG_CTRUNC and not fds:
+            raise EnvironmentUnavailable("the host has no descriptor left for a session; let it open more")
         if len(fds) != data[0]:
             for fd in fds:
                 os.close(fd)
