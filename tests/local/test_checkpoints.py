@@ -173,10 +173,11 @@ def test_a_worker_that_uses_its_seconds_while_nobody_looks_is_ended_by_the_kerne
     code = "def done(self, request):\n    fd = self._channel.take_fd()\n    burn(60)\nreplace(done)"
     with unscreened(policy=strict(session_cpu_seconds=1.0)) as box:
         session = taught(box, HOSTILE + code)
-        before = session.checkpoint()
-        assert before is False
-        with pytest.raises(SessionEnded):
-            box.run("1")
+        assert not session.checkpoint()
+        with suppress(SessionEnded):  # by the clock of its checkpoint, unless the kernel was first
+            error = box.run("1").error
+            assert error is not None and error.limit == BUDGET
+        assert not session.alive
 
 
 def kernel_limit(worker: Worker) -> int:
