@@ -168,6 +168,7 @@ def test_no_reader_in_the_guest_breaks_one() -> None:
                 return wire.Channel(ours).receive()
         def said(data):
             control = link.Zygote.__new__(link.Zygote)
+            control._owed = 1
             control._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             theirs.send(data[:100_000])
             return control._receive(1.0)

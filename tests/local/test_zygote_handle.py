@@ -128,10 +128,11 @@ def test_what_is_prepared_and_not_wanted_leaves_no_descriptor() -> None:
         recipe = pool.Recipe(zygotes.Plan(), policy.limits, True, True, json.dumps(begin(policy, None, screen=True)), 9)
         pool.fork_blank(recipe).discard()
         before = descriptors()
-        pool.fork_blank(recipe).discard()
-        return descriptors() - before
+        for _ in range(6):
+            pool.fork_blank(recipe).discard()
+        return descriptors() - before <= 2  # those of the process that the zygote has ready, or has not yet
 
-    assert in_child(body) == "0"
+    assert in_child(body) == "True"
 
 
 def test_where_the_interpreters_library_lies_is_told_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
