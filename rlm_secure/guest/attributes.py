@@ -56,8 +56,7 @@ class Attributes:
         """`value`, if a cell may set or delete its attribute `name`. Raises RuleViolation otherwise."""
         if names.is_dunder(name):
             if name in names.DEFINABLE and own_class(value) and not registry.is_finished(value, name):
-                registry.hold(value, name)
-                return registry.Iterated(value) if name in ("__iter__", "__getitem__") else value
+                return (registry.Iterated if name in ("__iter__", "__getitem__") else registry.Changed)(value)
             raise RuleViolation(
                 "attribute-store", f"the attribute {names.shown(name)} cannot be set; define it in the class"
             )
@@ -85,7 +84,9 @@ class Attributes:
             return classes.records(value, subject)
         on_class, on_super = is_class(value), kind is super
         if own_class(subject) and classes.opens(subject, name, on_class=on_class, on_super=on_super):
-            return classes.records(value, subject) if classes.kept(subject, name) else value
+            if classes.kept(subject, name):
+                return classes.records(value, subject)
+            return registry.Changed(value) if on_class else value
         raise RuleViolation(
             "private-attribute",
             f"{names.shown(name)} is private to {title(subject)}; use its public names",
@@ -110,8 +111,10 @@ class Attributes:
 
     def _changeable(self, value: Any, name: str) -> Any:
         kind = type(value)
-        if kind in self.known or own_class(kind) or own_class(value) or self._own_function(value):
+        if kind in self.known or own_class(kind) or self._own_function(value):
             return value
+        if own_class(value):
+            return registry.Changed(value)
         if kind in facades.WRITABLE:
             return SignalsOf(value) if name in names.OF_CONTEXTS and kind is decimal.Context else value
         raise RuleViolation(

@@ -99,10 +99,17 @@ def _with_any_hook() -> dict[str, Callable[..., Any]]:
     def __rmod__(self: Any, template: Any, /) -> Any:
         return __mod__(template, self) if _derives(template, bytearray) else NotImplemented
 
+    join_items = _namespace_of(bytearray)["join"]
+
+    def join(self: Any, items: Any, /) -> Any:  # before Python 3.11.7, C borrows the separator while it asks for items
+        if type(items) is not list and type(items) is not tuple:
+            items = tuple(items)
+        return join_items(self, items)
+
     def hex(self: Any, /, *values: Any, **options: Any) -> Any:  # noqa: A001 - stands in for the method
         return to_hex(self, *map(_text, values), **{name: _text(value) for name, value in options.items()})
 
-    return {"__mod__": __mod__, "__rmod__": __rmod__, "hex": hex}
+    return {"__mod__": __mod__, "__rmod__": __rmod__, "join": join, "hex": hex}
 
 
 def _with_numbers() -> dict[str, Callable[..., Any]]:

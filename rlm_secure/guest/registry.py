@@ -312,8 +312,28 @@ def _items(values: Any) -> Any:
         at += 1
 
 
-class Iterated:
-    """Where `__iter__` and `__getitem__` of the own class `kind` are read, set and deleted."""
+#: What change() keeps.
+_set_held, _ = table()
+
+
+def change(kind: Any, name: str, *to: Any) -> None:
+    """setattr(kind, name, *to), or without a value delattr(kind, name), of which nobody gets what was freed.
+
+    Up to Python 3.12 the interpreter lets go of what a class had before its cache of what classes have does, so that
+    the `finally` of a generator which ends by that is handed a freed object. And C borrows from a class what it calls
+    by a special name: that is kept for as long as the worker lives.
+    """
+    old = _namespace_of(kind).get(name) if is_class(kind) else None  # until this returns
+    if own_class(kind) and is_dunder(name):
+        _set_held(object(), (old, to))
+    if to:
+        setattr(kind, name, *to)
+    else:
+        delattr(kind, name)
+
+
+class Changed:
+    """Where attributes of the own class `kind` are read, set and deleted."""
 
     __slots__ = ("_kind",)
 
@@ -324,40 +344,41 @@ class Iterated:
         return getattr(object.__getattribute__(self, "_kind"), name)
 
     def __setattr__(self, name: str, value: Any) -> None:
+        change(object.__getattribute__(self, "_kind"), name, value)
+
+    def __delattr__(self, name: str) -> None:
+        change(object.__getattribute__(self, "_kind"), name)
+
+
+class Iterated(Changed):
+    """The same for `__iter__` and `__getitem__`."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: Any) -> None:
         kind = object.__getattribute__(self, "_kind")
         if name == "__iter__":
             value = value if type(value) in _METHODS else _looked_up(value)
         elif "__iter__" not in _namespace_of(kind) and not _iterable_by_library(kind):
-            type.__setattr__(kind, "__iter__", _over_items(kind))
-        setattr(kind, name, value)
+            change(kind, "__iter__", _over_items(kind))
+        change(kind, name, value)
 
     def __delattr__(self, name: str) -> None:
         kind = object.__getattribute__(self, "_kind")
         both = {"__iter__", "__getitem__"} <= _namespace_of(kind).keys()
         if name == "__iter__" and both and not _iterable_by_library(kind):
-            setattr(kind, name, _over_items(kind))
+            change(kind, name, _over_items(kind))
         else:
-            delattr(kind, name)
+            change(kind, name)
 
 
-#: What hold() keeps.
-_set_held, _ = table()
-
-
-def hold(kind: type, name: str) -> None:
-    """Keep what the own class has as `name`, for as long as the worker lives: it may run when it is replaced.
-
-    C borrows from a class what it calls by such a name, up to Python 3.12.
+def store(kind: Any, name: str, *to: Any) -> None:
+    """setattr, or without a value delattr, for libraries that change an own class after it was registered: by the
+    same rules.
     """
-    if name in (namespace := _namespace_of(kind)):
-        _set_held(object(), namespace[name])
-
-
-def store(kind: Any, name: str, value: Any) -> None:
-    """setattr for libraries that give an own class its methods after it was registered, each under the same rules."""
     if own_class(kind) and name in ("__iter__", "__getitem__"):
         kind = Iterated(kind)
-    setattr(kind, name, value)
+    change(kind, name, *to)
 
 
 def registrar(space: dict[str, Any] | None) -> Any:

@@ -8,7 +8,7 @@ import typing
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..registry import CELL, own_class, own_function, register
+from ..registry import CELL, namespace_of, own_class, own_function, register
 from .checks import identifier
 from .facade import facade
 from .generated import record
@@ -64,6 +64,7 @@ def runtime_checkable(cls: Any) -> Any:
     """typing.runtime_checkable, on protocols that a cell defined: it sets an attribute on what it is given."""
     if not own_class(cls):
         raise TypeError("typing.runtime_checkable decorates a protocol that was defined in a cell.")
+    _before = dict(namespace_of(cls))  # what it writes over lives until it is done
     return typing.runtime_checkable(cls)
 
 

@@ -139,3 +139,15 @@ if sys.version_info < (3, 13):
         f"where_to_{name}": _READ + f"\nLOOT = CANARY if b.{name}(b'Z', S()) >= {least} else None\n"
         for name, least in {"find": 0, "rfind": 0, "index": 0, "rindex": 0, "count": 1}.items()
     }
+
+if sys.version_info < (3, 11, 7):
+    _JOIN = """
+class Items:
+    def __iter__(self):
+        take()
+        return iter([b"x", b"y"])
+"""
+    ATTACKS |= {
+        "join": _READ + _JOIN + 'LOOT = CANARY if b"Z" in b.join(Items()) else None\n',
+        "join_by_its_name": _READ + _JOIN + 'LOOT = CANARY if b"Z" in bytearray.join(b, Items()) else None\n',
+    }
