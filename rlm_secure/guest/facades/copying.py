@@ -14,6 +14,7 @@ from __future__ import annotations
 import copyreg
 import enum
 import functools
+import itertools
 import operator
 import types
 import weakref
@@ -47,6 +48,10 @@ _MAKERS: tuple[Any, ...] = (
     reversed,
     operator.getitem,
 )
+
+#: Iterators of C code, with what some of them share. What one of them says of its state is true of the others at that
+#: moment: a copy that is put together from parts read at two moments reads memory that nobody wrote to.
+_ITERATORS = frozenset(kind for kind in vars(itertools).values() if type(kind) is type)
 
 
 class Memo:
@@ -192,6 +197,8 @@ def _rebuild(x: Any, memo: Memo | None) -> Any:
             raise TypeError(f"copy takes instances whose attributes have plain names; {title(kind)} has another key.")
         if name in _HOOKS:
             _refuse_hook(name)
+    if kind in _ITERATORS:  # no Python copies them from 3.14 on
+        raise TypeError(f"copy does not take the iterator {title(kind)}; keep its items in a list.")
     if derives(kind, enum.Enum):  # a member is the only one of its kind
         return x
     reduced: Any = kind.__reduce_ex__(x, 4)  # type: ignore[call-arg]
@@ -255,10 +262,12 @@ def _restore(y: Any, state: Any) -> None:
     """Give `y`, a fresh instance of the class that `state` was read from, that state."""
     kind = type(y)
     if (setter := _find(kind, "__setstate__")) is not None:  # a standard type's own: cells' were refused
-        if derives(type(state), dict) and (
-            type(state) is not dict or any(type(name) is not str or is_dunder(name) for name in state)
-        ):
-            _refuse(kind)  # an exception's sets attributes by these names, __class__ among them
+        if derives(type(state), dict):
+            # An exception's sets attributes by these names, __class__ among them. Of a shallow copy, they are those of
+            # the original, which the `__setattr__` of a cell may add to meanwhile.
+            state = dict.copy(state)
+            if any(type(name) is not str or is_dunder(name) for name in state):
+                _refuse(kind)
         setter(y, state)
         return
     slots = None

@@ -171,6 +171,39 @@ def frames():
 walk = frames()
 LOOT = next(walk)
 """,
+    "names_of_an_exception": """
+from copy import copy
+class A(Exception):
+    def __setattr__(self, name, value):
+        if "_late" not in vars(x):
+            vars(x)["_late"] = 1
+            del A.__setattr__
+            vars(x)["__class__"] = B
+class B(Exception):
+    pass
+x = A()
+vars(x).update(a=1, b=1)
+LOOT = CANARY if type(copy(x)) is B else None
+""",
+    "parts_of_an_iterator_read_at_two_moments": """
+from copy import deepcopy
+from itertools import tee
+class Items:
+    def __init__(self):
+        self.held = [0]
+    def __iter__(self):
+        return self
+    def __next__(self):
+        self.held.append(0)
+        return len(self.held)
+class Advance:
+    def __deepcopy__(self, memo):
+        for _ in range(5):
+            next(second)
+first, second = tee(Items())
+copies = deepcopy([first, Advance(), second])
+LOOT = CANARY if next(copies[2]) != 7 else None
+""",
 }
 
 CONTROLS = {
