@@ -17,8 +17,12 @@ from typing import NamedTuple
 _VERSION = re.compile(r"3\.([0-9]{1,3})\.([0-9]{1,3})")
 
 
+#: The patch release of a minor version that gets no more of them.
+NEVER = 1000
+
+
 class MemoryBug(NamedTuple):
-    """One bug: its issue, the first good patch release of each minor version of Python 3, and what it opens."""
+    """One bug: its issue, the first good patch release of each minor version of Python 3, or NEVER, what it opens."""
 
     issue: str
     fixed: Mapping[int, int]
@@ -41,6 +45,16 @@ MEMORY_BUGS = (
         {11: 13, 12: 11, 13: 4},
         "decoding unicode_escape with an error handler reads a freed byte",
     ),
+    MemoryBug(
+        "gh-140551",
+        {11: NEVER, 12: NEVER, 13: 10},
+        "a dict that the `==` of a key empties while another is put in takes that one for text",
+    ),
+    MemoryBug(
+        "gh-141805",
+        {11: NEVER, 12: NEVER, 13: 12},
+        "a set to which the `==` of a key adds another counts one too many, and is emptied past its end",
+    ),
 )
 
 
@@ -54,6 +68,11 @@ def memory_bugs(version: str) -> tuple[MemoryBug, ...]:
 
 
 def without_them(version: str) -> str:
-    """The first release of the same minor version of Python that has none of the bugs. "3.11.7" gives "3.11.15"."""
+    """The first release that has none of the bugs, of the same minor version of Python or of the next that has one.
+
+    "3.13.0" gives "3.13.12".
+    """
     minor = int(version.split(".")[1])
-    return f"3.{minor}.{max(bug.fixed.get(minor, 0) for bug in MEMORY_BUGS)}"
+    while (patch := max(bug.fixed.get(minor, 0) for bug in MEMORY_BUGS)) == NEVER:
+        minor += 1
+    return f"3.{minor}.{patch}"

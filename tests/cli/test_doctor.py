@@ -151,13 +151,15 @@ class Old(Weak):
 @pytest.mark.parametrize(
     ("python", "better", "issues"),
     [
-        ("3.11.7", "3.11.15", ["gh-120384", "gh-120298", "gh-133767 (CVE-2025-4516)"]),
-        ("3.11.14", "3.11.15", ["gh-120384", "gh-120298"]),
-        ("3.12.5", "3.12.11", ["gh-133767 (CVE-2025-4516)"]),
-        ("3.13.0+", "3.13.4", ["gh-133767 (CVE-2025-4516)"]),
-        ("3.11.15", "", []),
-        ("3.12.11", "", []),
-        ("3.13.4", "", []),
+        ("3.11.7", "3.13.12", ["gh-120384", "gh-120298", "gh-133767 (CVE-2025-4516)", "gh-140551", "gh-141805"]),
+        ("3.11.14", "3.13.12", ["gh-120384", "gh-120298", "gh-140551", "gh-141805"]),
+        ("3.12.5", "3.13.12", ["gh-133767 (CVE-2025-4516)", "gh-140551", "gh-141805"]),
+        ("3.13.0+", "3.13.12", ["gh-133767 (CVE-2025-4516)", "gh-140551", "gh-141805"]),
+        ("3.11.15", "3.13.12", ["gh-140551", "gh-141805"]),
+        ("3.12.11", "3.13.12", ["gh-140551", "gh-141805"]),
+        ("3.13.4", "3.13.12", ["gh-140551", "gh-141805"]),
+        ("3.13.10", "3.13.12", ["gh-141805"]),
+        ("3.13.12", "", []),
         ("3.\x1b[31m", "", []),
         ("", "", []),
     ],
@@ -178,7 +180,7 @@ def test_a_python_with_known_memory_bugs_is_named_with_the_one_to_take(
 def test_every_bug_names_a_release_of_every_supported_python() -> None:
     for bug in interpreters.MEMORY_BUGS:
         assert set(bug.fixed) == {11, 12, 13}
-    assert interpreters.without_them("3.13.0") == "3.13.4"
+    assert interpreters.without_them("3.13.0") == "3.13.12"
 
 
 def test_the_version_is_that_of_the_python_that_cells_run_in(rlm_secure: Run) -> None:
