@@ -143,7 +143,7 @@ def test_a_machine_of_prime_that_does_not_start_is_told_and_ended() -> None:
 
 
 @pytest.mark.parametrize("which", ["upload", "run"])
-@pytest.mark.parametrize("status", [429, 500, pytest.param(502, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("status", [429, *(pytest.param(code, marks=pytest.mark.exhaustive) for code in (500, 502))])
 def test_a_passing_fault_of_the_start_is_survived(cloud: Cloud, which: str, status: int) -> None:
     cloud.emulator.fail(getattr(cloud.wire, which), status=status)
     with cloud.session() as session:
@@ -168,6 +168,7 @@ def test_a_sandbox_without_python_says_so(cloud: Cloud) -> None:
 # -- while it runs ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.by_turns(1)
 def test_slow_requests_are_waited_for(cloud: Cloud) -> None:
     with cloud.session() as session:
         cloud.emulator.fail(cloud.wire.write, slow=0.7, times=2)
@@ -181,6 +182,7 @@ def test_input_that_is_refused_for_a_moment_is_sent_again(cloud: Cloud, status: 
         assert session.execute("print(1)", no_calls).stdout == "1\n"
 
 
+@pytest.mark.by_turns(2)
 def test_input_that_arrives_twice_happens_once(cloud: Cloud) -> None:
     calls: list[object] = []
     with cloud.session(tools={"tick": ""}) as session:
@@ -190,6 +192,7 @@ def test_input_that_arrives_twice_happens_once(cloud: Cloud) -> None:
     assert result.stdout == "1\n" and len(calls) == 1
 
 
+@pytest.mark.by_turns(2)
 def test_a_stream_that_is_cut_is_dialled_again_and_each_call_happens_once(cloud: Cloud) -> None:
     cloud.emulator.fail(cloud.wire.stream, times=0)
     calls: list[object] = []
@@ -204,6 +207,7 @@ def test_a_stream_that_is_cut_is_dialled_again_and_each_call_happens_once(cloud:
     assert len(cloud.emulator.recorded(cloud.wire.stream)) >= 4 + cloud.wire.before
 
 
+@pytest.mark.by_turns(1)
 @pytest.mark.slow
 def test_output_that_is_lost_is_asked_for_again(cloud: Cloud) -> None:
     calls: list[object] = []
@@ -216,6 +220,7 @@ def test_output_that_is_lost_is_asked_for_again(cloud: Cloud) -> None:
     assert len(calls) == 8
 
 
+@pytest.mark.by_turns(2)
 def test_a_log_that_is_replayed_is_heard_once(cloud: Cloud) -> None:
     calls: list[object] = []
     cloud.emulator.fail(cloud.wire.stream, cut=10**6, times=1 + cloud.wire.before)
@@ -240,6 +245,7 @@ def test_a_sandbox_that_vanishes_during_a_cell_is_a_crash_in_bounded_time(cloud:
         assert not session.alive
 
 
+@pytest.mark.by_turns(2)
 def test_a_sandbox_that_vanished_while_idle_is_told_on_the_next_cell(cloud: Cloud) -> None:
     with cloud.session() as session:
         cloud.emulator.vanish(cloud.emulator.live[0].name)
@@ -282,6 +288,7 @@ def test_a_sandbox_that_cannot_be_ended_is_named_in_a_warning(cloud: Cloud, capl
     cloud.emulator.vanish(name)
 
 
+@pytest.mark.by_turns(2)
 def test_closing_twice_and_closing_what_is_gone_are_fine(cloud: Cloud) -> None:
     session = cloud.session()
     cloud.emulator.vanish(cloud.emulator.live[0].name)

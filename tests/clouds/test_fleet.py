@@ -89,7 +89,6 @@ def test_a_batch_spreads_over_as_many_sandboxes_as_it_may_and_uses_them_again(cl
 
 
 @any_provider
-@pytest.mark.by_turns(2)
 def test_a_batch_has_one_budget(cloud: Cloud) -> None:
     rlm = over(cloud, lambda messages: ANSWER, lambda _: "r", policy=limited(calls=7), options={"max_live": 1})
     items = rlm.batch(list("abcdef"), concurrency=2)
@@ -99,7 +98,6 @@ def test_a_batch_has_one_budget(cloud: Cloud) -> None:
 
 
 @any_provider
-@pytest.mark.by_turns(2)
 def test_a_tree_does_not_wait_for_itself(cloud: Cloud) -> None:
     turns = [cell("final_answer(context + rlm_query('child'))")]
     rlm = over(cloud, lambda messages: turns[0], child_turns=[cell("final_answer(context)")], max_depth=2,
@@ -110,7 +108,6 @@ def test_a_tree_does_not_wait_for_itself(cloud: Cloud) -> None:
 
 
 @any_provider
-@pytest.mark.by_turns(2)
 def test_each_run_may_have_a_sandbox_of_its_own(cloud: Cloud) -> None:
     rlm = over(cloud, lambda messages: ANSWER, lambda _: "r", options={"max_live": 1, "reuse": False})
     assert [item.response for item in rlm.batch(["a", "b"], concurrency=2)] == ["ar", "br"]
@@ -118,7 +115,6 @@ def test_each_run_may_have_a_sandbox_of_its_own(cloud: Cloud) -> None:
 
 
 @any_provider
-@pytest.mark.by_turns(2)
 def test_what_waits_makes_room_for_another_policy(cloud: Cloud) -> None:
     with together(cloud, max_live=1) as runs:
         runs.session().close()
@@ -223,7 +219,6 @@ def test_a_sandbox_in_which_something_was_out_of_order_ends(cloud: Cloud, how: C
 
 
 @any_provider
-@pytest.mark.by_turns(2)
 def test_a_sandbox_that_grows_old_while_it_waits_ends(cloud: Cloud) -> None:
     with together(cloud) as runs:
         with runs.session() as session:
@@ -234,7 +229,6 @@ def test_a_sandbox_that_grows_old_while_it_waits_ends(cloud: Cloud) -> None:
 
 
 @any_provider
-@pytest.mark.by_turns(2)
 def test_no_tree_gets_the_sandbox_of_another(cloud: Cloud) -> None:
     with together(cloud) as first, together(cloud) as second:
         first.session().close()
@@ -260,6 +254,7 @@ def test_what_waits_ends_with_the_process(cloud: Cloud) -> None:
 # -- what goes wrong -------------------------------------------------------------------------------------
 
 
+@pytest.mark.by_turns(2)
 def test_a_sandbox_that_vanishes_under_a_run_or_while_it_waits_is_replaced(cloud: Cloud) -> None:
     heard, asked = Heard(), []
 
@@ -281,6 +276,7 @@ def test_a_sandbox_that_vanishes_under_a_run_or_while_it_waits_is_replaced(cloud
     assert len(cloud.emulator.made) == 3
 
 
+@pytest.mark.by_turns(5)
 @pytest.mark.parametrize(
     "fault",
     [{"status": 429}, {"status": 500, "after": True}, {"slow": 0.5}, {"hang": True}],
@@ -301,6 +297,7 @@ def test_a_supervisor_that_does_not_start_is_started_in_a_new_sandbox(cloud: Clo
     assert item.response == "ar"
 
 
+@pytest.mark.by_turns(2)
 def test_ctrl_c_in_a_batch_leaves_nothing(cloud: Cloud) -> None:
     def reply(_: str) -> str:
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
