@@ -374,6 +374,7 @@ def framed(body: bytes) -> bytes:
 def test_a_frame_of_a_worker_is_counted_capped_and_plain() -> None:
     with worker() as (made, theirs, _):
         assert made.frame() is None
+        assert not made.unread()
         data = framed(b'{"op":"done"}')
         for at in range(len(data)):
             theirs.send(data[at : at + 1])

@@ -9,6 +9,7 @@ import os
 import select
 import signal
 import socket
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -77,6 +78,15 @@ def test_a_zygote_that_stands_still_is_given_up_and_killed() -> None:
             assert source._process.returncode == -signal.SIGKILL
 
     assert said(stops) == "the zygote did not answer within 0.05 s"
+
+
+def test_who_asks_waits_no_longer_than_was_said() -> None:
+    source = zygotes.Zygote.__new__(zygotes.Zygote)
+    source._lock, source._asking, source._owed = threading.RLock(), False, 0
+    source._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs, source._control, pytest.raises(EnvironmentUnavailable, match="did not answer within 0.01 s"):
+        source._ask({}, seconds=0.01)
+    assert (source._asking, source._owed) == (False, 1)
 
 
 def test_what_comes_with_an_answer_that_cannot_be_read_is_closed() -> None:
