@@ -11,7 +11,7 @@ from types import FunctionType
 from typing import Any
 
 from ..registry import namespace_of
-from . import iterators
+from . import caches, iterators
 from .checks import attribute, own_class, own_function
 from .facade import facade
 from .generated import keep
@@ -40,28 +40,6 @@ def wraps(wrapped: Any) -> Callable[[Any], Any]:
     return lambda wrapper: update_wrapper(wrapper, wrapped)
 
 
-def lru_cache(maxsize: int | _Any | None = 128, typed: bool = False) -> Any:
-    """functools.lru_cache, for functions and for any other callable."""
-    if callable(maxsize) and not isinstance(maxsize, int):
-        return _cached(maxsize, 128, typed)
-    if maxsize is not None and not isinstance(maxsize, int):
-        raise TypeError("functools.lru_cache takes maxsize as an int or None.")
-    return lambda function: _cached(function, maxsize, typed)
-
-
-def cache(user_function: _Any, /) -> Any:
-    """functools.cache: lru_cache without a bound."""
-    return _cached(user_function, None, False)
-
-
-def _cached(function: _Any, maxsize: int | None, typed: bool) -> Any:
-    if type(function) is not FunctionType:
-        # lru_cache merges the __dict__ of what it wraps into its own: only a plain function's is harmless.
-        inner = function
-        function = lambda *args, **kwargs: inner(*args, **kwargs)  # noqa: E731
-    return functools.lru_cache(maxsize, typed)(function)
-
-
 def total_ordering(cls: type) -> type:
     """functools.total_ordering, on classes that a cell defined: it sets methods on the class that it is given."""
     if not own_class(cls):
@@ -79,8 +57,8 @@ FUNCTOOLS = facade(
     # reduce calls what it is given; a getattr handed to it is the guarded one.
     take="cached_property cmp_to_key partial reduce",
     own={
-        "cache": cache,
-        "lru_cache": lru_cache,
+        "cache": caches.cache,
+        "lru_cache": caches.lru_cache,
         "total_ordering": total_ordering,
         "update_wrapper": update_wrapper,
         "wraps": wraps,
