@@ -7,6 +7,7 @@ builtin and every module, and in that process no part of the guest that could ha
 from __future__ import annotations
 
 import builtins
+import gc
 import json
 import os
 import resource
@@ -46,6 +47,7 @@ def worth(value: object, shared: Mapping[int, str], depth: int = 3) -> str | Non
 def as_plain(source: str) -> tuple[dict[str, Any], str]:
     """Run `source` with nothing in its way: its globals, and how it ended."""
     space: dict[str, Any] = {"__builtins__": builtins, "__name__": "__main__", **host.names()}
+    gc.disable()  # it would walk over forged objects, sooner or later by what ran before
     try:
         exec(builtins.compile(source, "<control>", "exec", dont_inherit=True), space)
     except BaseException as error:
