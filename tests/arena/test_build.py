@@ -190,7 +190,7 @@ def test_leaving_it_ends_everything_in_it():
 
 def test_the_end_of_the_command_is_the_end_of_its_daemons():
     nap = scene.nap()
-    with Arena().start(["sh", "-c", f"setsid sleep {nap} & (setsid sleep {nap} &); sleep 0.2"]) as running:
+    with Arena().start(["sh", "-c", f"setsid sleep {nap} & (setsid sleep {nap} &); sleep 2"]) as running:
         assert scene.soon(lambda: len(scene.sleepers(nap)) == 2)
         assert running.wait() == 0
         assert scene.soon(lambda: not scene.sleepers(nap))
