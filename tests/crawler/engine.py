@@ -205,7 +205,7 @@ class World:
         self.builtins = vars(self.space["__builtins__"])
         self.getattr = self.builtins["getattr"]
         sys.addaudithook(self._audit)
-        sys.unraisablehook = _unraisable
+        sys.unraisablehook = unraisable
 
     def _print(self, *items: object, **options: Any) -> None:
         if type(options.get("file")) is not type(None):
@@ -326,7 +326,7 @@ class World:
             self.building = False
 
 
-def _unraisable(_: Any) -> None:
+def unraisable(_: Any) -> None:
     """As in a worker: Python's own opens the source that it quotes."""
 
 
@@ -509,7 +509,7 @@ def alarm(seconds: float = SECONDS) -> Iterator[None]:
 
 _ringing = False
 #: Code that the interpreter calls. It quotes the source of what is raised there, and so opens it: the alarm rings again.
-UNDISTURBED = {World._audit.__code__, _trips.__code__, _unraisable.__code__}
+UNDISTURBED = {World._audit.__code__, _trips.__code__, unraisable.__code__}
 
 
 def out_of_time(_number: int, frame: types.FrameType | None) -> None:

@@ -7,6 +7,7 @@ import collections
 import io
 import sys
 import types
+import typing
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -99,6 +100,8 @@ class Kinds:
                 return f"is {value.__module__}.{value.__name__}"
             return None
         if kind is types.MethodType:
+            if value.__func__ is _INIT_OF_PROTOCOLS and self._space["__name__"] == _members(type(value.__self__)).get("__module__"):
+                return None  # what `super().__init__` of an own instance is
             return self.complaint(value.__func__, depth - 1) or (self.complaint(value.__self__, depth - 1) if depth else None)
         if kind in _DESCRIPTORS:
             name, owner = value.__name__, value.__objclass__
@@ -226,6 +229,9 @@ class State:
     def _note(self, seen: dict[str, Any], name: str, value: Any) -> None:
         self._keep.append(value)  # its id stays its own
         seen[name] = (id(value), _frozen(value)) if name.partition(".__dict__")[1] == "" else _frozen(value)
+
+
+_INIT_OF_PROTOCOLS = vars(typing)["_no_init_or_replace_init"]
 
 
 @cache

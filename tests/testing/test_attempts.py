@@ -59,7 +59,7 @@ def test_ours_holds_and_plain_python_does_not(attempts):
 def test_limits_are_those_of_each_request(attempts):
     """What a session is told of its limits is of its own policy, whatever an earlier one had."""
     flood = next(attack for attack in CORPUS.values() if attack.wins is corpus.Win.OUTLASTS and not attack.needs)
-    long = POLICY.model_copy(update={"limits": POLICY.limits.model_copy(update={"cell_seconds": 1.5})})
+    long = POLICY.model_copy(update={"limits": POLICY.limits.model_copy(update={"cell_seconds": 4.0})})
     short = attempts.attempt(flood, PLAIN, POLICY).seconds
     assert attempts.attempt(flood, PLAIN, long).seconds > short + 0.8
 

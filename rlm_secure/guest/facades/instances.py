@@ -16,10 +16,13 @@ import csv
 import dataclasses
 import datetime
 import enum
+import fractions
 import functools
 import gc
 import inspect
+import ipaddress
 import random
+import statistics
 import sys
 import types
 import typing
@@ -50,6 +53,17 @@ _WRITE = (
     (random.Random, "seed"),
     (random.Random, "setstate"),
 )
+# They hand out what a slot keeps: of a class, the slot itself, by which an own class would put anything into it.
+_READ = (
+    (fractions.Fraction, "as_integer_ratio"),
+    (fractions.Fraction, "numerator"),
+    (fractions.Fraction, "denominator"),
+    (ipaddress.IPv6Address, "scope_id"),
+    (statistics.NormalDist, "mean"),
+    (statistics.NormalDist, "median"),
+    (statistics.NormalDist, "mode"),
+    (statistics.NormalDist, "stdev"),
+)
 
 
 def keep() -> None:
@@ -64,7 +78,7 @@ def keep() -> None:
     _keep_replace()
     _keep_ctime()
     _keep_tracebacks()
-    for owner, name in _MAKE + _WRITE:
+    for owner, name in _MAKE + _WRITE + _READ:
         stored = inspect.getattr_static(owner, name)
         if isinstance(stored, property):
             fget, fset, fdel = (part and kept(part, owner) for part in (stored.fget, stored.fset, stored.fdel))
