@@ -211,6 +211,7 @@ class Fuzz:
     def __init__(self, modules: frozenset[str], seed: int, say: Callable[[str], None]) -> None:
         facades.preload()
         signal.signal(signal.SIGALRM, engine.out_of_time)
+        sys.unraisablehook = engine.unraisable
         sys.stdout = io.StringIO()
         self.modules, self.say = modules, say
         self.programs = Programs(modules, seed)

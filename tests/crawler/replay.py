@@ -127,7 +127,6 @@ def judged(modules: frozenset[str], source: str, planted: dict[str, Any], *, alo
     world.space, world.kinds = space, Kinds(space)
     if not _watched:
         sys.addaudithook(_audit)
-        sys.unraisablehook = engine.unraisable  # as a worker has it: Python's own quotes source
     _watched[:] = [world]
     before = State(space) if alone else None
     built: list[str] = []
