@@ -10,6 +10,9 @@ past a derived class.
 What can change while it is shown, and only borrows what it shows, shows a copy, or holds it: lists, namespaces,
 exceptions, partials. The many kinds that show several fields without holding themselves, such as slice, are then held
 by whoever shows them. A defaultdict holds its factory while it calls it, for the same reason.
+
+`__init__` of a UnicodeError puts what it is given into the error, asks `start` and `end` for their `__index__`, and
+holds what is in the error only then: a hook that sets another `object` lets go of what was never held.
 """
 
 from __future__ import annotations
@@ -34,7 +37,7 @@ _IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE, since Python 3.10
 _WORD = ctypes.sizeof(ctypes.c_void_p)
 #: Where a class points to its table of C functions, and where in there the function is, in words: Python 3.11 to 3.13.
 _CONTAINS, _REMAINDER, _SET_INDEX, _SET_ITEM = (13, 7), (12, 3), (13, 5), (14, 2)
-_REPR, _STR = (0, 11), (0, 17)  # in the class itself
+_REPR, _STR, _INIT = (0, 11), (0, 17), (0, 37)  # in the class itself
 _modified = ctypes.pythonapi.PyType_Modified
 _modified.argtypes, _modified.restype = [ctypes.py_object], None
 
@@ -249,6 +252,19 @@ def _holding(kind: Any, method: str, *fields: str) -> Callable[..., Any]:
     return holding
 
 
+#: Where the numbers are among the arguments.
+_UNICODE_ERRORS = {UnicodeDecodeError: (2, 3), UnicodeEncodeError: (2, 3), UnicodeTranslateError: (1, 2)}
+
+
+def _asking_first(kind: Any, places: tuple[int, ...]) -> Callable[..., None]:
+    inner = _namespace_of(kind)["__init__"]
+
+    def __init__(self: Any, /, *values: Any, **options: Any) -> None:
+        inner(self, *[_number(value) if at in places else value for at, value in enumerate(values)], **options)
+
+    return __init__
+
+
 _FIELDS = {
     BaseException: (), AttributeError: (), BaseExceptionGroup: (), KeyError: (), NameError: (), ImportError: ("msg",),
     OSError: ("errno", "strerror", "filename", "filename2"), SyntaxError: ("msg", "filename", "lineno"),
@@ -275,6 +291,8 @@ def _hold_what_is_shown() -> None:
 class _Python:
     """Its C functions call what the class has by the name, as those of every class with such methods do."""
 
+    def __init__(self) -> None: ...
+
     def __contains__(self, value: object) -> bool:
         return False
 
@@ -290,6 +308,8 @@ class _Python:
 
 
 class _PythonToo:
+    def __init__(self, _value: object) -> None: ...
+
     def __contains__(self, value: object) -> bool:
         return True
 
@@ -345,5 +365,7 @@ def keep() -> None:
     if not _is_changed(bytearray, "hex"):
         _change(bytearray, _with_any_hook() | _with_numbers(), (_REMAINDER, _CONTAINS, _SET_INDEX, _SET_ITEM))
         _hold_what_is_shown()
+        for kind, numbers in _UNICODE_ERRORS.items():
+            _change(kind, {"__init__": _asking_first(kind, numbers)}, (_INIT,))
     if _DROPS_ITEMS and not _is_changed(collections.deque, "index"):
         _change(collections.deque, _holding_items())

@@ -190,3 +190,33 @@ def test_an_argument_that_empties_the_bytearray_is_asked_before_its_memory_is_re
     said = session.run(f"print({asked})").strip()
     assert said.removeprefix("bytearray(").removesuffix(")") == answer
     assert session.run("print(all(each == b'Z' * 200 for each in taken))") == "True\n"
+
+
+_ERRORS = """
+class I:
+    def __init__(self, number):
+        self.number = number
+    def __index__(self):
+        return self.number
+class E(UnicodeEncodeError):
+    def __init__(self, *values):
+        super().__init__(*values)
+for call in (
+    lambda: b"a\\xff".decode(), lambda: "a\\xff".encode("ascii"), lambda: "\\ud800".encode(),
+    lambda: UnicodeDecodeError("x", bytearray(b"abc"), I(1), True, "r"), lambda: E("x", "abc", I(0), I(2), "r"),
+    lambda: UnicodeTranslateError("abc", I(1), I(2), "r"), lambda: UnicodeTranslateError("abc", 1.0, 2, "r"),
+    lambda: UnicodeDecodeError("x", b"abc", 0), lambda: UnicodeDecodeError(), lambda: UnicodeEncodeError(reason="r"),
+    lambda: UnicodeEncodeError("x", b"abc", 0, 1, "r"), lambda: E("x", "abc", 10 ** 30, 1, "r"),
+):
+    try:
+        error = call()
+    except Exception as raised:
+        error = raised
+    print(type(error).__name__, error)
+    if isinstance(error, UnicodeError):
+        print([error.object, error.start, error.end, error.reason])
+"""
+
+
+def test_errors_of_text_are_made_as_in_python() -> None:
+    assert _said("screened", _ERRORS) == _said("plain", _ERRORS)
