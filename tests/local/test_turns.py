@@ -21,6 +21,7 @@ from rlm_secure.environments.local.cputime import CpuAccount
 from rlm_secure.environments.local.forked import Forked
 from rlm_secure.environments.local.session import LocalSession
 from rlm_secure.environments.local.worker import Worker
+from rlm_secure.environments.local.zygote import Zygote
 from rlm_secure.environments.turn import Turn
 from rlm_secure.testing import Unscreened, unscreened
 from tests.local.test_checkpoints import HOSTILE, SECONDS, session_of, strict, taught, without_group
@@ -420,18 +421,32 @@ def test_ctrl_c_while_work_is_passed_on_leaves_it_undone_or_goes_on(begun: bool,
         assert not turn.taken
 
 
-@pytest.mark.parametrize(("owner", "name"), [(Forked, "kill"), (Worker, "kill"), (pidfd, "ended"), (CpuAccount, "close")])
-def test_ctrl_c_while_a_session_ends_leaves_nothing(owner: Any, name: str, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(
+    ("owner", "name", "call"),
+    [
+        (Forked, "kill", 1), (Forked, "kill", 2), (Forked, "kill", 3), (Worker, "kill", 1), (CpuAccount, "close", 1),
+        (pidfd, "ended", 1), (pidfd, "ended", 3), (Zygote, "released", 1),
+    ],
+)  # fmt: skip
+def test_ctrl_c_while_a_session_ends_leaves_nothing(owner: Any, name: str, call: int, monkeypatch: pytest.MonkeyPatch):
+    """In the session (before it has its lock, and with it), and in its first process: Forked.end() comes third."""
     box = unscreened(policy=strict())
     session = session_of(box)
     assert session.checkpoint()
     listener, workers, forked = session._listener, [session._worker, session._root], session._forked
     assert listener is not None and forked is not None
-    handle = os.pidfd_open(session._root.host_pid or 0)
+    handle, close = os.pidfd_open(session._root.host_pid or 0), os.close
+    closed: list[int] = []
+    monkeypatch.setattr(os, "close", lambda number: (closed.append(number), close(number)))
     try:
         with monkeypatch.context() as patched:
+            inner, calls = getattr(owner, name), 0
 
-            def interrupted(*_: Any, **__: Any) -> None:
+            def interrupted(*values: Any, **options: Any) -> Any:
+                nonlocal calls
+                calls += 1
+                if calls < call:
+                    return inner(*values, **options)
                 patched.undo()
                 raise KeyboardInterrupt
 
@@ -443,5 +458,5 @@ def test_ctrl_c_while_a_session_ends_leaves_nothing(owner: Any, name: str, monke
         os.close(handle)
     assert listener.fileno() == -1 and {worker.pidfd for worker in workers} == {-1}
     assert {worker._socket.fileno() for worker in workers} == {-1}
-    assert forked.connection.fileno() == -1
+    assert forked.connection.fileno() == -1 and forked.pidfd in closed
     box.close()
