@@ -34,6 +34,7 @@ from rlm_secure import (
 )
 from rlm_secure.environments import logged
 from rlm_secure.environments.local import pidfd
+from rlm_secure.environments.local import session as local
 from rlm_secure.environments.local.cgroup import Bounds, Group, Parents
 from rlm_secure.environments.local.cputime import CpuAccount
 from rlm_secure.environments.local.session import LocalSession
@@ -168,15 +169,15 @@ def test_a_cell_that_calls_all_the_time_has_no_more_cpu_seconds_than_another():
         assert result.error.limit == "limits.cell_cpu_seconds"
 
 
-def test_a_worker_that_uses_its_seconds_while_nobody_looks_is_ended_by_the_kernel():
+def test_a_worker_that_uses_its_seconds_while_nobody_looks_is_ended_by_the_kernel(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(local, "_CHECKPOINT_SECONDS", 60.0)  # or its clock would end the session, kernel or not
     # After its answer, where no cell runs: the host looks at it when the next one begins.
     code = "def done(self, request):\n    fd = self._channel.take_fd()\n    burn(60)\nreplace(done)"
     with unscreened(policy=strict(session_cpu_seconds=1.0)) as box:
         session = taught(box, HOSTILE + code)
         assert not session.checkpoint()
-        with suppress(SessionEnded):  # by the clock of its checkpoint, unless the kernel was first
-            error = box.run("1").error
-            assert error is not None and error.limit == BUDGET
+        error = box.run("1").error
+        assert error is not None and error.limit == BUDGET
         assert not session.alive
 
 
@@ -840,7 +841,7 @@ def test_a_copy_that_ends_as_it_comes_forward_is_counted(hostile: Unscreened, mo
     assert session._cpu.used() - before > 0.5
 
 
-@pytest.mark.parametrize("seconds", [0.2, 60])
+@pytest.mark.parametrize("seconds", [0.4, 60])  # no more than the half second in which nobody would look at it
 def test_a_worker_that_closes_its_channel_runs_no_more(hostile: Unscreened, seconds: float):
     """Nobody looks at it: what it holds, or uses, is bounded by nothing from then on."""
     hostile.run("import time")
