@@ -75,6 +75,7 @@ def keep() -> None:
     for module in (dataclasses, enum, functools, typing):
         module.setattr = module.delattr = store  # type: ignore[attr-defined]
     dataclasses._EMPTY_METADATA = types.MappingProxyType(Nothing())  # type: ignore[attr-defined]
+    _keep_protocols()
     _keep_replace()
     _keep_ctime()
     _keep_tracebacks()
@@ -103,6 +104,21 @@ class Nothing(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         return "{}"
+
+
+def _keep_protocols() -> None:
+    """What Protocol writes over on a class lives until that is done: typing writes by statements, and so past `store`.
+
+    A cell calls it again whenever it likes, by super().__init_subclass__().
+    """
+    protocol: Any = typing.Protocol
+    inner = namespace_of(protocol)["__init_subclass__"].__func__
+
+    def __init_subclass__(cls: Any, *values: Any, **options: Any) -> None:
+        _before = dict(namespace_of(cls))
+        inner(cls, *values, **options)
+
+    protocol.__init_subclass__ = classmethod(__init_subclass__)
 
 
 def _keep_replace() -> None:

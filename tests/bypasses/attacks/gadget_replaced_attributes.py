@@ -28,6 +28,15 @@ class V:
 class C:
     pass
 """
+_AGAIN = """
+from typing import Protocol
+class B(Protocol):
+    def __init_subclass__(cls):
+        pass
+    @classmethod
+    def again(cls):
+        super().__init_subclass__()
+"""
 ATTACKS = {}
 if sys.version_info < (3, 13):
     ATTACKS |= {
@@ -47,6 +56,43 @@ class C(Protocol):
     _is_runtime_protocol = V()
 C._is_runtime_protocol
 runtime_checkable(C)
+""",
+        "protocol_again": _FREED
+        + _AGAIN
+        + """
+V.name = "_is_protocol"
+armed = []
+def asked(self):
+    if armed:
+        C._is_protocol  # in the cache from here on: what Generic wrote on the class had emptied it
+    return False
+V.__bool__ = asked
+class C(B, Protocol):
+    _is_protocol = V()
+armed.append(1)
+C.again()
+""",
+        "init_of_a_protocol": _FREED
+        + _AGAIN
+        + """
+class Plain:
+    pass
+ended = []
+def opened():
+    try:
+        yield
+    finally:
+        ended.append(1)
+        C.__init__
+def get(self, instance, owner):
+    if ended:
+        keep(self)
+    return Plain.__init__
+V.__get__ = get
+class C(B, Protocol):
+    _is_protocol = True
+    __init__ = V()
+C.again()
 """,
         "dataclass": _FREED
         + """
