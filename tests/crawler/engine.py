@@ -36,7 +36,8 @@ STEPS = 3000  # calls of one session
 SECONDS = 0.3  # for one call
 SESSION_SECONDS = 30  # of the processor
 PATIENCE = 300  # seconds by the clock, of those in which this machine runs
-MEMORY = 400 << 20
+MEMORY = 300 << 20  # bytes, beside what the process holds already: what was seen grows by the hour
+_NO_MEMORY = 12  # ENOMEM
 _EXTRA = tuple(sorted(names.READABLE | set(recorders.POSED) | names.CLOSED))
 _LEAVES = frozenset({int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented)})
 _PLAIN = _LEAVES | {list, tuple, dict, set, frozenset, bytearray, types.FunctionType, property, range, slice}
@@ -777,7 +778,9 @@ def _tuples(value: Any) -> Any:
 
 def limits() -> None:
     """Of a process in which anything may happen."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    with open("/proc/self/statm") as statm:
+        held = int(statm.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (held + MEMORY, held + MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     with contextlib.suppress(ValueError, OSError):
@@ -807,6 +810,8 @@ def in_fork(work: Any) -> Any:
             data = dump(work()).encode()
             while data:
                 data = data[send(writer, data) :]
+        except MemoryError:
+            os._exit(_NO_MEMORY)
         except BaseException as error:
             if os.environ.get("CRAWLER_DEBUG"):
                 import traceback
@@ -834,6 +839,7 @@ def in_fork(work: Any) -> Any:
     except ValueError:
         number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
         limits_ = {signal.SIGXCPU: f"after {SESSION_SECONDS} s of the processor", signal.SIGKILL: "killed from outside"}
-        lost_by = limits_.get(number, "without a word") if left else f"after {PATIENCE} s"
+        word = f"with {MEMORY >> 20} MiB more than it began with" if status == _NO_MEMORY << 8 else "without a word"
+        lost_by = limits_.get(number, word) if left else f"after {PATIENCE} s"
         crashed = number in (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGFPE)
         return number if crashed else None

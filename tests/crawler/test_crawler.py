@@ -152,6 +152,11 @@ def test_what_never_ends_is_lost_and_said_to_be(monkeypatch: pytest.MonkeyPatch)
     assert engine.in_fork(lambda: time.sleep(60)) is None and engine.lost_by == "after 1 s"
     monkeypatch.setattr(engine, "PATIENCE", 60)
     assert engine.in_fork(lambda: os._exit(1)) is None and engine.lost_by == "without a word"
+    monkeypatch.setattr(engine, "MEMORY", 50 << 20)
+    assert engine.in_fork(lambda: [bytearray(1 << 20) for _ in itertools.count()]) is None
+    assert engine.lost_by == "with 50 MiB more than it began with"
+    held = bytearray(100 << 20)  # what there is already is not what the process is given
+    assert engine.in_fork(lambda: len(bytearray(30 << 20) + held[:10])) == (30 << 20) + 10
     monkeypatch.setattr(engine, "SESSION_SECONDS", 1)
     assert engine.in_fork(lambda: all(itertools.repeat(1))) is None and engine.lost_by == "after 1 s of the processor"
 
