@@ -13,6 +13,9 @@ by whoever shows them. A defaultdict holds its factory while it calls it, for th
 
 `__init__` of a UnicodeError puts what it is given into the error, asks `start` and `end` for their `__index__`, and
 holds what is in the error only then: a hook that sets another `object` lets go of what was never held.
+
+An alias such as `list[x]`, given what its parameters stand for, asks each argument how it is replaced, and takes the
+answer for a tuple. So its arguments, and what it is given, are types and what typing makes of them.
 """
 
 from __future__ import annotations
@@ -26,17 +29,19 @@ import pprint
 import sys
 import threading
 import types
+import typing
 from collections.abc import Callable
 from typing import Any
 
 _order_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 _namespace_of: Callable[[type], Any] = type.__dict__["__dict__"].__get__
+_name_of: Callable[[type], str] = type.__dict__["__name__"].__get__
 _flags_of: Callable[[type], int] = type.__dict__["__flags__"].__get__
 _IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE, since Python 3.10
 
 _WORD = ctypes.sizeof(ctypes.c_void_p)
 #: Where a class points to its table of C functions, and where in there the function is, in words: Python 3.11 to 3.13.
-_CONTAINS, _REMAINDER, _SET_INDEX, _SET_ITEM = (13, 7), (12, 3), (13, 5), (14, 2)
+_CONTAINS, _REMAINDER, _SET_INDEX, _SET_ITEM, _ITEM = (13, 7), (12, 3), (13, 5), (14, 2), (14, 1)
 _REPR, _STR, _INIT = (0, 11), (0, 17), (0, 37)  # in the class itself
 _modified = ctypes.pythonapi.PyType_Modified
 _modified.argtypes, _modified.restype = [ctypes.py_object], None
@@ -191,10 +196,9 @@ def _list_repr() -> Callable[[Any], str]:
 def _namespace_repr() -> Callable[[Any], str]:
     inner = _namespace_of(types.SimpleNamespace)["__repr__"]
     values_of = _namespace_of(types.SimpleNamespace)["__dict__"].__get__
-    name_of: Callable[[type], str] = type.__dict__["__name__"].__get__
 
     def name(self: Any) -> str:
-        return "namespace" if type(self) is types.SimpleNamespace else name_of(type(self))
+        return "namespace" if type(self) is types.SimpleNamespace else _name_of(type(self))
 
     def show(self: Any) -> str:
         if not _derives(self, types.SimpleNamespace):
@@ -237,6 +241,48 @@ def _alias_repr() -> Callable[[Any], str]:
         return inner(self)  # type: ignore[no-any-return]
 
     return __repr__
+
+
+#: What is asked nothing by C, or answers as typing wrote it.
+_TYPES = frozenset(
+    {str, bytes, int, bool, type(None), type(...), types.GenericAlias, types.UnionType, type(Callable[[], int])}
+    | {kind for kind in vars(typing).values() if _derives(kind, type) and kind.__module__ == "typing"}
+)
+_PARAMETERS = frozenset({typing.TypeVar, typing.ParamSpec, typing.TypeVarTuple})
+
+
+def _only_types(values: Any) -> tuple[Any, ...]:
+    """`values`, with copies of the lists among them. Raises TypeError for what a cell could answer for."""
+    found = []
+    for value in values:
+        kind = type(value)
+        if kind is list or kind is tuple:
+            found.append(kind(_only_types(tuple(value))))
+        elif kind in _TYPES or _derives(value, type):
+            found.append(value)
+        else:
+            raise TypeError(f"a generic alias with parameters takes types, not a {_name_of(kind)[:60]}.")
+    return tuple(found)
+
+
+def _alias_item() -> Callable[..., Any]:
+    inner = _namespace_of(types.GenericAlias)["__getitem__"]
+    origin, arguments, parameters = (
+        _namespace_of(types.GenericAlias)[name].__get__ for name in ("__origin__", "__args__", "__parameters__")
+    )
+    unpacked, unpack = (_namespace_of(types.GenericAlias)[name] for name in ("__unpacked__", "__iter__"))
+
+    # With *values: Python 3.11 makes an instruction of a plain __getitem__, which takes the class for one of Python.
+    def __getitem__(self: Any, /, *values: Any) -> Any:
+        if not _derives(self, types.GenericAlias) or len(values) != 1:
+            return inner(self, *values)  # raises TypeError
+        exact = types.GenericAlias(origin(self), _only_types(arguments(self)))
+        if not all(type(each) in _PARAMETERS for each in parameters(exact)):
+            raise TypeError("the parameters of a generic alias are a TypeVar, a ParamSpec or a TypeVarTuple.")
+        given = values[0] if type(values[0]) is tuple else values
+        return inner(next(unpack(exact)) if unpacked.__get__(self) else exact, _only_types(given))
+
+    return __getitem__
 
 
 def _holding(kind: Any, method: str, *fields: str) -> Callable[..., Any]:
@@ -293,6 +339,8 @@ class _Python:
 
     def __init__(self) -> None: ...
 
+    def __getitem__(self, key: object) -> None: ...
+
     def __contains__(self, value: object) -> bool:
         return False
 
@@ -309,6 +357,9 @@ class _Python:
 
 class _PythonToo:
     def __init__(self, _value: object) -> None: ...
+
+    def __getitem__(self, key: object) -> int:
+        return 0
 
     def __contains__(self, value: object) -> bool:
         return True
@@ -365,6 +416,7 @@ def keep() -> None:
     if not _is_changed(bytearray, "hex"):
         _change(bytearray, _with_any_hook() | _with_numbers(), (_REMAINDER, _CONTAINS, _SET_INDEX, _SET_ITEM))
         _hold_what_is_shown()
+        _change(types.GenericAlias, {"__getitem__": _alias_item()}, (_ITEM,))
         for kind, numbers in _UNICODE_ERRORS.items():
             _change(kind, {"__init__": _asking_first(kind, numbers)}, (_INIT,))
     if _DROPS_ITEMS and not _is_changed(collections.deque, "index"):

@@ -220,3 +220,68 @@ for call in (
 
 def test_errors_of_text_are_made_as_in_python() -> None:
     assert _said("screened", _ERRORS) == _said("plain", _ERRORS)
+
+
+_ALIASES = """
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Annotated, Concatenate, Generic, List, Literal, NewType, ParamSpec, TypeVar, TypeVarTuple, Union, Unpack
+K, V, P, Ts = TypeVar("K"), TypeVar("V"), ParamSpec("P"), TypeVarTuple("Ts")
+class G(Generic[K]):
+    pass
+class Other:
+    pass
+class Many(tuple):
+    pass
+N = NewType("N", int)
+for call in (
+    lambda: list[K][int], lambda: dict[K, V][str, int], lambda: dict[K, list[V]][str, None], lambda: type[K][Other],
+    lambda: Callable[[K], V][int, str], lambda: Callable[P, V][[int, K], str][bool], lambda: Callable[..., K][int],
+    lambda: tuple[Unpack[Ts]][int, str], lambda: dict[K, tuple[Unpack[Ts]]][int, str, bytes], lambda: next(iter(tuple[K]))[int],
+    lambda: (list[K] | None)[int], lambda: List[list[K]][int], lambda: Union[list[K], int][str], lambda: Mapping[K, V][str, "Other"],
+    lambda: G[list[K]][int], lambda: list[G[K]][int], lambda: Annotated[list[K], Other][int], lambda: deque[K][Literal["a"]],
+    lambda: list[K][N], lambda: Callable[Concatenate[int, P], K][[str], bool], lambda: list[K][list[V]][int], lambda: list[K][K],
+    lambda: list[K][int, str], lambda: list[int][str], lambda: list[K][()], lambda: dict[K, V][int], lambda: dict[int, K][(str,)],
+    lambda: list[K][int]([1]), lambda: list[K][int] == list[int], lambda: Callable[P, int][int, str],
+):
+    try:
+        print(call())
+    except TypeError as error:
+        print(type(error).__name__, error)
+"""
+_ANSWERING = """
+from types import SimpleNamespace
+from typing import List, TypeVar
+T = TypeVar("T")
+class Late:
+    def __getattr__(self, name):
+        if name == "__typing_subst__" and late:
+            return lambda value: value
+        raise AttributeError(name)
+class Asked:
+    def __getattr__(self, name):
+        if name == "__typing_prepare_subst__":
+            late.append(self)
+        if name == "__typing_subst__":
+            return lambda value: value
+        raise AttributeError(name)
+late = []
+for call in (
+    lambda: list[Late(), Asked()][int], lambda: list[Late(), T][Asked()], lambda: list[List[Asked()]][int], lambda: list[[Asked()], T][int],
+    lambda: list[T][[Asked()]], lambda: list[T][SimpleNamespace()],
+):
+    try:
+        print(call())
+    except TypeError as error:
+        print(late, error)
+"""
+
+
+def test_generic_aliases_are_filled_in_as_in_python() -> None:
+    assert _said("screened", _ALIASES) == _said("plain", _ALIASES)
+
+
+def test_no_argument_of_a_generic_alias_answers_for_itself() -> None:
+    told = _said("screened", _ANSWERING)
+    assert len(told) == 6
+    assert all(line.startswith("[] ") and " generic alias " in line for line in told)
