@@ -288,7 +288,6 @@ def test_a_sandbox_that_cannot_be_ended_is_named_in_a_warning(cloud: Cloud, capl
     cloud.emulator.vanish(name)
 
 
-@pytest.mark.by_turns(2)
 def test_closing_twice_and_closing_what_is_gone_are_fine(cloud: Cloud) -> None:
     session = cloud.session()
     cloud.emulator.vanish(cloud.emulator.live[0].name)

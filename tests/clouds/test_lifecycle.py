@@ -198,7 +198,6 @@ def test_a_proxy_is_not_asked_for_this_machine(cloud: Cloud) -> None:
     assert done.stdout.strip() == "1", done.stderr
 
 
-@pytest.mark.by_turns(2)
 def test_neither_the_key_nor_the_hosts_environment_reaches_a_sandbox(
     cloud: Cloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -213,7 +212,6 @@ def test_neither_the_key_nor_the_hosts_environment_reaches_a_sandbox(
         assert cloud.emulator.key.encode() not in everything and b"hidden-value" not in everything
 
 
-@pytest.mark.by_turns(2)
 def test_the_session_key_is_on_no_command_line_and_in_no_file(cloud: Cloud) -> None:
     with cloud.session():
         (given,) = {
