@@ -119,11 +119,11 @@ class Zygote:
         return self._receive(_ANSWER_SECONDS)
 
     def _send(self, message: dict[str, Any], fds: Sequence[int] = ()) -> None:
-        self._owed += 1
         try:
             socket.send_fds(self._control, [json.dumps(message).encode()], fds)
         except OSError as error:
             raise Failed(f"the zygote is gone: {error}") from None
+        self._owed += 1  # of what it was asked; what could not be sent is not answered
 
     def _receive(self, seconds: float) -> tuple[dict[str, Any], list[int]]:
         poll = select.poll()

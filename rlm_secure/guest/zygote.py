@@ -14,7 +14,8 @@ later session inherits in its memory.
     {op: fork} -> {pid} with the session's socket and its pidfd
     {op: status, pid} -> {status}
     {op: signal, pid, number} for kernels without pidfds (gVisor), where {pid} comes alone
-Any may answer {error}. Closing the socket, or the host's death, ends everything.
+Any may answer {error}. An answer repeats the `id` of its request, where that has one: one that nobody waited for is not
+that of the next request. Closing the socket, or the host's death, ends everything.
 
 Guards: the process that sessions are forked from, which runs no line of theirs
 """
@@ -67,6 +68,10 @@ def main(control_fd: int) -> None:
     _Zygote(control, host, config, found).serve()
 
 
+def _id(request: dict[str, Any]) -> dict[str, Any]:
+    return {"id": request["id"]} if "id" in request else {}
+
+
 class _Zygote:
     def __init__(self, control: socket.socket, host: int | None, config: dict[str, Any], found: walls.Walls) -> None:
         self._control = control
@@ -78,6 +83,7 @@ class _Zygote:
         self._children: set[int] = set()
         self._statuses: dict[int, int] = {}
         self._own_pid = self._own_user = False
+        self._answered = _id(config)  # what is answered from here on
 
     def serve(self) -> NoReturn:
         found = self._found
@@ -136,6 +142,7 @@ class _Zygote:
         if not data:
             os._exit(0)
         request = wire.loads(data)
+        self._answered = _id(request)
         try:
             match request["op"]:
                 case "fork":
@@ -153,7 +160,7 @@ class _Zygote:
             self._send({"error": str(error)})
 
     def _send(self, message: dict[str, Any], fds: tuple[int, ...] = ()) -> None:
-        data = wire.encode(message).encode("ascii")
+        data = wire.encode({**message, **self._answered}).encode("ascii")
         try:
             socket.send_fds(self._control, [data], fds)
         except (BrokenPipeError, ConnectionResetError):

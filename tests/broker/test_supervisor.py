@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -341,6 +342,21 @@ def test_what_a_zygote_says_is_an_answer_or_its_failure(zygote, monkeypatch) -> 
     made._control.close()
     with pytest.raises((link.Failed, ValueError)):
         made._receive(1.0)
+
+
+def test_what_a_zygote_could_not_be_asked_it_does_not_answer(zygote, monkeypatch) -> None:
+    made, theirs = zygote
+    made._owed = 0
+    monkeypatch.setattr(link, "_ANSWER_SECONDS", 1.0)
+
+    def refuse(*_: object) -> int:
+        raise OSError(errno.ENOBUFS, os.strerror(errno.ENOBUFS))
+
+    with monkeypatch.context() as full:
+        full.setattr(socket, "send_fds", refuse)
+        assert made.status(1) is None
+    theirs.send(b'{"status":9}')
+    assert made.status(1) == 9
 
 
 class Signals:

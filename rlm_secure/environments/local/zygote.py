@@ -67,7 +67,6 @@ class Zygote:
         self._retired = False
         self._lock = threading.RLock()  # a session that is dropped ends in whatever thread collects it
         self._asking = False
-        self._owed = 0  # answers that are still to come: of who was interrupted, or waited no longer, as well
         self._ahead = Ahead()
         self._started = time.monotonic()
         self._control, self._process = self._launch()
@@ -231,24 +230,25 @@ class Zygote:
         with self._lock:
             if self._asking:  # by this thread, which collects garbage while it waits for another answer
                 raise EnvironmentUnavailable("the zygote is asked something else; try again")
-            self._asking = True
             received: list[int] = []
-            until = time.monotonic() + seconds
-            try:
-                request = json.dumps(message).encode()
-                self._owed += 1
-                self._control.send(request)
+            try:  # Ctrl-C may come anywhere in it: nothing is counted
+                self._asking = True
+                until = time.monotonic() + seconds
+                # What was asked before may still be answered: who asked was interrupted, or waited no longer.
+                name = secrets.token_hex(8)
+                self._control.send(json.dumps({**message, "id": name}).encode())
                 poll = select.poll()
                 poll.register(self._control, select.POLLIN)
                 while True:
-                    if not poll.poll(max(until - time.monotonic(), 0.0) * 1000):
+                    left = until - time.monotonic()
+                    if left < 0 or not poll.poll(left * 1000):
                         raise EnvironmentUnavailable(f"the zygote did not answer within {seconds:g} s")
                     data, received, _, _ = socket.recv_fds(self._control, _MESSAGE, 4)
                     if not data:
                         raise ConnectionResetError("it closed its socket")
-                    self._owed -= 1
-                    if not self._owed:
-                        return decode(data, limit=_MESSAGE), received
+                    answer = decode(data, limit=_MESSAGE)
+                    if answer.get("id") == name:
+                        return answer, received
                     for fd in received:  # a session that nobody waits for any more ends without them
                         os.close(fd)
                     received = []
