@@ -352,14 +352,14 @@ def test_a_result_is_none_of_a_request_that_was_read_after_it_was_written():
         said = SECOND.partition("os.write")[0].format(1)
         said += "os.write(3, first)\ntime.sleep(0.3)\nos.write(3, first)\nchannel.receive()\nchannel.receive()"
         assert box.run(HOSTILE + said).error is None
-        receive = session._worker.receive
+        event = session._worker.event
 
         def late(clock: Any) -> Any:
             while struct.unpack("i", fcntl.ioctl(session._worker._socket, termios.TIOCOUTQ, bytes(4)))[0]:
                 time.sleep(0.001)
-            return receive(clock)
+            return event(clock)
 
-        session._worker.receive = late  # type: ignore[method-assign]
+        session._worker.event = late  # type: ignore[method-assign]
         with pytest.raises(ProtocolViolation, match="had not read what it was told"):
             box.run("print('the next cell')")
 

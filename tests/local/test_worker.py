@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import resource
 import select
@@ -18,8 +19,10 @@ from typing import Any
 
 import pytest
 
+from rlm_secure.broker.protocol import decode
 from rlm_secure.environments.clock import Clock
 from rlm_secure.environments.local import cgroup, pidfd
+from rlm_secure.environments.local import worker as hosts
 from rlm_secure.environments.local.cputime import CpuAccount
 from rlm_secure.environments.local.forked import Forked
 from rlm_secure.environments.local.worker import Died, Overdue, Worker
@@ -127,6 +130,36 @@ def test_a_worker_that_breaks_its_socket_has_died(made: Make) -> None:
     assert pidfd.ended(careless.pidfd, 10)
     with pytest.raises(Died):
         careless.send({"op": "x"})
+
+
+def test_a_worker_does_not_run_while_its_host_decodes_or_encodes(made: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both take as long as a frame is large, and nobody looks at it meanwhile."""
+    said: dict[str, Any] = {"op": "done", "stdout": "", "stderr": "", "variables": {}}
+    body = json.dumps({**said, "cpu": 0, "peak": 0, "dropped": 0}).encode()
+    worker = made(says(struct.pack(">I", len(body)) + body))
+    states: list[str] = []
+
+    def look() -> None:
+        end = time.monotonic() + 5
+        while (state := Path(f"/proc/{worker.host_pid}/stat").read_text().rpartition(")")[2].split()[0]) != "T":
+            if time.monotonic() > end:
+                break
+            time.sleep(0.001)
+        states.append(state)
+
+    def decoded(data: bytearray, *, limit: int) -> dict[str, Any]:
+        look()
+        return decode(data, limit=limit)
+
+    def encoded(message: object) -> str:
+        look()
+        return json.dumps(message)
+
+    monkeypatch.setattr(hosts, "decode", decoded)
+    monkeypatch.setattr(hosts, "json", SimpleNamespace(dumps=encoded))
+    worker.event(Clock(10))
+    worker.send({"op": "reply"})
+    assert states == ["T", "T"]
 
 
 def test_a_frame_over_the_limit_is_a_violation(made: Make) -> None:

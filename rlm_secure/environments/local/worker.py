@@ -175,9 +175,12 @@ class Worker:
         """
         self._check_silence()
         self._given = self._given or bool(fds)
+        self.nonce = fresh_nonce()
+        body = json.dumps({**message, "nonce": self.nonce}).encode("ascii")
+        frame = memoryview(_HEADER.pack(len(body)) + body)
         if self._stopped:
-            self.stop(False)
-        self._write(message, fds, clock)
+            self.stop(False)  # not before it is encoded: that takes a while for a batch, and nobody looks
+        self._write(frame, fds, clock)
 
     def _check_silence(self) -> None:
         """Nothing is left unread when the host speaks: it would be taken for the answer to what comes now."""
@@ -207,10 +210,7 @@ class Worker:
         except OSError:
             return 0
 
-    def _write(self, message: Mapping[str, Any], fds: list[int] | None, clock: Clock | None) -> None:
-        self.nonce = fresh_nonce()
-        body = json.dumps({**message, "nonce": self.nonce}).encode("ascii")
-        frame = memoryview(_HEADER.pack(len(body)) + body)
+    def _write(self, frame: memoryview, fds: list[int] | None, clock: Clock | None) -> None:
         deadline = time.monotonic() + self._limits.start_seconds
         try:
             if fds:
@@ -233,6 +233,10 @@ class Worker:
     def receive(self, clock: Clock, *, limit: int | None = None) -> dict[str, Any]:
         """One decoded frame. Raises Died, Overdue or ProtocolViolation."""
         limit = limit or self._limits.result_bytes
+        return decode(self._frame(clock, limit), limit=limit)
+
+    def _frame(self, clock: Clock, limit: int) -> bytearray:
+        """One frame, still encoded. Raises as `receive`."""
         # A cell that talks all the time is looked at as well: silence alone must not be what starts the clock.
         self._look(clock)
         buffer = self._buffer
@@ -244,19 +248,20 @@ class Worker:
         self._fill(end, clock)
         frame = buffer[_HEADER.size : end]
         del buffer[:end]
-        return decode(frame, limit=limit)
+        return frame
 
     def event(self, clock: Clock) -> Call | CellResult:
         """The next call or result. Raises as `receive`.
 
         Either is a worker's last word until the host speaks, and it does not run until then, whatever it has become:
-        what it uses while a call is answered would be time of the host.
+        what it uses while that is decoded, or a call is answered, would be time of the host.
         """
-        frame = self.receive(clock)
+        data = self._frame(clock, self._limits.result_bytes)
         self.stop()
         if self._buffer:
             self._check_silence()
         self.weigh()
+        frame = decode(data, limit=self._limits.result_bytes)
         said = event(frame, value_bytes=self._limits.value_bytes, stdout_bytes=self._limits.stdout_bytes)
         check_nonce(frame, self.nonce)
         if self._given:
