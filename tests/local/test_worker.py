@@ -11,6 +11,7 @@ import select
 import signal
 import socket
 import struct
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -245,6 +246,28 @@ def first(status: int | None, group: cgroup.Group | None = None) -> Callable[[in
     """A session's first process, of which the zygote says that it ended with this status."""
     source: Any = SimpleNamespace(status=lambda _: status)
     return lambda number: Forked(socket.socket(), number, 0, source, group)
+
+
+def test_who_was_let_go_of_is_killed_by_nobody(tmp_path: Path) -> None:
+    """close() of another thread may come that late: its descriptor and its group are another session's by then."""
+    source: Any = SimpleNamespace(status=lambda _: 9, released=lambda: None)
+    group = cgroup.Group(cgroup.Parents(2, (tmp_path,), "cgroup v2"))
+    with subprocess.Popen(["sleep", "60"]) as ended, subprocess.Popen(["sleep", "60"]) as another:
+        forked = Forked(socket.socket(), os.pidfd_open(ended.pid), 0, source, group)
+        forked.end()
+        number = os.pidfd_open(another.pid)
+        if number != forked.pidfd:
+            os.dup2(number, forked.pidfd)
+        kill = tmp_path / group._paths[0] / "cgroup.kill"
+        kill.parent.mkdir(exist_ok=True)
+        kill.write_text("")
+        forked.kill()
+        assert not pidfd.ended(number, 0.2)
+        assert kill.read_text() == ""
+        another.kill()
+        for each in {number, forked.pidfd}:
+            os.close(each)
+    cgroup._live.discard(group)
 
 
 @pytest.mark.parametrize(

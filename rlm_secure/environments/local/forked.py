@@ -6,8 +6,9 @@ import contextlib
 import os
 import signal
 import socket
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from rlm_secure.environments.local import pidfd
 from rlm_secure.environments.local.cgroup import Group
@@ -29,12 +30,20 @@ class Forked:
     pid: int
     zygote: Zygote
     group: Group | None = None
+    _lock: Any = field(default_factory=threading.RLock, init=False, repr=False, compare=False)
+    _gone: bool = field(default=False, init=False)
 
     def kill(self) -> None:
-        """SIGKILL to the session's init: the kernel ends everything in its PID namespace with it."""
-        if self.group is not None:
-            self.group.kill()
-        pidfd.send_signal(self.pidfd, signal.SIGKILL)
+        """SIGKILL to the session's init: the kernel ends everything in its PID namespace with it. From any thread.
+
+        Nothing happens where it was let go of: its descriptor and its cgroup may be another session's by then.
+        """
+        with self._lock:
+            if self._gone:
+                return
+            if self.group is not None:
+                self.group.kill()
+            pidfd.send_signal(self.pidfd, signal.SIGKILL)
 
     def alive(self) -> bool:
         """Whether its first process has not ended."""
@@ -56,8 +65,14 @@ class Forked:
             last.callback(self.connection.close)
             if alive:
                 last.callback(self.zygote.released)
+                last.callback(self._let_go)
                 self.kill()
                 pidfd.ended(self.pidfd, _END_SECONDS)
                 if self.group is not None:
                     self.zygote.status(self.pid)  # a zombie would keep the group busy
+                    self._let_go()
                     self.group.give_back()
+
+    def _let_go(self) -> None:
+        with self._lock:
+            self._gone = True
