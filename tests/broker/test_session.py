@@ -14,6 +14,7 @@ from rlm_secure.broker.client import Client, Declined
 from rlm_secure.broker.protocol import Call
 from rlm_secure.environments import CallFailed, logged
 from rlm_secure.environments.local import pidfd
+from rlm_secure.environments.turn import GiveUp, Turn
 from rlm_secure.errors import (
     CellCrashed,
     CellException,
@@ -419,6 +420,27 @@ def test_closing_from_another_thread_ends_a_running_cell() -> None:
         assert result.error.session_ended
         assert time.monotonic() - started < 5
         assert not opened.alive
+
+
+def test_who_closes_late_does_not_end_a_sandbox_that_was_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be another session's by then."""
+    with session() as opened:
+        lease, done = opened.lease, []
+
+        class Late(Turn):
+            """Another thread closes the session in the moment before, and has not given the turn back."""
+
+            def acquire(self, blocking: bool = True, give_up: GiveUp | None = None) -> bool:
+                if not blocking:
+                    opened._end("it was closed", release=True)
+                return blocking and super().acquire(give_up=give_up)
+
+        monkeypatch.setattr(lease, "release", lambda: done.append("release"))
+        monkeypatch.setattr(lease, "kill", lambda: done.append("kill"))
+        opened._lock = Late()
+        opened.close()
+        assert done == ["release"]
+        lease.close()
 
 
 def test_a_supervisor_that_is_killed_ends_the_session_with_a_typed_error() -> None:

@@ -59,6 +59,7 @@ class RemoteSession(LoggedSession):
         required: tuple[Wall, ...] | None = None,
     ) -> None:
         super().__init__(policy)
+        self._parting = threading.Lock()  # who closes late does not end the sandbox of the next session
         self._lease: Lease | None = lease
         self._client = lease.client
         self._screen = screen
@@ -114,12 +115,13 @@ class RemoteSession(LoggedSession):
     def close(self) -> None:
         """End the worker and its sandbox, and wait until they are gone. Idempotent."""
         self._closing = True
-        lease = self._lease
         at_rest = self._lock.acquire(blocking=False)
         if not at_rest:
             # A cell runs in another thread: it sees its sandbox die, and lets go of the lock.
-            if lease is not None and os.getpid() == self._owner:
-                lease.kill()
+            if os.getpid() == self._owner:
+                with self._parting:
+                    if self._lease is not None:
+                        self._lease.kill()
             self._lock.acquire()
         try:
             self._end("it was closed", release=at_rest and self._sound and not self._underway)
@@ -220,9 +222,13 @@ class RemoteSession(LoggedSession):
 
     def _end(self, reason: str, *, release: bool = False) -> None:
         self._ended = self._ended or reason
-        lease, self._lease = self._lease, None
         self._log = None
-        if lease is None or os.getpid() != self._owner:
+        if os.getpid() != self._owner:
+            self._lease = None
+            return
+        with self._parting:
+            lease, self._lease = self._lease, None
+        if lease is None:
             return
         if not release:
             lease.close()
