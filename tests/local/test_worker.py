@@ -224,6 +224,29 @@ def test_a_worker_that_closes_its_channel_and_lives_on_is_a_violation(made: Make
     assert pidfd.ended(worker.pidfd)
 
 
+@pytest.mark.parametrize("number", [errno.ENOENT, errno.EMFILE])
+def test_a_worker_that_nobody_sees_and_that_lives_on_is_a_violation_as_well(
+    made: Make, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """/proc with hidepid=2, for a host that is not root; or a host without descriptors."""
+
+    def body(channel: socket.socket) -> None:
+        channel.close()
+        signal.pause()
+
+    worker = made(body)
+    closed = select.poll()
+    closed.register(worker._socket, select.POLLIN)
+    assert closed.poll(10_000)
+
+    def hidden(*_: Any) -> int:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "open", hidden)
+    said = worker.verdict()
+    assert isinstance(said, WallViolation) and "lived on" in str(said)
+
+
 def test_a_host_without_descriptors_does_not_say_that_a_worker_lived_on(
     made: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:

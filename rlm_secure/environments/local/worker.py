@@ -459,11 +459,12 @@ class Worker:
 
     def _has_memory(self) -> bool:
         """Whether it lives on behind a channel that is closed: who ends lets go of its memory before it closes files.
-        Source: kernel/exit.c, do_exit()."""
+        Source: kernel/exit.c, do_exit(). Where nobody sees its memory, it has half a second to end."""
         try:
-            return bool(self.held_bytes())
+            held = self.held_bytes()
         except Overdue:  # the host has no descriptor left to look by
-            return False
+            held = None
+        return bool(held) if held is not None else not process.ended(self._pidfd, 0.5)
 
     def _status(self) -> int | None:
         # A zombie has no exit code here until its parent reaps it: init does so at once, the zygote when asked.
