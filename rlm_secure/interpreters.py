@@ -1,11 +1,11 @@
 """Memory bugs of CPython that a cell can use against the language layer, and the releases that are without them.
 
 A cell that uses one has the worker as plain C code would have it: the operating system's walls are what holds. So no
-Python is refused; `rlm-secure doctor` says which one is better. Only bugs stand here that no guard closes: itertools
-that are asked again, UnicodeError's text, `date.replace`, `ctime`, a bytearray that is emptied while `%`, `find`,
-`hex` or `b[i] = x` holds its memory (gh-142557, gh-142560), and a deque that is emptied while `index` compares
-(gh-115243) are closed by the guest on every version, and so is an OrderedDict that is changed while it is compared,
-copied or shown, or changed by methods of dict, and so are methods in C that are called without an object (gh-131998).
+Python is refused; `rlm-secure doctor` says which one is better. Only bugs that no guard closes stand here. The guest
+closes others on every version: itertools that are asked again, UnicodeError's text, `date.replace`, `ctime`, a
+bytearray that is emptied while `%`, `find`, `hex` or `b[i] = x` holds its memory (gh-142557, gh-142560), a deque that
+is emptied while `index` compares (gh-115243), an OrderedDict that is changed while it is compared, copied or shown, or
+changed by methods of dict, and methods in C that are called without an object (gh-131998).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import NamedTuple
 _VERSION = re.compile(r"3\.([0-9]{1,3})\.([0-9]{1,3})")
 
 
-#: The patch release of a minor version that gets no more of them.
+#: Stands for the release that mends a bug, where that minor version of Python gets no such release any more.
 NEVER = 1000
 
 

@@ -317,11 +317,12 @@ _set_held, _ = table()
 
 
 def change(kind: Any, name: str, *to: Any) -> None:
-    """setattr(kind, name, *to), or without a value delattr(kind, name), of which nobody gets what was freed.
+    """setattr(kind, name, *to), or without a value delattr(kind, name), that lets nobody see a freed object.
 
-    Up to Python 3.12 the interpreter lets go of what a class had before its cache of what classes have does, so that
-    the `finally` of a generator which ends by that is handed a freed object. And C borrows from a class what it calls
-    by a special name: that is kept for as long as the worker lives.
+    Up to Python 3.12 the interpreter frees the old value of a class attribute before it clears its cache of attributes.
+    Code that runs because of that, such as the `finally` of a generator, would read the freed object from the cache:
+    so the old value lives until the cache is cleared. C code calls what a class has under a special name without
+    holding it: such values live as long as the worker.
     """
     old = _namespace_of(kind).get(name) if is_class(kind) else None  # until this returns
     if own_class(kind) and is_dunder(name):

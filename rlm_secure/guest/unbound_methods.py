@@ -1,14 +1,14 @@
 """Methods in C that are called without an object: the interpreter's fast path takes whatever lies on its stack for it.
 
-A call that was seen to be of a method in C with the calling convention METH_FASTCALL gets an instruction of its own,
-which looks at the first argument without asking whether there is one (gh-131998): `pop = list.pop; pop()` finds what an
-earlier expression left there. That is freed memory, or nothing, where the interpreter crashes; and Python 3.11
-releases it once more, so that a list goes away while a variable holds it. Library code that calls `x.pop()` on a class
-does the same.
+The interpreter replaces a call that is often of a method in C with the calling convention METH_FASTCALL by a faster
+instruction. That reads the first argument without asking whether there is one (gh-131998): `pop = list.pop; pop()`
+reads what an earlier expression left on the stack. It may be freed memory, or NULL, and then the interpreter crashes.
+Python 3.11 also releases it once more, so that a list is freed while a variable holds it. Library code that calls
+`x.pop()` on a class does the same.
 
-The instruction first compares the flags of the method, and gives way where they are others than it knows. So methods
-of this kind get one flag more, which means nothing once their class is made. Python 3.13 has an instruction for
-`list.append` alone, which compares the method itself: the class gets another one.
+The faster instruction compares the flags of the method first. Where they are not the ones that it was made for, the
+ordinary call is used. So such methods get one flag more, METH_COEXIST, which means nothing once their class is made.
+Python 3.13 has an instruction for `list.append` alone, which compares the method itself: the class gets another one.
 """
 
 from __future__ import annotations

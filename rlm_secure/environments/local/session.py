@@ -508,7 +508,7 @@ class LocalSession(LoggedSession):
         known = (self._worker, self._root, self._spare, self._leaving)
         workers = {worker for worker in known if worker is not None}
         self._spare = self._leaving = None
-        with contextlib.ExitStack() as last:  # from the last one to the first, whatever interrupts them: nothing stays
+        with contextlib.ExitStack() as last:  # run from the last to the first, even if one of them is interrupted
             if forked is not None:
                 last.callback(forked.end, alive=alive)
             if listener is not None:

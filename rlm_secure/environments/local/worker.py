@@ -432,7 +432,7 @@ class Worker:
         process.send_signal(self._pidfd, signal.SIGSTOP if stopped else signal.SIGCONT)
 
     def verdict(self) -> CellError:
-        """Why a worker that died by itself did so, or closed its channel. It is gone when this returns."""
+        """Why a worker that died by itself did so, or closed its channel. It is killed and waited for (at most 5 s)."""
         lives = self._has_memory()
         self.kill()  # at once: nobody looks at it any more. One that has begun to end, ends as it began
         if lives:

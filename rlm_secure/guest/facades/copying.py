@@ -49,8 +49,8 @@ _MAKERS: tuple[Any, ...] = (
     operator.getitem,
 )
 
-#: Iterators of C code, with what some of them share. What one of them says of its state is true of the others at that
-#: moment: a copy that is put together from parts read at two moments reads memory that nobody wrote to.
+#: The iterators of itertools. Two tee() iterators share their items: where their states are read at two moments, with
+#: code of a cell in between, they do not fit together, and the copy reads memory that nobody wrote to.
 _ITERATORS = frozenset(kind for kind in vars(itertools).values() if type(kind) is type)
 
 

@@ -70,8 +70,8 @@ def keep() -> None:
     """Do it. Twice does no harm."""
     typing._BaseGenericAlias.__call__ = _make  # type: ignore[attr-defined]
     _keep_aliases()
-    # What they set and delete on classes. A NamedTuple gets its methods one by one: from Python 3.13 on, each after the
-    # hooks of those before.
+    # They set and delete attributes of own classes. A NamedTuple gets its methods one by one: from Python 3.13 on, each
+    # after the hooks of those before.
     for module in (dataclasses, enum, functools, typing):
         module.setattr = module.delattr = store  # type: ignore[attr-defined]
     dataclasses._EMPTY_METADATA = types.MappingProxyType(Nothing())  # type: ignore[attr-defined]
