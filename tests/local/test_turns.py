@@ -8,6 +8,7 @@ import textwrap
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ import pytest
 from rlm_secure import CellCrashed, CellTimeout, Sandbox, SessionEnded
 from rlm_secure.environments import logged
 from rlm_secure.environments.clock import Clock
-from rlm_secure.environments.local import pidfd
+from rlm_secure.environments.local import cgroup, pidfd
 from rlm_secure.environments.local import session as local
 from rlm_secure.environments.local.cputime import CpuAccount
 from rlm_secure.environments.local.forked import Forked
@@ -459,4 +460,5 @@ def test_ctrl_c_while_a_session_ends_leaves_nothing(owner: Any, name: str, call:
     assert listener.fileno() == -1 and {worker.pidfd for worker in workers} == {-1}
     assert {worker._socket.fileno() for worker in workers} == {-1}
     assert forked.connection.fileno() == -1 and forked.pidfd in closed
+    assert forked.group is None or forked.group in cgroup._empty or not any(map(Path.exists, forked.group._paths))
     box.close()

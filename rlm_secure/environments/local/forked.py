@@ -60,18 +60,18 @@ class Forked:
 
     def end(self, *, alive: bool = True) -> None:
         """Kill it, wait until it is gone, and let go of it. `alive=False` in a fork of the host: let go only."""
-        with contextlib.ExitStack() as last:  # whatever interrupts the wait
+        with contextlib.ExitStack() as last:  # run from the last to the first, even if one of them is interrupted
             last.callback(os.close, self.pidfd)
             last.callback(self.connection.close)
             if alive:
                 last.callback(self.zygote.released)
-                last.callback(self._let_go)
-                self.kill()
-                pidfd.ended(self.pidfd, _END_SECONDS)
                 if self.group is not None:
-                    self.zygote.status(self.pid)  # a zombie would keep the group busy
-                    self._let_go()
-                    self.group.give_back()
+                    last.callback(self.group.give_back)
+                last.callback(self._let_go)
+                if self.group is not None:
+                    last.callback(self.zygote.status, self.pid)  # a zombie would keep the group busy
+                last.callback(pidfd.ended, self.pidfd, _END_SECONDS)
+                self.kill()
 
     def _let_go(self) -> None:
         with self._lock:

@@ -107,11 +107,12 @@ def _fork(recipe: Recipe, bounds: Bounds | None, *, warm: bool, huge_pages: bool
 
 def _end(forked: Forked, worker: Worker | None) -> None:
     """End a process that is no session's, and let go of all that it came with."""
-    forked.end()
-    if worker is not None:
-        if worker.listener is not None:
-            worker.listener.close()
-        worker.drop()
+    with contextlib.ExitStack() as last:  # whatever interrupts the wait
+        if worker is not None:
+            last.callback(worker.drop)
+            if worker.listener is not None:
+                last.callback(worker.listener.close)
+        forked.end()
 
 
 def _bounds(recipe: Recipe) -> Bounds:
