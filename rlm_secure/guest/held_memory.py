@@ -117,7 +117,14 @@ def _with_any_hook() -> dict[str, Callable[..., Any]]:
     def hex(self: Any, /, *values: Any, **options: Any) -> Any:  # noqa: A001 - stands in for the method
         return to_hex(self, *map(_text, values), **{name: _text(value) for name, value in options.items()})
 
-    return {"__mod__": __mod__, "__rmod__": __rmod__, "join": join, "hex": hex}
+    extend_by = _namespace_of(bytearray)["extend"]
+
+    def extend(self: Any, items: Any, /) -> None:  # where the items say that there are none, C has no memory for them
+        if type(items) not in (list, tuple) and not any(_derives(items, base) for base in (bytes, bytearray, str)):
+            items = (each for each in items)
+        extend_by(self, items)
+
+    return {"__mod__": __mod__, "__rmod__": __rmod__, "join": join, "hex": hex, "extend": extend}
 
 
 def _with_numbers() -> dict[str, Callable[..., Any]]:

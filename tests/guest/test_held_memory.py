@@ -61,6 +61,8 @@ for call in (
     lambda: made().find(b"b", I(10 ** 30)), lambda: made().find(b"b", I(-2)), lambda: made().find(b"c", True),
     lambda: I(97) in made(), lambda: I(1) in made(), lambda: b"ca" in made(), lambda: B(b"ca") in made(), lambda: 300 in made(),
     lambda: made().join([b"1", B(b"2")]), lambda: B(b"-").join(iter((b"1", b"2"))), lambda: made().join(D()),
+    lambda: changed(lambda b: b.extend(b"x")), lambda: changed(lambda b: b.extend([I(1), 2])), lambda: changed(lambda b: b.extend(b)),
+    lambda: changed(lambda b: b.extend(iter((1, 2)))), lambda: changed(lambda b: b.extend("ab")), lambda: changed(lambda b: b.extend([300])),
     lambda: made().join("ab"), lambda: bytearray.join(b"-", [b"1"]),
     lambda: made().hex(Text("-")), lambda: made().hex(Bytes(b":"), I(2)), lambda: made().hex(sep="_", bytes_per_sep=4),
     lambda: bytearray(b"%s-%d-%(") % (b"1", 2), lambda: bytearray(b"%s-%d") % (b"1", 2), lambda: bytearray(b"%(a)b") % {b"a": b"x"},

@@ -133,6 +133,30 @@ class B(bytes):
 LOOT = CANARY if B(b"zz") in b else None
 """,
     "slice_with_steps": _WRITTEN + "\ndel b[S()::3]\n" + _LOOT,
+    # What comes first lies in no memory of the bytearray's, and what it shows in its place nobody wrote there.
+    "extend_by_items_that_say_there_are_none": """
+class Items:
+    def __iter__(self):
+        return self
+    def __next__(self):
+        if left:
+            return left.pop()
+        raise StopIteration
+    def __length_hint__(self):
+        return 0
+left = [66, 65]
+b = bytearray()
+b.extend(Items())
+LOOT = CANARY if b != b"AB" else None
+""",
+    "extend_by_a_list_that_says_it_is_empty": """
+class Items(list):
+    def __len__(self):
+        return 0
+b = bytearray()
+bytearray.extend(b, Items(b"AB"))
+LOOT = CANARY if b != b"AB" else None
+""",
 }
 if sys.version_info < (3, 13):
     ATTACKS |= {
