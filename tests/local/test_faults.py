@@ -187,7 +187,7 @@ def test_a_session_that_is_collected_while_its_zygote_is_asked_ends():
     gc.disable()
     try:
         del box
-        source._ask(Collects(op="status", pid=1))
+        source._ask({"op": "status", "pid": 1, "more": Collects(than="nothing")})
     finally:
         gc.enable()
     assert gone([first], 5.0)
