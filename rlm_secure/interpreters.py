@@ -2,10 +2,11 @@
 
 A cell that uses one has the worker as plain C code would have it: the operating system's walls are what holds. So no
 Python is refused; `rlm-secure doctor` says which one is better. Only bugs that no guard closes stand here. The guest
-closes others on every version: itertools that are asked again, UnicodeError's text, `date.replace`, `ctime`, a
-bytearray that is emptied while `%`, `find`, `hex` or `b[i] = x` holds its memory (gh-142557, gh-142560), a deque that
-is emptied while `index` compares (gh-115243), an OrderedDict that is changed while it is compared, copied or shown, or
-changed by methods of dict, and methods in C that are called without an object (gh-131998).
+closes others on every version: itertools that are asked again, a UnicodeError's text and `__init__`, `date.replace`,
+`ctime`, a bytearray that is emptied while `%`, `find`, `hex` or `b[i] = x` holds its memory (gh-142557, gh-142560), a
+deque that is emptied while `index` compares (gh-115243), an OrderedDict that is changed while it is compared, copied or
+shown, or changed by methods of dict, methods in C that are called without an object (gh-131998), what a class attribute
+was (gh-118492), the answers of arguments of `list[x]`, and the current context of decimal (gh-148382).
 """
 
 from __future__ import annotations

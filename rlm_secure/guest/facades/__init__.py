@@ -19,6 +19,7 @@ from . import (
     borrowed,
     classes,
     containers,
+    contexts,
     dataclass,
     enums,
     functions,
@@ -35,6 +36,7 @@ from .facade import Facade, explain, left_out, members
 
 unbound_methods.keep()
 borrowed.keep()
+contexts.keep()
 instances.keep()
 shared.keep()
 unicode_errors.keep()

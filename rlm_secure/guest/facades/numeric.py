@@ -10,6 +10,7 @@ import numbers
 import random
 import statistics
 
+from . import contexts
 from .data import functions, is_final, takes_data
 from .facade import facade
 
@@ -77,7 +78,8 @@ DECIMAL = facade(
     take="Clamped Context ConversionSyntax Decimal DecimalException DecimalTuple DivisionByZero DivisionImpossible "
     "DivisionUndefined FloatOperation HAVE_CONTEXTVAR HAVE_THREADS Inexact InvalidContext InvalidOperation MAX_EMAX "
     "MAX_PREC MIN_EMIN MIN_ETINY Overflow ROUND_05UP ROUND_CEILING ROUND_DOWN ROUND_FLOOR ROUND_HALF_DOWN "
-    "ROUND_HALF_EVEN ROUND_HALF_UP ROUND_UP Rounded Subnormal Underflow getcontext localcontext setcontext",
+    "ROUND_HALF_EVEN ROUND_HALF_UP ROUND_UP Rounded Subnormal Underflow getcontext",
+    own={"localcontext": contexts.localcontext, "setcontext": contexts.setcontext},
     left_out={
         "BasicContext DefaultContext ExtendedContext": "a mutable object of the module; make a decimal.Context(...)"
     },
