@@ -16,6 +16,8 @@ holds what is in the error only then: a hook that sets another `object` lets go 
 
 An alias such as `list[x]`, given what its parameters stand for, asks each argument how it is replaced, and takes the
 answer for a tuple. So its arguments, and what it is given, are types and what typing makes of them.
+
+A TypeVar whose name is a keyword is made of what lies on C's stack, in Python 3.12.0 to 3.12.5 (gh-118814).
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ _IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE, since Python 3.10
 _WORD = ctypes.sizeof(ctypes.c_void_p)
 #: Where a class points to its table of C functions, and where in there the function is, in words: Python 3.11 to 3.13.
 _CONTAINS, _REMAINDER, _SET_INDEX, _SET_ITEM, _ITEM = (13, 7), (12, 3), (13, 5), (14, 2), (14, 1)
-_REPR, _STR, _INIT = (0, 11), (0, 17), (0, 37)  # in the class itself
+_REPR, _STR, _INIT, _NEW = (0, 11), (0, 17), (0, 37), (0, 39)  # in the class itself
 _modified = ctypes.pythonapi.PyType_Modified
 _modified.argtypes, _modified.restype = [ctypes.py_object], None
 
@@ -341,8 +343,25 @@ def _hold_what_is_shown() -> None:
     _change(collections.defaultdict, {"__missing__": factories})
 
 
+_READS_ITS_STACK = (3, 12) <= sys.version_info < (3, 12, 6)
+
+
+def _with_a_name_by_position() -> dict[str, Callable[..., Any]]:
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.py_object, ctypes.py_object)
+    inner = make(_slot(typing.TypeVar, _NEW).value)
+
+    def __new__(cls: Any, name: Any, *constraints: Any, **options: Any) -> Any:
+        return inner(cls, (name, *constraints), options)
+
+    __new__.__module__ = "__main__"  # what C takes for the module of a type variable
+    return {"__new__": __new__}
+
+
 class _Python:
     """Its C functions call what the class has by the name, as those of every class with such methods do."""
+
+    def __new__(cls) -> Any:
+        return object.__new__(cls)
 
     def __init__(self) -> None: ...
 
@@ -363,6 +382,9 @@ class _Python:
 
 
 class _PythonToo:
+    def __new__(cls) -> Any:
+        return object.__new__(cls)
+
     def __init__(self, _value: object) -> None: ...
 
     def __getitem__(self, key: object) -> int:
@@ -428,3 +450,5 @@ def keep() -> None:
             _change(kind, {"__init__": _asking_first(kind, numbers)}, (_INIT,))
     if _DROPS_ITEMS and not _is_changed(collections.deque, "index"):
         _change(collections.deque, _holding_items())
+    if _READS_ITS_STACK and not _is_changed(typing.TypeVar, "__new__"):
+        _change(typing.TypeVar, _with_a_name_by_position(), (_NEW,))
