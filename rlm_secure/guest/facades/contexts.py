@@ -10,6 +10,7 @@ from __future__ import annotations
 import decimal
 import sys
 from collections import deque
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 _set = decimal.setcontext
@@ -19,39 +20,41 @@ _copy = _Context.copy
 
 _FIELDS = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp", "flags", "traps")
 
-_kept: deque[decimal.Context] = deque()
-_ids: set[int] = set()
-
 _LOOKS = 4  # contexts that localcontext() looks at before it makes another one
+
+
+def _store() -> tuple[Callable[[decimal.Context], None], Callable[[], decimal.Context]]:
+    """Two functions around contexts that no name leads to: one keeps a context for good, the other one hands out one of
+    them that nobody else holds, or a new one. C may go on with it: it stays kept.
+    """
+    kept: deque[decimal.Context] = deque([_Context()])
+    ids: set[int] = set(map(id, kept))
+    found = kept[0]
+    alone = sys.getrefcount(found)
+
+    def hold(context: decimal.Context) -> None:
+        if id(context) not in ids:
+            kept.append(context)
+            ids.add(id(context))
+
+    def unheld() -> decimal.Context:
+        for _ in range(min(_LOOKS, len(kept))):
+            found = kept[0]
+            kept.rotate(-1)
+            if sys.getrefcount(found) == alone:
+                return found
+        return _Context()
+
+    return hold, unheld
+
+
+_hold, _unheld = _store()
 
 
 def setcontext(context: Any, /) -> None:
     """decimal.setcontext."""
-    before = _get()
-    if id(before) not in _ids:
-        _ids.add(id(before))
-        _kept.append(before)
+    _hold(_get())
     _set(context)
-
-
-def _unheld() -> decimal.Context:
-    """A kept context that nobody holds, or a new one."""
-    for _ in range(min(_LOOKS, len(_kept))):
-        found = _kept.popleft()
-        if sys.getrefcount(found) == _ALONE:
-            _ids.discard(id(found))
-            return found
-        _kept.append(found)
-    return _Context()
-
-
-def _alone() -> int:
-    waiting = deque([_Context()])
-    found = waiting.popleft()
-    return sys.getrefcount(found)
-
-
-_ALONE = _alone()
 
 
 class ContextManager:

@@ -39,6 +39,11 @@ ATTACKS = {
     "compare_from_the_other_side": _TRAP.format(
         replace=_SET, before=_OWN, compute="Above(1, 2) > decimal.Decimal('sNaN')"
     ),
+    "compare_in_a_context_that_is_taken_up_again": _TRAP.format(
+        replace="decimal.setcontext(decimal.Context())\n    for _ in range(9):\n        decimal.localcontext()",
+        before="decimal.setcontext(decimal.Context(traps=[]))",
+        compute=_COMPARE,
+    ),
     "compare_in_a_context_that_ends": _TRAP.format(
         replace="stack.close()",
         before="stack.enter_context(decimal.localcontext(decimal.Context(traps=[])))",
