@@ -18,6 +18,9 @@ An alias such as `list[x]`, given what its parameters stand for, asks each argum
 answer for a tuple. So its arguments, and what it is given, are types and what typing makes of them.
 
 A TypeVar whose name is a keyword is made of what lies on C's stack, in Python 3.12.0 to 3.12.5 (gh-118814).
+
+`reversed` of a dict keeps a place in its table, and reads there though the table has become a smaller one
+(gh-154709): it goes over a copy.
 """
 
 from __future__ import annotations
@@ -307,6 +310,17 @@ def _holding(kind: Any, method: str, *fields: str) -> Callable[..., Any]:
     return holding
 
 
+def _reversed_copy(kind: Any) -> Callable[..., Any]:
+    items = _namespace_of(kind)["__iter__"]
+
+    def __reversed__(self: Any, /) -> Any:
+        return reversed([*items(self)])
+
+    return __reversed__
+
+
+_REVERSIBLE: tuple[type, ...] = (dict, type({}.keys()), type({}.values()), type({}.items()))
+
 #: Where the numbers are among the arguments.
 _UNICODE_ERRORS = {UnicodeDecodeError: (2, 3), UnicodeEncodeError: (2, 3), UnicodeTranslateError: (1, 2)}
 
@@ -448,6 +462,8 @@ def keep() -> None:
         _change(types.GenericAlias, {"__getitem__": _alias_item()}, (_ITEM,))
         for kind, numbers in _UNICODE_ERRORS.items():
             _change(kind, {"__init__": _asking_first(kind, numbers)}, (_INIT,))
+        for reversible in _REVERSIBLE:
+            _change(reversible, {"__reversed__": _reversed_copy(reversible)})
     if _DROPS_ITEMS and not _is_changed(collections.deque, "index"):
         _change(collections.deque, _holding_items())
     if _READS_ITS_STACK and not _is_changed(typing.TypeVar, "__new__"):

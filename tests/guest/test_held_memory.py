@@ -287,3 +287,32 @@ def test_no_argument_of_a_generic_alias_answers_for_itself() -> None:
     told = _said("screened", _ANSWERING)
     assert len(told) == 6
     assert all(line.startswith("[] ") and " generic alias " in line for line in told)
+
+
+_PLACE_OF_ITS_OWN = """
+def changed(reverse, kind=dict):
+    d = kind({i: i for i in range(1000)})
+    for i in range(995):
+        del d[i]
+    found = reverse(d)
+    d.clear()
+    for i in range(5):
+        d[i] = "new"
+    return [*found]
+class D(dict):
+    pass
+keys = [999, 998, 997, 996, 995]
+print(type(reversed({})) is type(reversed([])))  # or else the rest ends the interpreter
+assert changed(reversed) == changed(lambda d: reversed(d.keys())) == changed(reversed, D) == keys
+assert changed(lambda d: super(D, d).__reversed__(), D) == keys
+assert changed(lambda d: reversed(d.values())) == keys
+assert changed(lambda d: reversed(d.items())) == [(key, key) for key in keys]
+"""
+
+
+def test_reversed_of_a_dict_keeps_no_place_in_its_table() -> None:
+    """gh-154709: a table that was replaced by a smaller one was read past its end."""
+    done = subprocess.run(
+        [sys.executable, "-c", _PROGRAM, "screened", _PLACE_OF_ITS_OWN], capture_output=True, text=True, cwd=Path(__file__).parents[2]
+    )
+    assert done.stdout == "True\n", (done.returncode, done.stderr)
