@@ -6,8 +6,8 @@ closes others on every version: itertools that are asked again, a UnicodeError's
 `ctime`, a bytearray that is emptied while `%`, `find`, `hex` or `b[i] = x` holds its memory (gh-142557, gh-142560), a
 deque that is emptied while `index` compares (gh-115243), an OrderedDict that is changed while it is compared, copied or
 shown, or changed by methods of dict, methods in C that are called without an object (gh-131998), what a class attribute
-was (gh-118492), the answers of arguments of `list[x]`, the current context of decimal (gh-148382), and a TypeVar whose
-name is a keyword (gh-118814).
+was (gh-118492), the answers of arguments of `list[x]`, the current context of decimal (gh-148382), `reversed` of a dict
+(gh-154709), and a TypeVar whose name is a keyword (gh-118814).
 """
 
 from __future__ import annotations
