@@ -268,7 +268,7 @@ def test_a_cell_that_ended_with_its_worker_says_what_it_used(way_out: str) -> No
     with session(policy(grace_seconds=0.2), screen=False) as opened:
         for _ in range(2):  # and not what the cells before it have used
             assert opened.execute(burn, echo).error is None
-        result = opened.execute(burn + way_out, echo, seconds=3.0)
+        result = opened.execute(burn + way_out, echo, seconds=6.0)
         assert result.error is not None and 0.2 <= result.cpu_seconds < 10
         if way_out == "os._exit(0)":
             assert result.cpu_seconds < 0.5

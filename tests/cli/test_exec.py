@@ -53,7 +53,7 @@ def test_a_timeout_is_1_and_says_so(rlm_secure: Run) -> None:
     done = rlm_secure("exec", "-c", "while True:\n    pass", "--timeout", "0.5")
     assert done.code == 1
     assert "rlm-secure: stopped:" in done.err
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 25, "the policy itself gives 30 s"
 
 
 @pytest.mark.parametrize(

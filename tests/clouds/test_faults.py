@@ -58,12 +58,12 @@ def test_a_fault_after_creation_leaves_no_second_sandbox(cloud: Cloud) -> None:
 
 def test_a_creation_that_is_never_answered_ends_in_time_and_leaves_nothing(cloud: Cloud) -> None:
     cloud.emulator.fail(cloud.wire.create, hang=True, times=9)
-    environment = cloud.environment(create_seconds=1.0)
+    environment = cloud.environment(create_seconds=3.0)
     environment.provider(limits())  # imports its SDK
     began = time.monotonic()
     with pytest.raises(EnvironmentUnavailable, match="gave no sandbox: TimeoutError"):
         environment.session(limits())
-    assert time.monotonic() - began < 10, "it is asked twice"
+    assert time.monotonic() - began < 30, "it is asked twice"
     assert len(cloud.emulator.made) >= 1 and cloud.emulator.live == []
 
 
