@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 
 from rlm_secure.audit import accept, probes, rules, targets
 from rlm_secure.audit.finding import Confidence, Finding, Location, NotChecked, Severity, Unreadable
@@ -20,6 +21,9 @@ from rlm_secure.audit.report import Ignored, Report
 from rlm_secure.audit.rule import Kind
 from rlm_secure.policy import Policy
 from rlm_secure.testing.arena import Arena
+
+#: Findings of one rule in one file that are listed.
+_MOST: Final = 1_000
 
 
 def audit(
@@ -77,7 +81,7 @@ class _State:
     not_checked: list[NotChecked] = field(default_factory=list)
     environments: list[EnvironmentSubject] = field(default_factory=list)
     policies: list[PolicySubject] = field(default_factory=list)
-    seen: list[str] = field(default_factory=list)
+    seen: dict[str, None] = field(default_factory=dict)
     ran: dict[tuple[str, str], None] = field(default_factory=dict)
 
     @property
@@ -89,7 +93,10 @@ class _State:
         """Read one target and let the rules of its kind look at it."""
         if target.shown in self.seen:
             return
-        self.seen.append(target.shown)
+        self.seen[target.shown] = None
+        if target.refused:
+            self.not_checked.append(NotChecked(target.shown, target.refused))
+            return
         try:
             subject = targets.read(target, self.policy)
             if isinstance(subject, TrajectorySubject):
@@ -98,6 +105,9 @@ class _State:
         except Unreadable as error:
             place = Location(target.shown, error.line, error.column)
             self.not_checked.append(NotChecked(str(place), str(error)))
+            return
+        except Exception as error:  # noqa: BLE001 - whoever wrote the file chose what a reader stumbles over
+            self._not_looked(target.shown, error)
             return
         if isinstance(subject, PolicySubject):
             self.policies.append(subject)
@@ -115,12 +125,24 @@ class _State:
         self.not_checked += subject.not_checked
         if subject.probes:
             self._apply(Kind.ENVIRONMENT, subject, f"environment {subject.name}")
-            self.seen.append(f"environment {subject.name}")
+            self.seen[f"environment {subject.name}"] = None
 
     def _apply(self, kind: Kind, subject: Any, shown: str) -> None:
         for rule in rules.of(kind):
+            try:
+                found = list(islice(rule().check(subject), _MOST + 1))
+            except Exception as error:  # noqa: BLE001 - as above
+                self._not_looked(f"{shown} by {rule.id}", error)
+                continue
             self.ran[rule.id, shown] = None
-            self.findings += rule().check(subject)
+            self.findings += found[:_MOST]
+            if len(found) > _MOST:
+                more = f"it has more findings than the {_MOST:,} that are listed"
+                self.not_checked.append(NotChecked(f"{shown} by {rule.id}", more))
+
+    def _not_looked(self, what: str, error: Exception) -> None:
+        reason = f"looking at it ended with {type(error).__name__}: it is not what it says it is; look at it yourself"
+        self.not_checked.append(NotChecked(what, reason))
 
     def report(self, use_ignores: bool, known: frozenset[str], fail_on: Severity, started: float) -> Report:
         """The result: what counts, what is accepted, and what could not be looked at."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rlm_secure import files as opening
 from rlm_secure.audit.finding import Location, Unreadable
 from rlm_secure.audit.read import cells, code, container, dockerfile, document, files, packages, policy, trajectory
 from rlm_secure.audit.rule import Kind
@@ -17,15 +18,26 @@ from rlm_secure.resources import policy_file, policy_names
 _FORCED = re.compile(r"(?P<kind>[a-z]+):(?P<path>.+)")
 _SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages", "_data", "dist", "build"})
 _HEAD = 64 * 1024
+# Blanks stop at the end of a line: a beginning of empty lines would be gone through once for each.
+_POLICY = re.compile(r"^[ \t]*\[(?:language|limits|isolation|lm|data|audit)\]|^extends[ \t]*=", re.MULTILINE)
+_COMPOSE = re.compile(r'^services[ \t]*:|^[ \t]*"services"[ \t]*:', re.MULTILINE)
+#: How `docker inspect` begins to describe a container, in a list or alone.
+_INSPECTED = re.compile(r'[\[\s]*+\{\s*+"Id"\s*+:\s*+"[0-9a-f]{64}"')
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One thing to audit. `path` is None for the installed packages."""
+    """One thing to audit. `path` is None for the installed packages.
+
+    What was found in a folder that the user named is read through no link `below` that folder. `refused` says why
+    something in it is not looked at at all.
+    """
 
     kind: Kind
     path: Path | None
     shown: str
+    below: Path | None = None
+    refused: str = ""
 
 
 def expand(name: str) -> tuple[Target, ...]:
@@ -42,11 +54,12 @@ def expand(name: str) -> tuple[Target, ...]:
         return (Target(Kind.POLICY, path, files.shown(path)),)
     if forced and forced["kind"] in {kind.value for kind in Kind if kind is not Kind.ENVIRONMENT}:
         kind, path = Kind(forced["kind"]), Path(forced["path"])
-        paths = sorted(path.rglob("*.py")) if path.is_dir() and kind in (Kind.CELLS, Kind.PYTHON) else [path]
-        return tuple(Target(kind, each, files.shown(each)) for each in paths)
+        if path.is_dir() and kind in (Kind.CELLS, Kind.PYTHON):
+            return tuple(_in_folder(path, lambda _: True, lambda each: kind if each.suffix == ".py" else None))
+        return (Target(kind, path, files.shown(path)),)
     path = Path(name)
     if path.is_dir():
-        return tuple(_in_folder(path))
+        return tuple(_in_folder(path, _is_source, lambda each: kind_of(each, below=path)))
     if not path.exists():
         raise Unreadable("there is no such file, folder or shipped policy; check the path")
     if (found := kind_of(path)) is None:
@@ -54,8 +67,8 @@ def expand(name: str) -> tuple[Target, ...]:
     return (Target(found, path, files.shown(path)),)
 
 
-def kind_of(path: Path) -> Kind | None:
-    """The kind of a file, from its name and, where that is not enough, from its beginning."""
+def kind_of(path: Path, *, below: Path | None = None) -> Kind | None:
+    """The kind of a file, from its name and, where that is not enough, from its beginning. Raises Unreadable."""
     name, suffix = path.name.lower(), path.suffix.lower()
     if suffix == ".py":
         return Kind.PYTHON
@@ -64,7 +77,7 @@ def kind_of(path: Path) -> Kind | None:
     if re.fullmatch(r"(?:.*[-_.])?(?:requirements|constraints)(?:[-_.].*)?\.(?:txt|in)", name):
         return Kind.PACKAGES
     if suffix in (".toml", ".yaml", ".yml", ".json", ".jsonl"):
-        return _by_content(suffix, _head(path), name)
+        return _by_content(suffix, files.head(path, _HEAD, below=below), name)
     return None
 
 
@@ -77,11 +90,12 @@ def read(target: Target, against: Policy) -> Any:
         case Kind.POLICY:
             return policy.read(path)
         case Kind.TRAJECTORY:
-            return trajectory.read(files.text(path, limit=trajectory.MAX_BYTES), target.shown, against)
+            text = files.text(path, limit=trajectory.MAX_BYTES, below=target.below)
+            return trajectory.read(text, target.shown, against)
         case Kind.CELLS:
-            text = files.text(path)
+            text = files.text(path, below=target.below)
             return cells.screen(target.shown, [cells.Cell(text, Location(target.shown))], against)
-    text = files.text(path)
+    text = files.text(path, below=target.below)
     match target.kind:
         case Kind.PACKAGES:
             return packages.requirements(text, target.shown)
@@ -92,38 +106,57 @@ def read(target: Target, against: Policy) -> Any:
         case Kind.SECCOMP:
             return document.read_json(text, target.shown)
         case Kind.CONTAINER:
-            reader = document.read_json if path.suffix.lower() == ".json" else document.read_yaml
-            return container.read(reader(text, target.shown))
+            yaml = path.suffix.lower() in (".yaml", ".yml")
+            return container.read(container.parse(text, target.shown, yaml=yaml))
         case _:
             raise Unreadable(f"{target.kind} is no kind of file")
 
 
-def _in_folder(folder: Path) -> Iterator[Target]:
-    for path in sorted(folder.rglob("*")):
-        inside = path.relative_to(folder).parts[:-1]
-        if any(part.startswith(".") or part in _SKIPPED for part in inside) or path.is_symlink() or not path.is_file():
-            continue
-        kind = kind_of(path)
-        if kind is not None:
-            yield Target(kind, path, files.shown(path))
+def _in_folder(
+    folder: Path, enter: Callable[[str], bool], kind_in: Callable[[Path], Kind | None]
+) -> Iterator[Target]:
+    """The targets below a folder, without links and what is no file; and what there is that cannot be looked at."""
+    for entry in _walk(folder, enter):
+        path = folder / entry.path
+        if entry.refused in _NOT_SEEN:
+            yield Target(Kind.PYTHON, path, files.shown(path), folder, _NOT_SEEN[entry.refused])
+        elif not entry.refused:
+            try:
+                kind = kind_in(path)
+            except Unreadable as error:
+                yield Target(Kind.PYTHON, path, files.shown(path), folder, str(error))
+                continue
+            if kind is not None:
+                yield Target(kind, path, files.shown(path), folder)
 
 
-def _head(path: Path) -> str:
+def _walk(folder: Path, enter: Callable[[str], bool]) -> Iterator[opening.Entry]:
     try:
-        with path.open("rb") as file:
-            return file.read(_HEAD).decode("utf-8", "replace")
+        yield from opening.walk(folder, enter)
     except OSError as error:
         raise Unreadable(f"it cannot be read: {error.strerror}; check its permissions") from None
 
 
+_NOT_SEEN = {
+    "unreadable": "it cannot be read; check its permissions",
+    "too deep": "it lies deeper in folders than an audit goes; name the folder itself",
+    "too many": "there are more files than an audit looks at; name the folders that matter",
+}
+
+
+def _is_source(name: str) -> bool:
+    return not name.startswith(".") and name not in _SKIPPED
+
+
 def _by_content(suffix: str, head: str, name: str) -> Kind | None:
     if suffix == ".toml":
-        policy_like = re.search(r"^\s*\[(?:language|limits|isolation|lm|data|audit)\]|^extends\s*=", head, re.MULTILINE)
-        return Kind.POLICY if policy_like or "polic" in name else None
+        return Kind.POLICY if _POLICY.search(head) or "polic" in name else None
+    if _INSPECTED.match(head):  # also where a seccomp profile is in it
+        return Kind.CONTAINER
     if suffix == ".jsonl":
         return Kind.TRAJECTORY if '"type"' in head and ('"iteration"' in head or '"metadata"' in head) else None
+    if '"HostConfig"' in head or _COMPOSE.search(head):
+        return Kind.CONTAINER
     if suffix == ".json" and "SCMP_ACT_" in head:
         return Kind.SECCOMP
-    if '"HostConfig"' in head or re.search(r'^services\s*:|^\s*"services"\s*:', head, re.MULTILINE):
-        return Kind.CONTAINER
     return None

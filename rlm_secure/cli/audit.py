@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
+from rlm_secure import files
 from rlm_secure.cli import options
 from rlm_secure.cli.terminal import OK, inert, report, say, talk, write_json
 
@@ -137,7 +138,7 @@ def run(arguments: argparse.Namespace) -> int:
                 deadline=arguments.deadline,
             )
         if arguments.write_baseline:
-            _write_baseline(Path(arguments.write_baseline), found)
+            _write_baseline(arguments.write_baseline, found)
         _print(found, arguments.format, arguments.output)
         for environment in found.environments:
             if not environment.judged:
@@ -162,25 +163,25 @@ def _print(found: Report, name: str, output: str | None) -> None:
     if name == "text":
         styled = text.render(found)
         if output:
-            Path(output).write_text(styled.plain, encoding="utf-8", errors="backslashreplace")
+            files.replace(output, styled.plain.encode("utf-8", "backslashreplace"))
         else:
             report().print(styled, end="")
     else:
         rendered = MACHINE[name](found)
         if output:
-            Path(output).write_text(rendered, encoding="utf-8", errors="backslashreplace")
+            files.replace(output, rendered.encode("utf-8", "backslashreplace"))
         else:
             sys.stdout.write(rendered)
     if output or name != "text":
         say(text.summary(found))
 
 
-def _write_baseline(path: Path, found: Report) -> None:
+def _write_baseline(path: str, found: Report) -> None:
     import json
 
     from rlm_secure.audit.accept import baseline
 
-    path.write_text(json.dumps(baseline(found.findings), indent=2) + "\n", encoding="utf-8")
+    files.replace(path, (json.dumps(baseline(found.findings), indent=2) + "\n").encode())
     say(f"{len(found.findings)} findings written to {path}")
 
 

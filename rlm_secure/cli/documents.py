@@ -6,14 +6,16 @@ that a document could forge stands between two documents.
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from rlm_secure import files
 from rlm_secure.errors import RLMSecureError
 
 Note = Callable[[str], None]
-_READ = 1024 * 1024
 _HEAD = 8192
 
 
@@ -25,7 +27,7 @@ def read(paths: Sequence[str], *, limit: int, note: Note) -> str | dict[str, str
     """The text of `paths`, "-" being stdin; at most `limit` bytes in all.
 
     Files that are not UTF-8 text, hidden files and symbolic links inside a directory are left out and
-    reported through `note`; a file named by itself must be text. Raises ContextError.
+    reported through `note`; a file named by itself must be text. Only regular files are opened. Raises ContextError.
     """
     budget = _Budget(limit)
     if len(paths) == 1 and paths[0] == "-":
@@ -53,19 +55,23 @@ class _Budget:
         self._limit = limit
         self._left = limit
 
-    def read(self, source: Path | int, name: str) -> bytes:
-        """All bytes of a path or an open file descriptor. Raises ContextError beyond the limit."""
-        chunks: list[bytes] = []
-        with open(source, "rb", closefd=isinstance(source, Path)) as file:
-            while chunk := file.read(min(_READ, self._left + 1)):
-                chunks.append(chunk)
-                self._left -= len(chunk)
-                if self._left < 0:
-                    raise ContextError(
-                        f"the context is larger than limits.context_bytes = {self._limit:,} "
-                        f"(reached in {name}); give less, or raise the limit in a policy file"
-                    )
-        return b"".join(chunks)
+    def read(self, descriptor: int, name: str) -> bytes:
+        """All bytes of an open file. Raises ContextError beyond the limit."""
+        data = b"".join(files.chunks(descriptor, self._left + 1))
+        self._left -= len(data)
+        if self._left < 0:
+            raise ContextError(
+                f"the context is larger than limits.context_bytes = {self._limit:,} "
+                f"(reached in {name}); give less, or raise the limit in a policy file"
+            )
+        return data
+
+    def file(self, descriptor: int, name: str) -> bytes:
+        """As read(); closes the file."""
+        try:
+            return self.read(descriptor, name)
+        finally:
+            os.close(descriptor)
 
 
 def _text(data: bytes, name: str) -> str:
@@ -86,50 +92,54 @@ def _decoded(data: bytes) -> str | None:
 
 def _file(path: Path, budget: _Budget) -> str:
     try:
-        return _text(budget.read(path, str(path)), str(path))
+        return _text(budget.file(files.open_file(path), str(path)), str(path))
     except OSError as error:
         raise ContextError(f"{path} cannot be read: {error.strerror}; name a readable file") from None
 
 
 def _directory(root: Path, budget: _Budget, note: Note, *, prefix: str) -> dict[str, str]:
     documents: dict[str, str] = {}
-    skipped = {"binary": 0, "hidden": 0, "a symbolic link": 0, "no regular file": 0, "unreadable": 0}
-    for path, reason in _walk(root):
-        if reason:
-            skipped[reason] += 1
-            continue
-        try:
-            data = budget.read(path, str(path))
-        except OSError:
-            skipped["unreadable"] += 1
-            continue
-        # UTF-8 allows NUL, but a file that has one near its start is not what a reader calls text.
-        text = None if b"\0" in data[:_HEAD] else _decoded(data)
-        if text is None:
-            skipped["binary"] += 1
-        else:
-            documents[prefix + path.relative_to(root).as_posix()] = text
-    left_out = ", ".join(f"{number:,} {reason}" for reason, number in skipped.items() if number)
+    skipped: Counter[str] = Counter()
+
+    def hidden(name: str) -> bool:
+        skipped["hidden"] += name.startswith(".")
+        return name.startswith(".")
+
+    try:
+        for entry in files.walk(root, lambda name: not hidden(name)):
+            if hidden(entry.path.rpartition("/")[2]):
+                continue
+            reason, text = _document(entry, f"{root}/{entry.path}", budget)
+            if reason:
+                skipped[reason] += 1
+            else:
+                documents[prefix + entry.path] = text
+    except OSError as error:
+        raise ContextError(f"{root} cannot be read: {error.strerror}; name a readable directory") from None
+    left_out = ", ".join(f"{skipped[reason]:,} {reason}" for reason in _REASONS if skipped[reason])
     if left_out:
         note(f"{root}: {len(documents):,} text files; left out: {left_out}")
     return documents
 
 
-def _walk(root: Path) -> Iterator[tuple[Path, str]]:
-    """Every file below `root` in a stable order, with the reason to leave it out, or ""."""
+_REASONS = (
+    "binary", "hidden", "a symbolic link", "no regular file", "unreadable", "with a name that is not UTF-8", "too deep",
+    "too many",
+)  # fmt: skip
+
+
+def _document(entry: files.Entry, name: str, budget: _Budget) -> tuple[str, str]:
+    """The reason to leave a file out, or "", and its text."""
+    if entry.refused:
+        return entry.refused if entry.refused in _REASONS else "no regular file", ""
+    if not name.isascii() and _decoded(os.fsencode(entry.path)) is None:
+        return "with a name that is not UTF-8", ""
     try:
-        entries = sorted(root.iterdir())
+        data = budget.file(entry.open(), name)
+    except files.NotAFile:
+        return "no regular file", ""
     except OSError:
-        yield root, "unreadable"
-        return
-    for path in entries:
-        if path.name.startswith("."):
-            yield path, "hidden"
-        elif path.is_symlink():
-            yield path, "a symbolic link"
-        elif path.is_dir():
-            yield from _walk(path)
-        elif path.is_file():
-            yield path, ""
-        else:
-            yield path, "no regular file"
+        return "unreadable", ""
+    # UTF-8 allows NUL, but a file that has one near its start is not what a reader calls text.
+    text = None if b"\0" in data[:_HEAD] else _decoded(data)
+    return ("", text) if text is not None else ("binary", "")

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import sys
-from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from rlm_secure import files
 from rlm_secure.cli import options
 from rlm_secure.cli.terminal import COULD_NOT_RUN, FAILED, OK, say, write, write_json
+
+#: Bytes of code that are read: 64 times what a policy grants by default.
+_MOST: Final = 16 * 1024 * 1024
 
 DETAILS = """\
 What the code prints goes to stdout and stderr, with escape sequences spelled out, and on a terminal every
@@ -95,7 +99,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _source(name: str) -> str:
     """The text of a Python file or of stdin. Raises SystemExit(2) with a sentence."""
     try:
-        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        data = sys.stdin.buffer.read(_MOST + 1) if name == "-" else files.read(name, _MOST)
+        if len(data) > _MOST:
+            raise files.TooLarge(errno.EFBIG, f"it is larger than {_MOST:,} bytes")
         return data.decode("utf-8-sig")
     except OSError as error:
         say(f"rlm-secure: error: {name} cannot be read: {error.strerror}; name a Python file, or - for stdin")

@@ -1,4 +1,4 @@
-"""`rlm-secure log`: read a trajectory as a page, and prove that an audit log is whole."""
+"""`rlm-secure log`: read a trajectory as a page, and check that an audit log is the one that was written."""
 
 from __future__ import annotations
 
@@ -7,16 +7,22 @@ import os
 import sys
 from functools import partial
 
+from rlm_secure import files
 from rlm_secure.cli import options
 from rlm_secure.cli.terminal import COULD_NOT_RUN, FAILED, OK, say, write_json
 
 DETAILS = """\
 examples:
   rlm-secure log view logs/run.jsonl -o run.html
-  rlm-secure log verify audit.jsonl --head 3b9f...
+  rlm-secure log verify audit.jsonl --head 3b9f...:120
+  rlm-secure log verify audit.jsonl --key-file audit.key
+
+A chain without a break shows no more than that. Whoever may write the file can write another chain, or cut lines off
+its end: --head finds both, up to the line that you kept the hash of; --key-file, or the key in RLM_SECURE_AUDIT_KEY,
+finds every line that was not written with the key.
 
 exit codes:
-  0  done; for verify: the chain is whole
+  0  done; for verify: unbroken, and what --head and the key ask for
   1  for verify: it is not
   2  could not run: bad usage, or a file that cannot be read or written"""
 
@@ -37,9 +43,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     view.add_argument("file", metavar="FILE", help="what RLMLogger wrote")
     view.add_argument("-o", "--output", metavar="PAGE", help="where to (default: stdout); never overwritten")
     view.set_defaults(command=_view)
-    verify = verb("verify", "FILE [options]", "whether anybody changed an audit log, and where")
+    verify = verb("verify", "FILE [options]", "whether an audit log is unbroken, and the one that was written")
     verify.add_argument("file", metavar="FILE", help="what AuditLog wrote")
-    verify.add_argument("--head", metavar="HASH", help="the last hash, as you kept it: finds lines cut off the end")
+    verify.add_argument(
+        "--head", metavar="HASH[:N]", help="a hash that you kept: of the last line, or with :N of line N"
+    )
+    verify.add_argument("--key-file", metavar="FILE", help="the key that sealed it; a file that only you may read")
     options.add_json(verify)
     verify.set_defaults(command=_verify)
 
@@ -61,7 +70,7 @@ def _view(arguments: argparse.Namespace) -> int:
         return OK
     try:
         # A log may hold what only its owner should read; so may its page.
-        descriptor = os.open(arguments.output, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        descriptor = files.create(arguments.output)
     except FileExistsError:
         return _failed(f"{arguments.output} exists; name another file, or delete it first")
     except OSError as error:
@@ -74,21 +83,28 @@ def _view(arguments: argparse.Namespace) -> int:
 
 def _verify(arguments: argparse.Namespace) -> int:
     from rlm_secure.errors import AuditLogError
+    from rlm_secure.logger.audit_key import audit_key
     from rlm_secure.logger.audit_log import verify
 
+    key = audit_key(arguments.key_file)
     try:
-        found = verify(arguments.file, head=arguments.head)
+        found = verify(arguments.file, head=arguments.head, key=key)
     except AuditLogError as error:
         if arguments.json:
-            write_json({"whole": False, "reason": str(error)})
+            write_json({"unbroken": False, "reason": str(error)})
         say(str(error), style="red")
         return FAILED
     except OSError as error:
         return _failed(f"{arguments.file} cannot be read: {error.strerror}; name a file that AuditLog wrote")
+    proved = {"anchored": found.anchored, "sealed": found.sealed}
     if arguments.json:
-        write_json({"whole": True, "lines": found.lines, "head": found.head})
+        write_json({"unbroken": True, **proved, "lines": found.lines, "head": found.head})
     else:
-        print(f"whole: {found.lines} lines, the last has the hash {found.head}")
+        said = ", ".join(name if holds else f"not {name}" for name, holds in proved.items())
+        print(f"unbroken, {said}: {found.lines} lines, the last has the hash {found.head}")
+    if not found.anchored:
+        rewritten = "" if found.sealed else "that it was not rewritten, nor "
+        say(f"not anchored: give --head, a hash that you kept, to see {rewritten}that no lines were cut off its end")
     return OK
 
 

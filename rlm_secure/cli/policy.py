@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from rlm_secure import files
 from rlm_secure.cli import options
 from rlm_secure.cli.terminal import COULD_NOT_RUN, FAILED, OK, inert, report, say, write_json
 
@@ -78,7 +78,7 @@ def _init(arguments: argparse.Namespace) -> int:
         return OK
     try:
         # Never over a policy that exists, and nothing that others may write.
-        descriptor = os.open(arguments.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        descriptor = files.create(arguments.file, 0o644)
     except FileExistsError:
         say(f"rlm-secure: error: {arguments.file} exists; name another file, or delete it first", style="red")
         return COULD_NOT_RUN

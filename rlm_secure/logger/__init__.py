@@ -1,5 +1,6 @@
 """What a run leaves behind: a trajectory, a display, an audit log; each without secrets and without escapes."""
 
+from rlm_secure.logger.audit_key import audit_key
 from rlm_secure.logger.audit_log import AuditLog, Verified, verify
 from rlm_secure.logger.inert import excerpt, inert, inert_for_model
 from rlm_secure.logger.redact import Redactor
@@ -12,6 +13,7 @@ __all__ = [
     "Redactor",
     "VerbosePrinter",
     "Verified",
+    "audit_key",
     "excerpt",
     "inert",
     "inert_for_model",

@@ -1,8 +1,12 @@
-"""The audit log: what was allowed, refused and broken, in lines that nobody can change unnoticed.
+"""The audit log: what was allowed, refused and broken, in lines that hang together.
 
-Every line carries the SHA-256 of the line before it, so a change, a removal or an insertion anywhere breaks the
-chain, and `verify` says where. Cutting lines off the end is seen only by whoever knows the last hash: keep the
-one that `verify` returns, or what `AuditLog.head` says, somewhere else.
+Every line carries the SHA-256 of the line before it, so a change, a removal or an insertion breaks the chain, and
+`verify` says where. That is all that a chain shows by itself: whoever may write the file can make a new one, or cut
+lines off its end. Two things show that, and both are kept where he cannot write:
+
+- an anchor, the hash of a line with its number: `AuditLog.anchor`, also told to `on_anchor` at the end of each session;
+- a key, which seals each line with an HMAC-SHA256. Without it no line can be made or changed; lines cut off the end
+  are still seen by an anchor alone.
 
 The fields of each event are fixed here. Text that untrusted code had a hand in is inert, at most 200 characters
 long, and redacted.
@@ -12,20 +16,25 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import hmac
 import json
+import logging
 import os
+import re
 import stat
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from rlm_secure import files
 from rlm_secure.errors import AuditLogError
 from rlm_secure.guarantees import EnforcementReport
+from rlm_secure.logger.audit_key import checked
 from rlm_secure.logger.inert import excerpt
 from rlm_secure.logger.redact import Redactor
 from rlm_secure.untrusted_json import MalformedJson, loads
@@ -37,6 +46,11 @@ GENESIS: Final = "0" * 64
 _TEXT: Final = 200
 #: Longest line that is written or read, in bytes.
 _LINE: Final = 256 * 1024
+#: Lines after which an anchor is told, also within a session.
+_ANCHOR_LINES: Final = 1_000
+_ANCHOR: Final = re.compile(r"([0-9a-f]{64})(?::([0-9]{1,15}))?")
+
+_log = logging.getLogger("rlm_secure.audit")
 
 _FIELDS: Final[dict[str, frozenset[str]]] = {
     "session-start": frozenset({"session", "policy", "environment", "report"}),
@@ -50,26 +64,43 @@ _FIELDS: Final[dict[str, frozenset[str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """A whole chain: how many lines it has, and the hash of the last."""
+    """A chain without a break: how many lines it has, and the hash of the last.
+
+    `anchored`: it has the line that was kept elsewhere. `sealed`: each line was made with the key. Where neither is
+    true, nothing shows that it was not rewritten or cut.
+    """
 
     lines: int
     head: str
+    anchored: bool = False
+    sealed: bool = False
 
 
 class AuditLog:
     """Appends to `path`, or only counts where there is none. Safe from any thread, and between processes.
 
     The file is created for its owner alone, and never followed through a symbolic link. With `durable`, each
-    line is on the disk before the method returns. Every method raises AuditLogError when its line cannot be
-    written: what cannot be audited should not go on.
+    line is on the disk before the method returns. With `key` (32 bytes or more, see audit_key()), each line is
+    sealed. `on_anchor` is told an anchor after each session, and after each thousand lines; without it, the logger
+    "rlm_secure.audit" is. Every method raises AuditLogError when its line cannot be written: what cannot be audited
+    should not go on.
     """
 
     def __init__(
-        self, path: str | Path | None = None, *, redactor: Redactor | None = None, durable: bool = False
+        self,
+        path: str | Path | None = None,
+        *,
+        redactor: Redactor | None = None,
+        durable: bool = False,
+        key: bytes | None = None,
+        on_anchor: Callable[[str], None] | None = None,
     ) -> None:
         self.path = None if path is None else Path(path)
         self._redactor = redactor or Redactor()
         self._durable = durable
+        self._key = None if key is None else checked(key, "`key`")
+        self._on_anchor = on_anchor or self._logged
+        self._last = 0
         self._lock = threading.Lock()
         self._sequence = 0
         self._head = GENESIS
@@ -84,6 +115,12 @@ class AuditLog:
         """The hash of the last line that this object has seen."""
         with self._lock:
             return self._head
+
+    @property
+    def anchor(self) -> str:
+        """What to keep elsewhere: the hash of the last line that this object has seen, with its number."""
+        with self._lock:
+            return f"{self._head}:{self._sequence}"
 
     @property
     def violations(self) -> dict[str, int]:
@@ -161,7 +198,8 @@ class AuditLog:
         safe = {name: self._text(value) if isinstance(value, str) else value for name, value in fields.items()}
         with self._lock, self._opened() as descriptor:
             entry = {"seq": self._sequence + 1, "time": datetime.now(UTC).isoformat(), "event": event}
-            line = _dump({**entry, **safe, "previous": self._head})
+            entry |= {**safe, "previous": self._head}
+            line = _dump(entry if self._key is None else entry | {"mac": _mac(self._key, entry)})
             if os.write(descriptor, line + b"\n") != len(line) + 1:
                 os.ftruncate(descriptor, self._size)  # a part of a line would break the chain for ever
                 raise AuditLogError(f"{self.path} took only a part of a line; make room on its disk")
@@ -169,7 +207,17 @@ class AuditLog:
                 os.fsync(descriptor)
             self._sequence += 1
             self._head = _sha256(line)
-            self._size += len(line) + 1
+            self._last = len(line) + 1
+            self._size += self._last
+            head, number = self._head, self._sequence
+        if event == "session-end" or number % _ANCHOR_LINES == 0:
+            try:
+                self._on_anchor(f"{head}:{number}")
+            except Exception as error:
+                raise AuditLogError(f"the anchor of {self.path} was not taken: {type(error).__name__}") from error
+
+    def _logged(self, anchor: str) -> None:
+        _log.info("the audit log %s has the anchor %s", self.path, anchor)
 
     @contextmanager
     def _opened(self) -> Iterator[int]:
@@ -177,15 +225,17 @@ class AuditLog:
         assert self.path is not None
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
         try:
-            descriptor = os.open(self.path, flags, 0o600)
+            with files.parent(self.path) as (folder, name):
+                descriptor = os.open(name, flags, 0o600, dir_fd=folder)
         except OSError as error:
             raise AuditLogError(f"cannot open the audit log {self.path}: {error.strerror}") from error
         try:
             self._check(os.fstat(descriptor))
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             size = os.fstat(descriptor).st_size
+            self._check_last(descriptor, size)
             if size != self._size:
-                self._sequence, self._head = self._end(descriptor, size)
+                self._sequence, self._head, self._last = self._end(descriptor, size)
                 self._size = size
             yield descriptor
         except OSError as error:
@@ -199,30 +249,38 @@ class AuditLog:
         if status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o077:
             raise AuditLogError(f"{self.path} is open to others; make it yours alone: chmod 600 {self.path}")
 
-    def _end(self, descriptor: int, size: int) -> tuple[int, str]:
-        """The last line's number and hash. Raises AuditLogError when there is no whole last line."""
+    def _check_last(self, descriptor: int, size: int) -> None:
+        """The last line that this object has seen is where it was: nobody put another file in the place of this one."""
         if size < self._size:
             raise AuditLogError(f"{self.path} became shorter while it was in use: somebody cut it")
-        if size == 0:
-            return 0, GENESIS
+        last = os.pread(descriptor, self._last, self._size - self._last)
+        if self._last and _sha256(last[:-1]) != self._head:
+            raise AuditLogError(f"{self.path} became another one while it was in use: somebody rewrote it")
+
+    def _end(self, descriptor: int, size: int) -> tuple[int, str, int]:
+        """The last line's number, hash and length. Raises AuditLogError when there is no whole last line."""
         tail = os.pread(descriptor, _LINE, max(0, size - _LINE))
         lines = tail.split(b"\n")
         last = lines[-2] if len(lines) > 1 and not lines[-1] else b""
         entry = _parsed(last)
         if entry is None:
             raise AuditLogError(f"the last line of {self.path} is not an audit event; verify the file and move it away")
-        return entry["seq"], _sha256(last)
+        if ("mac" in entry) != (self._key is not None) or not _is_sealed(entry, self._key):
+            raise AuditLogError(f"{self.path} was not sealed with this key; give the right one, or name another file")
+        return entry["seq"], _sha256(last), len(last) + 1
 
 
-def verify(path: str | Path, *, head: str | None = None) -> Verified:
-    """Check the whole chain of an audit log.
+def verify(path: str | Path, *, head: str | None = None, key: bytes | None = None) -> Verified:
+    """Check the chain of an audit log, and that it is the one that was written: by `head`, by `key`, or by both.
 
-    Raises AuditLogError for the first line that was changed, moved, inserted or damaged, and, where `head` is
-    given (the last hash, as it was kept elsewhere), for a log that does not end there. Raises OSError when the
-    file cannot be read.
+    `head` was kept elsewhere: a hash alone for a log that ends with this line, HASH:N (an anchor) for one whose line
+    N it is. With `key`, every line has to be sealed with it. Raises AuditLogError for the first line that was
+    changed, moved, inserted or damaged, and for a log without that line; ValueError for a `head` that is none;
+    OSError when the file cannot be read, or is no regular file.
     """
-    previous, number = GENESIS, 0
-    with Path(path).open("rb") as file:
+    kept, at = _kept(head)
+    previous, number, anchored = GENESIS, 0, kept == GENESIS and at == 0
+    with os.fdopen(files.open_file(path), "rb") as file:
         while raw := file.readline(_LINE + 1):
             number += 1
             if not raw.endswith(b"\n"):
@@ -237,10 +295,30 @@ def verify(path: str | Path, *, head: str | None = None) -> Verified:
                     "removed or put in",
                     line=number,
                 )
+            if not _is_sealed(entry, key):
+                raise AuditLogError(f"line {number} of {path} is not sealed with this key", line=number)
             previous = _sha256(line)
-    if head is not None and head != previous:
-        raise AuditLogError(f"{path} ends at line {number} with another hash than {head}: lines are missing at its end")
-    return Verified(number, previous)
+            anchored = anchored or (kept == previous and at == number)
+    if kept is not None and at is None:
+        anchored = kept == previous
+        if not anchored:
+            raise AuditLogError(
+                f"{path} ends at line {number} with another hash than {kept}: lines are missing at its end, or it was "
+                "rewritten"
+            )
+    if kept is not None and not anchored:
+        raise AuditLogError(f"line {at} of {path} has not the hash {kept}: the log was rewritten or cut", line=at)
+    return Verified(number, previous, anchored, sealed=key is not None)
+
+
+def _kept(head: str | None) -> tuple[str | None, int | None]:
+    """The hash that was kept, and the number of its line; None where there is no hash, or no number."""
+    if head is None:
+        return None, None
+    match = _ANCHOR.fullmatch(head)
+    if match is None:
+        raise ValueError("a head is the 64 hexadecimal digits of a hash, alone or with :NUMBER of its line behind them")
+    return match[1], None if match[2] is None else int(match[2])
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:
@@ -252,9 +330,21 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
     if not isinstance(entry, dict) or not isinstance(entry.get("event"), str):
         return None
     fields = _FIELDS.get(entry["event"])
-    if fields is None or entry.keys() != fields | {"seq", "time", "event", "previous"}:
+    if fields is None or entry.keys() - {"mac"} != fields | {"seq", "time", "event", "previous"}:
         return None
     return entry if type(entry["seq"]) is int and isinstance(entry["previous"], str) else None
+
+
+def _is_sealed(entry: dict[str, Any], key: bytes | None) -> bool:
+    """Whether the line was made with the key; any line without one."""
+    if key is None:
+        return True
+    said, rest = entry.get("mac"), {name: value for name, value in entry.items() if name != "mac"}
+    return isinstance(said, str) and hmac.compare_digest(said.encode(), _mac(key, rest).encode())
+
+
+def _mac(key: bytes, entry: dict[str, Any]) -> str:
+    return hmac.new(key, _dump(entry), hashlib.sha256).hexdigest()
 
 
 def _dump(entry: dict[str, Any]) -> bytes:

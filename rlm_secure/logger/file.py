@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import math
 import os
-import stat
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Any, Final
+
+from rlm_secure import files
 
 #: Longest wait for one line, in seconds: a file system that takes longer is not there.
 _PATIENCE: Final = 30.0
@@ -28,14 +29,15 @@ class _Full(Exception):
 class LogFile:
     """Appends JSON objects to `path`, one a line, in ASCII. One run at a time writes; safe from any thread.
 
-    The file is created with the first line, for its owner alone, and never through a symbolic link. After a failure
+    The file is created with the first line, for its owner alone, with no symbolic link in its path, and stays open:
+    whoever owns its folder cannot put another file in its place. After a failure
     nothing more is written until the next begin(): a file without its middle would be believed.
     """
 
     def __init__(self, path: str) -> None:
         self.path = path
         self._lock = threading.Lock()
-        self._created = False
+        self._descriptor: int | None = None
         self._room: float = math.inf
         self._problem: str | None = None
 
@@ -65,33 +67,25 @@ class LogFile:
         with self._lock:
             if self._problem is not None:
                 return
-            descriptor = None
             try:
                 descriptor = self._open()
                 for entry in entries:
                     self._line(descriptor, entry, seconds_left)
+                os.close(os.dup(descriptor))  # some file systems say only at a close that the disk was full
             except _Full:
                 self._problem = f"{self.path} is as large as data.log_bytes lets one run make it"
             except TimeoutError:
                 self._problem = f"{self.path} did not take a line in time"
             except OSError as error:
                 self._problem = f"{self.path} cannot be written ({error.strerror or type(error).__name__})"
-            finally:
-                if descriptor is not None:
-                    self._close(descriptor)
 
     def _open(self) -> int:
-        # Not blocking: whatever stands there instead of the file must not hold the run.
-        flags = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-        if not self._created:
-            Path(self.path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            flags |= os.O_CREAT | os.O_EXCL
-        descriptor = os.open(self.path, flags, 0o600)
-        self._created = True
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            os.close(descriptor)
-            raise OSError(0, "something else than a file took its place")
-        return descriptor
+        if self._descriptor is None:
+            self._descriptor = files.create(self.path, folders=True)
+            weakref.finalize(self, os.close, self._descriptor)
+        if not os.fstat(self._descriptor).st_nlink:
+            raise OSError(0, "somebody removed it")
+        return self._descriptor
 
     def _line(self, descriptor: int, entry: Mapping[str, Any], seconds_left: Callable[[], float]) -> None:
         """One line, or none of it."""
@@ -111,12 +105,6 @@ class LogFile:
             os.ftruncate(descriptor, begin)
             raise
         self._room = room
-
-    def _close(self, descriptor: int) -> None:
-        try:
-            os.close(descriptor)  # some file systems say only here that the disk was full
-        except OSError as error:
-            self._problem = self._problem or f"{self.path} cannot be written ({error.strerror})"
 
 
 def _chunks(entry: Mapping[str, Any]) -> Iterable[bytes]:

@@ -10,20 +10,26 @@ import base64
 import hashlib
 import html
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
+from rlm_secure import files
 from rlm_secure.logger.inert import inert
 from rlm_secure.types import UNBOUNDED, json_safe
 from rlm_secure.untrusted_json import LOG_DEPTH, MalformedJson, loads
 
-#: Longest file, in bytes, and longest text in the page, in characters.
+#: Longest file and longest line, in bytes, values in a line, and longest text in the page, in characters.
 _FILE: Final = 512 * 1024 * 1024
+_LINE: Final = 64 * 1024 * 1024
+_NODES: Final = 2_000_000
 _SHOWN: Final = 100_000
 #: Children of children that are shown, and levels of JSON that are read.
 _DEPTH: Final = 16
 _LEVELS: Final = 160
+#: Levels of a cell's variables: each is indented, so that a deep one would be mostly blanks.
+_INDENTED: Final = 16
 
 _STYLE: Final = """
 body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:68rem;padding:0 1rem;color:#1b1b1b;background:#fff}
@@ -39,15 +45,25 @@ pre.code{background:#eef4fb}pre.error{background:#fbeeee}pre.answer{background:#
 
 
 def render(path: str | Path) -> str:
-    """The page for a trajectory file. Raises OSError when it cannot be read, ValueError when it is too large.
+    """The page for a trajectory file. Raises OSError when it cannot be read or is no regular file, ValueError when it
+    is too large.
 
-    A line that is no JSON object is named in the page; it stops nothing.
+    A line that is no JSON object, or that is too long for one, is named in the page; it stops nothing.
     """
-    with Path(path).open("rb") as file:
-        data = file.read(_FILE + 1)
-    if len(data) > _FILE:
-        raise ValueError(f"{path} is larger than {_FILE // 1024 // 1024} MiB; split it by lines first")
-    return page(_entries(data.splitlines()), title=Path(path).name)
+    with os.fdopen(files.open_file(path), "rb") as file:
+        if os.fstat(file.fileno()).st_size > _FILE:
+            raise ValueError(f"{path} is larger than {_FILE // 1024 // 1024} MiB; split it by lines first")
+        return page(_entries(_lines(file)), title=Path(path).name)
+
+
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file; of those that are too long, the beginning. A file that grows is read no further."""
+    left, begins = _FILE, True
+    while left > 0 and (line := file.readline(_LINE)):
+        left -= len(line)
+        if begins:
+            yield line
+        begins = line.endswith(b"\n")
 
 
 def page(entries: Iterable[Any], *, title: str) -> str:
@@ -64,10 +80,10 @@ def page(entries: Iterable[Any], *, title: str) -> str:
     )
 
 
-def _entries(lines: Sequence[bytes]) -> Iterator[Any]:
+def _entries(lines: Iterable[bytes]) -> Iterator[Any]:
     for number, line in enumerate(lines, 1):
         try:
-            entry = loads(line, depth=LOG_DEPTH, nodes=UNBOUNDED)
+            entry = loads(line, depth=LOG_DEPTH, nodes=_NODES)
         except MalformedJson:
             entry = None
         # Bounded in depth, so that nothing below has to be.
@@ -133,7 +149,7 @@ def _cell(block: Any, number: int, depth: int) -> str:
     if isinstance(result.get("error"), dict):
         parts.append(_pre(": ".join(_shown(result["error"].get(name)) for name in ("type", "message")), "error"))
     if result.get("locals"):
-        parts.append(_folded("variables", json.dumps(result["locals"], indent=2, ensure_ascii=False)))
+        parts.append(_folded("variables", _indented(result["locals"])))
     parts += [_call(call, depth) for call in _list(result.get("rlm_calls"))]
     return _open(f"cell {number}", "".join(parts), result.get("execution_time"))
 
@@ -186,6 +202,10 @@ def _seconds(value: Any) -> str:
 
 def _shown(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _indented(value: Any) -> str:
+    return json.dumps(json_safe(value, depth=_INDENTED, nodes=UNBOUNDED, text=UNBOUNDED), indent=2, ensure_ascii=False)
 
 
 def _list(value: Any) -> list[Any]:

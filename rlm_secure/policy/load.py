@@ -15,12 +15,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import Enum
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from pydantic import ValidationError
 
+from rlm_secure import files
 from rlm_secure.errors import PolicyError
 from rlm_secure.policy import compare
 from rlm_secure.policy.complaint import complain, nearest, shown
@@ -34,6 +36,7 @@ Reference = Policy | str | Path | Mapping[str, Any]
 
 _MAX_BYTES = 256 * 1024
 _MAX_CHAIN = 8
+_BESIDE = 100
 _MAX_BITS = 4096
 _MAX_DEPTH = 16
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -160,22 +163,26 @@ def _text(path: Path, name: str) -> str:
         return PolicyError(f"{name}: {sentence}", source=name)
 
     try:
-        if path.is_dir():
-            raise problem("this is a folder; name the .toml file in it")
-        if path.exists() and not path.is_file():
-            raise problem("this is not a regular file; a policy is a TOML file")
-        with path.open("rb") as file:
-            data = file.read(_MAX_BYTES + 1)
+        data = files.read(path, _MAX_BYTES)
+    except files.NotAFile:
+        folder = path.is_dir()
+        raise problem(
+            "this is a folder; name the .toml file in it"
+            if folder
+            else "this is not a regular file; a policy is a TOML file"
+        ) from None
+    except files.TooLarge:
+        raise problem(
+            f"it is larger than {_MAX_BYTES:,} bytes, which no policy is; check that it is the right file"
+        ) from None
     except FileNotFoundError:
-        beside = [each.name for each in path.parent.glob("*.toml")] if path.parent.is_dir() else []
+        beside = [each.name for each in islice(path.parent.glob("*.toml"), _BESIDE)] if path.parent.is_dir() else []
         meant = nearest(path.name, beside)
         raise problem(f"there is no such file; {f'did you mean {meant}?' if meant else 'check the path'}") from None
     except OSError as error:
         raise problem(f"it cannot be read: {error.strerror}; check its permissions and its path") from None
     except ValueError:
         raise PolicyError(f"{shown(name)} is no path; it contains a NUL") from None
-    if len(data) > _MAX_BYTES:
-        raise problem(f"it is larger than {_MAX_BYTES:,} bytes, which no policy is; check that it is the right file")
     if data.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")):
         raise problem("it starts with a byte-order mark; save it as UTF-8 without one")
     try:

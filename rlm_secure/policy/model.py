@@ -52,6 +52,8 @@ REMOTE_WALLS = (
     Wall.UNPRIVILEGED_UID, Wall.NO_CAPABILITIES, Wall.NO_NEW_PRIVS, Wall.NOT_DUMPABLE,
     Wall.SECCOMP, Wall.RLIMITS, Wall.WALL_CLOCK, Wall.OUTPUT_CAP,
 )  # fmt: skip
+#: In a container, the engine starts a process of a second user for us.
+DOCKER_WALLS = (*REMOTE_WALLS, Wall.SEPARATE_UID, Wall.CONTAINER)
 
 
 def _known_module(name: str) -> str:
@@ -175,7 +177,7 @@ class Isolation(Section):
     """Environments that a run under this policy may use."""
     local: Walls = LOCAL_WALLS
     """Walls that must hold around a local session."""
-    docker: Walls = REMOTE_WALLS + (Wall.CONTAINER,)
+    docker: Walls = DOCKER_WALLS
     """Walls that must hold inside a session of docker."""
     modal: Walls = REMOTE_WALLS
     """Walls that must hold inside a session of modal."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from rlm_secure.cli import documents
 from rlm_secure.cli.documents import ContextError
+from tests.test_files import deep_folder
 
 MIB = 1024 * 1024
 
@@ -73,9 +76,11 @@ def test_the_limit_counts_all_files_together(tmp_path: Path) -> None:
         read(tmp_path, limit=119)
 
 
-def test_an_endless_file_is_read_no_further_than_the_limit() -> None:
+def test_an_endless_file_is_read_no_further_than_the_limit(tmp_path: Path) -> None:
+    with (tmp_path / "sparse").open("wb") as file:
+        file.truncate(1 << 40)
     with pytest.raises(ContextError, match="limits.context_bytes = 1,048,576"):
-        read("/dev/zero")
+        read(tmp_path / "sparse")
 
 
 @pytest.mark.parametrize(
@@ -93,3 +98,53 @@ def test_a_named_file_must_be_text(tmp_path: Path, content: bytes | None, senten
 def test_an_empty_directory_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ContextError, match="there is no text file in"):
         read(tmp_path)
+
+
+SWAPS = """
+import os, sys
+os.chdir(sys.argv[1])
+while True:
+    os.symlink("../secret", "new")
+    os.rename("new", "doc")
+    with open("other", "w") as file:
+        file.write("inside")
+    os.rename("other", "doc")
+"""
+
+
+def test_a_file_that_is_swapped_for_a_link_gives_no_text_from_outside(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("outside")
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "kept").write_text("kept")
+    racer = subprocess.Popen([sys.executable, "-c", SWAPS, str(root)])
+    seen = set()
+    try:
+        for _ in range(4_000):
+            context, _ = read(root)
+            assert isinstance(context, dict)
+            seen |= set(context.values())
+    finally:
+        racer.kill()
+        racer.wait()
+    assert seen <= {"kept", "inside", ""}
+    assert "inside" in seen  # the racer ran
+
+
+def test_a_folder_of_any_depth_ends() -> None:
+    with deep_folder() as root:
+        (root / "kept").write_text("kept")
+        assert read(root) == ({"kept": "kept"}, [f"{root}: 1 text files; left out: 1 too deep"])
+
+
+def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    for path, kind in ((tmp_path / "fifo", "FIFO"), (Path("/dev/zero"), "device")):
+        with pytest.raises(ContextError, match=f"{path} cannot be read: it is a {kind}, not a regular file; name a"):
+            read(path)
+
+
+def test_a_name_that_is_no_text_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "kept").write_text("kept")
+    Path(os.fsdecode(bytes(tmp_path) + b"/caf\xe9")).write_text("x")
+    assert read(tmp_path) == ({"kept": "kept"}, [f"{tmp_path}: 1 text files; left out: 1 with a name that is not UTF-8"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import os
 import stat
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 import tests.effort  # noqa: F401 - fewer examples
 from rlm_secure.errors import AuditLogError
 from rlm_secure.guarantees import EnforcementReport, Level, Wall, WallStatus
-from rlm_secure.logger import AuditLog, Redactor, Verified, verify
+from rlm_secure.logger import AuditLog, Redactor, Verified, audit_key, audit_log, verify
 from rlm_secure.logger.audit_log import GENESIS
 from rlm_secure.removal import Scratch
 
@@ -182,7 +183,8 @@ class TestChain:
         lines = path.read_bytes().splitlines()
         hashes = [hashlib.sha256(line).hexdigest() for line in lines]
         assert [json.loads(line)["previous"] for line in lines] == [GENESIS, *hashes[:2]]
-        assert verify(path) == verify(path, head=log.head) == Verified(3, hashes[2])
+        assert verify(path) == Verified(3, hashes[2])
+        assert verify(path, head=log.head) == Verified(3, hashes[2], anchored=True)
 
     def test_an_empty_log_is_whole(self, path: Path) -> None:
         AuditLog(path)
@@ -262,3 +264,131 @@ class TestChain:
         assert other.wait(60) == 0
         assert verify(path).lines == 160
         assert log.violations == {"l": 120}
+
+
+KEY = b"0123456789abcdef" * 2
+
+
+class TestAnchorsAndSeals:
+    """What shows a chain that somebody else wrote from its beginning on, which any chain by itself does not."""
+
+    def test_a_rewritten_log_is_found_by_an_anchor(self, path: Path) -> None:
+        log = write(path, 3)
+        anchor = log.anchor
+        assert anchor == f"{log.head}:3"
+        write(path, 2)
+        assert verify(path, head=anchor).anchored
+        path.unlink()
+        write(path, 5)
+        assert verify(path).lines == 5  # a chain, and not the one that was written
+        with pytest.raises(AuditLogError, match="line 3 of .* rewritten or cut"):
+            verify(path, head=anchor)
+
+    def test_a_cut_log_is_found_by_an_anchor(self, path: Path) -> None:
+        anchor = write(path).anchor
+        path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:3]))
+        with pytest.raises(AuditLogError, match="line 5 of .* rewritten or cut"):
+            verify(path, head=anchor)
+
+    def test_an_anchor_of_an_empty_log_holds(self, path: Path) -> None:
+        anchor = AuditLog(path).anchor
+        write(path, 1)
+        assert verify(path, head=anchor).anchored
+
+    @pytest.mark.parametrize("head", ["", "0", "g" * 64, "0" * 64 + ":", "0" * 64 + ":-1", "0" * 64 + "\n", "0" * 65])
+    def test_what_is_no_head_is_no_head(self, path: Path, head: str) -> None:
+        write(path, 1)
+        with pytest.raises(ValueError, match="64 hexadecimal digits"):
+            verify(path, head=head)
+
+    def test_anchors_are_told_at_the_end_of_sessions_and_now_and_then(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        monkeypatch.setattr(audit_log, "_ANCHOR_LINES", 3)
+        told: list[str] = []
+        log = AuditLog(path, on_anchor=told.append)
+        for _ in range(4):
+            log.refusal("s", rule="r", reason="no")
+        log.session_end("s", cells=0)
+        assert [each.rpartition(":")[2] for each in told] == ["3", "5"]
+        assert all(verify(path, head=each).anchored for each in told)
+        with caplog.at_level("INFO", "rlm_secure.audit"):
+            AuditLog(path).session_end("s", cells=0)
+        assert caplog.messages == [f"the audit log {path} has the anchor {AuditLog(path).anchor}"]
+
+    def test_an_anchor_that_nobody_takes_ends_the_run(self, path: Path) -> None:
+        def gone(_: str) -> None:
+            raise ConnectionError("the server of anchors is gone")
+
+        with pytest.raises(AuditLogError, match="was not taken: ConnectionError"):
+            AuditLog(path, on_anchor=gone).session_end("s", cells=0)
+
+    def test_every_line_is_sealed(self, path: Path) -> None:
+        log = AuditLog(path, key=KEY)
+        for _ in range(3):
+            log.refusal("s", rule="r", reason="no")
+        assert verify(path, key=KEY, head=log.anchor) == Verified(3, log.head, anchored=True, sealed=True)
+        assert verify(path) == Verified(3, log.head)
+        for entry in entries(path):
+            body = {name: value for name, value in entry.items() if name != "mac"}
+            line = json.dumps(body, separators=(",", ":")).encode()
+            assert entry["mac"] == hmac.new(KEY, line, hashlib.sha256).hexdigest()
+        assert KEY.decode() not in path.read_text()
+
+    def test_without_the_key_no_line_is_made_or_changed(self, path: Path) -> None:
+        AuditLog(path, key=KEY).refusal("s", rule="r", reason="refused")
+        sealed = path.read_bytes()
+        for forged in (sealed.replace(b"refused", b"allowed"), sealed.replace(b'"mac":"', b'"mac":"0')[:-4] + b'"}\n'):
+            path.write_bytes(forged)
+            with pytest.raises(AuditLogError, match="line 1 of .* is not sealed with this key"):
+                verify(path, key=KEY)
+        path.unlink()
+        write(path, 1)
+        with pytest.raises(AuditLogError, match="not sealed"):
+            verify(path, key=KEY)
+        path.unlink()
+        AuditLog(path, key=b"x" * 32).refusal("s", rule="r", reason="no")
+        with pytest.raises(AuditLogError, match="not sealed"):
+            verify(path, key=KEY)
+
+    @pytest.mark.parametrize(("first", "second"), [(KEY, None), (None, KEY), (KEY, b"x" * 32)])
+    def test_a_log_is_continued_with_its_own_key_alone(
+        self, path: Path, first: bytes | None, second: bytes | None
+    ) -> None:
+        AuditLog(path, key=first).refusal("s", rule="r", reason="no")
+        with pytest.raises(AuditLogError, match="not sealed with this key"):
+            AuditLog(path, key=second)
+        AuditLog(path, key=first).refusal("s", rule="r", reason="no")
+        assert verify(path, key=first).lines == 2
+
+    def test_a_short_key_is_none(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        with pytest.raises(AuditLogError, match="has 31 bytes, and needs 32"):
+            AuditLog(key=b"k" * 31)
+        assert audit_key() is None
+        monkeypatch.setenv("RLM_SECURE_AUDIT_KEY", f" {'k' * 32}\n")
+        assert audit_key() == b"k" * 32
+        monkeypatch.setenv("RLM_SECURE_AUDIT_KEY", " " * 64)
+        with pytest.raises(AuditLogError, match="RLM_SECURE_AUDIT_KEY has 0 bytes"):
+            audit_key()
+        with pytest.raises(AuditLogError, match="cannot be used: No such file"):
+            audit_key(tmp_path / "nothing")
+
+    def test_another_file_in_the_place_of_the_log_is_not_continued(self, path: Path, tmp_path: Path) -> None:
+        log = write(path, 2)
+        other = tmp_path / "other.jsonl"
+        write(other, 9)
+        other.rename(path)
+        with pytest.raises(AuditLogError, match="somebody rewrote it"):
+            log.refusal("s", rule="r", reason="no")
+        assert verify(path).lines == 9
+
+    def test_a_log_is_reached_through_no_link(self, tmp_path: Path) -> None:
+        (tmp_path / "others").mkdir()
+        (tmp_path / "logs").symlink_to("others")
+        with pytest.raises(AuditLogError, match="logs in its path is a symbolic link"):
+            AuditLog(tmp_path / "logs" / "audit.jsonl")
+
+    def test_what_is_no_file_is_not_waited_for(self, path: Path) -> None:
+        os.mkfifo(path)
+        with pytest.raises(OSError, match="it is a FIFO, not a regular file"):
+            verify(path)

@@ -148,7 +148,7 @@ def test_a_folder_that_disappears_ends_no_run(tmp_path: Path) -> None:
 
     completion = scripted([cell("print(1)"), second, "FINAL(x)"], logger=RLMLogger(folder)).completion("c")
     assert completion.response == "x"
-    assert "(No such file or directory)" in completion.notices[0].message
+    assert "(somebody removed it)" in completion.notices[0].message
 
 
 def test_a_fifo_in_the_place_of_the_file_holds_nobody_up(tmp_path: Path) -> None:

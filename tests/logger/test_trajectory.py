@@ -97,13 +97,45 @@ class TestFile:
         Path(logger.log_file_path).unlink()
         Path(logger.log_file_path).symlink_to(victim)
         logger.log(turn())
-        assert "symbolic link" in logger.incomplete
+        assert "somebody removed it" in logger.incomplete
         assert victim.read_text() == "precious"
 
     @pytest.mark.parametrize("name", ["../up", "/abs", "a/b"])
     def test_a_name_that_is_a_path_is_refused(self, name: str, tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="is a path; give the folder as log_dir"):
             RLMLogger(tmp_path, name)
+
+    def test_who_owns_the_folder_reads_no_further_line(self, logger: RLMLogger, tmp_path: Path) -> None:
+        logger.log_metadata(metadata())
+        path = Path(logger.log_file_path)
+        path.rename(path.with_name("moved"))
+        path.touch(mode=0o666)
+        logger.log(turn())
+        assert path.read_bytes() == b""
+        assert path.with_name("moved").read_bytes().count(b"\n") == 2
+        path.with_name("moved").unlink()
+        logger.log(turn())
+        assert path.read_bytes() == b""
+        assert "somebody removed it" in str(logger.incomplete)
+
+    def test_a_folder_that_became_a_link_gets_no_line(self, logger: RLMLogger, tmp_path: Path) -> None:
+        logger.log_metadata(metadata())
+        folder = Path(logger.log_file_path).parent
+        folder.rename(tmp_path / "moved")
+        (tmp_path / "others").mkdir()
+        (tmp_path / "others" / Path(logger.log_file_path).name).touch()
+        folder.symlink_to("others")
+        logger.log(turn())
+        assert Path(logger.log_file_path).read_bytes() == b""
+
+    def test_a_folder_is_reached_through_no_link(self, tmp_path: Path) -> None:
+        (tmp_path / "others").mkdir()
+        (tmp_path / "logs").symlink_to("others")
+        for folder in (tmp_path / "logs", tmp_path / "logs" / "inner"):
+            logger = RLMLogger(folder)
+            logger.log_metadata(metadata())
+            assert "logs in its path is a symbolic link" in str(logger.incomplete)
+        assert list((tmp_path / "others").iterdir()) == []
 
     def test_without_a_folder_there_is_no_file(self) -> None:
         logger = RLMLogger()

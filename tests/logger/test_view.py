@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tests.effort  # noqa: F401 - fewer examples
-from rlm_secure.logger import RLMLogger
+from rlm_secure.logger import RLMLogger, view
 from rlm_secure.logger.view import page, render
 from rlm_secure.types import (
     CodeBlock,
@@ -187,3 +187,31 @@ def test_long_text_is_cut() -> None:
 )
 def test_any_entry(entry: dict[str, object]) -> None:
     harmless(page([json.loads(json.dumps(entry))], title="<t>"))
+
+
+def test_lines_of_any_length_and_shape_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(view, "_LINE", 100)
+    monkeypatch.setattr(view, "_NODES", 20)
+    many = b'{"a":[' + b"1," * 30 + b"1]}"
+    lines = [b"[" * 5_000, many, b"\xff\xfe", b'{"type":"metadata","x":"\x1b[2J"}', b'{"type":"metadata","x":"\\u001b[2J\\u202e"}']
+    (tmp_path / "log.jsonl").write_bytes(b"\n".join(lines))
+    seen = render(tmp_path / "log.jsonl")
+    for number in (1, 2, 3, 4):
+        assert f"line {number} is not a JSON object" in seen
+    assert "\\x1b[2J\\u202e" in seen and "line 5" not in seen
+    harmless(seen)
+
+
+def test_a_file_of_any_size_ends(tmp_path: Path) -> None:
+    with (tmp_path / "log.jsonl").open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(ValueError, match="larger than 512 MiB"):
+        render(tmp_path / "log.jsonl")
+
+
+def test_deep_variables_make_no_larger_page(tmp_path: Path) -> None:
+    deep = "[" * 150 + "1," * 50_000 + "1" + "]" * 150
+    (tmp_path / "log.jsonl").write_text(
+        f'{{"type":"iteration","code_blocks":[{{"code":"","result":{{"locals":{{"x":{deep}}}}}}}]}}'
+    )
+    assert len(render(tmp_path / "log.jsonl")) < 20_000

@@ -56,6 +56,25 @@ def read_json(text: str, file: str) -> Document:
     return Document(file, value, scanner.places)
 
 
+def read_json_lines(text: str, file: str) -> Document:
+    """JSON values, one a line, as a list of them. Raises Unreadable with the place of the mistake."""
+    values: list[Any] = []
+    places: dict[KeyPath, tuple[int, int]] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            found = read_json(line, file)
+        except Unreadable as refused:
+            raise Unreadable(str(refused), number, refused.column) from None
+        for path, (_, column) in found.places.items():
+            places[(len(values), *path)] = (number, column)
+        values.append(found.value)
+        if len(places) > _MAX_NODES:
+            raise Unreadable("this JSON is too large", number)
+    return Document(file, values, places)
+
+
 def read_yaml(text: str, file: str) -> Document:
     """The first document of a YAML file. Raises Unreadable; without PyYAML for every file."""
     try:

@@ -2,33 +2,52 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
+from rlm_secure import files
 from rlm_secure.audit.finding import Unreadable
 
 #: Larger files are not what any rule is about; trajectories are read by line and may be larger.
 MAX_BYTES = 4 * 1024 * 1024
 
+T = TypeVar("T")
+
 
 def shown(path: Path) -> str:
     """A path for a report: relative to the working directory where it lies below it."""
     try:
-        return path.resolve().relative_to(Path.cwd()).as_posix()
+        return Path(os.path.realpath(path)).relative_to(Path.cwd()).as_posix()
     except ValueError:
         return path.as_posix()
 
 
-def text(path: Path, *, limit: int = MAX_BYTES) -> str:
-    """The text of a file. Raises Unreadable, which names what to do."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(limit + 1)
-    except OSError as error:
-        raise Unreadable(f"it cannot be read: {error.strerror}; check the path and its permissions") from None
-    if len(data) > limit:
-        raise Unreadable(f"it is larger than {limit:,} bytes; name the file that is meant")
+def text(path: Path, *, limit: int = MAX_BYTES, below: Path | None = None) -> str:
+    """The text of a file; of one that was found in the folder `below`, through no link.
+
+    Raises Unreadable, which names what to do.
+    """
+    data = _of(path, below, lambda name: files.read(name, limit, below=below))
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise Unreadable("it is not UTF-8 text; convert it", line) from None
+
+
+def head(path: Path, size: int, *, below: Path | None = None) -> str:
+    """The first `size` bytes of a file, whatever they are, as text. Raises Unreadable."""
+    descriptor = _of(path, below, lambda name: files.open_file(name, below=below))
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read(size).decode("utf-8", "replace")
+
+
+def _of(path: Path, below: Path | None, do: Callable[[Path], T]) -> T:
+    try:
+        return do(path if below is None else path.relative_to(below))
+    except files.TooLarge as error:
+        raise Unreadable(f"{error.strerror}; name the file that is meant") from None
+    except OSError as error:
+        raise Unreadable(f"it cannot be read: {error.strerror}; check the path and its permissions") from None

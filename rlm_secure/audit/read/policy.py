@@ -47,6 +47,9 @@ class PolicySubject:
 def read(ref: str | Path, *, today: date | None = None) -> PolicySubject:
     """The policy that `ref` names: a shipped one, or a file."""
     path = policy_file(ref) if isinstance(ref, str) and ref in policy_names() else Path(ref)
-    wrong = problems(path)
-    loaded = None if wrong else trace(path)
+    wrong, loaded = problems(path), None
+    try:
+        loaded = None if wrong else trace(path)
+    except PolicyError as error:  # it has become another file in between
+        wrong = (error,)
     return PolicySubject(shown(path), path, loaded, wrong, today or datetime.now(UTC).date())

@@ -1,0 +1,266 @@
+"""The one room that opens paths which others name, or can change: nothing here follows, waits or reads without end.
+
+To read: what a user names may be a symbolic link, as for any other command. What lies in a folder that he names may
+not. Either has to lead to a regular file: a FIFO, a socket or a device would block, or act, when it is opened. What
+was opened is looked at again, and only its descriptor is used from then on.
+
+To write: no part of the path may be a symbolic link. A repository that is audited, or whoever owns the folder, would
+say otherwise where a report goes. A report takes the place of what had its name, so that no hard link is written
+through either.
+
+Everything raises OSError; its `strerror` is a clause that says what is wrong.
+
+Guards: that a path leads to the file that was meant, and to a regular file
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+Name = str | os.PathLike[str]
+
+_READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_LIST: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_PASS: Final = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+_CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_CHUNK: Final = 1024 * 1024
+#: Folders in folders, each of which holds a descriptor, and entries in all, that a walk goes through.
+_DEEPEST: Final = 64
+_ENTRIES: Final = 1_000_000
+
+_KINDS: Final = {
+    stat.S_IFLNK: "a symbolic link",
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+class NotAFile(OSError):
+    """Something else than a regular file is there, or a link in its path. `strerror` says what."""
+
+
+class TooLarge(OSError):
+    """A file has more bytes than whoever reads it takes."""
+
+
+def open_file(path: Name, *, below: Name | None = None) -> int:
+    """A descriptor to read the regular file at `path`. It never waits.
+
+    With `below`, `path` is relative to that folder, and no part of it may be a link.
+    """
+    if below is None:
+        return _open(os.fspath(path), None, path)
+    with _folder(os.open(below, _PASS), os.fspath(path), path) as (folder, name):
+        return _open(name, folder, path)
+
+
+def read(path: Name, limit: int, *, below: Name | None = None) -> bytes:
+    """The bytes of the regular file at `path`, as for open_file(). Raises TooLarge beyond `limit` bytes."""
+    descriptor = open_file(path, below=below)
+    try:
+        data = b"".join(chunks(descriptor, limit + 1))
+    finally:
+        os.close(descriptor)
+    if len(data) > limit:
+        raise TooLarge(errno.EFBIG, f"it is larger than {limit:,} bytes", os.fspath(path))
+    return data
+
+
+def chunks(descriptor: int, limit: int) -> Iterator[bytes]:
+    """What a descriptor gives, up to `limit` bytes of it."""
+    while limit > 0 and (data := os.read(descriptor, min(_CHUNK, limit))):
+        limit -= len(data)
+        yield data
+
+
+def read_private(path: Name, limit: int) -> bytes:
+    """A file that nobody but its owner may use: a key. Raises NotAFile where others may, or where it is theirs."""
+    descriptor = open_file(path)
+    try:
+        about = os.fstat(descriptor)
+        if about.st_uid not in (0, os.geteuid()) or stat.S_IMODE(about.st_mode) & 0o077:
+            raise NotAFile(errno.EPERM, "it is open to others; make it yours alone with chmod 600", os.fspath(path))
+        return b"".join(chunks(descriptor, limit))
+    finally:
+        os.close(descriptor)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a walk met: `path` is relative to where it began; `refused` says why it is no file to be read, or is ""."""
+
+    path: str
+    refused: str
+    _folder: int
+    _name: str
+
+    def open(self) -> int:
+        """A descriptor to read it, which the caller closes. Only until the walk goes on."""
+        return _open(self._name, self._folder, self.path)
+
+
+def walk(root: Name, enter: Callable[[str], bool] = bool) -> Iterator[Entry]:
+    """Every file below the folder `root`, in the order of names, and everything that is none, with the reason.
+
+    No link is followed but `root` itself. A folder that `enter` says no to is passed over.
+    """
+    left = _ENTRIES
+    ahead = [("", *_listed(root, None, left))]
+    try:
+        while ahead:
+            prefix, folder, names = ahead[-1]
+            name = next(names, None)
+            if name is None:
+                os.close(folder)
+                ahead.pop()
+                continue
+            path = prefix + name
+            left -= 1
+            if left < 0:
+                yield Entry(path, "too many", folder, name)
+                return
+            reason = _reason(name, folder)
+            if reason == "a folder":
+                if not enter(name):
+                    continue
+                reason = "too deep"
+                if len(ahead) <= _DEEPEST:
+                    try:
+                        ahead.append((f"{path}/", *_listed(name, folder, left)))
+                    except OSError:
+                        reason = "unreadable"
+                    else:
+                        continue
+            yield Entry(path, reason, folder, name)
+    finally:
+        for _, folder, _ in ahead:
+            os.close(folder)
+
+
+def create(path: Name, mode: int = 0o600, *, folders: bool = False) -> int:
+    """A descriptor to append to a new file at `path`, in no other than the folder that the path spells out.
+
+    With `folders`, those that are missing are made for their owner alone. Raises FileExistsError, and NotAFile for a
+    link in the path.
+    """
+    with parent(path, folders=folders) as (folder, name):
+        return os.open(name, _CREATE | os.O_APPEND, mode, dir_fd=folder)
+
+
+def replace(path: Name, data: bytes) -> None:
+    """Write a report: whole or not at all, in the place of a regular file that has its name.
+
+    What else has that name, by other links, stays as it is. Raises NotAFile for a link in the path, and for
+    something else than a file at its end.
+    """
+    with parent(path) as (folder, name):
+        mode = 0o666
+        with contextlib.suppress(FileNotFoundError):
+            mode &= _regular(os.stat(name, dir_fd=folder, follow_symlinks=False), path).st_mode
+        written = f".{secrets.token_hex(8)}"
+        descriptor = os.open(written, _CREATE, mode, dir_fd=folder)
+        try:
+            try:
+                view = memoryview(data)
+                while view:
+                    view = view[os.write(descriptor, view) :]
+            finally:
+                os.close(descriptor)
+            os.rename(written, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:  # Ctrl-C as well: nothing is left behind
+            os.unlink(written, dir_fd=folder)
+            raise
+
+
+@contextlib.contextmanager
+def parent(path: Name, *, folders: bool = False) -> Iterator[tuple[int, str]]:
+    """The folder that `path` lies in, open, and the last name. No part of it is a link.
+
+    Errors, of what is done there as well, name the whole path.
+    """
+    text = os.fspath(path)
+    start = os.open("/" if text.startswith("/") else os.curdir, _PASS)
+    try:
+        with _folder(start, text, path, folders=folders) as found:
+            yield found
+    except OSError as error:
+        error.filename, error.filename2 = text, None
+        raise
+
+
+# -- paths ------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _folder(start: int, text: str, path: Name, *, folders: bool = False) -> Iterator[tuple[int, str]]:
+    """The folder that the last name of `text` is in, and that name. Owns `start`, where it begins."""
+    *parts, name = text.split("/")
+    folder = start
+    try:
+        for part in parts:
+            if part in ("", os.curdir):
+                continue
+            if folders:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(part, 0o700, dir_fd=folder)
+            if _reason(part, folder) == _KINDS[stat.S_IFLNK]:
+                raise NotAFile(errno.ELOOP, f"{part} in its path is a symbolic link", str(path))
+            inner = os.open(part, _PASS | os.O_NOFOLLOW, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+        if name in ("", os.curdir, os.pardir):
+            raise NotAFile(errno.EISDIR, "it is the name of a folder", str(path))
+        yield folder, name
+    finally:
+        os.close(folder)
+
+
+def _open(name: str, folder: int | None, path: Name) -> int:
+    """A descriptor of a regular file: of what a link leads to where there is no `folder`."""
+    # Looked at first: to open a device may be to act on it. And again: it may be another one by now.
+    _regular(os.stat(name, dir_fd=folder, follow_symlinks=folder is None), path)
+    descriptor = os.open(name, _READ | (0 if folder is None else os.O_NOFOLLOW), dir_fd=folder)
+    try:
+        _regular(os.fstat(descriptor), path)
+    except NotAFile:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _regular(about: os.stat_result, path: Name) -> os.stat_result:
+    if not stat.S_ISREG(about.st_mode):
+        kind = _KINDS.get(stat.S_IFMT(about.st_mode), "something else")
+        raise NotAFile(errno.EINVAL, f"it is {kind}, not a regular file", str(path))
+    return about
+
+
+def _reason(name: str, folder: int) -> str:
+    """What an entry is; "" for a regular file."""
+    try:
+        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    except OSError:
+        return "unreadable"
+    return "" if stat.S_ISREG(mode) else _KINDS.get(stat.S_IFMT(mode), "something else")
+
+
+def _listed(name: Name, folder: int | None, limit: int) -> tuple[int, Iterator[str]]:
+    """A folder, open, and the names in it: one more than `limit` at most."""
+    descriptor = os.open(name, _LIST | (0 if folder is None else os.O_NOFOLLOW), dir_fd=folder)
+    try:
+        with os.scandir(descriptor) as entries:
+            return descriptor, iter(sorted(entry.name for entry in islice(entries, limit + 1)))
+    except BaseException:
+        os.close(descriptor)
+        raise
