@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rlm_secure.broker.protocol import decode
+from rlm_secure.environments import user_ids
 from rlm_secure.environments.bundle import bundle
 from rlm_secure.environments.local import keeper, startup
 from rlm_secure.environments.local.ahead import Ahead, Setup
@@ -40,8 +41,6 @@ _ANSWER_SECONDS = 15.0
 #: A zygote is replaced after so many sessions or seconds: its children share hash seed and memory layout.
 _SESSIONS = 1_000
 _AGE_SECONDS = 3600.0
-#: Base of the ids that a root host's zygotes take; far from any that a distribution hands out.
-_UID_BASE = 1_900_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +204,7 @@ class Zygote:
         }
         config = {
             "host_pid": os.getpid(),
-            "uid": _UID_BASE + secrets.randbelow(1_000_000),
+            "uid": user_ids.unused(),
             "namespaces": self.plan.namespaces,
             "landlock": self.plan.landlock,
             "mdwe": self.plan.mdwe,

@@ -1,0 +1,27 @@
+"""The user ids that a root host gives to workers: of nobody, and of nobody to come.
+
+What is handed out elsewhere, all of it below 2**31, where tools that take an id for a signed number stop:
+
+- 0 to 60,000 by distributions, 60,001 to 65,519 by systemd (systemd.io/UIDS-GIDS)
+- 100,000 to 600,100,000 by useradd, as subordinate ids of users (login.defs(5), SUB_UID_MIN and SUB_UID_MAX)
+- 200,000 to 2,000,200,000 by SSSD to the users of a directory (sssd-ldap(5), ldap_idmap_range_min and _max)
+- 524,288 to 1,879,048,191 by systemd to containers, 1,000,000,000 to 1,999,999,999 by OpenShift to projects
+- 2,001,000,000 to 2,145,179,199 by this package to arenas
+- 2,147,352,576 to 2,147,418,111 by systemd to files of foreign systems
+
+The range is above all but the last, and ends below that. It is not configurable: nothing of a worker's is ever on a
+disk, so no id has to be known to anybody.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Final
+
+FIRST: Final = 2_146_000_000
+COUNT: Final = 1_000_000
+
+
+def unused() -> int:
+    """A user id, and a group id, that nobody has; another one each time."""
+    return FIRST + secrets.randbelow(COUNT)
