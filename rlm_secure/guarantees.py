@@ -56,6 +56,8 @@ class Wall(StrEnum):
     CGROUP = "cgroup"
     WALL_CLOCK = "wall-clock"
     OUTPUT_CAP = "output-cap"
+    SEPARATE_UID = "separate-uid"
+    SEALED_SUPERVISOR = "sealed-supervisor"
     CONTAINER = "container"
     PROVIDER_VM = "provider-vm"
     PROVIDER_NETWORK_BLOCK = "provider-network-block"

@@ -51,6 +51,7 @@ _CALL_SECONDS = 30.0
 _DESTROY_SECONDS = 20.0
 _PAUSES = (0.5, 2.0, 5.0)
 _MAX_LINE = 64 * 1024
+_SUPERVISOR_UID = 65533  # what a supervisor becomes that starts as root; its workers are 65534
 #: How long the end of a session may take in a sandbox that is kept for another.
 _END_SECONDS = 10.0
 _METADATA = "169.254.169.254:80"  # some providers' own agents need it; nothing in ours can reach it
@@ -201,7 +202,9 @@ class CloudLease(Lease):
             machine = str(next(line["machine"] for line in lines if "machine" in line))
             listen = f"{self._directory}/broker" if self._transport == "exec" else (self._provider.bind, 0)
             patience: dict[str, Any] = {"idle_seconds": UNRENEWED_SECONDS} if self._provider.pinned else {}
-            configuration = start_configuration(key, self._policy, listen=listen, arch=machine, **patience)
+            configuration = start_configuration(
+                key, self._policy, listen=listen, arch=machine, supervisor_uid=_SUPERVISOR_UID, **patience
+            )
             stream.write(configuration, deadline)
             where = next(line["listening"] for line in lines if "listening" in line)
         except (StopIteration, Cut, TimeoutError) as error:

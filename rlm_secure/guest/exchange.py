@@ -62,6 +62,11 @@ class Exchange:
         """Whether what the worker holds can be seen, and so bounded."""
         return self._worker is not None and self._worker.visible
 
+    @property
+    def users(self) -> list[int]:
+        """The worker's user ids, as the kernel says; none where it does not say."""
+        return [] if self._worker is None else self._worker.users()
+
     # -- from the host ----------------------------------------------------------------------------
 
     def hatch(self, limits: dict[str, Any], profile: str, frame_bytes: int) -> None:

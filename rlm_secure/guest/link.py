@@ -22,7 +22,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from . import wire
+from . import apart, wire
 
 _MESSAGE = 256 * 1024
 _BOOT_SECONDS = 60.0
@@ -32,40 +32,54 @@ _PAGE = os.sysconf("SC_PAGESIZE")
 #: All of /proc/PID/status: its line of groups, before those of memory, has up to 65,536 numbers.
 _STATUS_BYTES = 1 << 20
 _HEADER = struct.Struct(">I")
-_KEPT = ("LD_LIBRARY_PATH",)  # where a shared libpython is to be found; nothing else of our environment goes on
 
 
 class Failed(Exception):
     """The zygote is gone, or could not do what it was asked."""
 
 
-class Zygote:
-    """The zygote process, started by exec: it shares neither memory nor layout with the holder of the key."""
+class Silent(Failed):
+    """The zygote did not answer in time."""
 
-    def __init__(self, bundle: str) -> None:
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+
+class Zygote:
+    """The zygote process, started by exec: it shares neither memory nor layout with the holder of the key.
+
+    It is started here, or comes by itself, under another uid, through a door at the path `beside` (apart.py).
+    """
+
+    def __init__(self, bundle: str, beside: str | None = None) -> None:
         self._owed = 0  # answers that are still to come: those that nobody waits for any more as well
         self.walls: dict[str, list[str]] = {}
         self.details: dict[str, Any] = {}
-        os.set_inheritable(theirs.fileno(), True)
-        arguments = [sys.executable, "-I", "-S", "-B", "-X", "utf8", bundle, "zygote", str(theirs.fileno())]
-        environment = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "LC_ALL": "C.UTF-8", "LD_BIND_NOW": "1"}
-        environment.update((name, os.environ[name]) for name in _KEPT if name in os.environ)
-        self._errors, errors = os.pipe()  # ours is above the standard streams, which a supervisor has
-        for fd in (self._errors, errors):
+        self._errors, self._their_errors = os.pipe()  # ours is above the standard streams, which a supervisor has
+        for fd in (self._errors, self._their_errors):
             os.set_blocking(fd, False)  # nobody waits for what it says, or to say it
+        self._door = None if beside is None else apart.Door(beside)
+        if self._door is None:
+            self._spawn(bundle)
+
+    def _spawn(self, bundle: str) -> None:
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        os.set_inheritable(theirs.fileno(), True)
         streams = [
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDWR, 0),
             (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_RDWR, 0),
-            (os.POSIX_SPAWN_DUP2, errors, 2),
+            (os.POSIX_SPAWN_DUP2, self._their_errors, 2),
         ]
+        arguments = apart.command(bundle, theirs.fileno())
         with theirs, _likelier_victim():
-            self.pid = os.posix_spawn(sys.executable, arguments, environment, file_actions=streams)
-        os.close(errors)
+            self.pid = os.posix_spawn(sys.executable, arguments, apart.environment(), file_actions=streams)
 
     def configure(self, config: dict[str, Any]) -> None:
-        """Let it boot, while we do other things."""
-        self._send({**config, "host_pid": os.getpid()})
+        """Let it boot, while we do other things. Where none comes through the door, the supervisor ends."""
+        if self._door is not None:
+            try:
+                self._control, self.pid = self._door.take(config["uid"], self._their_errors)
+            except OSError as error:
+                sys.exit(f"supervise: no zygote came: {error}")
+        os.close(self._their_errors)
+        self._send({**config, "host_pid": os.getpid(), "apart": self._door is not None})
 
     def boot(self) -> None:
         """Wait until its walls stand."""
@@ -101,9 +115,17 @@ class Zygote:
         return connection, fds[1] if fds[1:] else None, answer["pid"]
 
     def signal(self, pid: int, number: int) -> None:
-        """Signal a worker by its number: for kernels without pidfds."""
-        with contextlib.suppress(Failed):
+        """Signal a worker by its number: where the kernel has no pidfd, or the worker is another user's.
+
+        Nobody else may end such a worker: a zygote that does not answer is the end of the supervisor, and so of the
+        sandbox. One that is gone has taken its workers along.
+        """
+        try:
             self._ask({"op": "signal", "pid": pid, "number": number})
+        except Silent as silent:
+            sys.exit(f"supervise: {silent}, and nobody else can stop its worker")
+        except Failed:
+            return
 
     def status(self, pid: int) -> int | None:
         """The wait status of a worker that ended, or None."""
@@ -132,7 +154,7 @@ class Zygote:
         while True:
             try:
                 if not poll.poll(max(until - time.monotonic(), 0.0) * 1000):
-                    raise Failed(f"the zygote did not answer within {seconds:g} s")
+                    raise Silent(f"the zygote did not answer within {seconds:g} s")
                 data, received, _, _ = socket.recv_fds(self._control, _MESSAGE, 4)
             except OSError as error:
                 raise Failed(f"the zygote is gone: {error}") from None
@@ -284,11 +306,23 @@ class Worker:
 
     def signal(self, number: int) -> None:
         """Signal the process; nothing happens when it is gone."""
-        if self.pidfd is None:
-            self._zygote.signal(self.pid, number)
-            return
-        with contextlib.suppress(OSError):
-            signal.pidfd_send_signal(self.pidfd, number)
+        if self.pidfd is not None:
+            try:
+                signal.pidfd_send_signal(self.pidfd, number)
+                return
+            except PermissionError:  # it is another user's: who forked it is the same
+                pass
+            except OSError:
+                return
+        self._zygote.signal(self.pid, number)
+
+    def users(self) -> list[int]:
+        """Its four user ids, as the kernel says: real, effective, saved, of files. Empty where it does not say."""
+        with contextlib.suppress(KeyError, OSError, ValueError):
+            for line in os.pread(self._files["status"], _STATUS_BYTES, 0).splitlines():
+                if line.startswith(b"Uid:"):
+                    return [int(each) for each in line.split()[1:]]
+        return []
 
     @property
     def measured(self) -> bool:

@@ -1,4 +1,7 @@
-"""Entry of the bundle: `python -I -S -B BUNDLE zygote FD | supervise [CONFIG] | dial SOCKET`."""
+"""Entry of the bundle: `python -I -S -B BUNDLE zygote FD | zygote PATH | supervise [CONFIG] | dial SOCKET`.
+
+`supervise --zygote PATH [CONFIG]` starts no zygote, but waits for one at PATH.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,10 @@ def main() -> None:
     # A cell's classes say that they are from `__main__`, and library code looks there for what their methods may name.
     sys.modules["__main__"] = types.ModuleType("__main__")
     match sys.argv[1:]:
+        case ["zygote", path] if not path.isdigit():
+            from . import apart
+
+            apart.become_zygote(path)
         case ["zygote", fd]:
             gc.disable()  # what it imports is no garbage; on again before the first session, in zygote.serve
             # What modules do after a fork is for threads, and for copies that go on side by side. A session is alone;
@@ -25,6 +32,10 @@ def main() -> None:
             from . import zygote
 
             zygote.main(int(fd))
+        case ["supervise", "--zygote", path, *rest]:
+            from . import supervisor
+
+            supervisor.main(rest, path)
         case ["supervise", *rest]:
             from . import supervisor
 
@@ -34,4 +45,4 @@ def main() -> None:
 
             dial.main(path)
         case _:
-            sys.exit("usage: BUNDLE zygote FD | supervise [CONFIG] | dial SOCKET")
+            sys.exit("usage: BUNDLE zygote FD | zygote PATH | supervise [--zygote PATH] [CONFIG] | dial SOCKET")

@@ -24,7 +24,10 @@ NUMBERS = {
     "aarch64": {"pivot_root": 41, "umount2": 39, "capset": 91, "seccomp": 277, "setns": 268, "unshare": 97},
 }
 _NUMBERS = NUMBERS.get(_MACHINE)
-_LANDLOCK_CREATE, _LANDLOCK_RESTRICT = 444, 446
+_LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446
+_PATH_BENEATH = 1
+#: Rights of files, of the network and scopes that a ruleset may leave out, as `_LANDLOCK` has them.
+READ_FILE, RESOLVE_UNIX, SIGNAL = (0x4, 0, 0), (0x10000, 0, 0), (0, 0, 0x2)
 #: ABI of Landlock -> rights that it was the first to know, as bits of handled_access_fs, handled_access_net and scoped.
 #: Sources: the kernel's include/uapi/linux/landlock.h and Documentation/userspace-api/landlock.rst; landlock(7).
 _LANDLOCK = {
@@ -200,8 +203,8 @@ def landlock_abi() -> int:
     return _raw(_LANDLOCK_CREATE, "landlock", None, 0, 1)
 
 
-def landlock_ruleset(abi: int) -> tuple[int, int]:
-    """A file descriptor of a ruleset that allows nothing, and the newest ABI whose rights it denies.
+def landlock_ruleset(abi: int, *without: tuple[int, int, int]) -> tuple[int, int]:
+    """A file descriptor of a ruleset that allows nothing but `without`, and the newest ABI whose rights it denies.
 
     That is the newest one that is both known here and `abi` or older. A kernel that numbers its ABIs otherwise and
     refuses a right is asked for those of the ABI before it; what is left out then is the caller's to report.
@@ -209,7 +212,9 @@ def landlock_ruleset(abi: int) -> tuple[int, int]:
     known = max(each for each in _LANDLOCK if each <= max(abi, 1))
     while True:
         files, network, scopes = (
-            sum(rights[kind] for each, rights in _LANDLOCK.items() if each <= known) for kind in range(3)
+            sum(rights[kind] for each, rights in _LANDLOCK.items() if each <= known)
+            & ~sum(rights[kind] for rights in without)
+            for kind in range(3)
         )
         size = 24 if scopes else 16 if network else 8
         attributes = struct.pack("QQQ", files, network, scopes)[:size]
@@ -219,6 +224,16 @@ def landlock_ruleset(abi: int) -> tuple[int, int]:
             if error.errno != 22 or known == 1:
                 raise
             known = max(each for each in _LANDLOCK if each < known)
+
+
+def landlock_allow(fd: int, path: str, right: tuple[int, int, int]) -> None:
+    """Let the ruleset `fd` allow a right of files on `path`, and below it. Raises OSError, as for a missing path."""
+    place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    try:
+        beneath = struct.pack("=Qi", right[0], place)
+        _raw(_LANDLOCK_ADD, "landlock", fd, _PATH_BENEATH, ctypes.c_char_p(beneath), 0)
+    finally:
+        os.close(place)
 
 
 def landlock_restrict(fd: int) -> None:

@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from . import seal, surroundings, wire
+from . import privileges, seal, surroundings, wire
 from .bodies import are_limits, fields, seconds
 from .exchange import Exchange
 from .http import Bad, Request
@@ -61,16 +61,19 @@ _FRAME_BYTES = range(4096, MAX_BODY + 1)
 _MAX_GRACE = 86_400.0
 
 
-def main(arguments: list[str]) -> None:
-    """`supervise [CONFIG]`: serve until the host is gone. CONFIG is deleted as soon as it is read."""
-    zygote = Zygote(sys.argv[0])
+def main(arguments: list[str], beside: str | None = None) -> None:
+    """`supervise [CONFIG]`: serve until the host is gone. CONFIG is deleted as soon as it is read.
+
+    `beside` is the path at which a zygote of another uid comes; else one is started here.
+    """
+    zygote = Zygote(sys.argv[0], beside)
     config = wire.loads(_read_file(arguments[0]) if arguments else _read_line(0))
     with contextlib.suppress(Failed):  # told to whoever asks for a worker
         zygote.configure({key: config[key] for key in ("uid", "namespaces", "landlock", "mdwe", "profiles")})
-    around = surroundings.describe()
+    around = surroundings.describe(config["masked"], config["readonly"])
     seal.set_dumpable(False)  # the key is in this memory: not for ptrace, not for /proc/PID/mem
     seal.no_new_privs()
-    Supervisor(config, zygote, around).serve()
+    Supervisor(config, zygote, around).serve(signals=beside is None)
 
 
 def _read_line(fd: int) -> bytes:
@@ -122,8 +125,8 @@ class Supervisor:
             "POST /interrupt": self._interrupt,
         }
 
-    def serve(self) -> None:
-        """Run until the host is gone or says that this is the end."""
+    def serve(self, *, signals: bool = True) -> None:
+        """Run until the host is gone or says that this is the end. `signals`: its workers are of its own uid."""
         if self._config.get("listen") is not None:
             where = self._server.listen(self._config["listen"])
             os.write(1, json.dumps({"listening": where}).encode() + b"\n")
@@ -131,6 +134,8 @@ class Supervisor:
             self._server.keep_connected(self._config["connect"])
         if self._config["watch_stdin"]:
             self._selector.register(0, selectors.EVENT_READ, self._host_spoke)
+        connects = self._config.get("connect") is not None
+        self._around["supervisor"] = privileges.give_up(self._config["supervisor"], connects=connects, signals=signals)
         try:
             while self._running and not self._server.abandoned:
                 now = time.monotonic()
@@ -231,7 +236,7 @@ class Supervisor:
                 self._exchange.hatch(options["limits"], options["profile"], options["frame_bytes"])
             except Failed as failed:
                 raise Bad(503, "zygote", str(failed)) from None
-        details = {**self._zygote.details, "around": self._around}
+        details = {**self._zygote.details, "around": {**self._around, "worker_uids": self._exchange.users}}
         walls = self._zygote.walls
         if not self._exchange.sees_memory:
             unseen = {"rlimits": "; the supervisor cannot see what a worker holds"}

@@ -5,22 +5,27 @@ from __future__ import annotations
 import errno
 import os
 import re
+import resource
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import seal
 
-_CGROUP_EVENTS = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
+CGROUP_EVENTS = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
 _CGROUP_MEMORY = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 _CGROUP_PIDS = ("/sys/fs/cgroup/pids.max", "/sys/fs/cgroup/pids/pids.max")
+_APPARMOR = ("/proc/self/attr/apparmor/current", "/proc/self/attr/current")
 #: The metadata service of every cloud, a public address, and what Docker calls the host.
 _ADDRESSES = (("169.254.169.254", 80), ("1.1.1.1", 53), ("172.17.0.1", 2375))
 _CONNECT_SECONDS = 0.3
 
 
-def describe() -> dict[str, Any]:
-    """Closed facts about this sandbox: what is tried is listed in PROTOCOL.md under `POST /session`."""
+def describe(masked: Sequence[str], readonly: Sequence[str]) -> dict[str, Any]:
+    """Closed facts about this sandbox: what is tried is listed in PROTOCOL.md under `POST /session`.
+
+    `masked` are paths that should show nothing, `readonly` those that should be mounted read-only.
+    """
     status = _read("/proc/self/status")
     no_new_privs, seccomp = seal.confinement()
     return {
@@ -36,12 +41,17 @@ def describe() -> dict[str, Any]:
         "write_sysctl": _attempt(_write_sysctl),
         "memory_max": _first(_CGROUP_MEMORY),
         "pids_max": _first(_CGROUP_PIDS),
+        "cgroup_namespace": _cgroup_namespace(),
+        "apparmor": _first(_APPARMOR),
+        "unmasked": [path for path in masked if _shows(path)],
+        "writable": [path for path in readonly if _writable(path)],
+        "file_bytes": resource.getrlimit(resource.RLIMIT_FSIZE)[1],
     }
 
 
 def oom_kills() -> int | None:
     """How often the kernel killed a process here for memory; None where it does not say."""
-    for path in _CGROUP_EVENTS:
+    for path in CGROUP_EVENTS:
         found = re.search(r"^oom_kill (\d+)$", _read(path), re.MULTILINE)
         if found:
             return int(found[1])
@@ -78,6 +88,31 @@ def _write_sysctl() -> None:
         file.write(value)
 
 
+def _cgroup_namespace() -> str:
+    """Whether the caller is at the root of each hierarchy that it sees, which is so in a namespace of its own."""
+    paths = {line.split(":", 2)[2] for line in _read("/proc/self/cgroup").splitlines() if line.count(":") >= 2}
+    return "unknown" if not paths else "own" if paths == {"/"} else "shared"
+
+
+def _shows(path: str) -> bool:
+    """Whether there is anything to see at `path`: a mask is an empty file or an empty directory."""
+    try:
+        if os.path.isdir(path):
+            return bool(os.listdir(path))
+        with open(path, "rb", buffering=0) as file:
+            return bool(file.read(1))
+    except OSError:
+        return False
+
+
+def _writable(path: str) -> bool:
+    """Whether what is at `path` is mounted so that who has the permission may write to it."""
+    try:
+        return not os.statvfs(path).f_flag & os.ST_RDONLY
+    except OSError:
+        return False
+
+
 def _attempt(step: Callable[[], object]) -> str:
     try:
         step()
@@ -92,7 +127,7 @@ def _first(paths: tuple[str, ...]) -> str:
     for path in paths:
         text = _read(path).strip()
         if text:
-            return text[:32]
+            return text[:64]
     return ""
 
 

@@ -47,7 +47,7 @@ def main(control_fd: int) -> None:
     control = socket.socket(fileno=control_fd)
     config = wire.loads(control.recv(_MESSAGE))
     host = ahead.pidfd(config["host_pid"])
-    if os.getppid() != config["host_pid"]:
+    if os.getppid() != config["host_pid"] and not config.get("apart"):
         return  # the host died before we could watch it
     boot.preload()
     boot.raise_file_limit()

@@ -84,3 +84,20 @@ def test_a_session_without_cpu_seconds_left_gets_no_further_worker(zygote: link.
     for limit in (3, [3, 4]):
         with pytest.raises(link.Failed, match="the session has used up its CPU seconds"):
             exchange.hatch({"CPU": limit}, "worker", 1 << 20)
+
+
+@pytest.mark.parametrize("zygote", [BOOTED + "signal.pause()"], indirect=True)
+def test_a_zygote_that_does_not_end_its_worker_is_the_end_of_the_supervisor(
+    zygote: link.Zygote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    zygote.boot()
+    monkeypatch.setattr(link, "_ANSWER_SECONDS", 0.1)
+    with pytest.raises(SystemExit, match="did not answer within 0.1 s, and nobody else can stop its worker"):
+        zygote.signal(7, 9)
+    os.kill(zygote.pid, 9)
+
+
+@pytest.mark.parametrize("zygote", [BOOTED], indirect=True)
+def test_a_zygote_that_is_gone_took_its_workers_along(zygote: link.Zygote) -> None:
+    zygote.boot()
+    zygote.signal(7, 9)

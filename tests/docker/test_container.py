@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rlm_secure.environments.docker import DockerEnvironment, container
+from rlm_secure.environments.docker import DockerEnvironment, container, hardening
 from rlm_secure.guarantees import Guarantee, Level, Wall
 from rlm_secure.policy import load_policy
 from tests.docker.conftest import inside, left_over, own, policy, python
@@ -23,6 +23,7 @@ def test_the_engine_was_asked_for_every_wall(engine, shared) -> None:
     found = inspected(engine, shared)
     host, config = found["HostConfig"], found["Config"]
     memory = policy().limits.memory_bytes + container.OVERHEAD_BYTES
+    longest = policy().limits.context_bytes + 4096
     expected = {
         "NetworkMode": "none", "CapDrop": ["ALL"], "CapAdd": None, "Privileged": False, "ReadonlyRootfs": True,
         "PidsLimit": container.PROCESSES, "Memory": memory, "MemorySwap": memory, "NanoCpus": 10**9, "IpcMode": "none",
@@ -30,11 +31,13 @@ def test_the_engine_was_asked_for_every_wall(engine, shared) -> None:
         "ExtraHosts": None, "Links": None, "AutoRemove": True, "Init": True, "Runtime": "runc", "OomKillDisable": False,
         "PublishAllPorts": False, "GroupAdd": None,
         "Tmpfs": {"/tmp": "rw,noexec,nosuid,nodev,size=1m,nr_inodes=64,mode=1777"},
-        "LogConfig": {"Type": "none", "Config": {}},
+        "LogConfig": {"Type": "none", "Config": {}}, "CgroupnsMode": "private",
+        "MaskedPaths": list(hardening.MASKED), "ReadonlyPaths": list(hardening.READONLY),
     }  # fmt: skip
     assert {name: None if host[name] in ([], {}) else host[name] for name in expected} == expected
     assert sorted((each["Name"], each["Soft"], each["Hard"]) for each in host["Ulimits"]) == [
-        ("core", 0, 0), ("memlock", 0, 0), ("nofile", 256, 256), ("nproc", container.PROCESSES, container.PROCESSES),
+        ("core", 0, 0), ("fsize", longest, longest), ("memlock", 0, 0), ("nofile", 256, 256),
+        ("nproc", container.PROCESSES, container.PROCESSES),
     ]  # fmt: skip
     assert "no-new-privileges:true" in host["SecurityOpt"]
     profile = json.loads(next(each for each in host["SecurityOpt"] if each.startswith("seccomp="))[8:])
@@ -72,6 +75,8 @@ def test_strict_requires_walls_that_all_hold_and_says_which_do_not(shared) -> No
     assert report.environment == "docker"
     assert report.missing(load_policy("strict").isolation.required("docker")) == ()
     assert report[Wall.CONTAINER].level is Level.FULL
+    assert report[Wall.SEPARATE_UID].level is Level.FULL
+    assert report[Wall.SEALED_SUPERVISOR].level is Level.FULL
     assert report[Wall.CGROUP].level is Level.FULL
     assert report[Wall.LANDLOCK].level is Level.FULL
     assert report[Wall.NETWORK_NAMESPACE].level is Level.FULL

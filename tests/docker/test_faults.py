@@ -55,10 +55,11 @@ def test_a_worker_that_is_killed_from_beside_is_resumed(place) -> None:
         kill = (
             "import os, signal\n"
             "pids = sorted(int(p) for p in os.listdir('/proc') if p.isdigit() and int(p) != os.getpid())\n"
-            "workers = [p for p in pids if 'zygote' in open(f'/proc/{p}/cmdline').read()][1:]\n"
+            "workers = [p for p in pids if '\\0zygote\\0' in open(f'/proc/{p}/cmdline').read()][1:]\n"
             "[os.kill(p, signal.SIGKILL) for p in workers]\nprint(len(workers))"
         )
-        assert python(session, kill) == "1"
+        assert "PermissionError" in python(session, kill), "its supervisor is another user"
+        assert python(session, kill, user=f"{session.report.details['worker_uid']}") == "1"
         results = [session.execute("print(kept)", None) for _ in range(2)]
         assert "7\n" in [result.stdout for result in results]
 

@@ -12,29 +12,31 @@ import pytest
 from rlm_secure.broker.transports import Cut
 from rlm_secure.environments._owner import owner
 from rlm_secure.environments.docker import container
+from rlm_secure.environments.docker.hardening import Offered
 from rlm_secure.environments.docker.ways import NotThere
 from rlm_secure.errors import EnvironmentUnavailable
 from tests.broker.support import policy
 
 NOWHERE = "rlm-secure-nowhere"
+HAS = Offered(apparmor=False, profile=None, cgroupns=True)
 
 
 def test_ids_that_are_mapped_fit_into_sixteen_bits() -> None:
-    assert 20_000 <= container.user_id({"SecurityOptions": ["name=rootless"]}) < 60_000
-    assert 20_000 <= container.user_id({"SecurityOptions": ["name=seccomp", "name=userns"]}) < 60_000
-    assert container.user_id({"SecurityOptions": None}) >= 1_900_000_000
+    assert 20_000 < container.users({"SecurityOptions": ["name=rootless"]}).worker < 60_000
+    assert 20_000 < container.users({"SecurityOptions": ["name=seccomp", "name=userns"]}).worker < 60_000
+    assert container.users({"SecurityOptions": None}).supervisor >= 2_146_000_000
 
 
 @pytest.mark.parametrize("directory", [None, "/tmp"])
 def test_what_is_not_about_the_directory_is_no_reason_to_try_another_way(engine: Any, directory: str | None) -> None:
     with pytest.raises(EnvironmentUnavailable) as raised:
-        container.create(engine, policy(), f"{NOWHERE}:1", directory, uid=77_777, memory=1 << 28)
+        container.create(engine, policy(), f"{NOWHERE}:1", directory, has=HAS, uid=77_777, memory=1 << 28)
     assert not isinstance(raised.value, NotThere)
 
 
 def test_a_directory_that_the_engine_does_not_see_is_named(engine: Any, image: str) -> None:
     with pytest.raises(NotThere, match=f"/{NOWHERE}"):
-        container.create(engine, policy(), image, f"/{NOWHERE}", uid=77_777, memory=1 << 28)
+        container.create(engine, policy(), image, f"/{NOWHERE}", has=HAS, uid=77_777, memory=1 << 28)
 
 
 def test_what_an_engine_does_not_take_is_an_error(engine: Any) -> None:

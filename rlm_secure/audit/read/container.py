@@ -1,4 +1,7 @@
-"""Containers as rules see them: one set of names for a Compose file and for what `docker inspect` prints."""
+"""Containers as rules see them: one set of names for a Compose file and for what `docker inspect` prints.
+
+`docker inspect` prints a list; with a format, as `{{json .}}`, one object, or one a line.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rlm_secure.audit.finding import Location, Unreadable
-from rlm_secure.audit.read.document import Document, KeyPath
+from rlm_secure.audit.read.document import Document, KeyPath, read_json, read_json_lines, read_yaml
 
 #: What docker inspect calls the keys of a Compose file, under HostConfig.
 _INSPECT = {
@@ -24,7 +27,14 @@ _INSPECT = {
     "pids_limit": "PidsLimit",
     "mem_limit": "Memory",
     "read_only": "ReadonlyRootfs",
+    "cgroup": "CgroupnsMode",
+    "masked_paths": "MaskedPaths",
+    "readonly_paths": "ReadonlyPaths",
+    "ulimits": "Ulimits",
 }
+#: What it calls the two ends of a mount or a device, beside the `source` and `target` of Compose.
+_SOURCES = ("source", "Source", "PathOnHost")
+_TARGETS = ("target", "Target", "Destination", "PathInContainer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +54,7 @@ class Container:
         return self._document.at(*self._paths[key], *index)
 
     def entries(self, key: str) -> list[tuple[int, str]]:
-        """The elements of a list as strings; of a volume in its long form, `source:target`."""
+        """The elements of a list as strings; of a volume or device in its long form, `source:target`."""
         value = self.settings.get(key) or []
         if not isinstance(value, list):
             return []
@@ -57,6 +67,16 @@ class ContainerSubject:
 
     file: str
     containers: tuple[Container, ...]
+
+
+def parse(text: str, file: str, *, yaml: bool) -> Document:
+    """A Compose file, or what `docker inspect` printed: YAML, or JSON whatever the file's name. Raises Unreadable."""
+    beginning = text.lstrip()[:1]
+    if yaml or beginning not in ("{", "["):
+        return read_yaml(text, file)
+    first, _, rest = text.strip().partition("\n")
+    one_a_line = first.startswith("{") and first.rstrip().endswith("}") and rest.strip()
+    return read_json_lines(text, file) if one_a_line else read_json(text, file)
 
 
 def read(document: Document) -> ContainerSubject:
@@ -100,6 +120,10 @@ def _inspected(document: Document, path: KeyPath, value: dict[str, Any]) -> Cont
     for ours, theirs in _INSPECT.items():
         if theirs in host:
             settings[ours], paths[ours] = host[theirs], (*path, "HostConfig", theirs)
+    if value.get("Mounts"):  # all of them; Binds are those that were written in the short form
+        settings["volumes"], paths["volumes"] = value["Mounts"], (*path, "Mounts")
+    if "AppArmorProfile" in value:
+        settings["apparmor"], paths["apparmor"] = value["AppArmorProfile"], (*path, "AppArmorProfile")
     if isinstance(config, dict) and "User" in config:
         settings["user"], paths["user"] = config["User"], (*path, "Config", "User")
     name = str(value.get("Name") or "container").lstrip("/")
@@ -108,5 +132,6 @@ def _inspected(document: Document, path: KeyPath, value: dict[str, Any]) -> Cont
 
 def _entry(value: Any) -> str:
     if isinstance(value, dict):
-        return f"{value.get('source', '')}:{value.get('target', '')}"
+        source, target = (next((value[key] for key in keys if key in value), "") for keys in (_SOURCES, _TARGETS))
+        return f"{source}:{target}"
     return str(value)

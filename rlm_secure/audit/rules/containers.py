@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from typing import Any
 
 from rlm_secure.audit.finding import Finding, Severity
 from rlm_secure.audit.read.container import Container, ContainerSubject
@@ -16,6 +17,11 @@ _GREAT_CAPABILITIES = frozenset(
 )
 _SOCKETS = ("docker.sock", "containerd.sock", "podman.sock", "crio.sock")
 _PRECIOUS = ("/", "/etc", "/proc", "/sys", "/dev", "/root", "/home", "/var", "/var/run", "/run", "/boot", "/usr", "~")
+#: What every engine masks, and mounts read-only, unless it is told not to.
+_COVERED = {
+    "masked_paths": ("/proc/kcore", "/proc/keys", "/proc/timer_list", "/sys/firmware"),
+    "readonly_paths": ("/proc/bus", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"),
+}
 _PRIVATE = (".ssh", ".aws", ".docker", ".kube", ".gnupg", ".config", ".netrc", ".env")
 
 
@@ -297,10 +303,129 @@ class ContainerUnconfined(ContainerRule):
     hint = "take it out, or name a profile such as policies/seccomp/docker.json"
 
     def one(self, each: Container) -> Iterator[Finding]:
+        written = False
         for index, entry in each.entries("security_opt"):
-            if entry.replace(":", "=").lower() in ("seccomp=unconfined", "apparmor=unconfined", "label=disable"):
+            option = entry.replace(":", "=").lower()
+            if option in ("seccomp=unconfined", "apparmor=unconfined", "label=disable"):
+                written = written or option.startswith("apparmor")
                 message = f"{each.name} has {entry[:40]}"
                 yield self.finding(each.at("security_opt", index), message, about=f"{each.name} {entry}")
+        # What docker inspect says of a container on an engine with AppArmor; without one it says "".
+        if each.settings.get("apparmor") == "unconfined" and not written:
+            message = f"{each.name} runs without AppArmor, which its engine has"
+            yield self.finding(each.at("apparmor"), message, about=f"{each.name} apparmor=unconfined")
+
+
+class ContainerUnmasked(ContainerRule):
+    """A container sees what engines hide: kernel memory, keys, firmware, and settings of the kernel to write to.
+
+    systempaths=unconfined takes the masks off /proc and /sys, and makes /proc/sys and /proc/sysrq-trigger writable.
+
+    Bad:
+        services:
+          cells:
+            image: worker
+            security_opt:
+              - systempaths=unconfined
+
+    Good:
+        services:
+          cells:
+            image: worker
+            security_opt:
+              - no-new-privileges:true
+
+    See:
+        https://docs.docker.com/reference/cli/docker/container/run/#security-opt
+    """
+
+    id = "container-unmasked"
+    severity = Severity.HIGH
+    weakens = (Guarantee.HOST_INTEGRITY, Guarantee.NO_HOST_FILES)
+    hint = "take systempaths=unconfined out"
+
+    def one(self, each: Container) -> Iterator[Finding]:
+        for index, entry in each.entries("security_opt"):
+            if entry.replace(":", "=").lower() == "systempaths=unconfined":
+                message, about = f"{each.name} has {entry[:40]}", f"{each.name} systempaths"
+                yield self.finding(each.at("security_opt", index), message, about=about)
+                return
+        if each.settings.get("privileged") is True:
+            return  # which is said already, and is more
+        for key, least in _COVERED.items():
+            paths = each.settings.get(key, least)  # only what docker inspect prints has them
+            missing = sorted(set(least) - set(_strings(paths)))
+            if missing:
+                what = "masked" if key == "masked_paths" else "read-only"
+                message = f"{each.name} has {', '.join(missing)} not {what}"
+                yield self.finding(each.at(key), message, about=f"{each.name} {key}")
+
+
+class ContainerCgroupNamespace(ContainerRule):
+    """A container has the host's cgroup namespace.
+
+    It reads the names of the machine's other containers and services in /proc/self/cgroup, and, where cgroups are
+    mounted, their limits and use.
+
+    Bad:
+        services:
+          cells:
+            image: worker
+            cgroup: host
+
+    Good:
+        services:
+          cells:
+            image: worker
+            cgroup: private
+
+    See:
+        man 7 cgroup_namespaces
+    """
+
+    id = "container-cgroup-namespace"
+    severity = Severity.LOW
+    weakens = (Guarantee.SESSION_ISOLATION,)
+    hint = "cgroup: private"
+
+    def one(self, each: Container) -> Iterator[Finding]:
+        if each.settings.get("cgroup") == "host":
+            message = f"{each.name} has the host's cgroup namespace"
+            yield self.finding(each.at("cgroup"), message, about=f"{each.name} cgroup")
+
+
+class ContainerFileSize(ContainerRule):
+    """A container may write files of any size.
+
+    A file in a volume, in a tmpfs or in the container's own layer fills the disk or the memory of the machine. The
+    kernel's limit ends a write at its size, wherever the file is.
+
+    Bad:
+        services:
+          cells:
+            image: worker
+
+    Good:
+        services:
+          cells:
+            image: worker
+            ulimits:
+              fsize: 67108864
+
+    See:
+        man 2 setrlimit, RLIMIT_FSIZE
+    """
+
+    id = "container-file-size"
+    severity = Severity.LOW
+    weakens = (Guarantee.HOST_INTEGRITY,)
+    hint = "ulimits: {fsize: 67108864}, in bytes"
+
+    def one(self, each: Container) -> Iterator[Finding]:
+        limit = _ulimit(each.settings.get("ulimits"), "fsize")
+        if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
+            message = f"{each.name} has no limit on the size of files"
+            yield self.finding(each.at("ulimits"), message, about=f"{each.name} fsize")
 
 
 class ContainerNewPrivileges(ContainerRule):
@@ -494,8 +619,22 @@ class ContainerDevices(ContainerRule):
             yield self.finding(each.at("devices", index), message, about=f"{each.name} {entry}")
 
 
+def _strings(value: Any) -> list[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list | tuple) else []
+
+
+def _ulimit(value: Any, name: str) -> Any:
+    """The hard limit `name` of a Compose file, or of what docker inspect prints; None without one."""
+    if isinstance(value, list):
+        named = [each for each in value if isinstance(each, dict) and each.get("Name") == name]
+        return named[0].get("Hard") if named else None
+    found = value.get(name) if isinstance(value, dict) else None
+    return found.get("hard") if isinstance(found, dict) else found
+
+
 RULES = (
     ContainerPrivileged, ContainerHostNamespace, ContainerNetwork, ContainerEngineSocket, ContainerMount,
-    ContainerCapabilities, ContainerCapabilitiesKept, ContainerUnconfined, ContainerNewPrivileges, ContainerProcesses,
-    ContainerMemory, ContainerWritableRoot, ContainerRoot, ContainerDevices,
+    ContainerCapabilities, ContainerCapabilitiesKept, ContainerUnconfined, ContainerUnmasked,
+    ContainerCgroupNamespace, ContainerNewPrivileges, ContainerProcesses, ContainerMemory, ContainerFileSize,
+    ContainerWritableRoot, ContainerRoot, ContainerDevices,
 )  # fmt: skip

@@ -9,7 +9,7 @@ from rlm_secure.audit.finding import Finding, Location, Severity
 from rlm_secure.audit.read.policy import PolicySubject
 from rlm_secure.audit.rule import Kind, Rule
 from rlm_secure.guarantees import RESTS_ON, Guarantee, Wall
-from rlm_secure.policy.model import LOCAL_WALLS, REMOTE_WALLS, Policy
+from rlm_secure.policy.model import DOCKER_WALLS, LOCAL_WALLS, REMOTE_WALLS, Policy
 
 #: Behind these nothing else stands.
 _LAST = frozenset({Wall.SECCOMP, Wall.LANDLOCK, Wall.SEPARATE_PROCESS, Wall.EMPTY_ROOT, Wall.NETWORK_NAMESPACE})
@@ -116,8 +116,7 @@ class WallNotRequired(Rule[PolicySubject]):
 
     def check(self, subject: PolicySubject) -> Iterator[Finding]:
         for environment in subject.policy.isolation.environments:
-            usual: tuple[Wall, ...] = LOCAL_WALLS if environment == "local" else REMOTE_WALLS
-            usual += (Wall.CONTAINER,) if environment == "docker" else ()
+            usual: tuple[Wall, ...] = {"local": LOCAL_WALLS, "docker": DOCKER_WALLS}.get(environment, REMOTE_WALLS)
             listed = getattr(subject.policy.isolation, environment)
             missing = [wall for wall in usual if wall not in listed]
             if missing:

@@ -23,7 +23,7 @@ from rlm_secure.broker.transports.stdio import StdioTransport
 from rlm_secure.broker.transports.uds import SOCKET_NAME, UnixTransport
 from rlm_secure.broker.transports.uds import sweep as sweep_sockets
 from rlm_secure.environments.bundle import bundle
-from rlm_secure.environments.docker import container, engine
+from rlm_secure.environments.docker import container, engine, hardening
 from rlm_secure.environments.docker.image import DEFAULT_IMAGE, build
 from rlm_secure.environments.docker.stream import Stream
 from rlm_secure.environments.docker.ways import SHARED_KERNEL, Memory, NotThere, Wanted, Way
@@ -121,12 +121,13 @@ class DockerLease(Lease):
         info = engine.describe(self._engine)
         engine.runtime(info, runtime)
         image = engine.image(self._engine, name)
+        self._has = hardening.offered(self._engine, info)
         self._engine_kernel = info.get("KernelVersion")
         identity = str(info.get("ID") or "")
         *others, last = _ways.ordered(identity, runtime, transport)
         for way in (*others, last):
             try:
-                self._start(image, way, container.user_id(info))
+                self._start(image, way, container.users(info))
             except NotThere as error:
                 if way is last:
                     advice = "; use the transport 'exec'" if transport == "unix" else ""
@@ -137,7 +138,7 @@ class DockerLease(Lease):
                 _ways.keep(identity, runtime, transport, way)
                 return
 
-    def _start(self, image: Any, way: Way, uid: int) -> None:
+    def _start(self, image: Any, way: Way, users: container.Users) -> None:
         runtime = self._policy.isolation.docker_runtime
         dialled = way.transport == "exec"
         key = SessionKey()
@@ -145,7 +146,10 @@ class DockerLease(Lease):
         if way.bundle == "mount":
             self._unix = UnixTransport({container.BUNDLE: bundle().data})
             directory = self._unix.directory
-        self._id = container.create(self._engine, self._policy, image.id, directory, uid=uid, memory=self._memory)
+        uid = users.supervisor
+        self._id = container.create(
+            self._engine, self._policy, image.id, directory, has=self._has, uid=uid, memory=self._memory
+        )
         if directory is None:
             container.put(self._engine, self._id, container.BUNDLE, bundle().data)
         self._stream = container.attach(self._engine, self._id)
@@ -157,11 +161,14 @@ class DockerLease(Lease):
             listen=container.LISTEN if dialled else None,
             connect=None if dialled else f"{container.MOUNT}/{SOCKET_NAME}",
             arch=_MACHINES.get(image.attrs.get("Architecture", "")),
-            uid=uid,
+            uid=users.worker,
+            masked=hardening.MASKED,
+            readonly=hardening.READONLY,
         )
         deadline = time.monotonic() + self._policy.limits.start_seconds
         try:
             self._stream.write(configuration, deadline)
+            container.start_zygote(self._engine, self._id, users.worker)
             if dialled or self._unix is None:
                 self._stream.read(deadline)  # it says that it listens
                 carrier: Transport = StdioTransport(lambda: container.dial(self._engine, self._id, uid))
@@ -185,7 +192,8 @@ class DockerLease(Lease):
                 f"the sandbox did not answer: {error}; {self.epitaph()}" + (f"; it said: {said}" if said else "")
             ) from None
         self._details = {
-            **container.describe(self._policy, image, uid, way),
+            **container.describe(self._policy, image, users, way),
+            **hardening.recorded(self._engine, self._id),
             "engine": engine.carrier(self._engine),
         }
 
@@ -201,11 +209,15 @@ class DockerLease(Lease):
         if runtime in SHARED_KERNEL:
             held["no_new_privs"] = around.get("no_new_privs") == 1
             held["seccomp"] = around.get("seccomp") == 2
+            held.update(hardening.found(self._has, around, container.file_bytes(self._policy)))
         else:
             host = (os.uname().release, self._engine_kernel, None)  # of this machine, and of the engine's
             held["a kernel of its own"] = around.get("kernel") not in host
         level = Level.FULL if all(held.values()) else Level.PARTIAL
         tried = ", ".join(f"{what}: {'yes' if yes else 'NO'}" for what, yes in held.items())
+        tried += "" if self._has.apparmor else "; the engine has no AppArmor"
+        if shown := hardening.unmasked(around):
+            tried += f"; not masked: {shown}"
         yield WallStatus(Wall.CONTAINER, level, f"{runtime}; {tried}")
         reached = around.get("connect")
         interfaces = around.get("interfaces")

@@ -10,11 +10,15 @@ import hashlib
 import secrets
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from rlm_secure.broker.transports import Cut
+from rlm_secure.environments import user_ids
 from rlm_secure.environments._owner import is_orphan, owner
+from rlm_secure.environments.docker import hardening
 from rlm_secure.environments.docker.engine import explained
+from rlm_secure.environments.docker.hardening import Offered
 from rlm_secure.environments.docker.stream import Stream
 from rlm_secure.environments.docker.ways import NotThere, Way, archive
 from rlm_secure.errors import EnvironmentUnavailable
@@ -29,14 +33,16 @@ BUNDLE: Final = "guest.zip"
 #: The only place that can be written, and how large it is.
 SCRATCH: Final = "/tmp"  # noqa: S108 - a tmpfs of the container's own
 
-#: Where the supervisor listens when it is dialled.
+#: Where the supervisor listens when it is dialled, and where its zygote comes to.
 LISTEN: Final = f"{SCRATCH}/broker"
+ZYGOTE: Final = f"{SCRATCH}/zygote"
 
 #: What supervisor, zygote and interpreter take beside the worker.
 OVERHEAD_BYTES: Final = 128 * MIB
 #: init, supervisor, zygote, its probes, a dial or two, and runc while it starts them.
 PROCESSES: Final = 24
-_UID_BASE = 1_900_000_000
+#: The first id of a container where ids are mapped, of which there are often no more than 16 bits.
+_MAPPED_FIRST, _MAPPED = 20_000, 40_000
 _REMOVE_SECONDS = 20.0
 
 
@@ -50,15 +56,31 @@ def memory_bytes(policy: Policy) -> int:
     return policy.limits.memory_bytes + OVERHEAD_BYTES
 
 
-def user_id(info: Mapping[str, Any]) -> int:
-    """A user id of this container alone, far from any that somebody has; within 16 bits where ids are mapped."""
+@dataclass(frozen=True, slots=True)
+class Users:
+    """The two users of one container: of its supervisor, and of its zygote with the workers."""
+
+    supervisor: int
+    worker: int
+
+
+def users(info: Mapping[str, Any]) -> Users:
+    """User ids of one container alone, far from any that somebody has; within 16 bits where ids are mapped."""
     options = " ".join(info.get("SecurityOptions") or ())
-    if "name=userns" in options or "name=rootless" in options:
-        return 20_000 + secrets.randbelow(40_000)
-    return _UID_BASE + secrets.randbelow(1_000_000)
+    mapped = "name=userns" in options or "name=rootless" in options
+    first = _MAPPED_FIRST + secrets.randbelow(_MAPPED) if mapped else user_ids.unused()
+    first -= first % 2  # no two containers share one
+    return Users(first, first + 1)
 
 
-def create(client: Any, policy: Policy, image: str, directory: str | None, *, uid: int, memory: int) -> str:
+def file_bytes(policy: Policy) -> int:
+    """The longest file that a process of the container may write: a context, in memory, with what ends it there."""
+    return policy.limits.context_bytes + 4096
+
+
+def create(
+    client: Any, policy: Policy, image: str, directory: str | None, *, has: Offered, uid: int, memory: int
+) -> str:
     """Create (not start) a container that runs the supervisor; returns its id.
 
     Nothing of the host is in it but `directory`, read-only. For None it has an empty volume of its own there, for
@@ -89,16 +111,18 @@ def create(client: Any, policy: Policy, image: str, directory: str | None, *, ui
             Ulimit(name="nofile", soft=256, hard=256),
             Ulimit(name="nproc", soft=processes, hard=processes),
             Ulimit(name="memlock", soft=0, hard=0),
+            Ulimit(name="fsize", soft=file_bytes(policy), hard=file_bytes(policy)),
         ],
         init=True,
         auto_remove=True,
         log_config=LogConfig(type=LogConfig.types.NONE),
         runtime=policy.isolation.docker_runtime,
     )
+    hardening.add(host, has)
     with explained("create a container"), unseen(directory):
         made = client.api.create_container(
             image,
-            command("supervise"),
+            command("supervise", "--zygote", ZYGOTE),
             entrypoint=[],
             name=f"rlm-secure-{secrets.token_hex(8)}",
             user=f"{uid}:{uid}",
@@ -140,12 +164,22 @@ def attach(client: Any, container: str) -> Stream:
         return Stream(client.api.attach_socket(container, params=parameters))
 
 
+def start_zygote(client: Any, container: str, uid: int) -> None:
+    """Start the zygote beside the supervisor, as another user: nobody in there may become one. Raises Cut."""
+    program, user = command("zygote", ZYGOTE), f"{uid}:{uid}"
+    try:
+        made = client.api.exec_create(container, program, stdout=False, stderr=False, user=user, workdir="/")
+        client.api.exec_start(made["Id"], detach=True)
+    except Exception as error:  # noqa: BLE001 - the SDK, requests and urllib3 raise trees of their own
+        raise Cut(f"the engine could not start a second process: {error}") from None
+
+
 def dial(client: Any, container: str | None, uid: int) -> Stream:
     """The exec stream of a `dial` to the supervisor. Raises Cut: it may work the next time."""
     try:
         made = client.api.exec_create(container, command("dial", LISTEN), stdin=True, user=f"{uid}:{uid}")
         return Stream(client.api.exec_start(made["Id"], socket=True))
-    except Exception as error:  # noqa: BLE001 - the SDK, requests and urllib3 raise trees of their own
+    except Exception as error:  # noqa: BLE001 - as above
         raise Cut(f"the engine could not start an exec: {error}") from None
 
 
@@ -190,13 +224,14 @@ def sweep(client: Any) -> int:
     return removed
 
 
-def describe(policy: Policy, image: Any, uid: int, way: Way) -> dict[str, Any]:
+def describe(policy: Policy, image: Any, users: Users, way: Way) -> dict[str, Any]:
     """Facts for the report. Nothing in it comes from inside."""
     return {
         "image": str(image.id),
         "runtime": policy.isolation.docker_runtime,
         "transport": way.transport,
         "bundle": way.bundle,
-        "uid": uid,
+        "uid": users.supervisor,
+        "worker_uid": users.worker,
         "seccomp_profile": hashlib.sha256(seccomp_profile("docker").read_bytes()).hexdigest(),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rlm_secure.broker.client import Client
@@ -65,12 +65,17 @@ def start_configuration(
     seccomp: bool = True,
     landlock: bool = True,
     uid: int = 65534,
+    supervisor_uid: int | None = None,
+    masked: Sequence[str] = (),
+    readonly: Sequence[str] = (),
     idle_seconds: float = 3600.0,
 ) -> bytes:
     """The one line that a supervisor reads before anything else. Holds the key: it goes where nothing is kept.
 
     `arch` is the sandbox's machine ("x86_64", "aarch64"; the host's own by default). `uid` is what the zygote
-    becomes where it starts as root. Walls are switched off in tests of single walls only.
+    becomes where it starts as root, or has where it comes by itself; `supervisor_uid` what the supervisor becomes
+    where it starts as root. `masked` and `readonly` are paths that show nothing, or
+    cannot be written to, which is tried. Walls are switched off in tests of single walls only.
     """
     return (
         json.dumps(
@@ -84,10 +89,17 @@ def start_configuration(
                 "grace_seconds": policy.limits.grace_seconds,
                 "context_bytes": policy.limits.context_bytes,
                 "uid": uid,
+                "masked": list(masked),
+                "readonly": list(readonly),
                 "namespaces": namespaces,
                 "landlock": landlock,
                 "mdwe": True,
                 "profiles": {"worker": compile_profile("worker", arch=arch).hex() if seccomp else None},
+                "supervisor": {
+                    "uid": supervisor_uid,
+                    "landlock": landlock,
+                    "filter": compile_profile("supervisor", arch=arch).hex() if seccomp else None,
+                },
             }
         ).encode("ascii")
         + b"\n"

@@ -20,6 +20,7 @@ from rlm_secure.broker.protocol import CellResult, ready
 from rlm_secure.environments.clock import SESSION_CPU, Clock
 from rlm_secure.environments.local.context import SharedContext, flatten
 from rlm_secure.environments.logged import Answers, Entry, LoggedSession, begin
+from rlm_secure.environments.remote import supervisor
 from rlm_secure.environments.remote.lease import Lease, report
 from rlm_secure.environments.remote.worker import KILL_SECONDS, Died, Overdue, RemoteWorker, verdict
 from rlm_secure.errors import (
@@ -182,7 +183,8 @@ class RemoteSession(LoggedSession):
         except (Died, Overdue) as error:
             raise EnvironmentUnavailable(f"a worker died while it was sealed: {error}") from None
         around = details.pop("around", None)
-        outer = tuple(lease.walls(around if isinstance(around, dict) else {}))
+        found_around = around if isinstance(around, dict) else {}
+        outer = (*lease.walls(found_around), *supervisor.walls(found_around))
         found = report(lease, booted, sealed, outer, details, screen=self._screen)
         self.report = replace(found, spend=cost.bounded(self._policy))
         missing = self.report.missing(self._required)

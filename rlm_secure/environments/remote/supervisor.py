@@ -1,0 +1,51 @@
+"""What is reported of a supervisor itself: that it is another user than its worker, and what it gave up.
+
+It tried that before any untrusted code was there (guest/privileges.py); the kernel said whose the worker is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from rlm_secure.guarantees import Level, Wall, WallStatus
+
+#: What a sealed supervisor tries, and how it has to end.
+REFUSED: Final = {
+    "open a file": ("EACCES",),
+    "make a file": ("EPERM", "EACCES"),
+    "execve": ("EPERM",),
+    "fork": ("EPERM",),
+    "socket": ("EPERM",),
+}
+
+
+def walls(around: Mapping[str, Any]) -> Iterator[WallStatus]:
+    """The two walls, from what a supervisor says of its surroundings: whatever that is, it raises nothing."""
+    told = around.get("supervisor")
+    said: Mapping[str, Any] = told if isinstance(told, dict) else {}
+    own, workers = _uids(said.get("uids"), 3), _uids(around.get("worker_uids"), 4)
+    if not own or not workers:
+        yield WallStatus(Wall.SEPARATE_UID, Level.NONE, "not separated, as far as anybody knows: no uid was said")
+    elif own & workers:
+        same = ", ".join(str(each) for each in sorted(own & workers))
+        yield WallStatus(Wall.SEPARATE_UID, Level.NONE, f"not separated: supervisor and worker are both uid {same}")
+    else:
+        parts = [" and ".join(str(each) for each in sorted(uids)) for uids in (own, workers)]
+        yield WallStatus(Wall.SEPARATE_UID, Level.FULL, f"the supervisor is uid {parts[0]}, the worker {parts[1]}")
+    held = [said.get(what) in ends for what, ends in REFUSED.items()]
+    level = Level.FULL if all(held) else Level.PARTIAL if any(held) else Level.NONE
+    tried = ", ".join(f"{what}: {_word(said.get(what))}" for what in REFUSED)
+    evidence = f"Landlock {_word(said.get('landlock'))}, filter {_word(said.get('filter'))}; {tried}"
+    yield WallStatus(Wall.SEALED_SUPERVISOR, level, evidence)
+
+
+def _uids(value: Any, count: int) -> frozenset[int]:
+    """User ids as the kernel tells them; none where that is not what `value` is."""
+    if not isinstance(value, list) or len(value) != count or not all(type(each) is int for each in value):
+        return frozenset()
+    return frozenset(value) if all(0 <= each < 1 << 32 for each in value) else frozenset()
+
+
+def _word(value: Any) -> str:
+    return value if isinstance(value, str) and len(value) <= 40 and value.isascii() and value.isprintable() else "?"

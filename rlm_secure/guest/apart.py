@@ -1,0 +1,116 @@
+"""A zygote beside its supervisor, under a uid of its own, which whoever made the sandbox started as a second program.
+
+So that two users are in a sandbox in which nobody may become another: no capability, no root. `zygote PATH` connects to
+the supervisor's socket at PATH, and becomes the plain `zygote FD` by exec, with a clean environment. Its supervisor
+takes one connection, of the uid that it was told, before any untrusted code is there, and closes that door.
+
+Guards: that the process which forks a supervisor's workers is of the uid that was asked for
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import struct
+import sys
+import time
+from typing import NoReturn
+
+_WAIT_SECONDS = 30.0
+_AGAIN_SECONDS = 0.01
+_KEPT = ("LD_LIBRARY_PATH",)  # where a shared libpython is to be found; nothing else of our environment goes on
+_CREDENTIALS = struct.Struct("=iII")  # struct ucred: pid, uid, gid
+
+
+class Door:
+    """The supervisor's socket at `path`, for one zygote. Raises OSError where it cannot be made."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        before = os.umask(0o111)  # who connects is another user
+        try:
+            self._listener.bind(path)
+        finally:
+            os.umask(before)
+        self._listener.listen(1)
+
+    def take(self, uid: int, errors: int) -> tuple[socket.socket, int]:
+        """The zygote's control socket and pid; it writes its last words to `errors`. Raises OSError.
+
+        The door is closed after that, whoever came.
+        """
+        try:
+            self._listener.settimeout(_WAIT_SECONDS)
+            control, _ = self._listener.accept()
+        finally:
+            self._listener.close()
+            with contextlib.suppress(OSError):
+                os.unlink(self._path)
+        try:
+            control.settimeout(_WAIT_SECONDS)
+            pid, theirs = _introduced(control, errors)
+            if theirs != uid:
+                raise OSError(1, f"the zygote came as uid {theirs}, not as {uid}")
+            control.settimeout(None)
+        except BaseException:
+            control.close()
+            raise
+        return control, pid
+
+
+def _introduced(control: socket.socket, errors: int) -> tuple[int, int]:
+    """Give it `errors`; its pid and uid, which the kernel writes to what it answers.
+
+    SO_PEERCRED would say the same, but for gVisor, where it tells who asks of themselves.
+    """
+    control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+    socket.send_fds(control, [b"errors"], [errors])
+    _, ancillary, _, _ = control.recvmsg(16, socket.CMSG_SPACE(_CREDENTIALS.size))
+    control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
+    for level, kind, data in ancillary:
+        if (level, kind, len(data)) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS, _CREDENTIALS.size):
+            pid, uid, _ = _CREDENTIALS.unpack(data)
+            return pid, uid
+    raise OSError(1, "the kernel does not say who came")
+
+
+def become_zygote(path: str) -> NoReturn:
+    """Connect to the supervisor at `path`, and be its zygote. Raises OSError when there is none."""
+    control = _connected(path)
+    _, (errors, *_), _, _ = socket.recv_fds(control, 16, 1)
+    control.send(b"here")
+    os.dup2(errors, 2)
+    os.close(errors)
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "r+") as file:
+        raised = min(int(file.read()) + 500, 1000)  # who runs here dies before the supervisor does
+        file.seek(0)
+        file.write(str(raised))
+    os.set_inheritable(control.fileno(), True)
+    os.execve(sys.executable, command(sys.argv[0], control.fileno()), environment())
+
+
+def command(bundle: str, control: int) -> list[str]:
+    """The command line of a zygote whose control socket is the descriptor `control`."""
+    return [sys.executable, "-I", "-S", "-B", "-X", "utf8", bundle, "zygote", str(control)]
+
+
+def environment() -> dict[str, str]:
+    """All the environment that a zygote begins with."""
+    fixed = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "LC_ALL": "C.UTF-8", "LD_BIND_NOW": "1"}
+    return {**fixed, **{name: os.environ[name] for name in _KEPT if name in os.environ}}
+
+
+def _connected(path: str) -> socket.socket:
+    until = time.monotonic() + _WAIT_SECONDS
+    control = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    while True:
+        try:
+            control.connect(path)
+        except (FileNotFoundError, ConnectionRefusedError):  # the supervisor starts as well
+            if time.monotonic() > until:
+                raise
+            time.sleep(_AGAIN_SECONDS)
+        else:
+            return control
