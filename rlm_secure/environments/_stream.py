@@ -24,6 +24,8 @@ _ERRORS_KEPT: Final = 4096
 _RETRY_SECONDS: Final = (0.1, 0.3, 1.0)
 _SEND_SECONDS: Final = 30.0
 _CLOSE_SECONDS: Final = 5.0
+#: How long the end of a program's output is waited for where its input says already that it ended.
+_WORDS_SECONDS: Final = 5.0
 
 
 class Loop:
@@ -140,6 +142,7 @@ class Stream:
         self._waiting = 0
         self._broken = ""
         self._ended = False
+        self._silent = False  # nothing more comes of its output
         self._closed = False
         self._program: Program | None = None
         self._sender: asyncio.Task[None] | None = None
@@ -197,7 +200,13 @@ class Stream:
             self._loop.call(self._close(), _CLOSE_SECONDS)
 
     def last_words(self) -> str:
-        """What the program said on standard error, as one line of printable text."""
+        """What the program said on standard error, as one line of printable text.
+
+        Of a program that takes no more input the rest of that is waited for: output comes another way, and later.
+        """
+        with self._change:
+            if self._ended:
+                self._change.wait_for(lambda: self._silent, _WORDS_SECONDS)
         text = self.errors.decode("utf-8", "replace").strip().replace("\n", " | ")
         return "".join(character if character.isprintable() else "?" for character in text)[-400:]
 
@@ -237,12 +246,16 @@ class Stream:
         """Something came on standard error."""
         self.errors = (self.errors + data)[-_ERRORS_KEPT:]
 
-    def finish(self, why: str = "") -> None:
-        """The program ended by itself, or the stream broke and `why`. The first reason stays."""
+    def finish(self, why: str = "", *, silent: bool = True) -> None:
+        """The program ended by itself, or the stream broke and `why`. The first reason stays.
+
+        `silent`: its output ended or broke as well.
+        """
         with self._change:
             if why and not self._ended:
                 self._broken = self._broken or why
             self._ended = True
+            self._silent = self._silent or silent
             self._change.notify_all()
 
     async def _open(self, start: Start) -> None:
@@ -257,7 +270,7 @@ class Stream:
                 try:
                     await self._deliver(batch)
                 except Exception as error:  # noqa: BLE001 - the SDKs raise trees of their own
-                    self.finish(self._explain(error)[0])
+                    self.finish(self._explain(error)[0], silent=False)
                     return
 
     def _batch(self) -> bytes:

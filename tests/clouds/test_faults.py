@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
 
 import pytest
 
+from rlm_secure.broker.transports import Cut
 from rlm_secure.environments import _lease
 from rlm_secure.errors import CellCrashed, EnvironmentUnavailable, SessionEnded
-from tests.clouds.conftest import Cloud, limits
+from tests.clouds.conftest import Cloud, limits, provided
 from tests.emulators.base import until
 
 pytestmark = pytest.mark.filterwarnings("ignore:Polling-only mode:DeprecationWarning")
@@ -163,6 +165,20 @@ def test_a_sandbox_without_python_says_so(cloud: Cloud) -> None:
     cloud.emulator._create = create
     with pytest.raises(EnvironmentUnavailable, match="no python here"):
         cloud.session(limits(start_seconds=20))
+
+
+def test_last_words_that_come_after_input_was_refused_are_waited_for() -> None:
+    with provided("daytona") as cloud, cloud.session() as session:
+        cloud.emulator.fail(cloud.wire.stream, slow=0.7)
+        stream = session._lease._stream("echo no python here >&2; exit 3", time.monotonic() + 10)
+        deadline = time.monotonic() + 10
+        with pytest.raises(Cut, match="has completed"):
+            while True:
+                stream.write(b"{}\n", deadline)
+                with contextlib.suppress(TimeoutError):
+                    stream.read(time.monotonic() + 0.05)
+        assert (stream.errors, stream.last_words()) == (b"", "no python here")
+        stream.close()
 
 
 # -- while it runs ---------------------------------------------------------------------------------------
