@@ -9,10 +9,12 @@ named", "certificate verify failed".
 from __future__ import annotations
 
 import builtins
+import inspect
 import socket
 import ssl
 from collections.abc import Iterator
-from typing import Final
+from types import GetSetDescriptorType, MemberDescriptorType
+from typing import Any, Final
 
 #: Modules whose errors are this machine's own words. Subclasses from elsewhere (requests.HTTPError) are not.
 _LOCAL: Final = frozenset({"builtins", "socket", "ssl"})
@@ -36,7 +38,7 @@ def local_cause(error: BaseException) -> BaseException | None:
     """
     found: BaseException | None = None
     for each in _chain(error):
-        if type(each).__module__ not in _LOCAL and any(getattr(each, name, None) is not None for name in _REPLY):
+        if type(each).__module__ not in _LOCAL and any(_has(each, name) is not None for name in _REPLY):
             return None
         if type(each) in _MADE_AGAIN and _is_local(each):
             found = each
@@ -46,6 +48,17 @@ def local_cause(error: BaseException) -> BaseException | None:
     if isinstance(copy, ImportError) and isinstance(found, ImportError):
         copy.name, copy.path = found.name, found.path
     return copy
+
+
+def _has(error: BaseException, name: str) -> Any:
+    """An attribute of a foreign exception, without running its code: of a property, the property itself.
+
+    A property of an SDK may warn, raise or look things up. That there is one says that a reply may be behind it.
+    """
+    found = inspect.getattr_static(error, name, None)
+    if isinstance(found, MemberDescriptorType | GetSetDescriptorType):  # a slot, or a field of the interpreter's own
+        return getattr(error, name, None)
+    return found
 
 
 def _is_local(error: BaseException) -> bool:
@@ -65,5 +78,5 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
             continue
         seen.add(id(each))
         yield each
-        carried = [part for part in (*each.args, getattr(each, "reason", None)) if isinstance(part, BaseException)]
+        carried = [part for part in (*each.args, _has(each, "reason")) if isinstance(part, BaseException)]
         waiting += [each.__cause__, each.__context__, *carried]

@@ -133,6 +133,26 @@ class Words(ConnectionError):
     """An SDK's own subclass."""
 
 
+class Looks(Exception):
+    """What an SDK's error may do when it is asked, as Modal's, which warns."""
+
+    @property
+    def details(self) -> str:
+        raise AssertionError("its code was run")
+
+    reason = details
+
+
+class Slotted(Exception):
+    __slots__ = ("code",)
+
+
+def slotted(code: int | None) -> Slotted:
+    made = Slotted()
+    made.code = code
+    return made
+
+
 def chained(*errors: BaseException) -> BaseException:
     """The first, raised from the second, and so on."""
     for outer, inner in zip(errors, errors[1:], strict=False):
@@ -148,6 +168,9 @@ def chained(*errors: BaseException) -> BaseException:
         (lambda: chained(Exception(Exception(OSError(errno.EACCES, "no")))), PermissionError),
         (lambda: chained(Exception("x"), Reply("secret"), OSError(errno.ENOENT, "no")), None),
         (lambda: chained(OSError(errno.ENOENT, "no"), Reply("secret")), None),
+        (lambda: chained(Looks("x"), OSError(errno.ENOENT, "no")), None),
+        (lambda: chained(slotted(404), OSError(errno.ENOENT, "no")), None),
+        (lambda: chained(slotted(None), OSError(errno.ENOENT, "no")), FileNotFoundError),
         (lambda: chained(Exception("x"), ConnectionError("the server said: secret")), None),
         (lambda: chained(Exception("x"), Words(errno.EPIPE, "secret")), None),
         (lambda: chained(Exception("x"), ValueError("secret")), None),
