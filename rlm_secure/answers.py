@@ -36,6 +36,7 @@ KEYWORDS: Final = (
 )
 _TYPES: Final = frozenset({"object", "array", "string", "integer", "number", "boolean", "null"})
 
+_FENCE: Final = "```"
 #: Longest text that a `pattern` is tried on, in characters: its cost may grow with the square of it.
 _PATTERN_TEXT: Final = 10_000
 #: Deepest `$ref` chain and value that is checked.
@@ -119,9 +120,16 @@ class AnswerSchema:
 
 
 def _unfenced(text: str) -> str:
-    """`text` without the code fence that models like to put around JSON."""
-    fenced = re.fullmatch(r"\s*```(?:json)?[ \t]*\n(.*)\n\s*```\s*", text, re.DOTALL)
-    return fenced[1] if fenced else text
+    """`text` without the code fence that models like to put around JSON. Takes time linear in its length."""
+    # By hand: an expression with blanks on both sides of a newline tries every way to share them out.
+    whole = text.strip()
+    if not (whole.startswith(_FENCE) and whole.endswith(_FENCE)):
+        return text
+    opening, _, rest = whole[len(_FENCE) : -len(_FENCE)].partition("\n")
+    body, newline, indent = rest.rpartition("\n")
+    if opening.removeprefix("json").strip(" \t") or not newline or indent.strip():
+        return text
+    return body
 
 
 def _path(location: tuple[int | str, ...]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import jsonschema
 import pytest
@@ -10,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, TypeAdapter
 
-from rlm_secure.answers import KEYWORDS, AnswerSchema
+from rlm_secure.answers import KEYWORDS, AnswerSchema, _unfenced
+from tests.doubling import MOST, growth
 from tests.effort import examples
 
 VALUES = st.recursive(
@@ -168,3 +170,26 @@ def test_no_text_raises(text: str, schema: dict) -> None:
 def test_deep_json_does_not_raise(schema: object, depth: int) -> None:
     AnswerSchema(schema).read("[" * depth + "]" * depth)
     AnswerSchema(schema).read("[" * depth)
+
+
+@settings(max_examples=examples(1500), deadline=None)
+@given(st.lists(st.sampled_from(["```", "`", "json", "\n", " ", "\t", "\x1c", "{}", "x"]), max_size=9).map("".join))
+def test_a_fence_is_what_the_expression_says(text: str) -> None:
+    fenced = re.fullmatch(r"\s*```(?:json)?[ \t]*\n(.*)\n\s*```\s*", text, re.DOTALL)
+    assert _unfenced(text) == (fenced[1] if fenced else text)
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        lambda size: "```\n" + "\n" * size,
+        lambda size: "```\n" + " \n" * size + "x```",
+        lambda size: " " * size + "```\n1\n```" + " " * size + "x",
+        lambda size: "```json" + " " * size,
+        lambda size: "```\n" * size,
+    ],
+    ids=["newlines", "lines", "blanks", "opening", "fences"],
+)
+def test_an_answer_is_read_in_time_linear_in_its_length(hostile) -> None:
+    schema = AnswerSchema({"type": "integer"})
+    assert growth(schema.read, lambda times: hostile(10_000 * times)) < MOST
