@@ -4,6 +4,10 @@ Nothing is guessed: a request has one meaning or it is refused. No chunked bodie
 percent-decoding, no second Content-Length. The head of a request is authenticated before its body is read,
 because the signature covers the body's hash, which the head carries. See rlm_secure/broker/PROTOCOL.md.
 
+What comes before a signature is from anybody, so each byte of it is looked at a fixed number of times: lines are cut
+at their ends and at their first colon, and sets of bytes are compared; a pattern meets a request line of bounded
+length alone. `broker/transports/http1.py` reads answers in the same way.
+
 Guards: requests to a supervisor: signed, bounded, and of one meaning
 """
 
@@ -18,16 +22,21 @@ from collections.abc import Callable
 #: Bytes of a request line and its headers; number of headers. Ingress proxies add a dozen of their own.
 MAX_HEAD = 32 * 1024
 MAX_HEADERS = 64
+#: Bytes of the request line, and of one header.
+MAX_REQUEST_LINE = 512
+MAX_HEADER = 8 * 1024
 #: A buffer up to this size stays with its connection.
 _KEPT_BODY = 8 * 1024 * 1024
 #: Largest number that names a request: exact in every JSON implementation.
 MAX_ID = 2**53 - 1
 
-_METHODS = frozenset({"GET", "POST", "PUT", "DELETE"})
 _REQUEST_LINE = re.compile(rb"([A-Z]{1,7}) (/[a-z]{0,16}(?:/[0-9]{1,4})?(?:\?[A-Za-z0-9=&._-]{0,256})?) HTTP/1\.1")
-_HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}):[ \t]*([\x21-\x7e\x80-\xff \t]*)")
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,15}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+#: Bytes of a header's name, and of what stands on one line.
+_TOKEN = b"!#$%&'*+.^_`|~-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_TEXT = b"\t" + bytes(range(0x20, 0x7F)) + bytes(range(0x80, 0x100))
+_MAX_NAME = 64
 #: Headers that decide something: a second one of these is an attack or a broken proxy.
 _SINGLE = frozenset({"content-length", "rlm-id", "rlm-sha256", "rlm-mac"})
 
@@ -109,6 +118,8 @@ class Reader:
         self._key = key
         self._limit = limit
         self._buffer = bytearray()
+        self._searched = 0  # bytes of a head in which its end is not
+        self._asked: tuple[str, str] | None = None  # method and target of a head that is not complete
         self._request: Request | None = None
         self._body = bytearray()
         self._filled = 0
@@ -162,23 +173,33 @@ class Reader:
         return request
 
     def _head(self) -> tuple[str, str, dict[str, str]] | None:
-        end = self._buffer.find(b"\r\n\r\n", 0, MAX_HEAD)
+        buffer = self._buffer
+        if self._asked is None:
+            self._asked = self._request_line()
+        end = buffer.find(b"\r\n\r\n", max(self._searched - 3, 0), MAX_HEAD)
         if end < 0:
-            if len(self._buffer) >= MAX_HEAD:
+            self._searched = len(buffer)
+            if self._searched >= MAX_HEAD:
                 raise Bad(431, "head-size", f"the head is longer than {MAX_HEAD} bytes")
-            if self._buffer and not _could_be_http(self._buffer):
-                raise Bad(400, "request-line", "this is not HTTP")
             return None
-        lines = bytes(self._buffer[:end]).split(b"\r\n")
-        del self._buffer[: end + 4]
-        line = _REQUEST_LINE.fullmatch(lines[0])
-        if line is None:
-            if re.fullmatch(rb"[!-~]+ [!-~]+ HTTP/[0-9.]+", lines[0]) and not lines[0].endswith(b"/1.1"):
-                raise Bad(505, "http-version", "only HTTP/1.1 is spoken here")
-            raise Bad(400, "request-line", "the request line is not METHOD /path HTTP/1.1")
-        if len(lines) > MAX_HEADERS + 1:
+        if buffer.count(b"\r\n", 0, end) > MAX_HEADERS:
             raise Bad(431, "head-size", f"there are more than {MAX_HEADERS} headers")
-        return line[1].decode(), line[2].decode(), _headers(lines[1:])
+        asked, lines = self._asked, bytes(buffer[:end]).split(b"\r\n")
+        del buffer[: end + 4]
+        self._asked, self._searched = None, 0
+        assert asked is not None  # who has found the end of a head has found that of its first line
+        return *asked, _headers(lines[1:])
+
+    def _request_line(self) -> tuple[str, str] | None:
+        """Method and target, as soon as their line is there: what is no request is not listened to any longer."""
+        end = self._buffer.find(b"\r\n", 0, MAX_REQUEST_LINE + 2)
+        if end >= 0:
+            return _request_line(bytes(self._buffer[:end]))
+        if len(self._buffer) >= MAX_REQUEST_LINE + 2:
+            raise Bad(400, "request-line", f"the request line is longer than {MAX_REQUEST_LINE} bytes")
+        if self._buffer and not _could_be_http(self._buffer):
+            raise Bad(400, "request-line", "this is not HTTP")
+        return None
 
     def _authenticated(self, method: str, target: str, headers: dict[str, str]) -> Request:
         if "transfer-encoding" in headers or "trailer" in headers:
@@ -206,17 +227,34 @@ def _could_be_http(buffer: bytearray) -> bool:
     return 64 <= buffer[0] <= 90 and b"\0" not in buffer
 
 
+def _request_line(line: bytes) -> tuple[str, str]:
+    match = _REQUEST_LINE.fullmatch(line)
+    if match is not None:
+        return match[1].decode(), match[2].decode()
+    words = line.split(b" ")
+    if len(words) == 3 and words[2].startswith(b"HTTP/") and words[2] != b"HTTP/1.1":
+        raise Bad(505, "http-version", "only HTTP/1.1 is spoken here")
+    raise Bad(400, "request-line", "the request line is not METHOD /path HTTP/1.1")
+
+
 def _headers(lines: list[bytes]) -> dict[str, str]:
     headers: dict[str, str] = {}
     for line in lines:
-        match = _HEADER.fullmatch(line)
-        if match is None:
+        if len(line) > MAX_HEADER:
+            raise Bad(431, "head-size", f"a header is longer than {MAX_HEADER} bytes")
+        token, colon, value = line.partition(b":")
+        if not (colon and 0 < len(token) <= _MAX_NAME and _made_of(token, _TOKEN) and _made_of(value, _TEXT)):
             raise Bad(400, "header", "a header is not `name: value` on one line")
-        name = match[1].decode().lower()
+        name = token.decode("ascii").lower()
         if name in _SINGLE and name in headers:
             raise Bad(400, "duplicate-header", f"the header {name} comes twice")
-        headers[name] = match[2].rstrip(b" \t").decode("latin-1")
+        headers[name] = value.strip(b" \t").decode("latin-1")
     return headers
+
+
+def _made_of(data: bytes, allowed: bytes) -> bool:
+    """Whether each byte of `data` is one of `allowed`."""
+    return not data.translate(None, allowed)
 
 
 def answer(key: bytes, request: Request, status: int, body: bytes) -> bytes:
