@@ -1,11 +1,14 @@
-"""HTTP/1.1 over one connected socket, as a client that trusts nothing: bounded bytes, one deadline.
+"""HTTP/1.1 over one connected socket, as a client that trusts nothing: bounded bytes and steps, one deadline.
+
+All of this runs before any signature is checked, so each byte is looked at a fixed number of times: lines are cut at
+their ends and at their first colon, and sets of bytes are compared, without patterns that could try again.
+`guest/http.py` reads requests in the same way.
 
 Guards: the bytes of an answer: bounded, and of one meaning
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Protocol
 
@@ -14,10 +17,18 @@ from rlm_secure.broker.transports import Answer, Cut, Garbled, left
 MAX_HEAD = 64 * 1024
 MAX_HEADERS = 128
 _CHUNK_LINE = 1024
+#: Chunks of one answer: this many, and one more for each so many bytes that it may have. Each costs steps of its own.
+_MIN_CHUNKS = 4096
+_CHUNK_SIZE = 1024
 
-_STATUS_LINE = re.compile(rb"HTTP/1\.[01] ([1-5][0-9]{2})(?: [^\r\n]*)?")
-_HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\r\n\0]*)")
-_CHUNK = re.compile(rb"([0-9a-fA-F]{1,8})(?:[ \t]*;[^\r\n]*)?")
+_STATUSES = frozenset(str(status).encode("ascii") for status in range(100, 600))
+#: Bytes of a header's name, of what stands on one line, and of a chunk's size.
+_TOKEN = b"!#$%&'*+.^_`|~-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_TEXT = b"\t" + bytes(range(0x20, 0x7F)) + bytes(range(0x80, 0x100))
+_DIGITS = b"0123456789"
+_HEX = b"0123456789abcdefABCDEF"
+#: Headers that decide something: a second one of these is an attack or a broken proxy.
+_SINGLE = frozenset({"content-length", "transfer-encoding", "rlm-mac", "rlm-id"})
 
 
 class Connection(Protocol):
@@ -83,16 +94,14 @@ class _Reader:
         return bool(chunk)
 
     def until(self, end: bytes, limit: int) -> bytes:
-        """Everything before `end`, which is dropped."""
+        """Everything before `end`, which is dropped: at most `limit` bytes."""
         searched = 0
-        while (at := self.buffer.find(end, max(searched - len(end), 0))) < 0:
+        while (at := self.buffer.find(end, max(searched - len(end) + 1, 0), limit + len(end))) < 0:
             searched = len(self.buffer)
-            if searched > limit:
+            if searched >= limit + len(end):
                 raise Garbled(f"a line or head of more than {limit} bytes")
             if not self.more():
                 raise Cut("the connection ended before an answer")
-        if at > limit:
-            raise Garbled(f"a line or head of more than {limit} bytes")
         taken = bytes(self.buffer[:at])
         del self.buffer[: at + len(end)]
         return taken
@@ -109,25 +118,41 @@ class _Reader:
 
 
 def _head(reader: _Reader) -> tuple[int, dict[str, str]]:
-    lines = reader.until(b"\r\n\r\n", MAX_HEAD).split(b"\r\n")
-    line = _STATUS_LINE.fullmatch(lines[0])
-    if line is None:
-        raise Garbled("what came is not an HTTP/1.1 answer")
-    if len(lines) > MAX_HEADERS + 1:
+    head = reader.until(b"\r\n\r\n", MAX_HEAD)
+    if head.count(b"\r\n") > MAX_HEADERS:
         raise Garbled(f"an answer with more than {MAX_HEADERS} headers")
-    headers: dict[str, str] = {}
-    for each in lines[1:]:
-        match = _HEADER.fullmatch(each)
-        if match is None:
-            raise Garbled("an answer with a malformed header")
-        name = match[1].decode("ascii").lower()
-        if name in headers and name in ("content-length", "transfer-encoding", "rlm-mac", "rlm-id"):
-            raise Garbled(f"an answer with two {name} headers")
-        headers[name] = match[2].decode("latin-1").strip()
-    status = int(line[1])
+    lines = head.split(b"\r\n")
+    status = _status(lines[0])
+    headers = _headers(lines[1:])
     if status < 200:
         raise Garbled(f"an interim answer ({status}) that nobody asked for")
     return status, headers
+
+
+def _status(line: bytes) -> int:
+    version, _, rest = line.partition(b" ")
+    status, _, _ = rest.partition(b" ")
+    if version not in (b"HTTP/1.1", b"HTTP/1.0") or status not in _STATUSES or not _made_of(line, _TEXT):
+        raise Garbled("what came is not an HTTP/1.1 answer")
+    return int(status)
+
+
+def _headers(lines: list[bytes]) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    for line in lines:
+        token, colon, value = line.partition(b":")
+        if not (colon and token and _made_of(token, _TOKEN) and _made_of(value, _TEXT)):
+            raise Garbled("an answer with a malformed header")
+        name = token.decode("ascii").lower()
+        if name in _SINGLE and name in headers:
+            raise Garbled(f"an answer with two {name} headers")
+        headers[name] = value.strip(b" \t").decode("latin-1")
+    return headers
+
+
+def _made_of(data: bytes, allowed: bytes) -> bool:
+    """Whether each byte of `data` is one of `allowed`."""
+    return not data.translate(None, allowed)
 
 
 def _body(reader: _Reader, headers: Mapping[str, str], limit: int) -> bytes:
@@ -137,9 +162,10 @@ def _body(reader: _Reader, headers: Mapping[str, str], limit: int) -> bytes:
             raise Garbled("an answer whose length has two meanings")
         return _chunked(reader, limit)
     if length is not None:
-        if not re.fullmatch(r"[0-9]{1,15}", length) or int(length) > limit:
-            raise Garbled(f"an answer of {length[:20]} bytes, limit {limit}")
-        return reader.exactly(int(length))
+        digits = length.encode("latin-1")
+        if not (1 <= len(digits) <= 15 and _made_of(digits, _DIGITS)) or int(digits) > limit:
+            raise Garbled(f"an answer of {length[:20]!r} bytes, limit {limit}")
+        return reader.exactly(int(digits))
     while len(reader.buffer) <= limit and reader.more():
         pass
     if len(reader.buffer) > limit:
@@ -149,17 +175,24 @@ def _body(reader: _Reader, headers: Mapping[str, str], limit: int) -> bytes:
 
 def _chunked(reader: _Reader, limit: int) -> bytes:
     body = bytearray()
-    while True:
-        line = _CHUNK.fullmatch(reader.until(b"\r\n", _CHUNK_LINE))
-        if line is None:
-            raise Garbled("an answer with a malformed chunk")
-        size = int(line[1], 16)
+    chunks = _MIN_CHUNKS + limit // _CHUNK_SIZE
+    while size := _chunk_size(reader.until(b"\r\n", _CHUNK_LINE)):
+        chunks -= 1
         if len(body) + size > limit:
             raise Garbled(f"an answer of more than {limit} bytes")
-        if size == 0:
-            if reader.until(b"\r\n", _CHUNK_LINE):
-                raise Garbled("an answer with trailers")
-            return bytes(body)
+        if chunks < 0:
+            raise Garbled(f"an answer in more than {_MIN_CHUNKS + limit // _CHUNK_SIZE} chunks")
         body += reader.exactly(size)
         if reader.exactly(2) != b"\r\n":
             raise Garbled("an answer with a malformed chunk")
+    if reader.until(b"\r\n", _CHUNK_LINE):
+        raise Garbled("an answer with trailers")
+    return bytes(body)
+
+
+def _chunk_size(line: bytes) -> int:
+    digits, _, _ = line.partition(b";")
+    digits = digits.rstrip(b" \t")
+    if not (1 <= len(digits) <= 8 and _made_of(digits, _HEX) and _made_of(line, _TEXT)):
+        raise Garbled("an answer with a malformed chunk")
+    return int(digits, 16)
