@@ -39,12 +39,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rlm_secure.inert import inert_line
+
 if TYPE_CHECKING:
     from rlm_secure.policy.gate import Decision
 
 
 class RLMSecureError(Exception):
-    """Base of every error that this library raises on purpose."""
+    """Base of every error that this library raises on purpose.
+
+    Its message is one line that only prints: what a sandbox, a provider or a model put into it is spelled out.
+    """
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(inert_line(each) if isinstance(each, str) else each for each in args))
 
 
 class PolicyError(RLMSecureError):
@@ -86,7 +94,10 @@ class ReentrantCall(Refused):
 
 
 class CallFailed(RLMSecureError):
-    """What a cell asked of the host failed. The message, and nothing else, is raised in the cell."""
+    """What a cell asked of the host failed. The message, and nothing else, is raised in the cell, as it is."""
+
+    def __init__(self, *args: object) -> None:
+        Exception.__init__(self, *args)
 
 
 class CallRefused(CallFailed):

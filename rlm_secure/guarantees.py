@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from rlm_secure.inert import inert_line
+
 
 class Guarantee(StrEnum):
     """The promises. The value is the id used in threat-model.md, attacks and findings."""
@@ -76,12 +78,16 @@ class Level(StrEnum):
 class WallStatus:
     """One wall of one session.
 
-    `evidence` says what was tried and what happened ("unshare(NEWUSER) succeeded", "ABI 7, deny-all ruleset").
+    `evidence` says what was tried and what happened ("unshare(NEWUSER) succeeded", "ABI 7, deny-all ruleset"), on one
+    line that only prints.
     """
 
     wall: Wall
     level: Level
     evidence: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "evidence", inert_line(self.evidence))
 
     @property
     def enforced(self) -> bool:

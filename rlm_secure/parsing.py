@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from rlm_secure.errors import CellError, CellException, CellRefused
-from rlm_secure.logger.inert import inert_for_model
+from rlm_secure.inert import inert_for_model
 from rlm_secure.types import REPLResult, RLMIteration
 
 #: Characters of one cell's output that the model is shown.

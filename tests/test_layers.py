@@ -20,7 +20,7 @@ PACKAGE = Path(rlm_secure.__file__).parent
 
 #: From bottom to top. A module imports from its own row or from rows above it in this list, never the other way.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("types", "errors", "causes", "files", "guarantees", "interpreters", "removal", "untrusted_json"),
+    ("types", "errors", "causes", "files", "guarantees", "inert", "interpreters", "removal", "untrusted_json"),
     ("resources",),
     ("policy",),
     ("clients",),

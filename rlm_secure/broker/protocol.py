@@ -25,6 +25,7 @@ from rlm_secure.errors import (
     CellTimeout,
     ProtocolViolation,
 )
+from rlm_secure.inert import inert_line
 from rlm_secure.types import not_kept
 from rlm_secure.untrusted_json import MAX_DEPTH as MAX_DEPTH
 from rlm_secure.untrusted_json import MAX_NODES as MAX_NODES
@@ -244,6 +245,7 @@ def _error(entry: Any) -> CellError | None:
     rule = entry.get("rule")
     if rule is not None and (not isinstance(rule, str) or len(rule) > MAX_NAME):
         raise _broken("an error's rule is not a short string")
+    rule = None if rule is None else inert_line(rule)
     message = entry["message"][:4000]
     # A closed table: the guest picks a kind, never a class. What a kind claims is believed only as far as it
     # goes: limits that the host enforces are judged by the host, in Session.execute.

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rlm_secure.logger.inert import inert as for_people
+from rlm_secure.inert import inert as for_people
 
 #: Exit codes of every command. All others are reserved.
 OK: Final = 0

@@ -1,8 +1,8 @@
 """What a run leaves behind: a trajectory, a display, an audit log; each without secrets and without escapes."""
 
+from rlm_secure.inert import excerpt, inert, inert_for_model
 from rlm_secure.logger.audit_key import audit_key
 from rlm_secure.logger.audit_log import AuditLog, Verified, verify
-from rlm_secure.logger.inert import excerpt, inert, inert_for_model
 from rlm_secure.logger.redact import Redactor
 from rlm_secure.logger.trajectory import RLMLogger
 from rlm_secure.logger.verbose import VerbosePrinter

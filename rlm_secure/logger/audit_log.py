@@ -34,8 +34,8 @@ from typing import Any, Final
 from rlm_secure import files
 from rlm_secure.errors import AuditLogError
 from rlm_secure.guarantees import EnforcementReport
+from rlm_secure.inert import excerpt
 from rlm_secure.logger.audit_key import checked
-from rlm_secure.logger.inert import excerpt
 from rlm_secure.logger.redact import Redactor
 from rlm_secure.untrusted_json import MalformedJson, loads
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from rlm_secure import events
 from rlm_secure.errors import MissingExtra
-from rlm_secure.logger.inert import excerpt
+from rlm_secure.inert import excerpt
 from rlm_secure.types import ModelUsageSummary, UsageSummary
 
 _AGENT: Final = "rlm_secure"

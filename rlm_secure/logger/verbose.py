@@ -15,7 +15,7 @@ from rich.panel import Panel
 from rich.rule import Rule
 from rich.text import Text
 
-from rlm_secure.logger.inert import inert
+from rlm_secure.inert import inert
 from rlm_secure.logger.redact import Redactor
 from rlm_secure.types import CodeBlock, RLMIteration, RLMMetadata, UsageSummary, json_safe
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from rlm_secure import files
-from rlm_secure.logger.inert import inert
+from rlm_secure.inert import inert
 from rlm_secure.types import UNBOUNDED, json_safe
 from rlm_secure.untrusted_json import LOG_DEPTH, MalformedJson, loads
 

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any, ClassVar, Final, TypeAlias
 
 from rlm_secure.errors import MissingExtra
-from rlm_secure.logger.inert import excerpt
+from rlm_secure.inert import excerpt
 from rlm_secure.prompts import texts
 from rlm_secure.tools import ToolInfo, parse_custom_tools
 from rlm_secure.types import QueryMetadata

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rlm_secure.audit.finding import Severity
 from rlm_secure.audit.report import Report
-from rlm_secure.logger.inert import inert
+from rlm_secure.inert import inert
 
 _COMMANDS = {
     Severity.INFO: "notice",

@@ -12,7 +12,7 @@ from rlm_secure.audit.probes import EnvironmentSubject, Probe
 from rlm_secure.audit.report import Report
 from rlm_secure.audit.rules import BY_ID
 from rlm_secure.guarantees import Guarantee
-from rlm_secure.logger.inert import inert
+from rlm_secure.inert import inert
 from rlm_secure.testing.verdict import Reach, Result
 
 _STYLE = """

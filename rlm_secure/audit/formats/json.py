@@ -8,7 +8,7 @@ from typing import Any
 from rlm_secure.audit.finding import Finding
 from rlm_secure.audit.probes import EnvironmentSubject
 from rlm_secure.audit.report import Report
-from rlm_secure.logger.inert import inert
+from rlm_secure.inert import inert
 from rlm_secure.testing.verdict import Result
 
 SCHEMA = 1

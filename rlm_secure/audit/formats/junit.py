@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape, quoteattr
 from rlm_secure.audit.finding import Finding
 from rlm_secure.audit.probes import EnvironmentSubject, Probe
 from rlm_secure.audit.report import Report
-from rlm_secure.logger.inert import inert
+from rlm_secure.inert import inert
 from rlm_secure.testing.verdict import Result
 
 # What XML 1.0 has no way to write, after inert() has spelled out the controls.

@@ -10,7 +10,7 @@ from rlm_secure.audit.finding import Finding, Location, Severity
 from rlm_secure.audit.report import Report
 from rlm_secure.audit.rule import Rule
 from rlm_secure.audit.rules import BY_ID
-from rlm_secure.logger.inert import inert
+from rlm_secure.inert import inert
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _HOME = "https://github.com/rlm-secure/rlm-secure"

@@ -10,7 +10,7 @@ from rlm_secure.audit.read.cells import CellsSubject
 from rlm_secure.audit.read.trajectory import TrajectorySubject, Turn
 from rlm_secure.audit.rule import Kind, Rule
 from rlm_secure.guarantees import Guarantee
-from rlm_secure.logger.inert import excerpt
+from rlm_secure.inert import excerpt
 from rlm_secure.logger.redact import Redactor
 from rlm_secure.policy.keys import value
 

@@ -18,7 +18,7 @@ from typing import IO, Self
 from pydantic import TypeAdapter, ValidationError
 
 from rlm_secure.errors import RLMSecureError
-from rlm_secure.logger.inert import excerpt, inert
+from rlm_secure.inert import excerpt, inert
 from rlm_secure.policy import Policy
 from rlm_secure.testing import arena, battery
 from rlm_secure.testing.control import Control

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tests.effort  # noqa: F401 - fewer examples
-from rlm_secure.logger.inert import excerpt, inert, inert_for_model
+from rlm_secure.inert import excerpt, inert, inert_for_model
 
 
 @pytest.mark.parametrize(
