@@ -362,6 +362,6 @@ def _asked(request: Mapping[str, Any]) -> Call:
     prompts = [request.get("prompt")] if single else request.get("prompts")
     kind = "llm_query" if single else "llm_query_batched"
     frame = {"op": "call", "call": kind, "prompts": prompts, "model": request.get("model")}
-    call = event(frame, value_bytes=0, stdout_bytes=0)
+    call = event(frame, value_bytes=0, stdout_bytes=0, result_bytes=0)
     assert isinstance(call, Call)
     return call

@@ -31,7 +31,7 @@ from rlm_secure.untrusted_json import MAX_DEPTH as MAX_DEPTH
 from rlm_secure.untrusted_json import MAX_NODES as MAX_NODES
 from rlm_secure.untrusted_json import MalformedJson, loads
 
-MAX_NAMES: Final = 512
+MAX_NAMES: Final = 256
 MAX_NAME: Final = 128
 MAX_PROMPTS: Final = 10_000
 
@@ -108,7 +108,7 @@ def decode(data: bytes | bytearray | memoryview, *, limit: int) -> dict[str, Any
         raise _broken(f"a frame is refused: {refused}") from None
 
 
-def event(message: Mapping[str, Any], *, value_bytes: int, stdout_bytes: int) -> Call | CellResult:
+def event(message: Mapping[str, Any], *, value_bytes: int, stdout_bytes: int, result_bytes: int) -> Call | CellResult:
     """The `call` or `done` that a frame carries, fully checked. Raises ProtocolViolation.
 
     A worker cuts its output and values itself. One that does not is cut here, and what it loses counts as dropped.
@@ -117,7 +117,7 @@ def event(message: Mapping[str, Any], *, value_bytes: int, stdout_bytes: int) ->
     if op == "call":
         return _call(message)
     if op == "done":
-        return _result(message, value_bytes, stdout_bytes)
+        return _result(message, value_bytes, stdout_bytes, result_bytes)
     raise _broken("a frame is neither a call nor a result")
 
 
@@ -168,19 +168,21 @@ def _call(message: Mapping[str, Any]) -> Call:
     raise _broken("a call is of no known kind")
 
 
-def _result(message: Mapping[str, Any], value_bytes: int, stdout_bytes: int) -> CellResult:
+def _result(message: Mapping[str, Any], value_bytes: int, stdout_bytes: int, result_bytes: int) -> CellResult:
     stdout, cut_of_stdout = _kept(_string(message, "stdout"), stdout_bytes)
     stderr, cut_of_stderr = _kept(_string(message, "stderr"), stdout_bytes)
     variables, cut_of_values = _variables(_dict(message, "variables"), value_bytes)
+    answer, cut_of_answer = _answer(message.get("answer"), result_bytes)
+    cut = cut_of_stdout + cut_of_stderr + cut_of_values + cut_of_answer
     return CellResult(
         stdout=stdout,
         stderr=stderr,
         variables=variables,
-        answer=_answer(message.get("answer")),
+        answer=answer,
         error=_error(message.get("error")),
         cpu_seconds=_number(message, "cpu"),
         peak_bytes=int(_number(message, "peak")),
-        dropped_bytes=int(_number(message, "dropped")) + cut_of_stdout + cut_of_stderr + cut_of_values,
+        dropped_bytes=int(_number(message, "dropped")) + cut,
     )
 
 
@@ -191,6 +193,11 @@ def _kept(text: str, most: int) -> tuple[str, int]:
     raw = text.encode()
     kept = raw[:most].decode("utf-8", "ignore")
     return kept, len(raw) - len(kept.encode())
+
+
+def _fits(text: str, most: int) -> bool:
+    """Whether `text` takes at most `most` bytes of UTF-8."""
+    return 4 * len(text) <= most or (len(text) <= most and len(text.encode()) <= most)
 
 
 def _size(value: Any, most: int) -> int:
@@ -220,7 +227,7 @@ def _variables(described: Mapping[str, Any], value_bytes: int) -> tuple[dict[str
         if not isinstance(kind, str) or len(kind) > MAX_NAME:
             raise _broken("a variable's type is not a short string")
         shown = entry.get("repr", "")
-        if not isinstance(shown, str) or len(shown) > value_bytes:
+        if not isinstance(shown, str) or not _fits(shown, value_bytes):
             raise _broken("a variable's repr is not a short string")
         value, has_value = entry.get("value"), "value" in entry
         if (size := _size(value, value_bytes)) > value_bytes:
@@ -229,12 +236,17 @@ def _variables(described: Mapping[str, Any], value_bytes: int) -> tuple[dict[str
     return variables, cut
 
 
-def _answer(entry: Any) -> Answer | None:
+def _answer(entry: Any, result_bytes: int) -> tuple[Answer | None, int]:
+    """The answer, and how many bytes of it are not kept: a value beside its text has an eighth of a result."""
     if entry is None:
-        return None
+        return None, 0
     if not isinstance(entry, dict) or not isinstance(entry.get("text"), str):
         raise _broken("an answer has no text")
-    return Answer(entry["text"], entry.get("value"))
+    if not _fits(entry["text"], result_bytes):
+        raise _broken("an answer is longer than limits.result_bytes")
+    value, most = entry.get("value"), result_bytes // 8
+    size = _size(value, most)
+    return (Answer(entry["text"]), size) if size > most else (Answer(entry["text"], value), 0)
 
 
 def _error(entry: Any) -> CellError | None:

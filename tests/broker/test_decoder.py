@@ -47,8 +47,9 @@ VALUES = st.recursive(
 )
 
 
-def read(data: bytes, *, limit: int = LIMIT, value_bytes: int = 65536, stdout_bytes: int = LIMIT) -> Call | CellResult:
-    return protocol.event(protocol.decode(data, limit=limit), value_bytes=value_bytes, stdout_bytes=stdout_bytes)
+def read(data: bytes, *, limit: int = LIMIT, **bounds: int) -> Call | CellResult:
+    bounds = {"value_bytes": 65536, "stdout_bytes": LIMIT, "result_bytes": LIMIT, **bounds}
+    return protocol.event(protocol.decode(data, limit=limit), **bounds)
 
 
 def frame(value: Any) -> bytes:
@@ -199,6 +200,7 @@ def test_a_frame_is_one_object_and_nothing_around_it(data: bytes) -> None:
         {**TOOL, "tool": 1},
         {**TOOL, "tool": "t" * 129},
         {**DONE, "variables": {"x": {"type": "int", "repr": "r" * 65_537}}},
+        {**DONE, "variables": {"x": {"type": "int", "repr": "\u00e9" * 32_769}}},
         {**DONE, "answer": {"text": 1}},
         {**DONE, "error": {"kind": "SystemExit", "message": "m"}},
         {**DONE, "error": {"kind": ["refused"], "message": "m"}},
@@ -245,12 +247,12 @@ def test_a_frame_at_its_limit_is_read_and_one_byte_more_is_not() -> None:
 
 
 def test_what_is_at_its_limit_is_read() -> None:
-    assert (protocol.MAX_NAMES, protocol.MAX_NAME, protocol.MAX_PROMPTS) == (512, 128, 10_000)
+    assert (protocol.MAX_NAMES, protocol.MAX_NAME, protocol.MAX_PROMPTS) == (256, 128, 10_000)
     assert (protocol.MAX_DEPTH, protocol.MAX_NODES) == (64, 400_000)
-    variables = {f"v{n}": {"type": "int"} for n in range(511)} | {"x" * 128: {"type": "t" * 128, "repr": "r" * 99}}
+    variables = {f"v{n}": {"type": "int"} for n in range(255)} | {"x" * 128: {"type": "t" * 128, "repr": "r" * 99}}
     result = read(frame({**DONE, "variables": variables, "cpu": 0, "peak": 0, "dropped": 0}), value_bytes=99)
     assert isinstance(result, CellResult)
-    assert len(result.variables) == 512
+    assert len(result.variables) == 256
     assert result.variables["v0"] == Variable("int", None, has_value=False, repr="")
     told = read(frame({**DONE, "error": {"kind": "refused", "message": "m" * 4001, "rule": "r" * 128}}))
     assert isinstance(told, CellResult)
@@ -282,6 +284,19 @@ def test_a_value_that_no_worker_bounded_is_not_kept_and_counted(value: Any) -> N
     assert isinstance(whole, CellResult) and isinstance(cut, CellResult)
     assert (whole.variables["x"], whole.dropped_bytes) == (Variable("t", value, True), 0)
     assert (cut.variables["x"], cut.dropped_bytes) == (Variable("t", repr=f"[not kept: {size} bytes]"), size)
+
+
+def test_an_answer_that_no_worker_bounded_is_not_kept_or_a_violation() -> None:
+    value = "v" * 998  # a thousand bytes of JSON, of which an eighth of a result may be a value
+    said = frame({**DONE, "answer": {"text": "42", "value": value}})
+    whole, cut = read(said, result_bytes=8000), read(said, result_bytes=7999)
+    assert isinstance(whole, CellResult) and isinstance(cut, CellResult)
+    assert (whole.answer, whole.dropped_bytes) == (Answer("42", value), 0)
+    assert (cut.answer, cut.dropped_bytes) == (Answer("42"), 1000)
+    long = frame({**DONE, "answer": {"text": "\u00e9" * 500}})
+    assert isinstance(read(long, result_bytes=1000), CellResult)
+    with pytest.raises(ProtocolViolation, match=r"longer than limits\.result_bytes"):
+        read(long, result_bytes=999)
 
 
 def test_each_limit_that_a_cell_ran_into_is_named() -> None:

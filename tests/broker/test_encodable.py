@@ -87,7 +87,8 @@ def test_no_position_of_a_hostile_result_or_call_carries_one(half: str) -> None:
     ]
     for message in (done, *calls):
         for spelling in (json.dumps(message), json.dumps(message).replace("\\ud", "\\uD")):
-            event = protocol.event(protocol.decode(spelling.encode(), limit=LIMIT), value_bytes=1000, stdout_bytes=1000)
+            decoded = protocol.decode(spelling.encode(), limit=LIMIT)
+            event = protocol.event(decoded, value_bytes=1000, stdout_bytes=1000, result_bytes=LIMIT)
             assert list(texts(event))
             assert unwritable(event) == []
     with pytest.raises(ProtocolViolation):

@@ -408,12 +408,13 @@ def test_no_half_of_a_surrogate_pair_gets_to_the_host(half: str) -> None:
         "error": {"kind": "exception", "message": "HALF"}, "cpu": 0, "peak": 0, "dropped": 0,
     }
     frame = json.dumps(done).replace("HALF", half).encode()
-    result = protocol.event(protocol.decode(frame, limit=LIMIT), value_bytes=99, stdout_bytes=LIMIT)
+    bounds = {"value_bytes": 99, "stdout_bytes": LIMIT, "result_bytes": LIMIT}
+    result = protocol.event(protocol.decode(frame, limit=LIMIT), **bounds)
     repr(result).encode("utf-8")
     assert "\\ud" in result.stdout  # type: ignore[union-attr]
     assert "\\ud" in str(result.error)  # type: ignore[union-attr]
     call = {"op": "call", "call": "tool", "tool": "t", "args": ["HALF"], "kwargs": {"HALF": "HALF"}}
-    asked = protocol.event(protocol.decode(json.dumps(call).replace("HALF", half).encode(), limit=LIMIT), value_bytes=9, stdout_bytes=LIMIT)
+    asked = protocol.event(protocol.decode(json.dumps(call).replace("HALF", half).encode(), limit=LIMIT), **bounds)
     repr(asked).encode("utf-8")
 
 

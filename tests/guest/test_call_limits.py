@@ -15,7 +15,7 @@ BYTES = 64 << 20
 
 def _decoded(call: dict[str, Any]) -> Any:
     body = wire.frame({"op": "call", **call})[4:]
-    return protocol.event(protocol.decode(body, limit=BYTES), value_bytes=1000, stdout_bytes=1000)
+    return protocol.event(protocol.decode(body, limit=BYTES), value_bytes=1000, stdout_bytes=1000, result_bytes=BYTES)
 
 
 @pytest.fixture

@@ -375,3 +375,24 @@ def test_what_a_worker_holds_is_read_behind_any_number_of_groups(made: Make, tmp
     worker._files["status"] = os.open(status, os.O_RDONLY)
     held = worker.held_bytes()
     assert held is not None and held > 1 << 30
+
+
+def test_what_a_worker_says_beyond_its_limits_is_cut_or_a_violation(made: Make) -> None:
+    def body(channel: socket.socket) -> None:
+        for fields in ({"stdout": "o" * (3 << 20), "stderr": "\u00e9" * 600_000}, {"variables": variables}):
+            size = int.from_bytes(channel.recv(4), "big")
+            nonce = json.loads(channel.recv(size, socket.MSG_WAITALL))["nonce"]
+            empty = {"op": "done", "variables": {}, "answer": None, "error": None, "stdout": "", "stderr": ""}
+            said = json.dumps({**empty, "dropped": 0, "peak": 0, "cpu": 0, **fields, "nonce": nonce}).encode()
+            channel.sendall(len(said).to_bytes(4, "big") + said)
+        signal.pause()
+
+    variables = {f"v{number}": {"type": "int"} for number in range(257)}
+    worker = made(body)
+    worker.send({"op": "exec"})
+    result = worker.result(Clock(30))
+    assert (len(result.stdout), len(result.stderr.encode())) == (LIMITS.stdout_bytes, LIMITS.stdout_bytes)
+    assert result.dropped_bytes == (3 << 20) + 1_200_000 - 2 * LIMITS.stdout_bytes
+    worker.send({"op": "exec"})
+    with pytest.raises(ProtocolViolation, match="more than 256 variables"):
+        worker.event(Clock(30))

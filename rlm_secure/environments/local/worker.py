@@ -261,8 +261,14 @@ class Worker:
         if self._buffer:
             self._check_silence()
         self.weigh()
-        frame = decode(data, limit=self._limits.result_bytes)
-        said = event(frame, value_bytes=self._limits.value_bytes, stdout_bytes=self._limits.stdout_bytes)
+        limits = self._limits
+        frame = decode(data, limit=limits.result_bytes)
+        said = event(
+            frame,
+            value_bytes=limits.value_bytes,
+            stdout_bytes=limits.stdout_bytes,
+            result_bytes=limits.result_bytes,
+        )
         check_nonce(frame, self.nonce)
         if self._given:
             self._check_descriptors()

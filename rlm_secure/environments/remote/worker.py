@@ -68,7 +68,12 @@ class RemoteWorker:
         limits = self._limits
         began = time.monotonic()
         try:
-            said = event(self.receive(clock), value_bytes=limits.value_bytes, stdout_bytes=limits.stdout_bytes)
+            said = event(
+                self.receive(clock),
+                value_bytes=limits.value_bytes,
+                stdout_bytes=limits.stdout_bytes,
+                result_bytes=limits.result_bytes,
+            )
         finally:
             self._ran += time.monotonic() - began
         if isinstance(said, CellResult):
