@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from rlm_secure.audit.read.document import read_yaml
+from rlm_secure.audit.read.yaml_document import read_yaml
 from rlm_secure.cli import audit as command
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rlm_secure.audit.finding import Location, Unreadable
-from rlm_secure.audit.read.document import Document, KeyPath, read_json, read_json_lines, read_yaml
+from rlm_secure.audit.read.document import Document, KeyPath, read_json, read_json_lines
+from rlm_secure.audit.read.yaml_document import read_yaml
 
 #: What docker inspect calls the keys of a Compose file, under HostConfig.
 _INSPECT = {

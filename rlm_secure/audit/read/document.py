@@ -1,13 +1,11 @@
-"""JSON and YAML documents as plain values, with the line and column of everything in them.
+"""JSON documents as plain values, with the line and column of everything in them.
 
-JSON is read here: tools of the standard library give values without places. YAML needs PyYAML, whose nodes have
-places; it builds nothing but plain values from them.
+Tools of the standard library give values without places.
 """
 
 from __future__ import annotations
 
 import bisect
-import importlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,11 +17,11 @@ from rlm_secure.untrusted_json import MalformedJson, loads
 KeyPath = tuple[str | int, ...]
 
 _BLANK = re.compile(r"[ \t\r\n]*")
-_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
+_STRING = re.compile(r'"[^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+)*+"')
 _SCALAR = re.compile(r"[^\s,\]}]+")
-_MAX_DEPTH = 64
+#: Levels of lists and mappings in a document, whatever it is written in.
+MAX_DEPTH = 64
 _MAX_NODES = 200_000
-_TRUE, _FALSE = ("true", "yes", "on"), ("false", "no", "off")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +43,7 @@ class Document:
 def read_json(text: str, file: str) -> Document:
     """A JSON document. Raises Unreadable with the place of the mistake."""
     try:
-        value = loads(text, depth=_MAX_DEPTH, nodes=_MAX_NODES)
+        value = loads(text, depth=MAX_DEPTH, nodes=_MAX_NODES)
     except MalformedJson as refused:
         if refused.at is None:
             raise Unreadable(f"this JSON is refused: {refused}") from None
@@ -75,24 +73,6 @@ def read_json_lines(text: str, file: str) -> Document:
     return Document(file, values, places)
 
 
-def read_yaml(text: str, file: str) -> Document:
-    """The first document of a YAML file. Raises Unreadable; without PyYAML for every file."""
-    try:
-        yaml: Any = importlib.import_module("yaml")
-    except ModuleNotFoundError:
-        raise Unreadable("reading YAML needs PyYAML: pip install pyyaml, or give the file as JSON") from None
-    try:
-        node = next(iter(yaml.compose_all(text, Loader=yaml.SafeLoader)), None)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        raise Unreadable(f"this is not YAML: {getattr(error, 'problem', None) or 'unreadable'}", line, column) from None
-    except RecursionError:
-        raise Unreadable("this YAML is nested too deeply") from None
-    walker = _Yaml()
-    return Document(file, walker.value(node, ()) if node is not None else None, walker.places)
-
-
 class _Json:
     """Notes places in a text that json has accepted."""
 
@@ -103,7 +83,7 @@ class _Json:
 
     def value(self, path: KeyPath, at: int) -> int:
         """Note the value that starts at or after `at`; returns where it ends."""
-        if len(path) > _MAX_DEPTH or len(self.places) > _MAX_NODES:
+        if len(path) > MAX_DEPTH or len(self.places) > _MAX_NODES:
             raise Unreadable("this JSON is nested too deeply, or too large")
         at = self._skip(at)
         self._note(path, at)
@@ -153,48 +133,3 @@ class _Json:
     def _note(self, path: KeyPath, at: int) -> None:
         line = bisect.bisect_right(self._lines, at)
         self.places[path] = (line, at - self._lines[line - 1] + 1)
-
-
-class _Yaml:
-    """Plain values of YAML nodes, with places. Tags are not obeyed: nothing is constructed."""
-
-    def __init__(self) -> None:
-        self.places: dict[KeyPath, tuple[int, int]] = {}
-
-    def value(self, node: Any, path: KeyPath) -> Any:
-        # Aliases may repeat a node without end; the number of places bounds that, and the depth bounds cycles.
-        if len(path) > _MAX_DEPTH or len(self.places) > _MAX_NODES:
-            raise Unreadable("this YAML is nested too deeply, or too large")
-        self.places.setdefault(path, (node.start_mark.line + 1, node.start_mark.column + 1))
-        if node.id == "sequence":
-            return [self.value(each, (*path, index)) for index, each in enumerate(node.value)]
-        if node.id == "mapping":
-            return self._mapping(node, path)
-        return _scalar(str(node.value), str(node.tag))
-
-    def _mapping(self, node: Any, path: KeyPath) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for key, each in node.value:
-            name = str(key.value)
-            if key.tag == "tag:yaml.org,2002:merge" and each.id in ("mapping", "sequence"):
-                for base in [each] if each.id == "mapping" else each.value:
-                    merged = self.value(base, path)
-                    found = merged | found if isinstance(merged, dict) else found
-                continue
-            self.places[(*path, name)] = (key.start_mark.line + 1, key.start_mark.column + 1)
-            found[name] = self.value(each, (*path, name))
-        return found
-
-
-def _scalar(text: str, tag: str) -> Any:
-    kind = tag.rpartition(":")[2]
-    if kind == "bool" and text.lower() in (*_TRUE, *_FALSE):
-        return text.lower() in _TRUE
-    if kind == "null":
-        return None
-    if kind in ("int", "float"):
-        try:
-            return int(text, 0) if kind == "int" else float(text)
-        except ValueError:
-            return text
-    return text
