@@ -14,6 +14,14 @@ from typing import Any, Final
 
 from rlm_secure.audit.finding import Location, Unreadable
 
+#: Of a program: its syntax tree takes some two hundred times as many bytes.
+MAX_CHARACTERS: Final = 1024 * 1024
+#: Characters of a dotted name. No rule is about a longer one, and each use of an imported name repeats it.
+_LONGEST: Final = 256
+#: Bytes of a line between which characters are counted once.
+_STEP: Final = 4096
+_CONTINUATION: Final = bytes(range(0x80, 0xC0))
+
 
 class _Unknown:
     """The value of an expression that is not a constant."""
@@ -83,7 +91,9 @@ class PythonSubject:
 
 
 def read(source: str, file: str) -> PythonSubject:
-    """What `source` calls. Raises Unreadable where it is not Python."""
+    """What `source` calls. Raises Unreadable where it is not Python, or more of it than is looked at."""
+    if len(source) > MAX_CHARACTERS:
+        raise Unreadable(f"this program has more than {MAX_CHARACTERS:,} characters; look at it yourself")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an invalid escape in a file that is looked at is no news
@@ -98,7 +108,10 @@ def read(source: str, file: str) -> PythonSubject:
 class _Reader:
     def __init__(self, source: str, file: str) -> None:
         self._file = file
-        self._lines = source.splitlines()
+        lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")  # as the parser counts them
+        # A line that is ASCII is left out: each byte of it is a character.
+        self._lines = [b"" if line.isascii() else line.encode("utf-8", "replace") for line in lines]
+        self._counted: dict[int, list[int]] = {}  # characters before each step of a line
         self._names: dict[str, str] = {}
         self._imports: dict[str, Location] = {}
 
@@ -113,15 +126,20 @@ class _Reader:
     def _note_import(self, node: ast.AST) -> None:
         if isinstance(node, ast.Import):
             for alias in node.names:
-                self._imports.setdefault(alias.name, self._at(node))
+                self._import(alias.name, node)
                 self._names[alias.asname or alias.name.partition(".")[0]] = (
-                    alias.name if alias.asname else alias.name.partition(".")[0]
+                    alias.name[:_LONGEST] if alias.asname else alias.name[:_LONGEST].partition(".")[0]
                 )
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            self._imports.setdefault(node.module, self._at(node))
+            module = node.module[:_LONGEST]
+            self._import(module, node)
             for alias in node.names:
-                self._imports.setdefault(f"{node.module}.{alias.name}", self._at(node))
-                self._names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+                name = f"{module}.{alias.name[:_LONGEST]}"[:_LONGEST]
+                self._import(name, node)
+                self._names[alias.asname or alias.name] = name
+
+    def _import(self, name: str, node: ast.stmt) -> None:
+        self._imports.setdefault(name[:_LONGEST], self._at(node))
 
     def _call(self, node: ast.Call) -> Call:
         return Call(
@@ -167,9 +185,25 @@ class _Reader:
         return ".".join(reversed(parts))
 
     def _at(self, node: ast.stmt | ast.expr) -> Location:
-        line = self._lines[node.lineno - 1] if node.lineno <= len(self._lines) else ""
-        before = line.encode("utf-8", "replace")[: node.col_offset].decode("utf-8", "replace")
-        return Location(self._file, node.lineno, len(before) + 1)
+        return Location(self._file, node.lineno, self._characters(node.lineno - 1, node.col_offset) + 1)
+
+    def _characters(self, number: int, size: int) -> int:
+        """How many characters the first `size` bytes of a line are."""
+        line = self._lines[number] if number < len(self._lines) else b""
+        if not line:
+            return size
+        if (counted := self._counted.get(number)) is None:
+            counted = [0]
+            for start in range(0, len(line), _STEP):
+                counted.append(counted[-1] + _count(line[start : start + _STEP]))
+            self._counted[number] = counted
+        step = min(size, len(line)) // _STEP
+        return counted[step] + _count(line[step * _STEP : size])
+
+
+def _count(data: bytes) -> int:
+    """The characters that begin in `data`, which is UTF-8."""
+    return len(data.translate(None, _CONTINUATION))
 
 
 def _target(node: ast.expr) -> ast.expr:

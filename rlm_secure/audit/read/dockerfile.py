@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import re
 from dataclasses import dataclass
 
@@ -24,14 +25,16 @@ class Instruction:
     keyword: str
     text: str
     location: Location
-    places: tuple[tuple[int, int], ...]
-    """Line and column of each character of `text`."""
+    starts: tuple[tuple[int, int, int], ...]
+    """Where each line of the file begins in `text`: its offset there, its line, and its column in the file."""
 
     def at(self, offset: int) -> Location:
         """The place of a character of `text`."""
-        if not self.places:
+        if not self.text:
             return self.location
-        return Location(self.location.file, *self.places[min(offset, len(self.places) - 1)])
+        offset = min(offset, len(self.text) - 1)
+        start, line, column = self.starts[bisect.bisect_right(self.starts, offset, key=lambda each: each[0]) - 1]
+        return Location(self.location.file, line, column + offset - start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,29 +69,30 @@ def read(text: str, file: str) -> DockerfileSubject:
         if match is None or match[1].upper() not in _KNOWN:
             raise Unreadable("this line is no instruction of a Dockerfile", number + 1)
         start = Location(file, number + 1, match.start(1) + 1)
-        characters: list[str] = []
-        places: list[tuple[int, int]] = []
-        column = match.end()
+        parts: list[str] = []
+        starts: list[tuple[int, int, int]] = []
+        size, column = 0, match.end()
         while True:
             body = line[column:].rstrip()
             continued = body.endswith("\\")
             body = body[:-1] if continued else body
-            characters += body
-            places += [(number + 1, column + 1 + offset) for offset in range(len(body))]
+            parts.append(body)
+            starts.append((size, number + 1, column + 1))
+            size += len(body)
             number += 1
             while continued and number < len(lines) and lines[number].lstrip().startswith("#"):
                 number += 1  # comments inside a continuation are dropped
             if not continued or number >= len(lines):
                 break
             line, column = lines[number], 0
-        joined = "".join(characters)
-        for heredoc in _HEREDOC.finditer(joined):
+        for heredoc in _HEREDOC.finditer("".join(parts)):
             while number < len(lines) and lines[number].strip() != heredoc[2]:
-                characters += "\n" + lines[number]
-                places += [(number + 1, offset + 1) for offset in range(-1, len(lines[number]))]
+                parts += ("\n", lines[number])
+                starts.append((size + 1, number + 1, 1))
+                size += 1 + len(lines[number])
                 number += 1
             number += 1
-        found.append(Instruction(match[1].upper(), "".join(characters), start, tuple(places)))
+        found.append(Instruction(match[1].upper(), "".join(parts), start, tuple(starts)))
     if not any(each.keyword == "FROM" for each in found):
         raise Unreadable("there is no FROM; this is no Dockerfile")
     return DockerfileSubject(file, tuple(found))

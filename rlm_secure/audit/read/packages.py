@@ -12,6 +12,8 @@ from rlm_secure.audit.finding import Location
 
 _PIN = re.compile(r"\s*(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^\]]*\])?\s*===?\s*(?P<version>[0-9][^\s;#,\\]*)")
 _NAMED = re.compile(r"\s*(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)")
+#: Digits of a number in a version: more are no version, and to convert them takes the square of their number.
+_DIGITS = 18
 _RELEASE = re.compile(r"v?(?:\d+!)?(\d+(?:\.\d+)*)(a|b|rc|\.?dev)?")
 
 
@@ -73,7 +75,7 @@ def _order(version: str) -> tuple[tuple[int, ...], int]:
     match = _RELEASE.match(version)
     if match is None:
         return (), 0
-    numbers = [int(part) for part in match[1].split(".")]
+    numbers = [int(part[:_DIGITS]) for part in match[1].split(".")]
     while numbers and numbers[-1] == 0:
         numbers.pop()
     return tuple(numbers), 0 if match[2] else 1

@@ -11,10 +11,10 @@ from rlm_secure.audit.rule import Kind, Rule
 from rlm_secure.guarantees import Guarantee
 
 _SECRET = re.compile(r"(?i)(?:api_?key|secret|token|passwd|password|credential|private_?key)")
-_PIPED = re.compile(
-    r"(?:curl|wget)\b[^|;&]*\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b"
-    r"|(?:ba)?sh\s+(?:-c\s+)?[\"']?(?:<\(|\$\()\s*(?:curl|wget)"
-)
+_FETCH = re.compile(r"(?:curl|wget)\b")
+_SHELL = re.compile(r"\s*(?:sudo\s+)?(?:ba|z|da)?sh\b")
+_SHELL_OF_FETCH = re.compile(r"(?:ba)?sh\s+(?:-c\s+)?[\"']?(?:<\(|\$\()\s*(?:curl|wget)")
+_SEPARATOR = re.compile(r"[;&|]")
 _INSTALL = re.compile(r"\b(?:pip3?|uv pip|apt-get|apt|apk|npm|conda)[\"',\s]+(?:install|add)\b|\b(?:curl|wget)\b")
 _PIP = re.compile(r"\b(?:uv\s+)?pip3?\s+install\s+(?P<what>[^;&|\n]*)")
 _PINNED = re.compile(r"--require-hashes|-r\s|--requirement|-e\s|(?:^|\s)\.{1,2}(?:/|\s|\[|$)|\.whl|\.pyz")
@@ -81,10 +81,11 @@ class ImageUnpinned(Rule[DockerfileSubject]):
 
     def check(self, subject: DockerfileSubject) -> Iterator[Finding]:
         stages = {each.text.split()[-1].lower() for each in subject.of("FROM") if " as " in each.text.lower()}
+        stages.add("scratch")
         for each in subject.of("FROM"):
             words = [word for word in each.text.split() if not word.startswith("--")]
             image = words[0] if words else ""
-            if not image or "@sha256:" in image or image.lower() in (*stages, "scratch") or image.startswith("$"):
+            if not image or "@sha256:" in image or image.lower() in stages or image.startswith("$"):
                 continue
             tag = image.rpartition("/")[2].partition(":")[2]
             place = each.at(each.text.index(image))
@@ -156,8 +157,9 @@ class PipedShell(Rule[DockerfileSubject]):
 
     def check(self, subject: DockerfileSubject) -> Iterator[Finding]:
         for each in subject.of("RUN"):
-            if match := _PIPED.search(each.text):
-                yield self.finding(each.at(match.start()), "a download is piped into a shell", about=match[0][:80])
+            for start, end in _piped(each.text):
+                about = each.text[start:end][:80]
+                yield self.finding(each.at(start), "a download is piped into a shell", about=about)
 
 
 class SecretInImage(Rule[DockerfileSubject]):
@@ -293,6 +295,22 @@ class CopyEverything(Rule[DockerfileSubject]):
             if "--from" not in each.text and words and words[0] in (".", "./", "*"):
                 place = each.at(each.text.index(words[0]))
                 yield self.finding(place, f"{each.keyword} takes the whole build context", about=each.keyword)
+
+
+def _piped(text: str) -> Iterator[tuple[int, int]]:
+    """Where the first download that goes to a shell begins and ends.
+
+    Each command is looked at once: a pattern over the whole line would go through the rest of it for each download.
+    """
+    found = [match.span()] if (match := _SHELL_OF_FETCH.search(text)) else []
+    begin = 0
+    for separator in _SEPARATOR.finditer(text):
+        fetch = _FETCH.search(text, begin, separator.start())
+        begin = separator.end()
+        if fetch and separator[0] == "|" and (shell := _SHELL.match(text, begin)):
+            found.append((fetch.start(), shell.end()))
+            break
+    yield from sorted(found)[:1]
 
 
 def _names(each: Instruction) -> Iterator[tuple[str, int]]:
