@@ -1,0 +1,116 @@
+"""How cost grows with size: processor time of this process, never the clock on the wall.
+
+Whoever reads foreign bytes may take at most 2.3 times as long for twice as many. A busy machine makes single
+measurements longer, never shorter: the least of several counts, and a growth that looks wrong is measured again with
+more before it is called wrong.
+"""
+
+from __future__ import annotations
+
+import gc
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+#: Most that twice the input may cost. Linear is 2; a tree of objects or a buffer that moves takes a little more.
+MOST = 2.3
+#: Seconds below which a measurement says nothing.
+TELLING = 0.002
+#: Seconds of one call after which it is stopped: what takes so long at these sizes grows without end.
+LONGEST = 0.5
+
+
+class Endless(Exception):
+    """A call that took longer than LONGEST."""
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How often as long twice the input takes, where the input has `size` units and takes `seconds`."""
+
+    size: int
+    seconds: float
+    ratio: float
+
+    @property
+    def wrong(self) -> bool:
+        """Whether it grows faster than the input."""
+        return self.ratio > MOST
+
+    def __str__(self) -> str:
+        return f"{self.size} units take {self.seconds * 1000:.1f} ms, twice as many {self.ratio:.1f} times that"
+
+
+@contextmanager
+def stopped_after(seconds: float) -> Iterator[None]:
+    """Raise Endless in this code after so many seconds of the processor; only in the main thread, where signals go.
+
+    A regular expression looks for signals while it matches. The timer is one of the wall's: with a timer of the
+    processor's, the kernel counts processor time in ticks, for everybody who asks.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    begin = time.process_time()
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        if time.process_time() - begin > seconds:
+            raise Endless(f"more than {seconds} s of the processor")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds, seconds / 4)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def seconds(run: Callable[[Any], object], given: Any, times: int = 1) -> float:
+    """The least of so many measurements. Raises Endless."""
+    least = float("inf")
+    for _ in range(times):
+        with stopped_after(LONGEST):
+            begin = time.process_time()
+            run(given)
+            least = min(least, time.process_time() - begin)
+    return least
+
+
+def growth(make: Callable[[int], Any], run: Callable[[Any], object], *, begin: int = 64, most: int = 1 << 22) -> Growth:
+    """How the cost of `run(make(size))` grows, from the first size that takes long enough to be measured on.
+
+    A size at which even `most` takes no time says that nothing is wrong: the ratio is 0.
+    """
+    collects = gc.isenabled()
+    gc.disable()  # a collection in one of two measurements would be taken for growth
+    try:
+        return _growth(make, run, begin, most)
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _growth(make: Callable[[int], Any], run: Callable[[Any], object], size: int, most: int) -> Growth:
+    found = Growth(size, 0.0, 0.0)
+    try:
+        while (took := seconds(run, make(size))) < TELLING:
+            if size >= most:
+                return Growth(size, took, 0.0)
+            size = min(size * 2, most) if took * 4 < TELLING or size < 128 else min(size * 5 // 4, most)
+        for times in (3, 4, 5):
+            once = seconds(run, make(size), times)
+            twice = seconds(run, make(2 * size), times)
+            found = Growth(size, once, twice / max(once, 1e-9))
+            if not found.wrong:
+                return found
+            size = size * 3 // 2
+    except Endless:
+        return Growth(size, LONGEST, float("inf"))
+    return found

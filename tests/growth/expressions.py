@@ -1,0 +1,60 @@
+"""What the source does not say about its regular expressions. Most need no line here: they are found, and tried.
+
+A line is wanted for an expression that is made while the program runs (MADE), and for one that is not linear and need
+not be (BOUNDED). The key is the module's path within the package, and the name or the function that has it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tests.growth.patterns import module_of
+
+
+@dataclass(frozen=True)
+class Made:
+    """Examples of an expression that is put together from what it is given, or why foreign bytes never meet it."""
+
+    examples: tuple[str, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """How many characters the longest text has that it meets, and what sees to that."""
+
+    characters: int
+    reason: str
+
+
+def _redacted() -> str:
+    looks = module_of("logger/redact.py")._LOOKS
+    return "|".join(f"(?:{look})" for look in looks)
+
+
+#: Being mended: tolerated here until then.
+UNDER_REPAIR = frozenset({"answers.py:_unfenced", "broker/transports/http1.py:_HEADER", "guest/http.py:_HEADER"})
+
+MADE: dict[str, Made] = {
+    "answers.py:_unsupported": Made(reason="compiles the pattern of a schema, which is the user's; nothing is matched"),
+    "answers.py:_text": Made(reason="the pattern is the user's, of his answer_schema; the text is bounded before"),
+    "audit/rules/data.py:RedactEverything.check": Made(
+        reason="an audited policy's pattern, of 1,000 characters at most, on three short texts of ours; one that"
+        " repeats what repeats is not tried"
+    ),
+    "cli/demo.py:judge": Made(reason="denials are ours, in cli/hostile.py; each meets one line"),
+    "compaction.py:get_context_limit": Made((rf"(?<![a-z0-9]){re.escape('gpt-4.1')}",)),
+    "guest/surroundings.py:_field": Made((r"^NoNewPrivs:\s*(\S+)",), "the name is ours, and the kernel wrote the text"),
+    "logger/redact.py:Redactor.__init__": Made(
+        reason="data.redact is the policy's, whose author answers for it; the audit rule redact-everything reads it"
+    ),
+    "logger/redact.py:Redactor.learn": Made(("sk\\-0123456789abcdef|hunter22222|sk\\-0123456789",)),
+    "policy/model.py:_regular_expression": Made(reason="compiles a policy's pattern; nothing is matched"),
+    "tools.py:ToolInfo.is_code": Made((r"(?m)^(?:async\s+def|def|class)\s+tool\b",)),
+}
+
+BOUNDED: dict[str, Bounded] = {
+    "audit/rules/data.py:_NESTED": Bounded(1_000, "policy/model.py: a pattern has 1,000 characters at most"),
+    "audit/targets.py:kind_of": Bounded(255, "a name in a folder has 255 bytes at most, by the kernel"),
+}
