@@ -56,6 +56,8 @@ ROUTES = {
 }
 Answer = tuple[int, dict[str, Any]] | None
 
+#: What is answered with what waits by then. Every other answer is kept with its id, and given again to a repetition.
+_WAITING = frozenset({"/execute", "/pending", "/respond", "/enqueue"})
 _FRAMES = frozenset({"begin", "exec", "assign", "alias", "context", "read"})
 _FRAME_BYTES = range(4096, MAX_BODY + 1)
 _MAX_GRACE = 86_400.0
@@ -109,7 +111,7 @@ class Supervisor:
         self._uploads = Uploads(config["context_bytes"])
         self._running = True
         self._highest = 0
-        self._applied: dict[int, tuple[str, Bad | None]] = {}
+        self._applied: dict[int, tuple[str, Bad | Answer]] = {}
         self._asked: dict[str, tuple[dict[str, Any], float]] = {}
         self._exchange = Exchange(zygote, self._selector, self._tell_all)
         self._routes: dict[str, Callable[[Peer, Request, bool], Answer]] = {
@@ -181,13 +183,18 @@ class Supervisor:
                 del self._applied[next(iter(self._applied))]
         elif before[0] != request.mac:
             raise Bad(409, "id-reused", "this id named another request")
-        elif before[1] is not None:
+        elif isinstance(before[1], Bad):
             raise before[1]
+        elif before[1] is not None:
+            return before[1]
         try:
-            return route(peer, request, before is not None)
+            answer = route(peer, request, before is not None)
         except Bad as bad:
             self._applied[request.number] = (request.mac, bad)
             raise
+        if path not in _WAITING:
+            self._applied[request.number] = (request.mac, answer)
+        return answer
 
     def _events_now(self) -> Answer:
         pending: list[dict[str, Any]] = [] if self._exchange.event is None else [self._exchange.event]
@@ -223,19 +230,18 @@ class Supervisor:
         state = {"version": VERSION, "worker": self._exchange.state, "refused": self._server.refused}
         return 200, {"status": "ok", **state}
 
-    def _start(self, _peer: Peer, request: Request, repeated: bool) -> Answer:
-        if not repeated:
-            if self._exchange.state != "none":
-                raise Bad(409, "session", "there is a worker already; DELETE /session ends it")
-            options = fields(request.body, {"limits": dict, "profile": str, "frame_bytes": int})
-            if options["profile"] not in self._config["profiles"]:
-                raise Bad(422, "profile", "there is no such seccomp profile here")
-            if options["frame_bytes"] not in _FRAME_BYTES or not are_limits(options["limits"]):
-                raise Bad(422, "fields", "limits are rlimits by name, frame_bytes is a size that a frame can have")
-            try:
-                self._exchange.hatch(options["limits"], options["profile"], options["frame_bytes"])
-            except Failed as failed:
-                raise Bad(503, "zygote", str(failed)) from None
+    def _start(self, _peer: Peer, request: Request, _repeated: bool) -> Answer:
+        if self._exchange.state != "none":
+            raise Bad(409, "session", "there is a worker already; DELETE /session ends it")
+        options = fields(request.body, {"limits": dict, "profile": str, "frame_bytes": int})
+        if options["profile"] not in self._config["profiles"]:
+            raise Bad(422, "profile", "there is no such seccomp profile here")
+        if options["frame_bytes"] not in _FRAME_BYTES or not are_limits(options["limits"]):
+            raise Bad(422, "fields", "limits are rlimits by name, frame_bytes is a size that a frame can have")
+        try:
+            self._exchange.hatch(options["limits"], options["profile"], options["frame_bytes"])
+        except Failed as failed:
+            raise Bad(503, "zygote", str(failed)) from None
         details = {**self._zygote.details, "around": {**self._around, "worker_uids": self._exchange.users}}
         walls = self._zygote.walls
         if not self._exchange.sees_memory:
@@ -250,11 +256,12 @@ class Supervisor:
             self._uploads.clear()
             for number in list(self._asked):
                 self._tell(number, 409, {"error": "The session has ended", "rule": "session"})
-        self._running = request.query.get("exit") != "1"
+        if request.query.get("exit") == "1":
+            self._running = False
         return 200, {"status": "ok"}
 
     def _put(self, _peer: Peer, request: Request, _repeated: bool) -> Answer:
-        # Idempotent by offset: a repeated chunk is one that is there already.
+        # Idempotent by offset as well: a chunk that is sent again under another id is there already.
         number = request.path.rpartition("/")[2]
         received = self._uploads.put(number, request.query, request.body, request.digest)
         return 200, {"status": "ok", "received": received}
@@ -308,12 +315,11 @@ class Supervisor:
         self._server.park(peer, None)
         return None
 
-    def _interrupt(self, _peer: Peer, request: Request, repeated: bool) -> Answer:
+    def _interrupt(self, _peer: Peer, request: Request, _repeated: bool) -> Answer:
         grace = fields(request.body, {"grace_seconds": float})["grace_seconds"]
         if not 0 <= grace <= _MAX_GRACE:
             raise Bad(422, "fields", "grace_seconds is at least 0 and at most a day")
-        if not repeated:
-            self._exchange.interrupt("interrupt", grace)
+        self._exchange.interrupt("interrupt", grace)
         return 200, {"status": "ok", "worker": self._exchange.state}
 
 
