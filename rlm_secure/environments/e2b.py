@@ -4,7 +4,7 @@ Traps of the SDK that are shut here: a background command is killed after 60 s (
 is kept in memory for good (so it is not retained), sandboxes are public and have the internet (so both are
 denied by name), E2B_DEBUG makes it talk to localhost instead (so it is off), and what a sandbox does at the end
 of its time is the server's choice (so it is told to end). `user` may use sudo in E2B's templates: no worker can,
-because no_new_privs is set before there is one.
+because no_new_privs is set before there is one; and it is one user, of whom root makes two.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ class E2BEnvironment(CloudEnvironment):
     """Sessions in E2B sandboxes, made from `template` (its processors and memory are the template's).
 
     `api_key` is E2B_API_KEY by default; `domain`, `api_url` and `sandbox_url` are the SDK's, for other clusters.
-    `user` is who runs the supervisor in there.
+    `user` is who starts the supervisor in there: "root" becomes two users, one for it and one for the worker, and keeps
+    no capability; another one is both.
     """
 
     name = "e2b"
@@ -55,7 +56,7 @@ class E2BEnvironment(CloudEnvironment):
         domain: str | None = None,
         api_url: str | None = None,
         sandbox_url: str | None = None,
-        user: str = "user",
+        user: str = "root",
         ttl_seconds: int = 3600,
         max_live: int = 20,
         create_seconds: float = 120.0,

@@ -12,6 +12,7 @@ It knows no key and trusts neither side: what passes is signed, and all that wai
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import select
@@ -99,7 +100,31 @@ class Ledger:
 
 def main(path: str) -> None:
     """Carry until standard input ends, somebody says bye, or there is no supervisor."""
+    with contextlib.suppress(OSError):  # nobody listens yet, or this root may become nobody else
+        path = _as_its_owner(path)
     Dial(path, 0, 1).serve()
+
+
+def _as_its_owner(path: str) -> str:
+    """Root becomes who listens at `path`, and gives up the rest; returns the path as that one walks it.
+
+    So that whoever takes a supervisor over finds nothing better at the other end of its connections. Raises OSError.
+    """
+    owner = os.stat(path).st_uid
+    if os.getuid() != 0 or owner == 0:
+        return path
+    from . import seal
+
+    directory, name = os.path.split(path)
+    os.chdir(directory)  # in root's own, say, where nobody else walks to
+    with contextlib.suppress(OSError):  # without the capability for it, the set is what it is
+        seal.empty_bounding_set()
+    try:
+        seal.become(owner)
+    finally:
+        seal.drop_capabilities()
+        seal.no_new_privs()
+    return name
 
 
 class Dial:

@@ -19,6 +19,14 @@ from typing import Any
 from . import seal, surroundings
 
 
+def hand_over(where: str | list[Any], uid: int | None) -> None:
+    """Let `uid` alone connect to our socket at a path: who dials as root becomes that one first (dial.py)."""
+    if isinstance(where, str) and uid is not None and os.getuid() == 0:
+        with contextlib.suppress(OSError):  # root without the right to: who dials it stays root as well
+            os.chown(where, uid, uid)
+            os.chmod(os.path.dirname(where), 0o711)
+
+
 def give_up(own: dict[str, Any], *, connects: bool, signals: bool) -> dict[str, Any]:
     """Seal the calling supervisor. Returns what it then tried: closed facts, of which none is required here.
 
@@ -37,13 +45,16 @@ def give_up(own: dict[str, Any], *, connects: bool, signals: bool) -> dict[str, 
 
 
 def _leave_root(uid: int | None) -> str:
-    if os.getuid() == 0:
-        if uid is None:
-            return "root, as it was started"
-        with contextlib.suppress(OSError):  # without the capability for it, the set is what it is
-            seal.empty_bounding_set()
-        seal.become(uid)
-    seal.drop_capabilities()
+    root = os.getuid() == 0
+    if root and uid is None:
+        return "root, as it was started"
+    try:
+        if root and uid is not None:
+            with contextlib.suppress(OSError):  # without the capability for it, the set is what it is
+                seal.empty_bounding_set()
+            seal.become(uid)
+    finally:  # root that may become nobody else is root without capabilities
+        seal.drop_capabilities()
     return "none"
 
 

@@ -131,6 +131,7 @@ class Supervisor:
         """Run until the host is gone or says that this is the end. `signals`: its workers are of its own uid."""
         if self._config.get("listen") is not None:
             where = self._server.listen(self._config["listen"])
+            privileges.hand_over(where, self._config["supervisor"]["uid"])
             os.write(1, json.dumps({"listening": where}).encode() + b"\n")
         if self._config.get("connect") is not None:
             self._server.keep_connected(self._config["connect"])

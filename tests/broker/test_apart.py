@@ -6,7 +6,6 @@ import contextlib
 import os
 import socket
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +19,7 @@ from rlm_secure.guarantees import Level, Wall
 from rlm_secure.guest import apart, link, privileges, seal
 from rlm_secure.removal import Scratch
 from tests.broker.support import ProcessLease, policy, session
+from tests.emulators.base import anybodys_python, as_user
 from tests.local.kernels import in_child
 
 
@@ -92,17 +92,7 @@ def test_nobody_comes(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
 # -- both of them -------------------------------------------------------------------------------------------
 
 OTHER = 65531
-AS_OTHER: dict[str, Any] = {"user": OTHER, "group": OTHER, "extra_groups": []}
-
-
-def anybodys_python() -> str:
-    """An interpreter that another user may run: this one may be in root's home."""
-    for each in (sys.executable, "/usr/bin/python3"):
-        with contextlib.suppress(PermissionError):
-            subprocess.run([each, "-I", "-S", "-c", ""], check=True, **AS_OTHER)
-            return each
-    pytest.skip("no Python here is for everybody to run")
-
+AS_OTHER = as_user(OTHER)
 
 
 class BesideLease(ProcessLease):
@@ -115,7 +105,7 @@ class BesideLease(ProcessLease):
             self._started(loaded, f"{folder}/zygote", options)
 
     def _started(self, loaded: Any, path: str, options: dict[str, Any]) -> None:
-        plain, python = subprocess.Popen, anybodys_python()
+        plain, python = subprocess.Popen, anybodys_python(OTHER)
 
         def popen(command: list[str], **arguments: Any) -> Any:
             for each in ("..", "."):
@@ -262,10 +252,13 @@ def test_a_kernel_without_landlock_leaves_the_filter() -> None:
 @pytest.mark.root
 def test_root_without_the_right_to_become_somebody_else_stays_and_says_so() -> None:
     def child() -> Any:
-        return privileges.give_up({"uid": 65533, "landlock": False, "filter": None}, connects=False, signals=True)
+        said = privileges.give_up({"uid": 65533, "landlock": False, "filter": None}, connects=False, signals=True)
+        with open("/proc/self/status") as lines:
+            return said, [line.split()[1] for line in lines if line.startswith(("CapPrm", "CapEff"))]
 
-    said = dict(eval(in_child(child, ("setgroups", 1)), {}))
+    said, capabilities = eval(in_child(child, ("setgroups", 1)), {})
     assert (said["privileges"], said["uids"]) == ("EPERM", [0, 0, 0])
+    assert capabilities == ["0" * 16] * 2
 
 
 # -- what the host makes of it ------------------------------------------------------------------------------
@@ -288,6 +281,13 @@ def test_users_that_are_not_two_are_told_as_not_separated(uids: Any) -> None:
     (status, _) = reported.walls({"supervisor": SEALED, "worker_uids": uids})
     assert (status.wall, status.level) == (Wall.SEPARATE_UID, Level.NONE)
     assert status.evidence.startswith("not separated")
+
+
+@pytest.mark.parametrize("uids", [[0, 0, 0], [1, 1, 0], [], None])
+def test_root_is_no_sealed_supervisor(uids: Any) -> None:
+    (_, status) = reported.walls({"supervisor": SEALED | {"uids": uids}})
+    assert status.level is Level.PARTIAL
+    assert status.evidence.startswith("uid 0" if uids else "uid ?")
 
 
 @pytest.mark.parametrize("what", reported.REFUSED)

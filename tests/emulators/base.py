@@ -28,6 +28,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+import pytest
+
 from rlm_secure.removal import remove
 
 
@@ -229,8 +231,25 @@ def _damaged(pieces: Iterator[bytes], fault: Fault) -> Iterator[bytes]:
         yield piece
 
 
+def as_user(uid: int | None) -> dict[str, Any]:
+    """Options of subprocess for a program of another user, in no group but its own."""
+    return {} if uid is None else {"user": uid, "group": uid, "extra_groups": []}
+
+
+def anybodys_python(uid: int) -> str:
+    """An interpreter that a user may run: this one may be in root's home."""
+    for each in (sys.executable, "/usr/bin/python3"):
+        with contextlib.suppress(PermissionError):
+            subprocess.run([each, "-I", "-S", "-c", ""], check=True, **as_user(uid))
+            return each
+    pytest.skip("no Python here is for everybody to run")
+
+
 class Sandbox:
     """A directory and the processes in it. Nothing keeps them in there but themselves."""
+
+    #: Whose the directory and the processes are; None for who runs the emulator.
+    user: int | None = None
 
     def __init__(self, request: dict[str, Any]) -> None:
         self.name = f"i{secrets.token_hex(6)}"
@@ -240,7 +259,8 @@ class Sandbox:
         self.home = Path(tempfile.mkdtemp(prefix="emu-", dir="/tmp"))
         tools = self.home / ".bin"
         tools.mkdir()
-        (tools / "python3").symlink_to(Path(sys.base_exec_prefix, "bin", f"python3.{sys.version_info.minor}"))
+        own = Path(sys.base_exec_prefix, "bin", f"python3.{sys.version_info.minor}")
+        (tools / "python3").symlink_to(own if self.user is None else anybodys_python(self.user))
         (self.home / ".profile").write_text(f'PATH="{tools}:$PATH"\n')
         self.programs: dict[int, Program] = {}
         self.ends_at: float | None = None
@@ -252,6 +272,9 @@ class Sandbox:
         return path if path.is_relative_to(self.home) else None
 
     def start(self, arguments: list[str], *, stdin: bool, env: dict[str, str] | None = None, cwd: str = "") -> Program:
+        if self.user is not None:
+            for path in (self.home, *self.home.rglob("*")):
+                os.lchown(path, self.user, self.user)
         program = Program(self, arguments, stdin=stdin, env=env or {}, cwd=cwd)
         self.programs[program.pid] = program
         return program
@@ -292,6 +315,7 @@ class Program:
             cwd=cwd or box.home,
             env=environment,
             start_new_session=True,
+            **as_user(box.user),
         )
         self.pid = self.process.pid
         self.exit = threading.Event()

@@ -19,6 +19,9 @@ REFUSED: Final = {
     "socket": ("EPERM",),
 }
 
+#: Nobody but root becomes somebody else.
+_WHY: Final = "; a sandbox whose programs start as root has two: see `user` of its environment, and USER of its image"
+
 
 def walls(around: Mapping[str, Any]) -> Iterator[WallStatus]:
     """The two walls, from what a supervisor says of its surroundings: whatever that is, it raises nothing."""
@@ -29,14 +32,17 @@ def walls(around: Mapping[str, Any]) -> Iterator[WallStatus]:
         yield WallStatus(Wall.SEPARATE_UID, Level.NONE, "not separated, as far as anybody knows: no uid was said")
     elif own & workers:
         same = ", ".join(str(each) for each in sorted(own & workers))
-        yield WallStatus(Wall.SEPARATE_UID, Level.NONE, f"not separated: supervisor and worker are both uid {same}")
+        both = f"not separated: supervisor and worker are both uid {same}{_WHY}"
+        yield WallStatus(Wall.SEPARATE_UID, Level.NONE, both)
     else:
         parts = [" and ".join(str(each) for each in sorted(uids)) for uids in (own, workers)]
         yield WallStatus(Wall.SEPARATE_UID, Level.FULL, f"the supervisor is uid {parts[0]}, the worker {parts[1]}")
     held = [said.get(what) in ends for what, ends in REFUSED.items()]
-    level = Level.FULL if all(held) else Level.PARTIAL if any(held) else Level.NONE
+    root = not own or 0 in own
+    level = Level.NONE if not any(held) else Level.PARTIAL if root or not all(held) else Level.FULL
     tried = ", ".join(f"{what}: {_word(said.get(what))}" for what in REFUSED)
-    evidence = f"Landlock {_word(said.get('landlock'))}, filter {_word(said.get('filter'))}; {tried}"
+    user = ", ".join(str(each) for each in sorted(own)) or "?"
+    evidence = f"uid {user}, Landlock {_word(said.get('landlock'))}, filter {_word(said.get('filter'))}; {tried}"
     yield WallStatus(Wall.SEALED_SUPERVISOR, level, evidence)
 
 
