@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -58,13 +57,12 @@ class AnthropicClient(SDKClient):
         await self._connections.aclose()
 
     def _send(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:
-        sdk = self._connections.for_threads(self._sdk()[0], self.retries)
+        sdk = self._connections.for_threads(self._sdk()[0])
         return _read(sdk.messages.create(timeout=seconds, **self._request(messages, model)), model)
 
     async def _asend(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:
-        sdk = self._connections.for_loop(self._sdk()[1], self.retries)
-        async with asyncio.timeout(seconds * (self.retries + 1) + 1):
-            return _read(await sdk.messages.create(timeout=seconds, **self._request(messages, model)), model)
+        sdk = self._connections.for_loop(self._sdk()[1])
+        return _read(await sdk.messages.create(timeout=seconds, **self._request(messages, model)), model)
 
     def _sdk(self) -> tuple[type[Any], type[Any]]:
         try:

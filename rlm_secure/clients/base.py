@@ -10,14 +10,18 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import inspect
+import itertools
 import math
+import random
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
 from rlm_secure.causes import local_cause
+from rlm_secure.clients.call import Call
 from rlm_secure.clients.failures import provider_error
 from rlm_secure.errors import ProviderError, RLMSecureError
 from rlm_secure.types import ModelUsageSummary, UsageSummary, encodable
@@ -28,6 +32,11 @@ T = TypeVar("T")
 Prompt: TypeAlias = str | list[dict[str, Any]]
 
 DEFAULT_TIMEOUT = 300.0
+#: As `lm.reply_bytes` of the policies that are shipped.
+DEFAULT_REPLY_BYTES = 4 * 1024 * 1024
+#: Seconds before the second attempt, and before any, where the provider asks for none. Each waits twice as long.
+_PAUSE = 0.5
+_LONGEST_PAUSE = 8.0
 
 #: Names under which a request bounds its reply.
 _MOST_TOKENS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
@@ -111,12 +120,13 @@ class BaseLM(ABC):
 class Client(BaseLM):
     """A backend whose every call carries its own usage; safe to share between threads.
 
-    `retries` is how often the SDK may repeat a failed call, and the only place where a call is repeated. `billing`
-    says whether the provider tells what each call cost ("reported"), costs nothing ("none"), or leaves it to the
-    price table ("table").
+    `retries` is how often a failed call may be repeated, within the one `timeout` of the call. `reply_bytes` bounds
+    the text of a reply, in bytes: what is larger is refused while it comes in. `billing` says whether the provider
+    tells what each call cost ("reported"), costs nothing ("none"), or leaves it to the price table ("table").
     """
 
     vendor: ClassVar[str]
+    reply_bytes: int = DEFAULT_REPLY_BYTES
     billing: Literal["reported", "none", "table"] = "table"
 
     def __init__(
@@ -133,7 +143,7 @@ class Client(BaseLM):
 
     @abstractmethod
     def complete(self, prompt: Prompt, *, model: str | None = None, timeout: float | None = None) -> Completion:
-        """As completion(), with the usage of this call. `timeout` lowers the client's own, in seconds.
+        """As completion(), with the usage of this call. `timeout` lowers the client's own: seconds, retries included.
 
         Raises ValueError for a prompt that is no prompt or a missing model name, and ProviderError for
         everything that a provider does wrong.
@@ -186,39 +196,70 @@ class Client(BaseLM):
 
 
 class SDKClient(Client):
-    """A provider behind its SDK. Subclasses write `_send` and `_asend`; what they raise is made safe here."""
+    """A provider behind its SDK. Subclasses write `_send` and `_asend`, which make one attempt.
+
+    Here is what holds for each of them: one deadline over all attempts, a limit of the reply's bytes, which attempt is
+    made again, and errors that carry nothing of the provider's text.
+    """
 
     def complete(self, prompt: Prompt, *, model: str | None = None, timeout: float | None = None) -> Completion:
         """One call on this thread."""
-        messages, name, seconds = as_messages(prompt), self.name_of(model), self.seconds_of(timeout)
-        try:
-            completion = self._send(messages, name, seconds)
-        except RLMSecureError:
-            raise
-        except Exception as error:  # noqa: BLE001  whatever an SDK raises, its text may hold a key
-            raise provider_error(self.vendor, error, seconds) from local_cause(error)
-        self.tally.add(completion.model, completion.usage)
-        return completion
+        messages, name, call = as_messages(prompt), self.name_of(model), self._call(timeout)
+        with call.running():
+            for attempt in itertools.count():
+                try:
+                    return self._counted(self._send(messages, name, call.wait()), call)
+                except Exception as error:  # noqa: BLE001  whatever an SDK raises, its text may hold a key
+                    time.sleep(self._pause(error, call, attempt))
+        raise AssertionError("an attempt returns or raises")
 
     async def acomplete(self, prompt: Prompt, *, model: str | None = None, timeout: float | None = None) -> Completion:
         """One call on the running event loop; cancelling it ends it on the wire."""
-        messages, name, seconds = as_messages(prompt), self.name_of(model), self.seconds_of(timeout)
+        messages, name, call = as_messages(prompt), self.name_of(model), self._call(timeout)
         try:
-            completion = await self._asend(messages, name, seconds)
-        except RLMSecureError:
+            async with asyncio.timeout(call.left) as limit:
+                with call.running():
+                    for attempt in itertools.count():
+                        try:
+                            return self._counted(await self._asend(messages, name, call.wait()), call)
+                        except Exception as error:  # noqa: BLE001  as above
+                            await asyncio.sleep(self._pause(error, call, attempt))
+        except TimeoutError:
+            if limit.expired():
+                raise call.timed_out() from None
             raise
-        except Exception as error:  # noqa: BLE001  as above
-            raise provider_error(self.vendor, error, seconds) from local_cause(error)
+        raise AssertionError("an attempt returns or raises")
+
+    def _call(self, timeout: float | None) -> Call:
+        return Call(self.vendor, self.seconds_of(timeout), self.reply_bytes)
+
+    def _counted(self, completion: Completion, call: Call) -> Completion:
+        """The completion, its usage counted. What it says does not make up for the time that it took to read."""
         self.tally.add(completion.model, completion.usage)
+        call.wait()
         return completion
+
+    def _pause(self, error: Exception, call: Call, attempt: int) -> float:
+        """Seconds until another attempt. Raises what ends the call: an error of this package's own."""
+        if call.failure is not None:
+            raise call.failure from None
+        if call.left <= 0:
+            raise call.timed_out() from local_cause(error)
+        if isinstance(error, RLMSecureError):
+            raise error
+        failure = provider_error(self.vendor, error, call.seconds)
+        pause = call.retry_after or min(_LONGEST_PAUSE, _PAUSE * 2**attempt) * random.uniform(0.75, 1)  # noqa: S311
+        if not failure.retryable or not call.may_retry or attempt >= self.retries or pause >= call.left:
+            raise failure from local_cause(error)
+        return pause
 
     @abstractmethod
     def _send(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:
-        """One call."""
+        """One attempt, which has `seconds`. It repeats nothing by itself."""
 
     @abstractmethod
     async def _asend(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:
-        """One call on the running event loop."""
+        """One attempt on the running event loop."""
 
 
 class Foreign(Client):

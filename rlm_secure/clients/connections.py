@@ -1,58 +1,96 @@
-"""The SDK objects that hold connections: one for threads, one per event loop, and none that follows a redirect."""
+"""The SDK objects that hold connections: one for threads, one per event loop, none that follows a redirect or retries.
+
+A process that was forked makes its own: two processes on one connection would read each other's replies.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import importlib
+import os
 import threading
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 from rlm_secure.clients.failures import set_up_error
+from rlm_secure.clients.transport import bind
+
+T = TypeVar("T")
+
+
+class PerLoop(Generic[T]):
+    """Things that hold connections, made when first used: one for all threads, and one for each event loop."""
+
+    def __init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+        self._threads: T | None = None
+        self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, T] = WeakKeyDictionary()
+
+    def for_threads(self, make: Callable[[], T]) -> T:
+        """What all threads share."""
+        self._own()
+        with self._lock:
+            if self._threads is None:
+                self._threads = make()
+            return self._threads
+
+    def for_loop(self, make: Callable[[], T]) -> T:
+        """What belongs to the running event loop: a connection pool cannot be shared between loops."""
+        self._own()
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            if loop not in self._loops:
+                self._loops[loop] = make()
+            return self._loops[loop]
+
+    def pop(self) -> T | None:
+        """What belongs to the running event loop, for whoever closes it."""
+        self._own()
+        with self._lock:
+            return self._loops.pop(asyncio.get_running_loop(), None)
+
+    def _own(self) -> None:
+        """Forget what another process made, and its lock, which a thread that is not here may have held."""
+        if self._process != os.getpid():
+            self._begin()
 
 
 class Connections:
-    """The clients of one SDK for one server, made when first used. `package` is "openai" or one built like it."""
+    """The clients of one SDK for one server. `package` is "openai" or one built like it."""
 
     def __init__(self, package: str, settings: Mapping[str, Any]) -> None:
         self._package = package
         self.settings = dict(settings)
-        self._lock = threading.Lock()
-        self._threads: Any = None
-        self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
+        self._made: PerLoop[Any] = PerLoop()
 
-    def for_threads(self, kind: type[Any], retries: int) -> Any:
-        """The blocking client. `retries` counts when it is made."""
-        with self._lock:
-            if self._threads is None:
-                self._threads = self._made(kind, retries, "DefaultHttpxClient")
-            return self._threads
+    def for_threads(self, kind: type[Any]) -> Any:
+        """The blocking client."""
+        return self._made.for_threads(lambda: self._make(kind, "DefaultHttpxClient"))
 
-    def for_loop(self, kind: type[Any], retries: int) -> Any:
-        """The client of the running event loop: a connection pool cannot be shared between loops."""
-        loop = asyncio.get_running_loop()
-        with self._lock:
-            if loop not in self._loops:
-                self._loops[loop] = self._made(kind, retries, "DefaultAsyncHttpxClient")
-            return self._loops[loop]
+    def for_loop(self, kind: type[Any]) -> Any:
+        """The client of the running event loop."""
+        return self._made.for_loop(lambda: self._make(kind, "DefaultAsyncHttpxClient"))
 
     async def aclose(self) -> None:
         """Close the running event loop's client."""
-        with self._lock:
-            client = self._loops.pop(asyncio.get_running_loop(), None)
+        client = self._made.pop()
         if client is not None:
             await client.close()
 
-    def _made(self, kind: type[Any], retries: int, http: str) -> Any:
+    def _make(self, kind: type[Any], http: str) -> Any:
         try:
-            return kind(max_retries=retries, **self._with_http("http_client", http))
+            client = self.settings.get("http_client")
+            if client is None:
+                # A redirect would carry prompts to a place that nobody chose.
+                client = getattr(importlib.import_module(self._package), http)(follow_redirects=False)
+            bind(client)
+            # Calls are repeated in one place, which knows their deadline: SDKClient.
+            return kind(max_retries=0, **{**self.settings, "http_client": client})
         except Exception as error:  # noqa: BLE001  of the SDK's constructor: nothing was sent yet
             failure = set_up_error(self._package, error, self.settings)
             raise failure from failure.__cause__
-
-    def _with_http(self, key: str, default: str) -> dict[str, Any]:
-        if self.settings.get(key) is not None:
-            return self.settings
-        # A redirect would carry prompts to a place that nobody chose.
-        return {**self.settings, key: getattr(importlib.import_module(self._package), default)(follow_redirects=False)}

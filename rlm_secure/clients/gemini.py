@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
+import importlib
 import os
-import threading
 from collections.abc import Mapping
 from typing import Any, ClassVar
-from weakref import WeakKeyDictionary
 
 from rlm_secure.clients.base import DEFAULT_TIMEOUT, Completion, SDKClient, call_usage
+from rlm_secure.clients.connections import PerLoop
 from rlm_secure.clients.failures import set_up_error
+from rlm_secure.clients.transport import bind
 from rlm_secure.errors import MissingExtra, ProviderError
 
 #: Sampling arguments under the names that other backends use.
@@ -41,30 +41,23 @@ class GeminiClient(SDKClient):
         if not self._key and not kwargs:
             raise ProviderError("no API key for Gemini: pass api_key, or set GEMINI_API_KEY")
         self._base_url = base_url
-        self._lock = threading.Lock()
-        self._threads: Any = None
-        self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
+        self._made: PerLoop[tuple[Any, Any]] = PerLoop()
         self._types()
 
     async def aclose(self) -> None:
-        with self._lock:
-            sdk = self._loops.pop(asyncio.get_running_loop(), None)
-        if sdk is not None:
+        made = self._made.pop()
+        if made is not None:
+            sdk, http = made
             await sdk.aio.aclose()
+            await http.aclose()  # the SDK leaves open what it did not make
 
     def _send(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:
-        with self._lock:
-            self._threads = self._threads or self._make()
-        return _read(self._threads.models.generate_content(**self._request(messages, model, seconds)), model)
+        sdk, _ = self._made.for_threads(self._make)
+        return _read(sdk.models.generate_content(**self._request(messages, model, seconds)), model)
 
     async def _asend(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:
-        loop = asyncio.get_running_loop()
-        with self._lock:
-            if loop not in self._loops:
-                self._loops[loop] = self._make()
-        async with asyncio.timeout(seconds * (self.retries + 1) + 1):
-            reply = await self._loops[loop].aio.models.generate_content(**self._request(messages, model, seconds))
-        return _read(reply, model)
+        sdk, _ = self._made.for_loop(self._make)
+        return _read(await sdk.aio.models.generate_content(**self._request(messages, model, seconds)), model)
 
     def _types(self) -> Any:
         try:
@@ -73,27 +66,31 @@ class GeminiClient(SDKClient):
             raise MissingExtra("the gemini backend", "gemini") from error
         return types
 
-    def _make(self) -> Any:
+    def _make(self) -> tuple[Any, Any]:
+        """The SDK, and its HTTP client for event loops."""
         from google import genai
 
-        options = self._types().HttpOptions(
-            base_url=self._base_url,
-            # A redirect would carry prompts, and the key, to a place that nobody chose. The SDK takes aiohttp where
-            # it is installed, which has another word for it; each library is given what it knows.
-            client_args={"follow_redirects": False},
-            async_client_args={"follow_redirects": False, "allow_redirects": False},
-        )
         try:
-            return genai.Client(api_key=self._key, http_options=options, **self.kwargs)
+            options, http = self._options()
+            return genai.Client(api_key=self._key, http_options=options, **self.kwargs), http
         except Exception as error:  # noqa: BLE001  of the SDK's constructor: nothing was sent yet
             failure = set_up_error("google-genai", error, {"api_key": self._key, **self.kwargs})
             raise failure from failure.__cause__
+
+    def _options(self) -> tuple[Any, Any]:
+        """The SDK's options with HTTP clients of ours: left alone, it takes aiohttp where that is installed."""
+        library = _http_library(self._types().HttpOptions)
+        # A redirect would carry prompts, and the key, to a place that nobody chose.
+        threads, loop = library.Client(follow_redirects=False), library.AsyncClient(follow_redirects=False)
+        bind(threads)
+        bind(loop)
+        return self._types().HttpOptions(base_url=self._base_url, httpx_client=threads, httpx_async_client=loop), loop
 
     def _request(self, messages: list[dict[str, Any]], model: str, seconds: float) -> dict[str, Any]:
         types = self._types()
         options = types.HttpOptions(
             timeout=max(1, int(seconds * 1000)),
-            retry_options=types.HttpRetryOptions(attempts=self.retries + 1),
+            retry_options=types.HttpRetryOptions(attempts=1),  # repeated in one place: SDKClient
         )
         sampling = {_NAMES.get(name, name): value for name, value in self.sampling_args.items()}
         system = "\n\n".join(str(each["content"]) for each in messages if each["role"] == "system")
@@ -107,6 +104,19 @@ class GeminiClient(SDKClient):
         ]
         config = types.GenerateContentConfig(system_instruction=system or None, http_options=options, **sampling)
         return {"model": model, "contents": contents, "config": config}
+
+
+def _http_library(options: Any) -> Any:
+    """The HTTP library whose clients the SDK takes: httpx in older versions, httpx2 in newer ones."""
+    for name in ("httpx2", "httpx"):
+        try:
+            library = importlib.import_module(name)
+            with library.Client(verify=False) as sample:
+                options(httpx_client=sample)
+        except (ImportError, ValueError):
+            continue
+        return library
+    raise ProviderError("the google-genai SDK takes no HTTP client of httpx; install a version that does")
 
 
 def _read(response: Any, model: str) -> Completion:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -79,17 +78,15 @@ class OpenAIClient(SDKClient):
         await self._connections.aclose()
 
     def _send(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:
-        sdk = self._connections.for_threads(self._sdk()[0], self.retries)
+        sdk = self._connections.for_threads(self._sdk()[0])
         response = sdk.chat.completions.create(timeout=seconds, **self._request(messages, model))
         return self._read(response, messages, model)
 
     async def _asend(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:
         if "http_client" in self.kwargs:  # the user's own, and blocking
             return await in_thread(lambda: self._send(messages, model, seconds))
-        sdk = self._connections.for_loop(self._sdk()[1], self.retries)
-        # The SDK's timeout is per read; a server that drips bytes must end too, retries included.
-        async with asyncio.timeout(seconds * (self.retries + 1) + 1):
-            response = await sdk.chat.completions.create(timeout=seconds, **self._request(messages, model))
+        sdk = self._connections.for_loop(self._sdk()[1])
+        response = await sdk.chat.completions.create(timeout=seconds, **self._request(messages, model))
         return self._read(response, messages, model)
 
     def _sdk(self) -> tuple[type[Any], type[Any]]:

@@ -1,0 +1,135 @@
+"""A reply of a provider between its connection and the SDK: counted while it comes, and checked before it is parsed.
+
+The SDK gets nothing that could make it work: no compressed body, no character set but UTF-8, no redirect, no cookie,
+and no JSON that takes more memory than the policy's limit of a reply stands for.
+
+Guards: the bounds of bytes, memory, values and depth of a reply, before an SDK parses it
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from typing import Final
+
+from rlm_secure import untrusted_json
+from rlm_secure.clients.call import Call
+
+#: Lines of headers.
+_HEADERS: Final = 128
+#: A reply that is none is read as far as this: its code may say why, and the rest says nothing.
+_ERROR_BYTES: Final = 64 * 1024
+#: The memory that an SDK's model of one value takes, at most: measured with the smallest values.
+_VALUE_BYTES: Final = 1024
+#: What only the HTTP library needs, or what would make a client do or keep something.
+_WITHHELD: Final = frozenset(
+    {
+        b"connection", b"content-encoding", b"content-length", b"content-type", b"location", b"set-cookie",
+        b"set-cookie2", b"trailer", b"transfer-encoding",
+    }
+)  # fmt: skip
+_CONTINUATION: Final = bytes(range(0x80, 0xC0))
+_BYTE_ORDER_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
+
+
+class Reply:
+    """One reply of `status` with `headers`, for `call`. Every method raises ProviderError where it is too much."""
+
+    def __init__(self, call: Call, status: int, headers: Iterable[tuple[bytes, bytes]]) -> None:
+        call.body()
+        self._call = call
+        self.status = status
+        lines = [(name.lower(), value) for name, value in headers]
+        if len(lines) > _HEADERS:
+            raise call.refuse(f"its reply has more than {_HEADERS} headers; check the server at base_url")
+        encoding = b",".join(value for name, value in lines if name == b"content-encoding").strip().lower()
+        # What is no reply and cannot be read says enough with its status.
+        self._is_dropped = encoding not in (b"", b"identity")
+        if self._is_dropped and status < 300:
+            raise call.refuse(
+                "its reply is compressed, though it was asked for as it is; turn compression off at the server or proxy"
+            )
+        self.headers = [(name, value) for name, value in lines if name not in _WITHHELD]
+        self.headers.append((b"content-type", _content_type(lines)))
+        self._read_retry(lines)
+        self._limit = call.body_bytes if status < 300 else _ERROR_BYTES
+        if status < 300 and any(name == b"content-length" and _number(value) > self._limit for name, value in lines):
+            raise call.too_large()
+        self._body = io.BytesIO()
+
+    def add(self, piece: bytes) -> bool:
+        """Take one piece of the body. Whether more of it is wanted."""
+        self._call.piece()
+        if self._is_dropped:
+            return False
+        self._body.write(piece)
+        if self._body.tell() <= self._limit:
+            return True
+        if self.status < 300:
+            raise self._call.too_large()
+        self._is_dropped = True
+        return False
+
+    def content(self) -> bytes:
+        """The whole body, as far as it may be parsed: nothing of an error's that is too long or no JSON."""
+        # BytesIO gives away its buffer: no second copy.
+        raw = b"" if self._is_dropped else self._body.getvalue()
+        self._body = io.BytesIO()
+        if self.status < 300:
+            self._check(raw)
+            return raw
+        try:
+            untrusted_json.bound(raw, nodes=_ERROR_BYTES // 64)
+        except untrusted_json.MalformedJson:
+            return b""
+        return raw
+
+    def _check(self, raw: bytes) -> None:
+        if b"\0" in raw[:4] or raw[:2] in _BYTE_ORDER_MARKS:
+            raise self._call.refuse("its reply is not UTF-8; check the server at base_url")
+        # The bytes, the str that a parser makes of them, and the str of the text in it.
+        texts = len(raw) + 2 * _decoded_bytes(raw)
+        if texts > self._call.memory:
+            raise self._call.refuse(
+                f"its reply takes more memory than four times lm.reply_bytes = {self._call.reply_bytes:,}; ask for a "
+                "shorter one"
+            )
+        try:
+            untrusted_json.bound(raw, nodes=64 + (self._call.memory - texts) // _VALUE_BYTES)
+        except untrusted_json.MalformedJson as error:
+            raise self._call.refuse(f"its reply is JSON with {error}; ask for less, without logprobs") from None
+        self._call.wait()
+
+    def _read_retry(self, lines: list[tuple[bytes, bytes]]) -> None:
+        for name, value in lines:
+            if name == b"x-should-retry":
+                self._call.may_retry = value.strip().lower() != b"false"
+            elif name in (b"retry-after", b"retry-after-ms"):
+                seconds = _number(value) / (1000 if name.endswith(b"ms") else 1)
+                # Longer than a minute, or a date: the usual pause is tried.
+                if 0 < seconds <= 60:
+                    self._call.retry_after = seconds
+
+
+def _content_type(lines: list[tuple[bytes, bytes]]) -> bytes:
+    """JSON or text. Never a character set of the provider's choice: one of Python's decompresses."""
+    said = b",".join(value for name, value in lines if name == b"content-type").lower()
+    return b"application/json" if b"json" in said else b"text/plain; charset=utf-8"
+
+
+def _number(value: bytes) -> float:
+    """The number that a header holds; 0 for anything else."""
+    try:
+        return float(value[:24])
+    except ValueError:
+        return 0.0
+
+
+def _decoded_bytes(raw: bytes) -> int:
+    """Bytes of memory for `raw` as a str, whose widest character decides over all."""
+    characters = len(raw.translate(None, _CONTINUATION))
+    if b"\\ud" in raw or b"\\uD" in raw or any(byte in raw for byte in range(0xF0, 0xF5)):
+        return 4 * characters
+    if b"\\u" in raw or (not raw.isascii() and any(byte in raw for byte in range(0xC4, 0xF0))):
+        return 2 * characters
+    return characters

@@ -1,0 +1,251 @@
+"""The connections of an SDK, bounded: every operation on the wire has what is left of its call's time and bytes.
+
+`bind` puts itself under an HTTP client of httpx, or of its successor httpx2, which keeps all that the client was made
+with: proxies of the environment, certificates, limits of its pool. Nothing changes for requests outside of a call.
+
+Guards: that a reply is counted and timed where its bytes come in, before any library holds it
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from rlm_secure.clients.call import Call, current
+from rlm_secure.clients.reply import Reply
+
+#: How much is written in one go: what comes between two looks at the clock.
+_SLICE: Final = 16 * 1024
+
+
+class _Stream:
+    """A connection of a blocking client."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        call = current()
+        data: bytes = self._inner.read(max_bytes, timeout if call is None else call.wait(timeout))
+        if call is not None:
+            call.arrived(len(data))
+        return data
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        call = current()
+        for at in range(0, len(buffer), _SLICE):
+            self._inner.write(buffer[at : at + _SLICE], timeout if call is None else call.wait(timeout))
+
+    def start_tls(self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None) -> _Stream:
+        call = current()
+        return _Stream(
+            self._inner.start_tls(ssl_context, server_hostname, timeout if call is None else call.wait(timeout))
+        )
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._inner.get_extra_info(info)
+
+
+class _Backend:
+    """Makes the connections of a blocking client."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    def connect_tcp(self, host: str, port: int, timeout: float | None = None, **kwargs: Any) -> _Stream:
+        call = current()
+        if call is None:
+            return _Stream(self._inner.connect_tcp(host, port, timeout=timeout, **kwargs))
+        # One address after another, each with what is left: otherwise each has the whole time.
+        addresses: list[str] = []
+        with contextlib.suppress(OSError, UnicodeError):  # the backend fails in the same way, in its own words
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            addresses = list(dict.fromkeys(str(each[4][0]) for each in found))
+        for address in addresses[:-1]:
+            with contextlib.suppress(Exception):
+                return _Stream(self._inner.connect_tcp(address, port, timeout=call.wait(timeout), **kwargs))
+        last = addresses[-1] if addresses else host
+        return _Stream(self._inner.connect_tcp(last, port, timeout=call.wait(timeout), **kwargs))
+
+    def connect_unix_socket(self, path: str, timeout: float | None = None, **kwargs: Any) -> _Stream:
+        call = current()
+        wait = timeout if call is None else call.wait(timeout)
+        return _Stream(self._inner.connect_unix_socket(path, timeout=wait, **kwargs))
+
+    def sleep(self, seconds: float) -> None:
+        call = current()
+        self._inner.sleep(seconds if call is None else call.wait(seconds))
+
+
+class _AsyncStream:
+    """As _Stream, for an event loop; the call's own timeout ends what waits here."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        call = current()
+        data: bytes = await self._inner.read(max_bytes, timeout if call is None else call.wait(timeout))
+        if call is not None:
+            call.arrived(len(data))
+        return data
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        call = current()
+        await self._inner.write(buffer, timeout if call is None else call.wait(timeout))
+
+    async def start_tls(
+        self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
+    ) -> _AsyncStream:
+        call = current()
+        wait = timeout if call is None else call.wait(timeout)
+        return _AsyncStream(await self._inner.start_tls(ssl_context, server_hostname, wait))
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._inner.get_extra_info(info)
+
+
+class _AsyncBackend:
+    """As _Backend, for an event loop."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    async def connect_tcp(self, host: str, port: int, timeout: float | None = None, **kwargs: Any) -> _AsyncStream:
+        call = current()
+        wait = timeout if call is None else call.wait(timeout)
+        return _AsyncStream(await self._inner.connect_tcp(host, port, timeout=wait, **kwargs))
+
+    async def connect_unix_socket(self, path: str, timeout: float | None = None, **kwargs: Any) -> _AsyncStream:
+        call = current()
+        wait = timeout if call is None else call.wait(timeout)
+        return _AsyncStream(await self._inner.connect_unix_socket(path, timeout=wait, **kwargs))
+
+    async def sleep(self, seconds: float) -> None:
+        await self._inner.sleep(seconds)
+
+
+class _Bounded:
+    """A transport of a blocking client, whose replies are read here, whole."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+        _bind_pool(inner)
+
+    def handle_request(self, request: Any) -> Any:
+        return exchange(self._inner.handle_request, request)
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def __enter__(self) -> _Bounded:
+        self._inner.__enter__()
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        self._inner.__exit__(*raised)
+
+
+class _AsyncBounded:
+    """As _Bounded, for an event loop."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+        _bind_pool(inner)
+
+    async def handle_async_request(self, request: Any) -> Any:
+        return await aexchange(self._inner.handle_async_request, request)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    async def __aenter__(self) -> _AsyncBounded:
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(self, *raised: Any) -> None:
+        await self._inner.__aexit__(*raised)
+
+
+def bind(client: Any) -> None:
+    """Bound every connection of `client`, an HTTP client of httpx or httpx2, blocking or not. Doing it twice is fine.
+
+    Raises AttributeError for one whose connections cannot be reached: no call is made over it.
+    """
+    client._transport = _bounded(client._transport)
+    for pattern, transport in client._mounts.items():
+        client._mounts[pattern] = None if transport is None else _bounded(transport)
+
+
+def _bounded(transport: Any) -> Any:
+    if isinstance(transport, _Bounded | _AsyncBounded):
+        return transport
+    return (_AsyncBounded if hasattr(transport, "handle_async_request") else _Bounded)(transport)
+
+
+def _bind_pool(transport: Any) -> None:
+    """Bound the connections of the HTTP library's own transport. A user's own class may have none."""
+    if hasattr(transport, "_pool") or type(transport).__name__ in ("HTTPTransport", "AsyncHTTPTransport"):
+        pool = transport._pool
+        if not isinstance(pool._network_backend, _Backend | _AsyncBackend):
+            kind = _AsyncBackend if hasattr(pool, "handle_async_request") else _Backend
+            pool._network_backend = kind(pool._network_backend)
+
+
+def exchange(handle: Callable[[Any], Any], request: Any) -> Any:
+    """`handle(request)`, with its reply read and checked where it belongs to a call."""
+    call = current()
+    if call is None:
+        return handle(request)
+    _prepare(call, request)
+    response = handle(request)
+    try:
+        reply = Reply(call, response.status_code, response.headers.raw)
+        for piece in response.stream:
+            if not reply.add(piece):
+                break
+    finally:
+        response.stream.close()
+    return _response(request, reply)
+
+
+async def aexchange(handle: Callable[[Any], Awaitable[Any]], request: Any) -> Any:
+    """As exchange(), for an event loop."""
+    call = current()
+    if call is None:
+        return await handle(request)
+    _prepare(call, request)
+    response = await handle(request)
+    try:
+        reply = Reply(call, response.status_code, response.headers.raw)
+        async for piece in response.stream:
+            if not reply.add(piece):
+                break
+    finally:
+        await response.stream.aclose()
+    return _response(request, reply)
+
+
+def _prepare(call: Call, request: Any) -> None:
+    call.head()
+    # A compressed reply would say nothing of the memory that it takes.
+    request.headers["accept-encoding"] = "identity"
+    request.extensions = {
+        **request.extensions,
+        "timeout": dict.fromkeys(("connect", "read", "write", "pool"), call.left),
+    }
+
+
+def _response(request: Any, reply: Reply) -> Any:
+    """A response of the library that `request` is of, with the checked body in it."""
+    library = sys.modules[type(request).__module__.partition(".")[0]]
+    return library.Response(reply.status, headers=reply.headers, content=reply.content(), request=request)
