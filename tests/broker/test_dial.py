@@ -22,8 +22,10 @@ from hypothesis import strategies as st
 import tests.effort  # noqa: F401 - fewer examples
 from rlm_secure.broker.client import Lost
 from rlm_secure.broker.protocol import Call
-from rlm_secure.broker.transports import Cut, stdio
-from rlm_secure.broker.transports.stdio import MAX_LINE, PIECE, WINDOW, StdioTransport, _fields
+from rlm_secure.broker.transports import Cut, tube
+from rlm_secure.broker.transports.lines import MAX_LINE, fields
+from rlm_secure.broker.transports.stdio import StdioTransport
+from rlm_secure.broker.transports.tube import PIECE, WINDOW
 from rlm_secure.environments.bundle import bundle
 from rlm_secure.guest import dial as guest_dial
 from tests.broker.support import BUNDLE, DialledLease, ProcessPipe, session
@@ -287,7 +289,7 @@ def test_what_is_missing_is_asked_for() -> None:
     ],
 )  # fmt: skip
 def test_more_than_anybody_asked_for_breaks_the_stream(script: str, said: str, monkeypatch) -> None:
-    monkeypatch.setattr(stdio, "_MAX_INBOUND", 100_000)
+    monkeypatch.setattr(tube, "_MAX_INBOUND", 100_000)
     transport, channel = channel_of(script)
     channel.send(b"x")
     deadline = time.monotonic() + 20
@@ -300,12 +302,12 @@ def test_more_than_anybody_asked_for_breaks_the_stream(script: str, said: str, m
 def test_data_that_is_nearly_base64_is_refused() -> None:
     for data in ("A", "A===", "\n", 1, None):
         with pytest.raises(ValueError, match="data is not base64"):
-            _fields({"d": data})
+            fields({"d": data})
     with pytest.raises(ValueError, match="data is not base64"):
-        _fields({"end": 1})
+        fields({"end": 1})
     for number in ("1", -1, 2**53, 1.0, True, None):
         with pytest.raises(ValueError, match="a number is not one"):
-            _fields({"n": number})
+            fields({"n": number})
 
 
 @given(
@@ -316,9 +318,9 @@ def test_data_that_is_nearly_base64_is_refused() -> None:
 )
 def test_a_line_is_checked_or_refused(line) -> None:
     with contextlib.suppress(ValueError):
-        fields = _fields(line)
-        assert fields.number is None or fields.number >= 0
-        assert isinstance(fields.data, bytes)
+        said = fields(line)
+        assert said.number is None or said.number >= 0
+        assert isinstance(said.data, bytes)
 
 
 @given(

@@ -1,0 +1,291 @@
+"""One dialled stream: numbered lines, acknowledgements, connections, and a thread that reads it.
+
+What comes unasked, or again and again, and what is asked for again and again, is charged (`lines.Charge`): a stream
+that exceeds that is closed at once.
+
+Guards: what an exec's stream may cost the host: time, memory, and bytes that are sent again
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import threading
+import time
+from collections import deque
+from typing import Any, Final, Protocol
+
+from rlm_secure.broker.protocol import decode
+from rlm_secure.broker.transports import Cut, Garbled, left
+from rlm_secure.broker.transports.lines import EACH, MAX_LINE, Charge, Fields, Lines, fields
+from rlm_secure.errors import ProtocolViolation
+
+PIECE: Final = 48 * 1024
+WINDOW: Final = 2 * 1024 * 1024
+#: Bytes that may come without bringing anything new: a shell's noise, or a window that is sent again.
+_MAX_FUTILE = 4 * WINDOW
+#: Bytes that are sent again, beside so many times those that were acknowledged: of lossy lines, most windows.
+_MAX_RESENT = 8 * WINDOW
+_RESENT_PER_BYTE = 8
+_AGAIN_SECONDS = 0.5
+#: Shortest time between two times that the same lines are sent, and between two answers to lines that came twice.
+_PACE_SECONDS = 0.25
+_RESEND_SECONDS = 2.0
+#: Lines that came in quick succession are acknowledged together: a flood of them is no flood of answers.
+_UNTOLD = 16
+_WRITE_SECONDS = 10.0
+_MAX_INBOUND = 32 * 1024 * 1024
+
+
+class Pipe(Protocol):
+    """A stream to a `dial` process. Thread-safe for one reader and one writer; both raise Cut when it breaks."""
+
+    def write(self, data: bytes, deadline: float) -> None:
+        """Write all of it until `deadline`, or raise Cut."""
+
+    def read(self, deadline: float) -> bytes:
+        """What came; b"" at the end. Raises TimeoutError when nothing comes until `deadline`."""
+
+    def close(self) -> None:
+        """Close it. Idempotent."""
+
+
+class Channel:
+    """One connection through the tube, with the few methods of a socket that an HTTP exchange needs."""
+
+    def __init__(self, tube: Tube, name: int) -> None:
+        self._tube = tube
+        self._name = name
+        self._timeout = 0.0
+        self.asked = True  # whether a request is under way on it
+        self.unasked = False  # whether anything came while none was
+        self.inbound = bytearray()
+        self.ended = False
+
+    @property
+    def usable(self) -> bool:
+        """Whether it can carry another request."""
+        return not (self.ended or self.unasked or self.inbound or self._tube.broken)
+
+    def settimeout(self, seconds: float) -> None:
+        """How long the next call may take."""
+        self._timeout = seconds
+
+    def send(self, data: bytes | memoryview) -> int:
+        """Send at most one piece; returns its size. Raises OSError when the connection or its tube is gone."""
+        piece = bytes(data[:PIECE])
+        self._tube.send(self, self._name, piece, time.monotonic() + self._timeout)
+        return len(piece)
+
+    def recv(self, size: int) -> bytes:
+        """What came, at most `size` bytes; b"" at the end. Raises OSError in the same cases, or in time."""
+        return self._tube.receive(self, size, time.monotonic() + self._timeout)
+
+    def close(self) -> None:
+        """Close both ends."""
+        self._tube.drop(self._name, tell=not self.ended)
+
+
+class Tube:
+    """One dialled stream: numbering, acknowledgements, and a thread that reads it."""
+
+    def __init__(self, pipe: Pipe) -> None:
+        self._pipe = pipe
+        self._change = threading.Condition()
+        self._writing = threading.Lock()
+        self._channels: dict[int, Channel] = {}
+        self._names = 0
+        self._sent = 0
+        self._received = 0
+        self._told = 0
+        self._told_at = 0.0
+        self._gap = False
+        self._again = False
+        self._bytes_out = 0
+        self._unacknowledged: deque[tuple[int, int, dict[str, Any]]] = deque()
+        self._oldest_at = 0.0
+        self._asked_at = 0.0
+        self._resent_at = 0.0
+        self._retold_at = 0.0
+        self._resent = 0
+        self._futile = Charge(_MAX_FUTILE)
+        self._greeted = False
+        self.broken = ""
+        self.spoiled = False  # whether it broke because of what it said
+        self._reader = threading.Thread(target=self._read, name="rlm_secure-dial", daemon=True)
+        self._reader.start()
+
+    def greeted(self, deadline: float) -> None:
+        """Wait until the other side has said hello. Raises Cut, and is closed then."""
+        with self._change:
+            while not self._greeted and not self.broken:
+                if not self._change.wait(max(deadline - time.monotonic(), 0)):
+                    self.broken = "nobody answered in there"
+        if self.broken:
+            self.close()
+            raise Cut(f"the sandbox could not be dialled: {self.broken}")
+
+    def channel(self) -> Channel:
+        """A fresh connection; it opens with the first bytes that are sent."""
+        with self._change:
+            self._names += 1
+            channel = self._channels[self._names] = Channel(self, self._names)
+            return channel
+
+    def send(self, channel: Channel, name: int, data: bytes, deadline: float) -> None:
+        """Send bytes of a connection, once the window has room for them."""
+        with self._change:
+            while self._bytes_out + len(data) > WINDOW and not self.broken and not channel.ended:
+                if not self._change.wait(left(deadline)):
+                    raise Cut("the sandbox does not read")
+            if self.broken or channel.ended:
+                raise BrokenPipeError(self.broken or "the connection was closed")
+        self._put({"c": name, "d": base64.b64encode(data).decode("ascii")}, len(data), deadline)
+
+    def receive(self, channel: Channel, size: int, deadline: float) -> bytes:
+        """Bytes of a connection, once there are some."""
+        with self._change:
+            while not channel.inbound and not channel.ended and not self.broken:
+                if not self._change.wait(left(deadline)):
+                    raise TimeoutError("nothing came")
+            if self.broken and not channel.inbound:
+                raise BrokenPipeError(self.broken)
+            data = bytes(channel.inbound[:size])
+            del channel.inbound[:size]
+            return data
+
+    def drop(self, name: int, *, tell: bool) -> None:
+        """Forget a connection, and have it closed in there."""
+        with self._change:
+            if self._channels.pop(name, None) is None or not tell or self.broken:
+                return
+        with contextlib.suppress(Cut):
+            self._put({"c": name, "end": True}, 0, time.monotonic() + 1.0)
+
+    def close(self) -> None:
+        """Say bye and close. Idempotent."""
+        if not self.broken:
+            with contextlib.suppress(Cut):
+                self._put({"bye": True}, None, time.monotonic() + 1.0)
+        self._break("it was closed")
+        self._pipe.close()
+
+    # -- lines ------------------------------------------------------------------------------------
+
+    def _put(self, line: dict[str, Any], size: int | None, deadline: float) -> None:
+        """Write a line; one that carries `size` bytes gets the next number, and is kept until acknowledged."""
+        with self._writing:  # numbers are given in the order of writing
+            with self._change:
+                if size is not None:
+                    self._sent += 1
+                    line = {"n": self._sent, **line}
+                    if not self._unacknowledged:
+                        self._oldest_at = time.monotonic()
+                    self._unacknowledged.append((self._sent, size, line))
+                    self._bytes_out += size
+                self._told = self._received
+                self._told_at = time.monotonic()
+                data = json.dumps({"a": self._received, **line}, separators=(",", ":")).encode("ascii") + b"\n"
+            try:
+                self._pipe.write(data, deadline)
+            except Cut as cut:
+                self._break(str(cut))
+                raise
+
+    def _break(self, why: str) -> None:
+        with self._change:
+            self.broken = self.broken or why
+            self._change.notify_all()
+
+    def _read(self) -> None:
+        lines = Lines()
+        try:
+            while not self.broken:
+                data = b""
+                with contextlib.suppress(TimeoutError):
+                    data = self._pipe.read(time.monotonic() + _AGAIN_SECONDS)
+                    if not data:
+                        raise Cut("the stream ended")
+                for at in range(0, len(data), PIECE):  # what is in a piece may pay for the next
+                    piece = data[at : at + PIECE]
+                    self._futile.took(len(piece))
+                    for line in lines.take(piece):
+                        self._futile.took()
+                        if line.startswith(b"{"):
+                            self._line(line)
+                self._tend()
+        except (Cut, OSError) as error:
+            self._break(str(error))
+        except Garbled as garbled:
+            self.spoiled = not self.broken
+            self._break(str(garbled))
+            self._pipe.close()  # or whoever fills it would go on
+
+    def _line(self, data: bytes) -> None:
+        """Take one line; one that is not ours, or brings nothing new, is charged and changes nothing."""
+        try:
+            line = decode(data, limit=MAX_LINE)
+            said = fields(line)
+        except (ProtocolViolation, ValueError):
+            return
+        with self._change:
+            self._greeted = self._greeted or "hello" in line
+            while self._unacknowledged and self._unacknowledged[0][0] <= said.acknowledged:
+                size = self._unacknowledged.popleft()[1]
+                self._bytes_out -= size
+                self._resent = max(self._resent - _RESENT_PER_BYTE * (size + EACH), 0)
+                self._oldest_at = time.monotonic()
+                self._futile.brought(0, lines=1)
+            if line.get("again") is True and self._unacknowledged:
+                self._again = True
+            if said.number is not None:
+                self._numbered(said, said.number)
+            self._change.notify_all()
+
+    def _numbered(self, said: Fields, number: int) -> None:
+        now = time.monotonic()
+        if number == self._received + 1:
+            self._received += 1
+            channel = self._channels.get(said.channel)
+            if channel is not None:
+                self._deliver(channel, said)
+        elif number > self._received:
+            if now - self._asked_at > _AGAIN_SECONDS:
+                self._asked_at = now
+                self._gap = True
+        elif now - self._retold_at > _PACE_SECONDS:
+            self._retold_at = now
+            self._told = -1  # a double: our acknowledgement was lost
+
+    def _deliver(self, channel: Channel, said: Fields) -> None:
+        channel.ended = channel.ended or said.end
+        if not channel.asked:
+            channel.unasked = True
+            return
+        channel.inbound += said.data
+        if len(channel.inbound) > _MAX_INBOUND:
+            raise Garbled("the sandbox sends more than anybody asked for")
+        self._futile.brought(len(said.data))
+
+    def _tend(self) -> None:
+        """Acknowledge, ask for what is missing, and send again what was not acknowledged for too long."""
+        with self._change:
+            now = time.monotonic()
+            overdue = bool(self._unacknowledged) and now - self._oldest_at > _RESEND_SECONDS
+            wanted = self._again and now - self._resent_at > _PACE_SECONDS
+            lines = [dict(line) for _, _, line in self._unacknowledged] if overdue or wanted else []
+            if lines:
+                self._oldest_at = self._resent_at = now
+                self._resent += self._bytes_out + EACH * len(lines)
+            self._again = self._again and not wanted
+            if self._gap:
+                lines.append({"again": True})
+                self._gap = False
+            elif not lines and self._received != self._told:
+                late = now - self._told_at > _PACE_SECONDS
+                lines = [{}] if late or self._received - self._told >= _UNTOLD else []
+            if self._resent > _MAX_RESENT:
+                raise Garbled(f"the sandbox had {self._resent:,} bytes sent again, and acknowledged none of them")
+        for line in lines:
+            self._put(line, None, time.monotonic() + _WRITE_SECONDS)
