@@ -24,7 +24,7 @@ from pydantic import ValidationError
 
 from rlm_secure import files
 from rlm_secure.errors import PolicyError
-from rlm_secure.policy import compare
+from rlm_secure.policy import compare, toml
 from rlm_secure.policy.complaint import complain, nearest, shown
 from rlm_secure.policy.keys import keys, value
 from rlm_secure.policy.locate import KeyPath, Place, dotted, find, locate
@@ -36,6 +36,8 @@ Reference = Policy | str | Path | Mapping[str, Any]
 
 _MAX_BYTES = 256 * 1024
 _MAX_CHAIN = 8
+#: Things that are said to be wrong with one policy.
+_MAX_PROBLEMS = 100
 _BESIDE = 100
 _MAX_BITS = 4096
 _MAX_DEPTH = 16
@@ -148,12 +150,15 @@ def _file(path: Path, label: Path) -> _Source:
     name = str(label)
     text = _text(path, name)
     try:
-        data = tomllib.loads(text)
+        data = toml.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise _syntax_error(name, text, str(error)) from None
-    except (ValueError, RecursionError) as error:
-        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise PolicyError(f"{name}: this is not a policy: {reason}", source=name) from None
+    except toml.TooDeep as error:
+        line, column = text.count("\n", 0, error.at) + 1, error.at - text.rfind("\n", 0, error.at)
+        sentence = f"this is not a policy: it is nested too deeply, with {error}; a policy has tables of keys"
+        raise PolicyError(f"{name}:{line}:{column}: {sentence}", source=name, line=line, column=column) from None
+    except ValueError as error:
+        raise PolicyError(f"{name}: this is not a policy: {str(error)[:200]}", source=name) from None
     stem = path.stem if _NAME.fullmatch(path.stem) else "custom"
     return _Source(name, _plain(data, ()), path.resolve().parent, stem, locate(text), path.resolve())
 
@@ -247,8 +252,12 @@ def _resolve(source: _Source, seen: tuple[_Source, ...]) -> tuple[Loaded, tuple[
     try:
         own = Policy.model_validate_json(json.dumps(source.data))
     except ValidationError as error:
-        found = [source.problem(*complain(each)) for each in error.errors(include_url=False)]
+        complaints = error.errors(include_url=False)
+        found = [source.problem(*complain(each)) for each in complaints[:_MAX_PROBLEMS]]
         found.sort(key=lambda each: (each.line or 0, each.column or 0))
+        if len(complaints) > _MAX_PROBLEMS:
+            more = len(complaints) - _MAX_PROBLEMS
+            found.append(source.problem((), f"{more:,} more things are wrong; correct these first"))
         return _nothing(source), tuple(found)
     written = [key for key in keys() if _is_written(source.data, key) and key != "extends"]
     origins = {key: _origin(source, key) for key in written}

@@ -66,7 +66,10 @@ def _regular_expression(pattern: str) -> str:
     try:
         re.compile(pattern)
     except re.error as error:
-        raise ValueError(f"is no regular expression: {error}") from None
+        raise ValueError(f"is no regular expression: {str(error)[:200]}") from None
+    except (OverflowError, RecursionError) as error:
+        reason = "is nested too deeply" if isinstance(error, RecursionError) else "repeats more often than can be"
+        raise ValueError(f"is no regular expression that can be used: it {reason}") from None
     return pattern
 
 
@@ -84,8 +87,9 @@ T = TypeVar("T")
 #: An array whose entries are all different.
 Once = Annotated[tuple[T, ...], AfterValidator(_no_duplicates), Field(json_schema_extra={"uniqueItems": True})]
 Module = Annotated[str, AfterValidator(_known_module), Field(json_schema_extra={"enum": list(KNOWN_MODULES)})]
+# In this order: an expression that is too long is not compiled.
 Pattern = Annotated[
-    str, AfterValidator(_regular_expression), Field(max_length=1000, json_schema_extra={"format": "regex"})
+    str, Field(max_length=1000, json_schema_extra={"format": "regex"}), AfterValidator(_regular_expression)
 ]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Walls = Once[Wall]

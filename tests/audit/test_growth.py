@@ -5,7 +5,6 @@ Each text is the worst that could be made for a reader or a rule. Processor time
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import pytest
@@ -14,6 +13,7 @@ from rlm_secure.audit import rules
 from rlm_secure.audit.finding import Unreadable
 from rlm_secure.audit.read import code, container, dockerfile, document, packages
 from rlm_secure.audit.rule import Kind
+from tests.growth.cost import growth
 
 READ: dict[Kind, Callable[[str], object]] = {
     Kind.DOCKERFILE: lambda text: dockerfile.read(f"FROM python\n{text}", "f"),
@@ -92,26 +92,7 @@ def look(name: str, text: str) -> None:
             pass
 
 
-def seconds(do: Callable[[], None]) -> float:
-    begin = time.process_time()
-    do()
-    return time.process_time() - begin
-
-
 @pytest.mark.parametrize("name", WORST)
 def test_twice_the_text_takes_twice_the_time(name: str) -> None:
-    size = 2_000
-    once = text_of(name, size)
-    while seconds(lambda: look(name, once)) < 0.01 and size < 200_000:
-        size *= 2
-        once = text_of(name, size)
-    twice = text_of(name, 2 * size)
-    ratios = []
-    for _ in range(4):
-        ratios.append(
-            min(seconds(lambda: look(name, twice)) for _ in range(2))
-            / max(min(seconds(lambda: look(name, once)) for _ in range(2)), 0.002)
-        )
-        if ratios[-1] <= 2.3:
-            return
-    assert min(ratios) <= 2.3, (size, ratios)
+    found = growth(lambda size: text_of(name, size), lambda text: look(name, text), begin=4_096, most=1 << 18)
+    assert not found.wrong, str(found)

@@ -321,8 +321,6 @@ FILES = {
     "a byte-order mark": (b"\xef\xbb\xbfname = 'x'\n", "it starts with a byte-order mark; save it as UTF-8 without one"),
     "UTF-16": ("name = 'x'".encode("utf-16"), "it starts with a byte-order mark; save it as UTF-8 without one"),
     "too large": (b"#" * 300_000, "it is larger than 262,144 bytes, which no policy is; check that it is the right file"),
-    "nested without end": (
-        b"a = " + b"[" * 20_000 + b"]" * 20_000, "this is not a policy: it is nested too deeply"),
 }  # fmt: skip
 
 
