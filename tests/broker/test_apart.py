@@ -142,17 +142,18 @@ def test_a_zygote_beside_its_supervisor_serves_it_and_ends_with_it() -> None:
         assert lease.beside.wait(timeout=20) == 0
 
 
+class Listening(ProcessLease):
+    def connect(self, transport: Any, policy: Any) -> Any:
+        # Root's own directory takes no connection of somebody else.
+        directory = Path(transport.directory)
+        for each in (directory, directory.parent):
+            os.chmod(each, 0o711)
+        os.chmod(directory / "broker", 0o666)
+        return super().connect(transport, policy)
+
+
 @pytest.mark.root
 def test_a_supervisor_that_starts_as_root_becomes_another_user_than_its_worker() -> None:
-    class Listening(ProcessLease):
-        def connect(self, transport: Any, policy: Any) -> Any:
-            # Root's own directory takes no connection of somebody else.
-            directory = Path(transport.directory)
-            for each in (directory, directory.parent):
-                os.chmod(each, 0o711)
-            os.chmod(directory / "broker", 0o666)
-            return super().connect(transport, policy)
-
     loaded = policy(cell_seconds=1.0, grace_seconds=0.2)
     with session(loaded, Listening, supervisor_uid=65533, namespaces=False) as opened:
         assert opened.report[Wall.SEPARATE_UID].evidence == "the supervisor is uid 65533, the worker 65534"

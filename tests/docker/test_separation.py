@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +14,7 @@ from rlm_secure.environments.docker import DockerEnvironment, hardening
 from rlm_secure.environments.docker.hardening import Offered
 from rlm_secure.errors import CellMemoryLimit
 from rlm_secure.guarantees import Level, Wall
-from tests.docker.conftest import inside, policy, python
+from tests.docker.conftest import inside, policy, python, wait_for
 
 #: Signals it, reads its memory and its environment, traces it: what one process may do to another of its own user.
 TAKE_OVER = """
@@ -37,14 +39,41 @@ print(json.dumps([
 SUPERVISOR, WORKER = "guest.zip\0supervise", "guest.zip\0zygote\0"
 
 
-def processes(engine: Any, session: Any) -> dict[str, dict[str, str]]:
-    """What this machine's kernel says of each process of a session's container, by its last words."""
-    found = {}
+#: Connects to the supervisor's socket, takes it away, and puts another in its place.
+BROKER = """
+import errno, json, os, socket
+def tried(step):
+    try:
+        step()
+    except OSError as error:
+        return errno.errorcode[error.errno]
+    return 'won'
+path = '/tmp/broker'
+other = '/tmp/mine'
+socket.socket(socket.AF_UNIX).bind(other)
+print(json.dumps([
+    tried(lambda: socket.socket(socket.AF_UNIX).connect(path)), tried(lambda: os.chmod(path, 0o777)),
+    tried(lambda: os.rename(path, '/tmp/away')), tried(lambda: os.rename(other, path)), tried(lambda: os.unlink(path)),
+]))
+"""
+REACH = (Path(__file__).parents[1] / "broker" / "reach.py").read_text(encoding="utf-8")
+
+
+def numbers(engine: Any, session: Any) -> dict[str, int]:
+    """The processes of a session's container, as this machine numbers them, by their last words."""
+    found: dict[str, int] = {}
     for row in engine.api.top(session._lease._id)["Processes"]:
-        with open(f"/proc/{row[1]}/status") as lines:
-            status = dict(line.rstrip("\n").split(":\t", 1) for line in lines if ":\t" in line)
         words = row[7].partition("guest.zip ")[2].split()
-        found["init" if "docker-init" in row[7] else words[0] if words[0] not in found else "worker"] = status
+        found["init" if "docker-init" in row[7] else words[0] if words[0] not in found else "worker"] = int(row[1])
+    return found
+
+
+def processes(engine: Any, session: Any) -> dict[str, dict[str, str]]:
+    """What this machine's kernel says of each process of a session's container."""
+    found = {}
+    for name, pid in numbers(engine, session).items():
+        with open(f"/proc/{pid}/status") as lines:
+            found[name] = dict(line.rstrip("\n").split(":\t", 1) for line in lines if ":\t" in line)
     return found
 
 
@@ -56,6 +85,7 @@ def test_the_kernel_sees_two_users_without_capabilities_and_a_filter_on_the_supe
     assert supervisor != worker
     assert users == {"init": {supervisor}, "supervise": {supervisor}, "zygote": {worker}, "worker": {worker}}
     for status in seen.values():
+        assert set(status["Groups"].split()) <= {status["Gid"].split()[0]} <= {supervisor, worker}
         assert {status[key] for key in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {"0" * 16}
         assert status["NoNewPrivs"] == "1"
     # The engine's filter, and the supervisor's own; a worker has the two of a session besides.
@@ -77,6 +107,54 @@ def test_neither_user_does_anything_to_the_other(image, transport) -> None:
         # The door through which the zygote came is closed.
         assert inside(session, "ls", "/tmp")[1].split() == ([] if transport == "unix" else ["broker"])
         assert session.execute("print(kept)", None).stdout == "7\n"
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("transport", ["unix", "exec"])
+def test_a_workers_user_reaches_nothing_of_its_supervisor(image, transport) -> None:
+    with DockerEnvironment(image=image, transport=transport).session(policy()) as session:
+        session.execute("kept = 7", None)
+        worker = f"{session.report.details['worker_uid']}"
+
+        def reach(words: str) -> dict[str, str]:
+            pid = "max(int(p) for p in os.listdir('/proc') if p.isdigit() and int(p) != os.getpid() and "
+            pid += f"{words!r} in open(f'/proc/{{p}}/cmdline').read())"
+            code = REACH.replace("main(sys.argv[1:])", f"main([str({pid})])")
+            return dict(json.loads(python(session, code, user=worker)))
+
+        found = reach(SUPERVISOR)
+        assert {name: how for name, how in found.items() if how not in ("EPERM", "EACCES")} == {}
+        # The control: of a process of its own, all that the engine's filter lets through (the rest: test_reach.py).
+        lease: Any = session._lease
+        made = lease._engine.api.exec_create(lease._id, ["python3", "-I", "-S", "-c", REACH], user=worker)
+        lease._engine.api.exec_start(made["Id"], detach=True)
+        assert wait_for(lambda: "prctl(ANY_TRACER" in python(session, CMDLINES, user=worker))
+        own = reach("prctl(ANY_TRACER")
+        assert len({name for name, how in own.items() if how == "won"}) >= 14, own
+        assert session.execute("print(kept)", None).stdout == "7\n"
+
+
+@pytest.mark.attack
+def test_the_supervisors_socket_is_its_own(image) -> None:
+    with DockerEnvironment(image=image, transport="exec").session(policy()) as session:
+        worker = f"{session.report.details['worker_uid']}"
+        assert json.loads(python(session, BROKER, user=worker)) == ["EACCES", *["EPERM"] * 4]
+        assert session.execute("print(6 * 7)", None).stdout == "42\n"
+        # The control: its own user does all of it, and that is the end of the session.
+        assert json.loads(python(session, BROKER.replace("/tmp/mine", "/tmp/other"))) == ["won", "won", "won", "won", "won"]
+
+
+@pytest.mark.root
+def test_nothing_that_is_open_in_a_zygote_or_worker_is_a_file_or_the_supervisors_standard_streams(engine, shared) -> None:
+    shared.load_context("context_9", "x" * 100)
+    pids = numbers(engine, shared)
+    streams = {os.readlink(f"/proc/{pids['supervise']}/fd/{fd}") for fd in (0, 1, 2)} - {"/dev/null"}
+    assert streams
+    for name in ("zygote", "worker"):
+        places = [os.readlink(each) for each in Path(f"/proc/{pids[name]}/fd").iterdir()]
+        kinds = {each.partition(":")[0] for each in places}
+        assert kinds <= {"/dev/null", "pipe", "socket", "anon_inode"}, places
+        assert not streams & set(places)
 
 
 def test_a_sealed_supervisor_does_all_its_duties(place) -> None:
@@ -123,6 +201,7 @@ def test_an_audit_of_our_own_container_finds_nothing(engine, shared, tmp_path, f
     assert len(report.targets) == 1
 
 
+CMDLINES = "import glob\nfor each in glob.glob('/proc/[0-9]*/cmdline'): print(open(each).read())"
 HAS = Offered(apparmor=True, profile="docker-default", cgroupns=True)
 HARD = {
     "cgroup_namespace": "own", "apparmor": "docker-default (enforce)", "unmasked": [], "writable": [],
