@@ -255,7 +255,7 @@ class Run:
         """The answer when it fits the schema (or there is none), else what is wrong with it."""
         if self.rlm.answer_schema is None:
             return Answer(text, source), None
-        read, problem = self.rlm.answer_schema.read(text, value)
+        read, problem = self.rlm.answer_schema.read(text, value, lambda: self.tree.check(text))
         if problem is None:
             return Answer(text if value is None else json.dumps(value), source, read), None
         self.partial = text

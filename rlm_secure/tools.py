@@ -25,6 +25,7 @@ from uuid import UUID
 from pydantic import BaseModel, PydanticSchemaGenerationError, PydanticUserError, TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
+from rlm_secure.checks import OutOfSteps, Steps, Typed
 from rlm_secure.errors import CallFailed, CallRefused
 from rlm_secure.hostcall import on_abandon
 from rlm_secure.policy.gate import Gate
@@ -139,7 +140,8 @@ def validate_custom_tools(custom_tools: Mapping[str, Any] | None) -> None:
 class HostTool:
     """One host function with the JSON types of its parameters.
 
-    Raises ValueError when a required parameter has a type that no JSON value can become.
+    Raises ValueError when a required parameter has a type that no JSON value can become, and for a type with a
+    regular expression that takes more than linear time.
     """
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
@@ -150,7 +152,7 @@ class HostTool:
         except (TypeError, ValueError):
             self.signature = None  # a builtin that does not say; it checks its arguments itself
         hints = _hints(function)
-        self._parameters: dict[str, TypeAdapter[Any] | None] = {}
+        self._parameters: dict[str, Typed | None] = {}
         for parameter in self.signature.parameters.values() if self.signature else ():
             self._parameters[parameter.name] = self._adapter(parameter, hints.get(parameter.name, Any))
         returns = hints.get("return", Any)
@@ -159,7 +161,7 @@ class HostTool:
     @property
     def schema(self) -> dict[str, Any]:
         """The JSON Schema of its arguments, for prompts and for programs."""
-        shown = {name: adapter for name, adapter in self._parameters.items() if adapter is not None}
+        shown = {name: each.adapter for name, each in self._parameters.items() if each is not None}
         schemas, shared = TypeAdapter.json_schemas([(name, "validation", each) for name, each in shown.items()])
         parameters = self.signature.parameters if self.signature else {}
         required = [
@@ -176,8 +178,14 @@ class HostTool:
         }
         return schema | ({"$defs": shared["$defs"]} if "$defs" in shared else {})
 
-    def arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """JSON values as what the function declares. Raises ValueError that says which argument is wrong."""
+    def arguments(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any], steps: Steps | None = None
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """JSON values as what the function declares. Raises ValueError that says which argument is wrong.
+
+        `steps` are what all the checks together may take; without it, as many as those of the largest values.
+        """
+        steps = steps or Steps()
         if self.signature is None:
             return list(args), dict(kwargs)
         try:
@@ -187,11 +195,11 @@ class HostTool:
         for name, value in bound.arguments.items():
             kind = self.signature.parameters[name].kind
             if kind is inspect.Parameter.VAR_POSITIONAL:
-                bound.arguments[name] = tuple(self._checked(name, each) for each in value)
+                bound.arguments[name] = tuple(self._checked(name, each, steps) for each in value)
             elif kind is inspect.Parameter.VAR_KEYWORD:
-                bound.arguments[name] = {key: self._checked(name, each) for key, each in value.items()}
+                bound.arguments[name] = {key: self._checked(name, each, steps) for key, each in value.items()}
             else:
-                bound.arguments[name] = self._checked(name, value)
+                bound.arguments[name] = self._checked(name, value, steps)
         return list(bound.args), dict(bound.kwargs)
 
     def result(self, value: Any, limit: int) -> str:
@@ -205,21 +213,26 @@ class HostTool:
                 raise _NoJSON("a value of another type than it declares") from None
         return json.dumps(_Plain(limit).of(value, _DEPTH), allow_nan=False)
 
-    def _adapter(self, parameter: inspect.Parameter, hint: Any) -> TypeAdapter[Any] | None:
+    def _adapter(self, parameter: inspect.Parameter, hint: Any) -> Typed | None:
         adapter = _adapter_or_none(hint)
         if adapter is None and parameter.default is inspect.Parameter.empty:
             raise ValueError(
                 f"tool {self.name!r}: no JSON value can become parameter {parameter.name!r} ({hint!r}); "
                 "give it a JSON type, a pydantic model, or a default"
             )
-        return adapter
+        try:
+            return None if adapter is None else Typed(adapter)
+        except ValueError as error:
+            raise ValueError(f"tool {self.name!r}: parameter {parameter.name!r}: {error}") from None
 
-    def _checked(self, name: str, value: Any) -> Any:
-        adapter = self._parameters[name]
-        if adapter is None:
+    def _checked(self, name: str, value: Any, steps: Steps) -> Any:
+        typed = self._parameters[name]
+        if typed is None:
             raise ValueError(f"{self.name}: {name} cannot be given from a cell; leave it out")
         try:
-            return adapter.validate_json(json.dumps(value), strict=True)
+            return typed.read(value, steps)
+        except OutOfSteps:
+            raise ValueError(f"{self.name}: {name} is too large or nested too deep to be checked; pass less") from None
         except ValidationError as error:
             first = error.errors(include_url=False, include_context=False, include_input=False)[0]
             path = "".join(f"[{part!r}]" for part in first["loc"])
@@ -267,7 +280,7 @@ class Toolbox:
         size = len(json.dumps([list(args), dict(kwargs)]))
         self._gate.tool_arguments(tool.name, size, None).require(CallRefused)
         try:
-            return tool.arguments(args, kwargs)
+            return tool.arguments(args, kwargs, Steps.of(size))
         except ValueError as error:
             self._gate.tool_arguments(tool.name, size, _text(error) or "the arguments are wrong").require(CallRefused)
             raise

@@ -21,7 +21,7 @@ PACKAGE = Path(rlm_secure.__file__).parent
 #: From bottom to top. A module imports from its own row or from rows above it in this list, never the other way.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("types", "errors", "causes", "files", "guarantees", "inert", "interpreters", "removal", "untrusted_json"),
-    ("resources",),
+    ("resources", "checks"),
     ("policy",),
     ("clients",),
     ("broker",),
@@ -83,8 +83,9 @@ PARSERS = {"audit/read/code.py": "reads programs of the user's own, which are ab
 JSON_READERS = ("untrusted_json.py", "guest/wire.py")
 #: What else parses JSON, each with the reason why nobody else wrote it.
 TRUSTED_JSON: dict[str, str] = {
-    "answers.py": "a copy of the caller's own schema; an answer that `loads` has read, written anew for a validator",
-    "tools.py": "values that were decoded, and results that were written, here: written anew for a validator",
+    "checks/schema.py": "a copy of the caller's own schema",
+    "checks/typed.py": "a value that was decoded, written anew for a validator",
+    "tools.py": "results that were written here",
     "policy/load.py": "a policy that tomllib has read, written anew for a validator",
     "cli/options.py": "an argument of the command that the user typed",
     "environments/local/pool.py": "the begin frame that the host itself wrote",

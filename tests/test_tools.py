@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import BaseModel, Field
@@ -17,6 +18,7 @@ from pydantic import BaseModel, Field
 from rlm_secure.errors import CallFailed, CallRefused
 from rlm_secure.policy import load_policy
 from rlm_secure.tools import RESERVED_TOOL_NAMES, HostTool, Toolbox, ToolError, ToolInfo, parse_custom_tools
+from tests.doubling import MOST, growth
 from tests.loops import cell, limited, scripted
 
 
@@ -145,6 +147,60 @@ def test_variable_arguments_are_checked_one_by_one() -> None:
     assert call(total, 1, 2, x=3) == 6
     with pytest.raises(CallFailed, match="named"):
         call(total, 1, x="3")
+
+
+class Both(BaseModel):
+    kind: Literal["both"]
+    parts: list[Condition]
+
+
+class Either(BaseModel):
+    kind: Literal["either"]
+    parts: list[Condition]
+
+
+Condition = str | Both | Either
+Both.model_rebuild()
+Either.model_rebuild()
+
+
+def test_arguments_that_a_type_would_try_without_end_are_refused() -> None:
+    def find(condition: Condition) -> str:
+        return type(condition).__name__
+
+    def conditions(levels: int) -> Any:
+        return {"kind": "either", "parts": [conditions(levels - 1)]} if levels else "x"
+
+    assert call(find, conditions(5)) == "Either"
+    with pytest.raises(CallRefused, match="condition is too large or nested too deep"):
+        call(find, conditions(30))
+
+
+def test_numbers_that_are_made_to_collide_are_no_argument() -> None:
+    def count(numbers: set[int]) -> int:
+        return len(numbers)
+
+    assert call(count, list(range(1_500))) == 1_500
+    with pytest.raises(CallRefused, match="numbers is too large"):
+        call(count, [(2**61 - 1) * each for each in range(1, 20_000)], cap=1_000_000)
+
+
+def test_a_type_whose_pattern_takes_as_long_as_a_text_wants_is_refused_when_the_tool_is_given() -> None:
+    def find(query: Annotated[str, Field(pattern=re.compile("(a+)+$"))]) -> str:
+        return query
+
+    with pytest.raises(ValueError, match="tool 'find': parameter 'query': the pattern"):
+        HostTool("find", find)
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [lambda size: ["x" * size], lambda size: [["x"] * size], lambda size: [{str(each): [each] for each in range(size)}]],
+    ids=["text", "list", "dict"],
+)
+def test_twice_the_arguments_take_twice_the_time(hostile) -> None:
+    tool = HostTool("tool", lambda value: value)
+    assert growth(lambda args: tool.arguments(args, {}), lambda times: hostile(3_000 * times)) < MOST
 
 
 def test_unannotated_and_builtin_functions_take_any_json() -> None:

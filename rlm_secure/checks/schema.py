@@ -1,0 +1,260 @@
+"""Checks JSON values against a JSON Schema, in a number of steps.
+
+A schema may ask for one value many times over: two alternatives that both lead back to the schema double the work with
+each level of the value. The standard allows that, so it is counted, not refused.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, TypeAlias
+
+from rlm_secure.checks.equality import same_text
+from rlm_secure.checks.keywords import problems, target
+from rlm_secure.checks.patterns import Pattern
+from rlm_secure.checks.steps import Steps
+
+#: Deepest `$ref` chain and value that is checked.
+_DEPTH: Final = 64
+#: How far a number may be from a whole multiple, in parts of it: 0.1 + 0.2 is a multiple of 0.1.
+_NEAR: Final = Fraction(1, 10**9)
+#: Characters of one part of a message, and of all.
+_SHOWN, _SAID = 200, 2_000
+
+#: Where a value is: where the value around it is, and its name or index there.
+Place: TypeAlias = tuple[Any, str | int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """What is wrong with a value: nothing is put into words before somebody asks for them."""
+
+    place: Place
+    words: str
+    #: What the words have room for, as JSON.
+    about: tuple[Any, ...] = ()
+    first: Mismatch | None = None
+
+    def __str__(self) -> str:
+        said: list[str] = []
+        each: Mismatch | None = self
+        while each is not None:
+            shown = [_short(about if isinstance(about, str) else json.dumps(about)) for about in each.about]
+            said.append(f"{shown_place(each.place)} {each.words.format(*shown)}")
+            each = each.first
+        return _short("; the first: ".join(said), _SAID)
+
+
+class JSONSchema:
+    """A JSON Schema of `keywords.KEYWORDS`, ready to check. It is read, never changed. Thread-safe.
+
+    Raises ValueError for one with anything else in it, with what would go unchecked; `name` is how it is called.
+    """
+
+    def __init__(self, schema: Mapping[str, Any], name: str = "the schema") -> None:
+        try:
+            self.schema: dict[str, Any] = json.loads(json.dumps(schema))
+            problem = next(problems(self.schema, name), None)
+        except RecursionError:
+            problem = f"{name} is nested too deep"
+        if problem is not None:
+            raise ValueError(problem)
+        self._targets: dict[str, Any] = {}
+        self._patterns: dict[str, Pattern] = {}
+        self._same: dict[int, frozenset[str]] = {}
+
+    def mismatch(self, value: Any, steps: Steps) -> Mismatch | None:
+        """What is wrong with `value`, or None. Raises what `steps` raises."""
+        return self._mismatch(value, self.schema, None, 0, steps)
+
+    def _mismatch(self, value: Any, schema: Any, place: Place, depth: int, steps: Steps) -> Mismatch | None:
+        if isinstance(schema, bool):
+            steps.take()
+            return None if schema else Mismatch(place, "is not allowed")
+        steps.take(1 + len(schema))
+        if depth > _DEPTH:
+            return Mismatch(place, f"is nested deeper than {_DEPTH}")
+        if "$ref" in schema:
+            failure = self._mismatch(value, self._target(schema["$ref"]), place, depth + 1, steps)
+            if failure is not None:
+                return failure
+        wanted = schema.get("type")
+        if wanted is not None:
+            names = [wanted] if isinstance(wanted, str) else wanted
+            if not any(_is(value, name) for name in names):
+                return Mismatch(place, f"is {_kind(value)}, not {' or '.join(names)}")
+        if "const" in schema and not self._is_one_of(value, [schema["const"]], schema, "const", steps):
+            return Mismatch(place, "must be {}", (schema["const"],))
+        if "enum" in schema and not self._is_one_of(value, schema["enum"], schema, "enum", steps):
+            return Mismatch(place, "must be one of {}", (schema["enum"],))
+        failure = self._combined(value, schema, place, depth, steps)
+        if failure is not None:
+            return failure
+        if isinstance(value, str):
+            return self._text(value, schema, place, steps)
+        if isinstance(value, list):
+            return self._array(value, schema, place, depth, steps)
+        if isinstance(value, dict):
+            return self._object(value, schema, place, depth, steps)
+        return _number(value, schema, place, steps) if _is(value, "number") else None
+
+    def _combined(
+        self, value: Any, schema: Mapping[str, Any], place: Place, depth: int, steps: Steps
+    ) -> Mismatch | None:
+        for each in schema.get("allOf", ()):
+            failure = self._mismatch(value, each, place, depth + 1, steps)
+            if failure is not None:
+                return failure
+        for key in ("anyOf", "oneOf"):
+            if key in schema:
+                failure = self._fits(value, schema[key], key == "oneOf", place, depth, steps)
+                if failure is not None:
+                    return failure
+        if "not" in schema and self._mismatch(value, schema["not"], place, depth + 1, steps) is None:
+            return Mismatch(place, "is what it must not be")
+        return None
+
+    def _fits(
+        self, value: Any, alternatives: list[Any], only_one: bool, place: Place, depth: int, steps: Steps
+    ) -> Mismatch | None:
+        first: Mismatch | None = None
+        fits = 0
+        for each in alternatives:
+            failure = self._mismatch(value, each, place, depth + 1, steps)
+            first = first or failure
+            fits += failure is None
+            if fits and not only_one:
+                return None
+            if fits > 1:
+                return Mismatch(place, "fits more than one of the alternatives, and must fit one")
+        if fits:
+            return None
+        return Mismatch(place, f"fits none of the {len(alternatives)} alternatives", first=first)
+
+    def _text(self, value: str, schema: Mapping[str, Any], place: Place, steps: Steps) -> Mismatch | None:
+        failure = _sized(len(value), schema, "Length", "characters", place)
+        if failure is None and "pattern" in schema:
+            text = schema["pattern"]
+            pattern = self._patterns.get(text)
+            if pattern is None:
+                pattern = self._patterns[text] = Pattern(text)
+            if not pattern.search(value, steps):
+                return Mismatch(place, "does not match {}", (repr(text),))
+        return failure
+
+    def _array(
+        self, value: list[Any], schema: Mapping[str, Any], place: Place, depth: int, steps: Steps
+    ) -> Mismatch | None:
+        failure = _sized(len(value), schema, "Items", "items", place)
+        if failure is not None:
+            return failure
+        if schema.get("uniqueItems") and len({same_text(each, steps) for each in value}) < len(value):
+            return Mismatch(place, "has an item twice")
+        first, others = schema.get("prefixItems", ()), schema.get("items", True)
+        for index, item in enumerate(value):
+            each = first[index] if index < len(first) else others
+            failure = self._mismatch(item, each, (place, index), depth + 1, steps)
+            if failure is not None:
+                return failure
+        return None
+
+    def _object(
+        self, value: dict[str, Any], schema: Mapping[str, Any], place: Place, depth: int, steps: Steps
+    ) -> Mismatch | None:
+        failure = _sized(len(value), schema, "Properties", "properties", place)
+        if failure is not None:
+            return failure
+        required = schema.get("required", ())
+        steps.take(len(required))
+        for name in required:
+            if name not in value:
+                return Mismatch(place, "has no {}", (repr(name),))
+        known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
+        for name, item in value.items():
+            each = known.get(name, others)
+            if each is False:
+                return Mismatch(place, "has {}, which the schema does not name", (_quoted(name),))
+            failure = self._mismatch(item, each, (place, name), depth + 1, steps)
+            if failure is not None:
+                return failure
+        return None
+
+    def _is_one_of(self, value: Any, wanted: list[Any], schema: Mapping[str, Any], key: str, steps: Steps) -> bool:
+        # By the identity of what stands in the schema, which lives as long as this does.
+        given = id(schema[key]) if key == "enum" else id(schema)
+        same = self._same.get(given)
+        if same is None:
+            same = self._same[given] = frozenset(same_text(each, Steps()) for each in wanted)
+        return same_text(value, steps) in same
+
+    def _target(self, reference: str) -> Any:
+        if reference not in self._targets:
+            self._targets[reference] = target(reference, self.schema)
+        return self._targets[reference]
+
+
+def _number(value: int | float, schema: Mapping[str, Any], place: Place, steps: Steps) -> Mismatch | None:
+    if "minimum" in schema and value < schema["minimum"]:
+        return Mismatch(place, "is below {}", (schema["minimum"],))
+    if "maximum" in schema and value > schema["maximum"]:
+        return Mismatch(place, "is above {}", (schema["maximum"],))
+    if "exclusiveMinimum" in schema and value <= schema["exclusiveMinimum"]:
+        return Mismatch(place, "is not above {}", (schema["exclusiveMinimum"],))
+    if "exclusiveMaximum" in schema and value >= schema["exclusiveMaximum"]:
+        return Mismatch(place, "is not below {}", (schema["exclusiveMaximum"],))
+    if isinstance(value, float) and not math.isfinite(value):
+        return Mismatch(place, "is no finite number")
+    if "multipleOf" in schema:
+        steps.take(20)  # numbers of up to 4,300 digits
+        # As the digits say: 1e308 is a multiple of 0.1, and no float holds how many times.
+        times = _exact(value) / _exact(schema["multipleOf"])
+        if abs(times - round(times)) > _NEAR:
+            return Mismatch(place, "is not a multiple of {}", (schema["multipleOf"],))
+    return None
+
+
+def _exact(value: int | float) -> Fraction:
+    return Fraction(value) if isinstance(value, int) else Fraction(repr(value))
+
+
+def _sized(size: int, schema: Mapping[str, Any], suffix: str, unit: str, place: Place) -> Mismatch | None:
+    if size < schema.get(f"min{suffix}", 0):
+        return Mismatch(place, f"has {size} {unit}, fewer than {schema[f'min{suffix}']}")
+    if size > schema.get(f"max{suffix}", size):
+        return Mismatch(place, f"has {size} {unit}, more than {schema[f'max{suffix}']}")
+    return None
+
+
+def _is(value: Any, name: str) -> bool:
+    if name in ("integer", "number"):
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return False
+        return name == "number" or isinstance(value, int) or value.is_integer()
+    kinds = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
+    return isinstance(value, kinds[name])
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "an object", list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
+    return names.get(type(value), "a number")
+
+
+def shown_place(place: Place) -> str:
+    """A place in an answer, for people."""
+    parts: list[str] = []
+    while place is not None:
+        place, part = place
+        parts.append(f"[{_quoted(part) if isinstance(part, str) else part}]")
+    return "the answer" + "".join(reversed(parts))
+
+
+def _quoted(name: str) -> str:
+    return repr(name[:_SHOWN]) + ("..." if len(name) > _SHOWN else "")
+
+
+def _short(text: str, most: int = _SAID) -> str:
+    return text if len(text) <= most else f"{text[:most]}..."

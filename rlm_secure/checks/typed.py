@@ -1,0 +1,167 @@
+"""JSON values as values of a Python type, by pydantic, which runs to its end without a pause: bounded before it begins.
+
+pydantic tries the members of a union one after another. Where two of them lead back to the union, each level of a value
+doubles the work, and no other thread of the process runs meanwhile: for such a type, values are bounded by what they
+may cost.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from pydantic import TypeAdapter
+
+from rlm_secure.checks.steps import OutOfSteps, Steps
+
+#: What of a core schema holds no schemas.
+_NO_SCHEMAS: Final = frozenset({"metadata", "serialization", "cls", "function", "default", "expected", "members"})
+#: What becomes an item of a set, or a key.
+_HASHED: Final = {"set": "items_schema", "frozenset": "items_schema", "dict": "keys_schema"}
+#: Times that a value may be looked at for a type whose unions lead back to themselves: about a tenth of a second.
+_LOOKS: Final = 1_000_000
+#: Numbers of one hash that may go into one set: in a table, each is compared with all the others.
+_ALIKE: Final = 1_000
+#: Digits from which two numbers may have the same hash without being the same.
+_LONG: Final = 18
+
+
+class Typed:
+    """A type that JSON values are read as. Thread-safe, as far as the type is.
+
+    Raises ValueError for a type with a regular expression that takes more than linear time to match: one that `re`
+    matches, by `regex_engine` or since it is compiled.
+    """
+
+    def __init__(self, adapter: TypeAdapter[Any]) -> None:
+        self.adapter = adapter
+        schema = _Core(adapter.core_schema)
+        if (pattern := schema.slow_pattern()) is not None:
+            raise ValueError(
+                f"the pattern {pattern[:80]!r} is matched by `re`, which takes as long as a text wants; give it as a "
+                "str, and leave regex_engine out"
+            )
+        self._ways = schema.ways()
+        self._hashes = schema.hashes()
+
+    def read(self, value: Any, steps: Steps) -> Any:
+        """`value`, which JSON can hold, as the type. Raises pydantic.ValidationError, OutOfSteps, or as `steps`."""
+        steps.take(1 + _looks(value, self._ways))
+        if self._hashes:
+            _bound_hashes(value)
+        return self.adapter.validate_json(json.dumps(value), strict=True)
+
+
+def _looks(value: Any, ways: int) -> int:
+    """How often a type looks at the parts of `value` where each level may be tried in so many ways."""
+    if ways < 2:
+        return 0
+    looks, times = 0, 1
+    level = [value]
+    while level:
+        looks += times * len(level)
+        if looks > _LOOKS:
+            raise OutOfSteps
+        level = [each for part in level for each in _parts(part)]
+        times *= ways
+    return looks
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        yield from value.values()
+    elif isinstance(value, list):
+        yield from value
+
+
+def _bound_hashes(value: Any) -> None:
+    """Raise OutOfSteps where many numbers in `value` have one hash: Python's is the same in every process."""
+    hashes: Counter[int] = Counter()
+    level = [value]
+    while level:
+        following: list[Any] = []
+        for each in level:
+            if isinstance(each, dict):
+                following += [*each, *each.values()]
+            elif isinstance(each, list):
+                following += each
+            elif isinstance(each, int) and each.bit_length() > 60:
+                hashes[hash(each)] += 1
+            elif isinstance(each, str) and _LONG < len(each) <= 4300 and each.strip().lstrip("+-").isdecimal():
+                hashes[hash(int(each))] += 1
+        level = following
+    if hashes and max(hashes.values()) > _ALIKE:
+        raise OutOfSteps
+
+
+class _Core:
+    """pydantic's own description of a type: a tree of dicts, with references by name."""
+
+    def __init__(self, schema: Any) -> None:
+        self._nodes: list[Mapping[str, Any]] = []
+        self._named: dict[str, Mapping[str, Any]] = {}
+        todo, seen = [schema], set()
+        while todo:
+            each = todo.pop()
+            if isinstance(each, Mapping) and id(each) not in seen:
+                seen.add(id(each))
+                self._nodes.append(each)
+                if isinstance(each.get("ref"), str):
+                    self._named[each["ref"]] = each
+            todo += _within(each)
+
+    def slow_pattern(self) -> str | None:
+        """A regular expression that `re` matches, if there is one."""
+        by_re = any(each.get("regex_engine") == "python-re" for each in self._nodes)
+        for each in self._nodes:
+            pattern = each.get("pattern") if each.get("type") == "str" else None
+            if isinstance(pattern, re.Pattern):
+                return str(pattern.pattern)
+            if isinstance(pattern, str) and by_re:
+                return pattern
+        return None
+
+    def hashes(self) -> bool:
+        """Whether something other than text becomes an item of a set, or a key."""
+        for each in self._nodes:
+            inner = each.get(_HASHED.get(str(each.get("type")), ""))
+            if isinstance(inner, Mapping) and inner.get("type") != "str":
+                return True
+        return False
+
+    def ways(self) -> int:
+        """In how many ways a value is tried at most that a union leads back to; 1 where it is tried once."""
+        return max(map(self._ways, self._nodes), default=1)
+
+    def _ways(self, node: Mapping[str, Any]) -> int:
+        if node.get("type") != "union":
+            return 1
+        choices = [each[0] if isinstance(each, tuple) else each for each in node["choices"]]
+        return sum(self._leads(choice, node) for choice in choices)
+
+    def _leads(self, begin: Any, end: Mapping[str, Any]) -> bool:
+        todo, seen = [begin], set()
+        while todo:
+            each = todo.pop()
+            if each is end:
+                return True
+            if id(each) in seen:
+                continue
+            seen.add(id(each))
+            if isinstance(each, Mapping) and each.get("type") == "definition-ref":
+                todo.append(self._named.get(each["schema_ref"]))
+            todo += _within(each)
+        return False
+
+
+def _within(node: Any) -> list[Any]:
+    """The parts of a core schema right below `node`."""
+    parts: list[Any] = []
+    if isinstance(node, Mapping):
+        parts = [each for key, each in node.items() if key not in _NO_SCHEMAS]
+    elif isinstance(node, list | tuple):
+        parts = list(node)
+    return [each for each in parts if isinstance(each, Mapping | list | tuple)]

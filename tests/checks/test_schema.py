@@ -1,0 +1,227 @@
+"""Schemas and types of answers and arguments: checked in a bounded number of steps, whatever the value is."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Annotated, Any, Literal, Union
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from rlm_secure.answers import AnswerSchema
+from rlm_secure.checks import JSONSchema, OutOfSteps, Steps, Typed
+from rlm_secure.checks.equality import same_text
+from tests.doubling import MOST, growth
+from tests.effort import examples
+
+TWICE = {"oneOf": [{"type": "integer"}, {"items": {"$ref": "#"}, "type": "array", "maxItems": 1}, {"$ref": "#/$defs/two"}]}
+TWICE = TWICE | {"$defs": {"two": {"items": {"$ref": "#"}, "type": "array", "minItems": 1}}}
+
+
+def nested(levels: int) -> Any:
+    value: Any = "x"
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def steps_of(schema: dict[str, Any], value: Any) -> int:
+    steps = Steps()
+    JSONSchema(schema).mismatch(value, steps)
+    return steps.taken
+
+
+def test_alternatives_that_lead_back_are_tried_a_bounded_number_of_times() -> None:
+    assert steps_of(TWICE, nested(6)) > 2 * steps_of(TWICE, nested(5))
+    read, problem = AnswerSchema(TWICE).read(json.dumps(nested(30)))
+    assert read is None and "too large or nested too deep" in (problem or "")
+    with pytest.raises(OutOfSteps):
+        JSONSchema(TWICE).mismatch(nested(30), Steps(100_000))
+
+
+@pytest.mark.parametrize("key", ["anyOf", "oneOf"])
+def test_references_that_multiply_end(key: str) -> None:
+    schema = {key: [{"$ref": "#"}, {"$ref": "#"}]}
+    with pytest.raises(OutOfSteps):
+        JSONSchema(schema).mismatch(1, Steps(100_000))
+
+
+def test_a_deadline_ends_a_check() -> None:
+    def over() -> None:
+        raise TimeoutError
+
+    for schema in (TWICE, {"items": {"pattern": "a+$"}}, {"uniqueItems": True}):
+        with pytest.raises(TimeoutError):
+            AnswerSchema(schema).read(json.dumps([*nested(30), *["a" * 200] * 30_000]), interrupt=over)
+
+
+LARGE: list[tuple[dict[str, Any], Any]] = [
+    ({"uniqueItems": True}, lambda size: [[each] for each in range(size)]),
+    ({"uniqueItems": True}, lambda size: [(2**61 - 1) * each for each in range(size)]),
+    ({"uniqueItems": True}, lambda size: [1e308] * size),
+    ({"items": {"enum": [1, 2, [3]]}}, lambda size: [[3]] * size),
+    ({"items": {"multipleOf": 0.1}}, lambda size: [1e308] * size),
+    ({"items": {"not": {"multipleOf": 7}}}, lambda size: [10**4000] * (size // 50)),
+    ({"items": {"not": {"pattern": "^(a+)+$"}}}, lambda size: ["a" * 30 + "!"] * (size // 30)),
+    ({"items": {"pattern": "(a|aa)+$"}}, lambda size: ["a" * size + "!"]),
+    ({"additionalProperties": {"type": "integer"}}, lambda size: {f"name{each}": each for each in range(size)}),
+    ({"additionalProperties": {"items": {"type": "integer"}}}, lambda size: {"k" * size * 10: [1] * size}),
+    ({"const": {"a": 1}}, lambda size: {"a" * each: each for each in range(int(size**0.5))}),
+    ({"items": {"not": {"anyOf": [{"type": "null"}, {"minimum": 10**400}]}}}, lambda size: [1e308] * size),
+]
+
+
+@pytest.mark.parametrize(("schema", "value"), LARGE, ids=[f"{json.dumps(each[0])[:50]}" for each in LARGE])
+def test_twice_the_value_takes_twice_the_time(schema: dict[str, Any], value) -> None:
+    ours = JSONSchema(schema)
+    assert growth(lambda given: ours.mismatch(given, Steps()), lambda times: value(1_000 * times)) < MOST
+    assert steps_of(schema, value(40_000)) <= MOST * steps_of(schema, value(20_000))
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "fits"),
+    [
+        ({"multipleOf": 0.1}, 1e308, True),
+        ({"multipleOf": 1e-308}, 1e308, True),
+        ({"multipleOf": 5e-324}, 1.7e308, True),
+        ({"multipleOf": 0.1}, 0.1 + 0.2, True),
+        ({"multipleOf": 0.01}, 4.35, True),
+        ({"multipleOf": 0.1}, 0.25, False),
+        ({"multipleOf": 3}, 10**4000, False),
+        ({"multipleOf": 1e300}, 10**4000, True),
+        ({"maximum": 1.5}, 10**4000, False),
+        ({"const": 1e300}, 10**300, False),
+        ({"const": float(10**22)}, 10**22, True),
+        ({"type": "integer"}, 1e308, True),
+        ({"enum": [True]}, 1, False),
+    ],
+    ids=range(13),
+)
+def test_numbers_of_every_size(schema: dict[str, Any], value: Any, fits: bool) -> None:
+    assert (AnswerSchema(schema | {"type": ["number", "null"]}).read(json.dumps(value))[1] is None) == fits
+
+
+@settings(max_examples=examples(2000), deadline=None)
+@given(*[st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text("ab\u00e9", max_size=2)
+    | st.sampled_from([0, 0.0, -0.0, 1, 1.0, 2**53, float(2**53), 2**53 + 1, 10**22, 1e22, 1e300]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("ab", max_size=2), inner, max_size=3),
+    max_leaves=4,
+)] * 2)  # fmt: skip
+def test_values_are_the_same_where_python_says_so(left: Any, right: Any) -> None:
+    def tagged(value: Any) -> Any:
+        if isinstance(value, bool):
+            return ("bool", value)
+        if isinstance(value, list):
+            return [tagged(each) for each in value]
+        return {name: tagged(each) for name, each in value.items()} if isinstance(value, dict) else value
+
+    assert (same_text(left, Steps()) == same_text(right, Steps())) == (tagged(left) == tagged(right))
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"pattern": "(?=a)"}, {"pattern": "(a)\\1"}, {"pattern": "a{100000}"}, {"pattern": 5}, {"minimum": "5"}, {"minimum": True},
+        {"maxLength": -1}, {"maxItems": 1.5}, {"multipleOf": 0}, {"multipleOf": "x"}, {"required": "name"}, {"required": [1]},
+        {"enum": 5}, {"properties": []}, {"anyOf": {}}, {"anyOf": 5}, {"type": 5}, {"type": [5]}, {"$ref": "#/nowhere"},
+        {"$ref": 5}, {"uniqueItems": 1}, {"$ref": "#/enum/0", "enum": [{"contains": 1}]}, {"maximum": float("inf")},
+    ],
+)  # fmt: skip
+def test_a_schema_that_nobody_could_check_is_refused_when_it_is_given(schema: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="answer_schema"):
+        AnswerSchema(schema)
+
+
+def test_a_reference_leads_into_lists_too() -> None:
+    schema = {"anyOf": [{"type": "integer"}, {"items": {"$ref": "#/anyOf/0"}, "type": "array"}]}
+    assert AnswerSchema(schema).read("[1]")[1] is None
+    assert AnswerSchema(schema).read('["a"]')[1] is not None
+
+
+def test_a_message_is_short_whatever_the_answer_is() -> None:
+    name = "n" * 1_000_000
+    for schema in ({"additionalProperties": False}, {"additionalProperties": {"type": "null"}}, TWICE):
+        assert len(AnswerSchema(schema).read(json.dumps({name: {name: 1}}))[1] or "") <= 2_003
+    assert len(AnswerSchema(dict[str, int]).read(json.dumps({name: name}))[1] or "") <= 2_003
+
+
+# -- types -----------------------------------------------------------------------------------------------
+
+
+class Add(BaseModel):
+    op: Literal["add"]
+    left: Expression
+    right: Expression
+
+
+class Mul(BaseModel):
+    op: Literal["mul"]
+    left: Expression
+    right: Expression
+
+
+Expression = Union[int, Add, Mul]  # noqa: UP007  a name that both classes refer to
+Add.model_rebuild()
+Mul.model_rebuild()
+
+
+class Chain(BaseModel):
+    value: int | str | float
+    following: Chain | None = None
+
+
+def product(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = {"op": "mul", "left": value, "right": 1}
+    return value
+
+
+def test_a_union_that_leads_back_twice_reads_shallow_values_and_no_deep_ones() -> None:
+    schema = AnswerSchema(TypeAdapter(Expression))
+    read, problem = schema.read(json.dumps(product(12)))
+    assert problem is None and isinstance(read, Mul)
+    read, problem = schema.read(json.dumps(product(50)))
+    assert read is None and "too deep" in (problem or "")
+
+
+def test_a_union_that_leads_back_once_reads_deep_values() -> None:
+    value: Any = None
+    for index in range(60):
+        value = {"value": index, "following": value}
+    assert AnswerSchema(Chain).read(json.dumps(value))[1] is None
+
+
+def test_numbers_that_are_made_to_collide_are_no_set() -> None:
+    alike = [(2**61 - 1) * each for each in range(1, 20_000)]
+    with pytest.raises(OutOfSteps):
+        Typed(TypeAdapter(set[int])).read(alike, Steps())
+    with pytest.raises(OutOfSteps):
+        Typed(TypeAdapter(dict[int, int])).read({str(each): 1 for each in alike}, Steps())
+    assert len(Typed(TypeAdapter(set[int])).read(list(range(20_000)), Steps())) == 20_000
+    assert len(Typed(TypeAdapter(list[int])).read(alike, Steps())) == len(alike)
+
+
+def test_a_pattern_of_a_type_is_matched_in_linear_time_or_refused() -> None:
+    class Slow(BaseModel):
+        model_config = ConfigDict(regex_engine="python-re")
+        text: Annotated[str, Field(pattern="(a+)+$")]
+
+    class Fast(BaseModel):
+        text: Annotated[str, Field(pattern="(a+)+$")]
+
+    for slow in (Slow, Annotated[str, Field(pattern=re.compile("(a+)+$"))]):
+        with pytest.raises(ValueError, match="pattern"):
+            AnswerSchema(slow)
+    assert AnswerSchema(Fast).read(json.dumps({"text": "a" * 100_000 + "!"}))[1] is not None
+
+
+def test_the_package_agrees_about_multiples() -> None:
+    for value, of in [(1e308, 0.5), (7.5, 2.5), (1, 3), (10**30, 10**15), (4, 0.5)]:
+        expected = jsonschema.Draft202012Validator({"multipleOf": of}).is_valid(value)
+        assert (JSONSchema({"multipleOf": of}).mismatch(value, Steps()) is None) == expected
