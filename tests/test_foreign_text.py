@@ -15,8 +15,9 @@ import pytest
 
 import rlm_secure
 from rlm_secure import errors
-from rlm_secure.broker.client import Declined, Ended, Lost
+from rlm_secure.broker.client import Declined, Lost
 from rlm_secure.broker.protocol import CellResult, event
+from rlm_secure.broker.signed import Ended
 from rlm_secure.environments.docker import engine
 from rlm_secure.environments.remote import log_refusals
 from rlm_secure.environments.remote.worker import verdict

@@ -1,8 +1,8 @@
 """The host's side of the broker protocol: one pump for every environment, whatever carries it.
 
 Signs each request, sends it again over a new connection until it is answered or its time is over, believes
-only answers that are signed, and decodes what is in them. A request has one number however often it is sent,
-so what it asks for happens once.
+only answers that are signed, and hands them to the one decoder of what a supervisor says (signed.py). A request has
+one number however often it is sent, so what it asks for happens once.
 
 Guards: what is believed of an answer: signed, decoded, of known types
 """
@@ -11,16 +11,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import random
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
-from rlm_secure.broker.protocol import Call, decode, event
+from rlm_secure.broker import signed
+from rlm_secure.broker.protocol import decode
 from rlm_secure.broker.session import SessionKey
+from rlm_secure.broker.signed import Events, Started
 from rlm_secure.broker.transports import Answer, Cut, Garbled, Transport
 from rlm_secure.errors import ProtocolViolation, RLMSecureError
 
@@ -33,8 +33,6 @@ _POLL_SECONDS = 20.0
 _ANSWER_SECONDS = 10.0
 _RETRY_SECONDS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 _SMALL_ANSWER = 256 * 1024
-#: CPU seconds that no worker can have used; an int may be too large for a float.
-_LONGEST_SECONDS = 1e9
 #: Statuses with which a provider's ingress says that it, not the broker, has a bad moment.
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 
@@ -50,52 +48,6 @@ class Declined(RLMSecureError):
         super().__init__(message)
         self.status = status
         self.rule = rule
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """The worker's last event. `status` is its wait status where known; `said` is what it did wrong, if the supervisor
-    ended it; `stopped` is why the supervisor interrupted it ("interrupt" or "cpu")."""
-
-    status: int | None
-    cpu_seconds: float
-    oom_kills: int | None
-    said: str | None
-    stopped: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """A frame of the worker, still encoded: for protocol.decode."""
-
-    id: str
-    data: bytes
-    stopped: str | None
-    cpu_seconds: float | None
-    """What the worker has used since its request, as the supervisor measured it; None where it could not."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A call that a program in the sandbox made over HTTP (`POST /enqueue`)."""
-
-    id: str
-    call: Call
-
-
-@dataclass(frozen=True, slots=True)
-class Events:
-    """What waits at the broker. `worker` is "none", "busy" or "idle"."""
-
-    worker: str
-    frame: Frame | None = None
-    ended: Ended | None = None
-    asked: tuple[Asked, ...] = ()
-
-    @property
-    def empty(self) -> bool:
-        """Whether nothing waits."""
-        return self.frame is None and self.ended is None and not self.asked
 
 
 class Client:
@@ -142,14 +94,14 @@ class Client:
 
     # -- what can be asked ------------------------------------------------------------------------
 
-    def health(self, *, seconds: float) -> dict[str, Any]:
-        """Whether the broker answers, its version, and what it refused."""
-        return self._request("GET", "/health", seconds=seconds)
+    def health(self, *, seconds: float) -> None:
+        """Hear from the broker that it answers, and what it refused."""
+        self._request("GET", "/health", seconds=seconds)
 
-    def start(self, limits: Mapping[str, Any], profile: str, *, seconds: float) -> dict[str, Any]:
-        """Start a worker; returns the zygote's `walls` and `details`. Its `ready` frame is its first event."""
+    def start(self, limits: Mapping[str, Any], profile: str, *, seconds: float) -> Started:
+        """Start a worker. Its `ready` frame is its first event."""
         body = {"limits": dict(limits), "profile": profile, "frame_bytes": self._frame_bytes}
-        return self._request("POST", "/session", _encode(body), seconds=seconds, patience=seconds)
+        return signed.started(self._request("POST", "/session", _encode(body), seconds=seconds, patience=seconds))
 
     def end(self, *, seconds: float, fresh: bool = False, exit_broker: bool = False) -> None:
         """End the worker; all that its session sent with it on `fresh`, and the supervisor on `exit_broker`."""
@@ -195,7 +147,7 @@ class Client:
                 target += f"&sha256={whole.hexdigest()}"
             left = max(deadline - time.monotonic(), 0.01)
             answer = self._request("PUT", target, chunk, seconds=left, digest=digest.hexdigest())
-            if answer.get("received") != offset:
+            if signed.received(answer) != offset:
                 raise ProtocolViolation("the broker broke the protocol: it lost a part of a context")
             if offset == data.nbytes:
                 return
@@ -209,7 +161,8 @@ class Client:
     def _events(self, method: str, target: str, body: bytes, wait: float) -> Events:
         # A frame travels as a JSON string: each of its characters takes at most two bytes there.
         limit = 2 * self._frame_bytes + _SMALL_ANSWER
-        return _events(self._request(method, target, body, limit=limit, seconds=wait + self._patience, wait=wait))
+        seconds = wait + self._patience
+        return signed.events(self._request(method, target, body, limit=limit, seconds=seconds, wait=wait))
 
     def _request(
         self,
@@ -258,12 +211,12 @@ class Client:
                 elif answer.status == 200:
                     self._count(message)
                     return message
-                elif message.get("rule") == "stale-id" and attempt < len(_RETRY_SECONDS):
-                    number = self._next()  # another thread's request overtook this one, which was not applied
                 else:
-                    asked, text = f"{method} {target.partition('?')[0]}", str(message.get("error", ""))[:300]
-                    rule = str(message.get("rule", ""))[:64]
-                    raise Declined(answer.status, rule, f"the broker refused {asked}: {text}")
+                    refusal = signed.refusal(message)
+                    if refusal.rule != "stale-id" or attempt >= len(_RETRY_SECONDS):
+                        asked = f"{method} {target.partition('?')[0]}"
+                        raise Declined(answer.status, refusal.rule, f"the broker refused {asked}: {refusal.text}")
+                    number = self._next()  # another thread's request overtook this one, which was not applied
             pause = _RETRY_SECONDS[min(attempt, len(_RETRY_SECONDS) - 1)] * random.uniform(0.5, 1.0)  # noqa: S311 - spreads retries
             time.sleep(max(min(pause, deadline - time.monotonic()), 0.0))
             attempt += 1
@@ -287,8 +240,8 @@ class Client:
             return self._number
 
     def _count(self, message: Mapping[str, Any]) -> None:
-        refused = message.get("refused")
-        if isinstance(refused, int) and refused > self._refused:
+        refused = signed.refused(message)
+        if refused > self._refused:
             self._refused = refused
             self._refusals(refused)
 
@@ -303,65 +256,3 @@ def _query(**fields: float | None) -> str:
         for name, value in fields.items()
         if value is not None
     )
-
-
-def _events(message: Mapping[str, Any]) -> Events:
-    pending, worker = message.get("pending"), message.get("worker")
-    if not isinstance(pending, list) or worker not in ("none", "busy", "idle"):
-        raise ProtocolViolation("the broker broke the protocol: an answer without events")
-    frame: Frame | None = None
-    ended: Ended | None = None
-    asked: list[Asked] = []
-    for entry in pending:
-        if not isinstance(entry, dict) or not isinstance(entry.get("id"), str) or len(entry["id"]) > 32:
-            raise ProtocolViolation("the broker broke the protocol: an event without an id")
-        if isinstance(entry.get("frame"), str):
-            data = entry["frame"].encode("ascii", "replace")
-            frame = Frame(entry["id"], data, _word(entry, "stopped"), _seconds(entry))
-        elif isinstance(entry.get("end"), dict):
-            ended = _ended(entry["end"], _word(entry, "stopped"))
-        elif isinstance(entry.get("request"), dict):
-            asked.append(Asked(entry["id"], _asked(entry["request"])))
-        else:
-            raise ProtocolViolation("the broker broke the protocol: an event of no known kind")
-    return Events(worker, frame, ended, tuple(asked))
-
-
-def _ended(entry: Mapping[str, Any], stopped: str | None) -> Ended:
-    status, kills = entry.get("status"), entry.get("oom_kills")
-    return Ended(
-        status if type(status) is int and 0 <= status <= 0xFFFF and _is_end(status) else None,
-        _seconds(entry) or 0.0,
-        kills if type(kills) is int else None,
-        _word(entry, "said"),
-        stopped,
-    )
-
-
-def _seconds(entry: Mapping[str, Any]) -> float | None:
-    """The CPU seconds of an event, where they can be true."""
-    cpu = entry.get("cpu")
-    return float(cpu) if isinstance(cpu, int | float) and 0 <= cpu < _LONGEST_SECONDS else None
-
-
-def _is_end(status: int) -> bool:
-    """Whether a wait status is that of a process that ended: others are not to be asked for an exit code."""
-    return os.WIFEXITED(status) or os.WIFSIGNALED(status)
-
-
-def _word(entry: Mapping[str, Any], name: str) -> str | None:
-    value = entry.get(name)
-    return value[:300] if isinstance(value, str) else None
-
-
-def _asked(request: Mapping[str, Any]) -> Call:
-    """The seeds' body of /enqueue as a call: checked by the one decoder that checks frames."""
-    single = request.get("type") == "single"
-    if not single and request.get("type") != "batched":
-        raise ProtocolViolation("the broker broke the protocol: a request of no known type")
-    prompts = [request.get("prompt")] if single else request.get("prompts")
-    kind = "llm_query" if single else "llm_query_batched"
-    frame = {"op": "call", "call": kind, "prompts": prompts, "model": request.get("model")}
-    call = event(frame, value_bytes=0, stdout_bytes=0, result_bytes=0)
-    assert isinstance(call, Call)
-    return call

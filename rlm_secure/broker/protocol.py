@@ -25,6 +25,7 @@ from rlm_secure.errors import (
     CellTimeout,
     ProtocolViolation,
 )
+from rlm_secure.guarantees import Wall
 from rlm_secure.inert import inert_line
 from rlm_secure.types import not_kept
 from rlm_secure.untrusted_json import MAX_DEPTH as MAX_DEPTH
@@ -42,6 +43,11 @@ _encode: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False, sepa
 
 #: More bytes or seconds than there are; every int up to here is a float.
 _LARGEST: Final = 2.0**53
+
+_WALLS: Final = frozenset(wall.value for wall in Wall)
+_LEVELS: Final = frozenset({"full", "partial", "none"})
+#: A level and its evidence, by wall.
+Findings = Mapping[str, tuple[str, str]]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
@@ -132,16 +138,26 @@ def check_nonce(message: Mapping[str, Any], nonce: str | None) -> None:
         raise _broken("a frame came from a worker that had not read what it was told")
 
 
-def ready(message: Mapping[str, Any]) -> tuple[dict[str, tuple[str, str]], dict[str, Any]]:
-    """Walls and details of a `ready` frame, sent before any untrusted byte ran."""
+def ready(message: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+    """The walls of a `ready` frame, sent before any untrusted byte ran. Raises ProtocolViolation."""
     if message.get("op") != "ready":
         raise _broken("the first frame is not ready")
+    return findings(message.get("walls"))
+
+
+def findings(value: Any) -> dict[str, tuple[str, str]]:
+    """The level and the evidence of each wall, as zygotes and workers say it. Raises ProtocolViolation."""
+    if not isinstance(value, dict):
+        raise _broken("walls is not an object")
     walls: dict[str, tuple[str, str]] = {}
-    for name, entry in _dict(message, "walls").items():
+    for name, entry in value.items():
         if not isinstance(entry, list) or len(entry) != 2 or not all(isinstance(part, str) for part in entry):
             raise _broken("a wall's status is not a level and its evidence")
-        walls[name] = (entry[0], entry[1][:400])
-    return walls, _dict(message, "details")
+        level, evidence = entry
+        if name not in _WALLS or level not in _LEVELS:
+            raise _broken("a wall or its level has no known name")
+        walls[name] = (level, inert_line(evidence[:400]))
+    return walls
 
 
 def _call(message: Mapping[str, Any]) -> Call:

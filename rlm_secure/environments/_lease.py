@@ -15,9 +15,11 @@ import weakref
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
+from rlm_secure.broker import signed
 from rlm_secure.broker.client import Client, Declined, Lost
 from rlm_secure.broker.protocol import decode
 from rlm_secure.broker.session import SessionKey
+from rlm_secure.broker.signed import Around
 from rlm_secure.broker.transports import Cut
 from rlm_secure.broker.transports.https import HttpsTransport
 from rlm_secure.broker.transports.stdio import StdioTransport
@@ -199,20 +201,20 @@ class CloudLease(Lease):
         stream = self._stream(f"{show}; exec {_python(path)} supervise", deadline)
         try:
             lines = _lines(stream, deadline)
-            machine = str(next(line["machine"] for line in lines if "machine" in line))
+            machine = next(name for line in lines if (name := signed.machine(line)) is not None)
             listen = f"{self._directory}/broker" if self._transport == "exec" else (self._provider.bind, 0)
             patience: dict[str, Any] = {"idle_seconds": UNRENEWED_SECONDS} if self._provider.pinned else {}
             configuration = start_configuration(
                 key, self._policy, listen=listen, arch=machine, supervisor_uid=_SUPERVISOR_UID, **patience
             )
             stream.write(configuration, deadline)
-            where = next(line["listening"] for line in lines if "listening" in line)
+            where = next(place for line in lines if (place := signed.listening(line)) is not None)
         except (StopIteration, Cut, TimeoutError) as error:
             said = stream.last_words()
             stream.close()
             told = "; it said: " + said if said else ""
             raise Cut(f"the supervisor did not start ({str(error) or 'it ended'}){told}") from None
-        return stream, int(where[1]) if isinstance(where, list) else None
+        return stream, where if isinstance(where, int) else None
 
     def _ingress(self, port: int, deadline: float) -> HttpsTransport:
         url, headers = self._persistent(lambda: self._provider.ingress(port), deadline)
@@ -257,19 +259,20 @@ class CloudLease(Lease):
 
     # -- what a session asks ----------------------------------------------------------------------
 
-    def walls(self, around: Mapping[str, Any]) -> Iterator[WallStatus]:
+    def walls(self, around: Around) -> Iterator[WallStatus]:
         """The provider's walls are its word; what was tried from inside can only take from it."""
         assert self._made is not None
         facts = ", ".join(f"{name} {value}" for name, value in self._made.facts.items())
         yield WallStatus(Wall.PROVIDER_VM, Level.VENDOR, f"{self.environment} says so; {facts}"[:300])
-        tried = around.get("connect")
-        reached = sorted(where for where, how in tried.items() if how == "won") if isinstance(tried, dict) else ["?"]
+        tried = around.connect
+        reached = ["?"] if tried is None else sorted(where for where, how in tried.items() if how == "won")
         level = Level.NONE if set(reached) - {_METADATA} else Level.PARTIAL if reached else Level.VENDOR
-        evidence = f"asked for: {self._provider.network}; tried from inside: {tried}"[:300]
+        ends = ", ".join(f"{where}: {how}" for where, how in (tried or {}).items())
+        evidence = f"asked for: {self._provider.network}; tried from inside: {ends}"[:300]
         yield WallStatus(Wall.PROVIDER_NETWORK_BLOCK, level, evidence)
-        limit = str(around.get("memory_max"))
-        bounded = limit.isdigit() and self._made.memory_bytes is not None and int(limit) <= self._made.memory_bytes
-        evidence = f"cgroup: memory {limit}, pids {around.get('pids_max')}; the sandbox: {facts}"[:300]
+        limit, most = around.memory_bytes, self._made.memory_bytes
+        bounded = limit is not None and most is not None and limit <= most
+        evidence = f"cgroup: memory {around.memory_max}, pids {around.pids_max}; the sandbox: {facts}"[:300]
         yield WallStatus(Wall.CGROUP, Level.FULL if bounded else Level.VENDOR, evidence)
 
     @property

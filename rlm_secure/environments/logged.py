@@ -15,7 +15,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 
 from rlm_secure.broker.protocol import Call, CellResult
 from rlm_secure.environments.clock import INTERRUPT_EVERY_SECONDS, SESSION_CPU, Clock
@@ -29,7 +29,6 @@ from rlm_secure.errors import (
     CellTimeout,
     EnvironmentUnavailable,
     ProtocolViolation,
-    RLMSecureError,
     SessionEnded,
     WallViolation,
 )
@@ -156,8 +155,6 @@ class Reachable(Protocol):
 class LoggedSession(Session):
     """The common half of local and remote sessions. `_worker` is the worker that runs now."""
 
-    #: What a subclass's transport raises while an earlier state is brought back.
-    failures: ClassVar[tuple[type[Exception], ...]] = ()
     _worker: Reachable
     _log: list[Entry] | None
 
@@ -517,11 +514,10 @@ class LoggedSession(Session):
     def _resume(self, error: CellError, seconds: float, failed: list[CellResult]) -> None:
         """Go on from an earlier state within so many seconds. Where that fails, ends the session, and puts why into
         `failed`."""
-        expected: tuple[type[Exception], ...] = (*self.failures, RLMSecureError, OSError)
         try:
             if not self._replay(seconds):
                 failed.append(self._not_resumed(error, str(error)))
-        except expected as failure:
+        except Exception as failure:  # noqa: BLE001 - whatever it is, this is not the session that it was
             said = f"{error}; the session could not be resumed ({failure!r})"
             failed.append(self._not_resumed(error, said))
         except BaseException as failure:  # there may be no caller to whom it could be raised

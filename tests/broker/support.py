@@ -17,6 +17,7 @@ from typing import Any
 
 from rlm_secure.broker.client import Client
 from rlm_secure.broker.session import SessionKey
+from rlm_secure.broker.signed import Around
 from rlm_secure.broker.transports import Cut, Transport
 from rlm_secure.broker.transports.https import HttpsTransport
 from rlm_secure.broker.transports.stdio import StdioTransport
@@ -64,7 +65,7 @@ class ProcessLease(Lease):
             refusals=self.refusals.append,
         )
 
-    def walls(self, around: Mapping[str, Any]) -> Iterator[WallStatus]:
+    def walls(self, around: Around) -> Iterator[WallStatus]:
         self.around = around
         return iter(())
 

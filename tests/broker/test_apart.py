@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from rlm_secure.broker import signed
 from rlm_secure.environments.local.seccomp import compile_profile
 from rlm_secure.environments.remote import supervisor as reported
 from rlm_secure.guarantees import Level, Wall
@@ -246,7 +247,7 @@ def test_a_kernel_without_landlock_leaves_the_filter() -> None:
     said = dict(eval(in_child(child, ("landlock_create_ruleset", 38)), {}))
     assert (said["landlock"], said["open a file"], said["make a file"]) == ("ENOSYS", "won", "EPERM")
     around = {"supervisor": said, "worker_uids": [1, 1, 1, 1]}
-    levels = {status.wall: status.level for status in reported.walls(around)}
+    levels = {status.wall: status.level for status in reported.walls(signed.around(around))}
     assert levels[Wall.SEALED_SUPERVISOR] is Level.PARTIAL
 
 
@@ -268,7 +269,7 @@ SEALED = {"uids": [1, 1, 1]} | {what: ends[0] for what, ends in reported.REFUSED
 
 
 def judged(around: dict[str, Any]) -> dict[Wall, Level]:
-    return {status.wall: status.level for status in reported.walls(around)}
+    return {status.wall: status.level for status in reported.walls(signed.around(around))}
 
 
 def test_two_users_and_a_sealed_supervisor_are_two_walls() -> None:
@@ -279,7 +280,7 @@ def test_two_users_and_a_sealed_supervisor_are_two_walls() -> None:
 
 @pytest.mark.parametrize("uids", [[1] * 4, [2, 1, 2, 2], [], [2] * 3, ["2"] * 4, [True] * 4, [-1] * 4, [1 << 32] * 4, None, 10**400])
 def test_users_that_are_not_two_are_told_as_not_separated(uids: Any) -> None:
-    (status, _) = reported.walls({"supervisor": SEALED, "worker_uids": uids})
+    (status, _) = reported.walls(signed.around({"supervisor": SEALED, "worker_uids": uids}))
     assert (status.wall, status.level) == (Wall.SEPARATE_UID, Level.NONE)
     assert status.evidence.startswith("not separated")
 
@@ -294,7 +295,7 @@ def test_root_is_no_sealed_supervisor(uids: Any) -> None:
 @pytest.mark.parametrize("what", reported.REFUSED)
 @pytest.mark.parametrize("ends", ["won", None, "\x1b[2J", ["EPERM"], {"EPERM": 1}, "E" * 1000])
 def test_what_a_supervisor_can_still_do_is_told(what: str, ends: Any) -> None:
-    (_, status) = reported.walls({"supervisor": SEALED | {what: ends}})
+    (_, status) = reported.walls(signed.around({"supervisor": SEALED | {what: ends}}))
     assert status.level is Level.PARTIAL
     assert f"{what}: {'won' if ends == 'won' else '?'}" in status.evidence
 

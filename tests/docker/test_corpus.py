@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from rlm_secure.broker.client import Client, Declined, Lost
+from rlm_secure.broker.signed import Around
 from rlm_secure.environments.docker import DockerEnvironment, DockerLease
 from rlm_secure.environments.docker.engine import connect
 from rlm_secure.environments.remote import Lease, RemoteSession
@@ -43,7 +44,7 @@ class Kept(Lease):
     def client(self) -> Client:  # type: ignore[override]
         return self._lease.client
 
-    def walls(self, around: Mapping[str, Any]) -> Iterable[WallStatus]:
+    def walls(self, around: Around) -> Iterable[WallStatus]:
         return self._lease.walls(around)
 
     @property

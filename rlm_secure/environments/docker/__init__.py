@@ -18,6 +18,7 @@ from typing import Any
 
 from rlm_secure.broker.client import Client, Lost
 from rlm_secure.broker.session import SessionKey
+from rlm_secure.broker.signed import Around
 from rlm_secure.broker.transports import Cut, Transport
 from rlm_secure.broker.transports.stdio import StdioTransport
 from rlm_secure.broker.transports.uds import SOCKET_NAME, UnixTransport
@@ -197,38 +198,38 @@ class DockerLease(Lease):
             "engine": engine.carrier(self._engine),
         }
 
-    def walls(self, around: Mapping[str, Any]) -> Iterator[WallStatus]:
+    def walls(self, around: Around) -> Iterator[WallStatus]:
         """The container's walls: full only where the supervisor, trying, met them."""
         runtime = self._policy.isolation.docker_runtime
         held = {
-            "root read-only": around.get("write_root") in ("EROFS", "EACCES"),
-            "sysctl read-only": around.get("write_sysctl") not in ("won", None),
-            "no capabilities": around.get("capabilities") == "0" * 16 == around.get("bounding"),
-            "not root": around.get("uid") not in (0, None),
+            "root read-only": around.write_root in ("EROFS", "EACCES"),
+            "sysctl read-only": around.write_sysctl not in ("won", None),
+            "no capabilities": around.capabilities == "0" * 16 == around.bounding,
+            "not root": around.uid not in (0, None),
         }
         if runtime in SHARED_KERNEL:
-            held["no_new_privs"] = around.get("no_new_privs") == 1
-            held["seccomp"] = around.get("seccomp") == 2
+            held["no_new_privs"] = around.no_new_privs == 1
+            held["seccomp"] = around.seccomp == 2
             held.update(hardening.found(self._has, around, container.file_bytes(self._policy)))
         else:
             host = (os.uname().release, self._engine_kernel, None)  # of this machine, and of the engine's
-            held["a kernel of its own"] = around.get("kernel") not in host
+            held["a kernel of its own"] = around.kernel not in host
         level = Level.FULL if all(held.values()) else Level.PARTIAL
         tried = ", ".join(f"{what}: {'yes' if yes else 'NO'}" for what, yes in held.items())
         tried += "" if self._has.apparmor else "; the engine has no AppArmor"
         if shown := hardening.unmasked(around):
             tried += f"; not masked: {shown}"
         yield WallStatus(Wall.CONTAINER, level, f"{runtime}; {tried}")
-        reached = around.get("connect")
-        interfaces = around.get("interfaces")
-        quiet = isinstance(reached, dict) and bool(reached) and not {"won", "timeout"} & set(reached.values())
-        alone = isinstance(interfaces, list) and set(interfaces) <= {"lo", "sit0", "tunl0", "ip6tnl0"}
+        reached, interfaces = around.connect, around.interfaces
+        quiet = bool(reached) and not {"won", "timeout"} & set((reached or {}).values())
+        alone = interfaces is not None and set(interfaces) <= {"lo", "sit0", "tunl0", "ip6tnl0"}
         level = Level.FULL if quiet and alone else Level.NONE
-        evidence = f"network none; interfaces {interfaces}; connecting: {reached}"[:300]
+        tried = ", ".join(f"{where}: {how}" for where, how in (reached or {}).items())
+        evidence = f"network none; interfaces {', '.join(interfaces or ())}; connecting: {tried}"[:300]
         yield WallStatus(Wall.NETWORK_NAMESPACE, level, evidence)
-        limits = (around.get("memory_max"), around.get("pids_max"))
-        bounded = all(str(each).isdigit() for each in limits) and int(str(limits[0])) <= self._memory
-        evidence = f"memory {limits[0]}, pids {limits[1]}"
+        memory = around.memory_bytes
+        bounded = memory is not None and memory <= self._memory and around.processes is not None
+        evidence = f"memory {around.memory_max}, pids {around.pids_max}"
         yield WallStatus(Wall.CGROUP, Level.FULL if bounded else Level.NONE, evidence)
         yield WallStatus(Wall.IPC_NAMESPACE, Level.FULL, "the container's own, without /dev/shm")
         shared = "the container's own; the worker shares it with the supervisor"

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from rlm_secure.broker.signed import Around
 from rlm_secure.environments.docker.engine import explained
 
 #: What every engine masks by itself: nothing may show in there.
@@ -64,23 +65,21 @@ def add(host: dict[str, Any], has: Offered) -> None:
         host["SecurityOpt"] = [*host["SecurityOpt"], f"apparmor={has.profile}"]
 
 
-def found(has: Offered, around: Mapping[str, Any], file_bytes: int) -> Iterator[tuple[str, bool]]:
+def found(has: Offered, around: Around, file_bytes: int) -> Iterator[tuple[str, bool]]:
     """What the supervisor found of what was asked for, and whether it holds."""
     if has.cgroupns:
-        yield "own cgroup namespace", around.get("cgroup_namespace") == "own"
+        yield "own cgroup namespace", around.cgroup_namespace == "own"
     if has.apparmor:
-        yield "AppArmor", str(around.get("apparmor")).endswith("(enforce)")
-    shown = around.get("unmasked")
-    yield "masked paths", isinstance(shown, list) and not any(each in shown for each in _ALWAYS)
-    yield "read-only paths", around.get("writable") == []
-    limit = around.get("file_bytes")
-    yield "size of files", type(limit) is int and 0 <= limit <= file_bytes
+        yield "AppArmor", (around.apparmor or "").endswith("(enforce)")
+    shown = around.unmasked
+    yield "masked paths", shown is not None and not any(each in shown for each in _ALWAYS)
+    yield "read-only paths", around.writable == ()
+    yield "size of files", around.file_bytes is not None and around.file_bytes <= file_bytes
 
 
-def unmasked(around: Mapping[str, Any]) -> str:
+def unmasked(around: Around) -> str:
     """What an engine left unmasked, of what it was asked to mask and need not; "" for none."""
-    shown = around.get("unmasked")
-    return ", ".join(each for each in MASKED if isinstance(shown, list) and each in shown)
+    return ", ".join(each for each in MASKED if each in (around.unmasked or ()))
 
 
 def recorded(client: Any, container: str) -> dict[str, Any]:

@@ -89,7 +89,7 @@ def _fork(recipe: Recipe, bounds: Bounds | None, *, warm: bool, huge_pages: bool
         grouped = _group(bounds, forked) if bounds else ("none", "switched off for a test")
         if recipe.copies:
             worker.take_listener(clock)
-        walls, _ = protocol.ready(worker.receive(clock, limit=1 << 20))
+        walls = protocol.ready(worker.receive(clock, limit=1 << 20))
         walls["cgroup"] = grouped
         worker.descriptors_at_rest = worker.descriptors()
         if warm:

@@ -68,7 +68,6 @@ class LocalSession(LoggedSession):
     zygote to be had.
     """
 
-    failures = (Died, Overdue)
     _worker: Worker
 
     def __init__(

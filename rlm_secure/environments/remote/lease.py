@@ -9,7 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rlm_secure.broker.client import Client
+from rlm_secure.broker.protocol import Findings
 from rlm_secure.broker.session import SessionKey
+from rlm_secure.broker.signed import Around
 from rlm_secure.environments.bundle import bundle
 from rlm_secure.environments.local.seccomp import compile_profile
 from rlm_secure.guarantees import EnforcementReport, Level, Wall, WallStatus
@@ -25,7 +27,7 @@ class Lease(ABC):
     client: Client
 
     @abstractmethod
-    def walls(self, around: Mapping[str, Any]) -> Iterable[WallStatus]:
+    def walls(self, around: Around) -> Iterable[WallStatus]:
         """The walls around the supervisor, judged by what it found when it tried (`around`)."""
 
     @property
@@ -113,8 +115,8 @@ def log_refusals(name: str, refused: int) -> None:
 
 def report(
     lease: Lease,
-    booted: Mapping[str, tuple[str, str]],
-    sealed: Mapping[str, tuple[str, str]],
+    booted: Findings,
+    sealed: Findings,
     outer: tuple[WallStatus, ...],
     details: Mapping[str, Any],
     *,

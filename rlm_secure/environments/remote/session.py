@@ -47,7 +47,6 @@ class RemoteSession(LoggedSession):
     nothing in it was out of order, and closes it everywhere else.
     """
 
-    failures = (Died, Overdue, Lost, Declined)
     _worker: RemoteWorker
 
     def __init__(
@@ -177,15 +176,12 @@ class RemoteSession(LoggedSession):
             "NOFILE": limits.open_files,
         }
         started = self._client.start(rlimits, "worker", seconds=limits.start_seconds)
-        booted, details = ready({"op": "ready", "walls": started.get("walls"), "details": started.get("details")})
         try:
-            sealed, _ = ready(self._worker.receive(Clock(limits.start_seconds)))
+            sealed = ready(self._worker.receive(Clock(limits.start_seconds)))
         except (Died, Overdue) as error:
             raise EnvironmentUnavailable(f"a worker died while it was sealed: {error}") from None
-        around = details.pop("around", None)
-        found_around = around if isinstance(around, dict) else {}
-        outer = (*lease.walls(found_around), *supervisor.walls(found_around))
-        found = report(lease, booted, sealed, outer, details, screen=self._screen)
+        outer = (*lease.walls(started.around), *supervisor.walls(started.around))
+        found = report(lease, started.walls, sealed, outer, started.details, screen=self._screen)
         self.report = replace(found, spend=cost.bounded(self._policy))
         missing = self.report.missing(self._required)
         evidence = self.report[missing[0]].evidence if missing else ""

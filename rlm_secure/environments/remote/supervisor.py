@@ -5,9 +5,10 @@ It tried that before any untrusted code was there (guest/privileges.py); the ker
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Final
 
+from rlm_secure.broker.signed import Around
 from rlm_secure.guarantees import Level, Wall, WallStatus
 
 #: What a sealed supervisor tries, and how it has to end.
@@ -23,11 +24,9 @@ REFUSED: Final = {
 _WHY: Final = "; a sandbox whose programs start as root has two: see `user` of its environment, and USER of its image"
 
 
-def walls(around: Mapping[str, Any]) -> Iterator[WallStatus]:
-    """The two walls, from what a supervisor says of its surroundings: whatever that is, it raises nothing."""
-    told = around.get("supervisor")
-    said: Mapping[str, Any] = told if isinstance(told, dict) else {}
-    own, workers = _uids(said.get("uids"), 3), _uids(around.get("worker_uids"), 4)
+def walls(around: Around) -> Iterator[WallStatus]:
+    """The two walls, from what a supervisor found out about itself."""
+    own, workers = frozenset(around.uids), frozenset(around.worker_uids)
     if not own or not workers:
         yield WallStatus(Wall.SEPARATE_UID, Level.NONE, "not separated, as far as anybody knows: no uid was said")
     elif own & workers:
@@ -37,21 +36,11 @@ def walls(around: Mapping[str, Any]) -> Iterator[WallStatus]:
     else:
         parts = [" and ".join(str(each) for each in sorted(uids)) for uids in (own, workers)]
         yield WallStatus(Wall.SEPARATE_UID, Level.FULL, f"the supervisor is uid {parts[0]}, the worker {parts[1]}")
+    said = around.tried
     held = [said.get(what) in ends for what, ends in REFUSED.items()]
     root = not own or 0 in own
     level = Level.NONE if not any(held) else Level.PARTIAL if root or not all(held) else Level.FULL
-    tried = ", ".join(f"{what}: {_word(said.get(what))}" for what in REFUSED)
+    tried = ", ".join(f"{what}: {said.get(what, '?')}" for what in REFUSED)
     user = ", ".join(str(each) for each in sorted(own)) or "?"
-    evidence = f"uid {user}, Landlock {_word(said.get('landlock'))}, filter {_word(said.get('filter'))}; {tried}"
+    evidence = f"uid {user}, Landlock {said.get('landlock', '?')}, filter {said.get('filter', '?')}; {tried}"
     yield WallStatus(Wall.SEALED_SUPERVISOR, level, evidence)
-
-
-def _uids(value: Any, count: int) -> frozenset[int]:
-    """User ids as the kernel tells them; none where that is not what `value` is."""
-    if not isinstance(value, list) or len(value) != count or not all(type(each) is int for each in value):
-        return frozenset()
-    return frozenset(value) if all(0 <= each < 1 << 32 for each in value) else frozenset()
-
-
-def _word(value: Any) -> str:
-    return value if isinstance(value, str) and len(value) <= 40 and value.isascii() and value.isprintable() else "?"

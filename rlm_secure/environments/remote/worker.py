@@ -10,8 +10,9 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
-from rlm_secure.broker.client import Asked, Client, Declined, Ended, Events, Lost
+from rlm_secure.broker.client import Client, Declined, Lost
 from rlm_secure.broker.protocol import Call, CellResult, check_nonce, decode, event, fresh_nonce
+from rlm_secure.broker.signed import Asked, Ended, Events, Stopped
 from rlm_secure.environments.clock import SESSION_CPU, Clock
 from rlm_secure.environments.local import pidfd as process
 from rlm_secure.errors import CellCrashed, CellError, CellMemoryLimit, CellTimeout, WallViolation
@@ -163,7 +164,7 @@ class RemoteWorker:
         with contextlib.suppress(Lost, Declined):
             self._client.interrupt(self._limits.grace_seconds, seconds=KILL_SECONDS)
 
-    def _judge(self, clock: Clock, stopped: str | None) -> None:
+    def _judge(self, clock: Clock, stopped: Stopped | None) -> None:
         if stopped == "cpu":
             said = f"the cell used up limits.cell_cpu_seconds = {self._limits.cell_cpu_seconds:g} s and was stopped"
             clock.expire(CellTimeout(said, limit="limits.cell_cpu_seconds", wall="wall-clock"))
