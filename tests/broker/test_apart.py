@@ -287,7 +287,7 @@ def test_users_that_are_not_two_are_told_as_not_separated(uids: Any) -> None:
 
 @pytest.mark.parametrize("uids", [[0, 0, 0], [1, 1, 0], [], None])
 def test_root_is_no_sealed_supervisor(uids: Any) -> None:
-    (_, status) = reported.walls({"supervisor": SEALED | {"uids": uids}})
+    (_, status) = reported.walls(signed.around({"supervisor": SEALED | {"uids": uids}}))
     assert status.level is Level.PARTIAL
     assert status.evidence.startswith("uid 0" if uids else "uid ?")
 
