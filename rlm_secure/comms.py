@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import socket
 import struct
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, Self, TypeAlias
@@ -143,6 +144,9 @@ def send_lm_request_batched(
     response = _ask(address, LMRequest(prompts=prompts, model=model, depth=depth), timeout)
     if response.chat_completions is None:
         return [LMResponse.error_response(response.error or "No completions in response")] * len(prompts)
+    if len(response.chat_completions) != len(prompts):
+        said = f"{len(response.chat_completions)} completions for {len(prompts)} prompts"
+        return [LMResponse.error_response(said)] * len(prompts)
     return [
         LMResponse.success_response(each) if each.error is None else LMResponse.error_response(each.error)
         for each in response.chat_completions
@@ -157,16 +161,19 @@ def socket_send(sock: socket.socket, data: Mapping[str, Any]) -> None:
     sock.sendall(_HEADER.pack(len(body)) + body)
 
 
-def socket_recv(sock: socket.socket) -> dict[str, Any]:
-    """Read one frame; {} when the other side closed before it. Raises ProtocolViolation for anything else."""
-    header = _exactly(sock, _HEADER.size)
+def socket_recv(sock: socket.socket, deadline: float | None = None) -> dict[str, Any]:
+    """Read one frame; {} when the other side closed before it. Raises ProtocolViolation for anything else.
+
+    `deadline` is when it must be there whole, on the monotonic clock; TimeoutError where it is not.
+    """
+    header = _exactly(sock, _HEADER.size, deadline)
     if not header:
         return {}
     (length,) = _HEADER.unpack(header)
     if length > FRAME_BYTES:
         raise ProtocolViolation(f"a frame of {length} bytes is over the limit of {FRAME_BYTES}")
     try:
-        value = loads(_exactly(sock, length) if length else b"{}")
+        value = loads(_exactly(sock, length, deadline) if length else b"{}")
     except MalformedJson as refused:
         raise ProtocolViolation(f"a frame is refused: {refused}") from None
     if not isinstance(value, dict):
@@ -175,10 +182,12 @@ def socket_recv(sock: socket.socket) -> dict[str, Any]:
 
 
 def socket_request(address: tuple[str, int], data: Mapping[str, Any], timeout: float = 300.0) -> dict[str, Any]:
-    """Send one frame to a server and read its answer, each within `timeout` seconds."""
+    """Send one frame to a server and read its answer, all within `timeout` seconds."""
+    deadline = time.monotonic() + timeout
     with socket.create_connection(address, timeout=timeout) as sock:
+        sock.settimeout(_left(deadline))
         socket_send(sock, data)
-        return socket_recv(sock)
+        return socket_recv(sock, deadline)
 
 
 def _ask(address: Address, request: LMRequest, timeout: float) -> LMResponse:
@@ -188,15 +197,25 @@ def _ask(address: Address, request: LMRequest, timeout: float) -> LMResponse:
             return handle(request)
         assert isinstance(address, tuple)
         return LMResponse.from_dict(socket_request(address, request.to_dict(), timeout))
-    except (OSError, ProtocolViolation, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ProtocolViolation, LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
         return LMResponse.error_response(f"Request failed: {type(error).__name__}")
 
 
-def _exactly(sock: socket.socket, count: int) -> bytes:
+def _left(deadline: float) -> float:
+    """Seconds until then. Raises TimeoutError where there are none."""
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError("the server did not answer in time")
+    return left
+
+
+def _exactly(sock: socket.socket, count: int, deadline: float | None) -> bytes:
     """`count` bytes, or b"" when the other side closed before the first. Raises ProtocolViolation in between."""
     parts: list[bytes] = []
     missing = count
     while missing:
+        if deadline is not None:
+            sock.settimeout(_left(deadline))
         part = sock.recv(min(missing, 1 << 20))
         if not part:
             if missing == count:

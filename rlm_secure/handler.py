@@ -20,7 +20,15 @@ from rlm_secure.budget import LIMITS, Allowance, Ledger, exhausted, limit_name
 from rlm_secure.clients.base import Client, Completion, InThread, Prompt, Tally, adapt, prompt_text
 from rlm_secure.clients.prices import REPORTED, Price
 from rlm_secure.comms import LMRequest, LMResponse
-from rlm_secure.errors import CallFailed, CellCallsRefused, PriceUnknownError, ProviderError, RLMSecureError
+from rlm_secure.environments import Audit
+from rlm_secure.errors import (
+    CallFailed,
+    CellCallsRefused,
+    PriceUnknownError,
+    ProviderError,
+    RLMSecureError,
+    TimeoutExceededError,
+)
 from rlm_secure.events import LimitReached, ModelCalled, Violation
 from rlm_secure.policy import Decision, Gate, load_policy
 from rlm_secure.tree import Tree
@@ -39,6 +47,8 @@ NO_USAGE: Final = ModelUsageSummary(0, 0, 0)
 
 #: A free model's price.
 _FREE: Final = Price(0.0, 0.0)
+#: Seconds that a reply may be late, on a machine that is busy.
+_LATE: Final = 1.0
 #: Bytes of a record beside its texts: the objects that hold them.
 _RECORD: Final = 2_048
 
@@ -54,7 +64,8 @@ class LMHandler:
 
     `depth` is the depth of the run; calls of its cells go to `other_backend_client` where there is one and
     the run is the root, as upstream does. `recursion` starts children; without it `rlm_query` is a plain
-    model call. `make_client` builds a client for a model that the policy allows and nobody registered.
+    model call. `make_client` builds a client for a model that the policy allows and nobody registered. `audit` is
+    told of the replies to the run itself that the gate refuses.
     `host`, `port` are accepted and unused. Used alone (not by RLM), it works under the policy `strict`.
     """
 
@@ -71,6 +82,7 @@ class LMHandler:
         depth: int = 0,
         recursion: Recursion | None = None,
         make_client: Callable[[str], Any] | None = None,
+        audit: Audit | None = None,
     ) -> None:
         del host, port
         self.depth = depth
@@ -78,6 +90,7 @@ class LMHandler:
         self.recursion = recursion
         self.batch_max_concurrent = batch_max_concurrent
         self._make_client = make_client
+        self._audit = audit
         self._lock = threading.Lock()
         self._answered: list[RLMChatCompletion] = []
         self._dropped = 0
@@ -175,6 +188,8 @@ class LMHandler:
         decision = self._gate.reply(completion.text)
         if not decision.allowed:
             self.report(decision)
+            if self._audit is not None:
+                self._audit.refusal(f"run at depth {self.depth}", rule=decision.rule, reason=decision.reason)
             raise ProviderError(decision.reason)
         return completion
 
@@ -316,6 +331,7 @@ class LMHandler:
                     self.tally.add(completion.model, usage)
                     if usage.total_cost is None and client.billing != "none":
                         self._unpriced(completion.model)
+                    self._in_time(time.monotonic() - began)
                     return completion
                 except Exception as failure:
                     error = _shown(failure)
@@ -336,6 +352,14 @@ class LMHandler:
         except LIMITS as limit:
             tree.emit(LimitReached(depth=self.depth, limit=limit_name(limit), message=str(limit)))
             raise
+
+    def _in_time(self, seconds: float) -> None:
+        """Raise where a reply came after its time: to read one may hold up the loop, and with it every clock there."""
+        ledger, limit = self._running_tree().ledger, self._gate.policy.lm.timeout_seconds
+        if ledger.seconds_left <= 0:
+            raise TimeoutExceededError(ledger.elapsed, ledger.allowance.seconds)
+        if seconds > limit + _LATE:
+            raise ProviderError(f"the model's reply took {seconds:.1f} s, more than lm.timeout_seconds = {limit:g}")
 
     def _price(self, client: Client, model: str | None) -> Price | None:
         """What a call costs, as far as that is known before it is made."""

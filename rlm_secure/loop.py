@@ -41,6 +41,9 @@ _log = logging.getLogger("rlm_secure")
 #: Errors that end a run and carry its answer so far.
 _ENDS: Final = (*LIMITS, CancellationError, AuditLogError, LogError)
 
+#: Seconds between two looks at whether somebody still uses a persistent session that is to be closed.
+_CLOSE_AGAIN: Final = 0.05
+_CLOSED: Final = "Execution cancelled: its RLM was closed"
 _CTRL_C: Final = "Execution cancelled by user (Ctrl+C)"
 
 
@@ -165,6 +168,8 @@ class RLM:
         self.describe_session = self.words.describes_session if describe_session is None else describe_session
         self._persistent_env: Any = None
         self._persistent_lock = threading.RLock()
+        #: The trees whose completions use the persistent session, or wait for it.
+        self._users: list[Tree] = []
         self.log_lock = threading.Lock()
         self._cumulative_cost = 0.0
         self._consecutive_errors = 0
@@ -224,11 +229,17 @@ class RLM:
     def close(self) -> None:
         """End the persistent session, if there is one. The RLM can be used again. Idempotent.
 
-        Raises WrongProcess in a fork of the process that has the session, and ReentrantCall in a tool of its cells.
+        Completions that use the session, or wait for it, end with CancellationError. Raises WrongProcess in a fork of
+        the process that has the session, and ReentrantCall in a tool of its cells.
         """
         self._require()
-        with self._persistent_lock:
+        while not self._persistent_lock.acquire(timeout=_CLOSE_AGAIN):
+            for tree in tuple(self._users):
+                tree.stop(_CLOSED)
+        try:
             environment, self._persistent_env = self._persistent_env, None
+        finally:
+            self._persistent_lock.release()
         if environment is not None:
             environment.cleanup()
 
@@ -360,6 +371,7 @@ class RLM:
             tree=tree,
             gate=gate,
             depth=self.depth,
+            audit=self.audit,
             make_client=lambda model: self._client(
                 self.backend, {**self.backend_kwargs, "model_name": model}, tree, client
             ),
@@ -373,7 +385,10 @@ class RLM:
         if not self.persistent:
             return self._environment(tree, handler, prompt)
         self._require()
+        self._users.append(tree)
+        stack.callback(self._users.remove, tree)
         stack.enter_context(self._persistent_lock)
+        tree.check()
         if self._persistent_env is None:
             self._persistent_env = self._environment(tree, handler, prompt)
             return self._persistent_env

@@ -41,6 +41,7 @@ T = TypeVar("T")
 _INTERRUPT_AGAIN: Final = 0.1
 #: Longest wait for threads of a tree that has ended, in seconds.
 _JOIN: Final = 2.0
+_ENDED: Final = "Execution cancelled: its run has ended"
 #: Notices of one tree: each is said once, and there are few kinds.
 _NOTICES: Final = 32
 #: Events that wait for whoever reads them.
@@ -107,7 +108,7 @@ class Tree:
         if not self.ours:
             return  # a fork has neither the threads nor the sandboxes of the tree, and must end nothing of it
         if self.places.busy or self._calls or self._sessions:
-            self.stop("Execution cancelled: its run has ended")
+            self.stop(_ENDED)
         self.places.join(_JOIN)
         try:
             self.fleet.close()
@@ -148,8 +149,12 @@ class Tree:
         self.places.close()
         for call in calls:
             call.cancel()
-        # In no context: whoever stops the tree may be what a cell of it waits for, and must not seem to interrupt it.
-        self._loop.call_soon_threadsafe(self._interrupt, context=contextvars.Context())
+        try:
+            # In no context: whoever stops the tree may be what a cell of it waits for, and must not seem to interrupt
+            # it.
+            self._loop.call_soon_threadsafe(self._interrupt, context=contextvars.Context())
+        except RuntimeError:
+            return  # the loop is closed: the tree has ended, and nothing of it runs
 
     @property
     def ours(self) -> bool:
@@ -194,12 +199,17 @@ class Tree:
     def call(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run `coroutine` on the tree's loop and wait for it. Raises what it raises, or as check().
 
-        Raises WrongProcess in a fork, where nothing serves the loop.
+        Raises WrongProcess in a fork, where nothing serves the loop, and CancellationError after the tree's end.
         """
         if not self.ours:
             coroutine.close()
             Gate.process(self._owner).require(WrongProcess)
-        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        try:
+            future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        except RuntimeError:  # the loop is closed
+            coroutine.close()
+            self.check()
+            raise CancellationError(None, _ENDED) from None
         with self._lock:
             self._calls.add(future)
             stopped = self._reason is not None

@@ -7,6 +7,7 @@ import socket
 import struct
 import threading
 import time
+from contextlib import suppress
 from unittest.mock import Mock
 
 import psutil
@@ -265,3 +266,58 @@ def test_a_server_of_ones_own_is_asked_over_its_socket() -> None:
     listener.close()
     assert send_lm_request(address, LMRequest(prompt="y"), timeout=1).error == "Request failed: ConnectionRefusedError"
     assert time.monotonic()
+
+
+def answering(*parts: bytes, every: float = 0.0) -> socket.socket:
+    """A server that answers one connection with these parts, with a pause after each."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        connection, _ = listener.accept()
+        with connection, suppress(OSError):
+            socket_recv(connection)
+            for part in parts:
+                connection.sendall(part)
+                time.sleep(every)
+
+    threading.Thread(target=serve, daemon=True).start()
+    return listener
+
+
+def frame(value: object) -> bytes:
+    body = json.dumps(value).encode()
+    return struct.pack(">I", len(body)) + body
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"chat_completion": {"execution_time": 10**400}},
+        {"chat_completion": {"execution_time": "soon"}},
+        {"chat_completion": {"usage_summary": {"model_usage_summaries": {"m": {"total_calls": "many"}}}}},
+        {"chat_completion": {"notices": [{}]}},
+        {"chat_completion": []},
+        {"chat_completions": 5},
+        [],
+    ],
+    ids=range(7),
+)
+def test_no_answer_of_a_server_is_an_exception(value: object) -> None:
+    with answering(frame(value)) as listener:
+        error = send_lm_request(listener.getsockname(), LMRequest(prompt="q"), timeout=5).error
+    assert (error or "").startswith("Request failed: ")
+
+
+def test_a_server_that_answers_other_prompts_too_answers_none() -> None:
+    one = RLMChatCompletion("m", "q", "r", UsageSummary(), 0.0).to_dict()
+    with answering(frame({"chat_completions": [one] * 3})) as listener:
+        responses = send_lm_request_batched(listener.getsockname(), ["a", "b"], timeout=5)
+    assert [each.error for each in responses] == ["3 completions for 2 prompts"] * 2
+
+
+def test_a_server_that_drips_is_not_waited_for_longer_than_the_timeout() -> None:
+    with answering(struct.pack(">I", 40), *[b"x"] * 40, every=0.1) as listener:
+        began = time.monotonic()
+        error = send_lm_request(listener.getsockname(), LMRequest(prompt="q"), timeout=0.5).error
+        assert time.monotonic() - began < 2
+    assert error == "Request failed: TimeoutError"

@@ -22,12 +22,24 @@ from rlm_secure.errors import (
     EnvironmentUnavailable,
     ProviderError,
     ResultTooLarge,
+    TimeoutExceededError,
 )
-from rlm_secure.events import AnswerReady, CellCompleted, Event, EventsDropped, LimitReached, Noticed, RunCompleted
-from rlm_secure.logger import RLMLogger, VerbosePrinter
+from rlm_secure.events import (
+    AnswerReady,
+    CellCompleted,
+    Event,
+    EventsDropped,
+    LimitReached,
+    Noticed,
+    RunCompleted,
+    Violation,
+)
+from rlm_secure.handler import LMHandler
+from rlm_secure.logger import AuditLog, RLMLogger, VerbosePrinter
+from rlm_secure.policy import Gate
 from rlm_secure.policy.model import MIB, Policy
 from rlm_secure.tree import Backlog
-from rlm_secure.types import RefusedCall, held_bytes
+from rlm_secure.types import ModelUsageSummary, RefusedCall, UsageSummary, held_bytes
 from tests.loops import Heard, cell, scripted
 
 
@@ -189,6 +201,54 @@ def test_a_turns_own_reply_is_bounded_too() -> None:
     policy = bounded(lm={"reply_bytes": 1_000})
     with pytest.raises(ProviderError, match=r"more than lm\.reply_bytes = 1,000"):
         scripted(["x" * 1_001], policy=policy).completion("c")
+
+
+def test_a_reply_to_the_run_itself_that_is_refused_is_written_down(tmp_path: Path) -> None:
+    heard = Heard()
+    audit = AuditLog(tmp_path / "audit.jsonl")
+    options: dict[str, Any] = {"policy": bounded(lm={"reply_bytes": 1_000}), "on_event": heard, "audit": audit}
+    with pytest.raises(ProviderError, match=r"more than lm\.reply_bytes = 1,000"):
+        scripted(["x" * 1_001], **options).completion("c")
+    with pytest.raises(ProviderError, match=r"more than lm\.reply_bytes = 1,000"):
+        scripted(["a", "x" * 1_001], max_iterations=1, **options).completion("c")
+    assert [event.rule for event in heard.of(Violation)] == ["lm-reply-bytes"] * 2
+    lines = [json.loads(line) for line in (tmp_path / "audit.jsonl").read_text().splitlines()]
+    refused = [line for line in lines if line["event"] == "refusal"]
+    assert [(line["session"], line["rule"]) for line in refused] == [("run at depth 0", "lm-reply-bytes")] * 2
+
+
+class Blocking:
+    """A client whose reply holds up the loop while it is read, and with it every clock there."""
+
+    model_name = "m"
+
+    async def acompletion(self, prompt: Any) -> str:
+        time.sleep(1.5)
+        return "FINAL(late)"
+
+    def completion(self, prompt: Any) -> str:
+        raise AssertionError
+
+    def get_usage_summary(self) -> UsageSummary:
+        return UsageSummary()
+
+    def get_last_usage(self) -> ModelUsageSummary:
+        return ModelUsageSummary(0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("policy", "error"),
+    [
+        (bounded(limits={"run_seconds": 1.0}), TimeoutExceededError),
+        (bounded(lm={"timeout_seconds": 0.2}), ProviderError),
+    ],
+    ids=["run_seconds", "timeout_seconds"],
+)
+def test_a_deadline_that_passed_while_a_reply_was_read_is_kept(policy: Policy, error: type[Exception]) -> None:
+    with scripted([], policy=policy)._tree() as tree:
+        handler = LMHandler(Blocking(), tree=tree, gate=Gate(policy))
+        with pytest.raises(error):
+            handler.ask("q")
 
 
 def test_answers_of_a_batch_are_bounded_together() -> None:

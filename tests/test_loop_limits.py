@@ -21,7 +21,7 @@ from rlm_secure.errors import (
     TimeoutExceededError,
     TokenLimitExceededError,
 )
-from rlm_secure.events import CellCompleted, LimitReached, RunCompleted
+from rlm_secure.events import CellCompleted, LimitReached, RunCompleted, TurnStarted
 from rlm_secure.loop import RLM
 from rlm_secure.policy.model import Limits, Policy
 from tests.loops import Heard, cell, scripted
@@ -278,6 +278,91 @@ def test_a_timed_out_task_is_a_timeout() -> None:
     with pytest.raises(TimeoutError):
         asyncio.run(limited())
     assert time.monotonic() - began < 0.3 + SOON
+
+
+def test_cancelling_a_task_whose_completion_has_just_ended_is_a_cancellation() -> None:
+    heard = Heard()
+
+    def trees() -> int:
+        return sum(thread.name == "rlm-secure-tree" for thread in threading.enumerate())
+
+    async def cancelled() -> None:
+        before = trees()
+        task = asyncio.create_task(scripted(["FINAL(done)"], on_event=heard).acompletion("c"))
+        while not heard:
+            await asyncio.sleep(0)
+        # Without a word to the event loop: it learns of the end and of the cancellation at the same time.
+        deadline = time.monotonic() + 20
+        while (not heard.of(RunCompleted) or trees() > before) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        task.cancel()
+        await task
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(cancelled())
+
+
+def test_a_tree_that_has_ended_calls_nobody_and_is_stopped_without_a_word() -> None:
+    tree = RLM(backend="scripted")._tree()
+    with tree:
+        pass
+
+    async def call() -> int:
+        return 1
+
+    with pytest.raises(CancellationError, match="its run has ended"):
+        tree.call(call())
+    tree.stop("again")
+    tree.stop("and again")
+
+
+# -- closing ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        pytest.param(lambda: ["partial " + SPIN], id="in a cell"),
+        pytest.param(lambda: ["partial", lambda m: time.sleep(20) or "late"], id="in a model call"),
+        pytest.param(lambda: ["partial " + cell("wait()")], id="in a tool"),
+    ],
+)
+def test_closing_ends_the_completions_of_a_persistent_session_at_once(turns) -> None:
+    heard = Heard()
+    tools = {"wait": lambda: time.sleep(20)}
+    rlm = scripted(turns(), persistent=True, on_event=heard, custom_tools=tools)
+    ended: list[BaseException] = []
+
+    def complete() -> None:
+        try:
+            rlm.completion("c")
+        except BaseException as error:
+            ended.append(error)
+
+    threads = [threading.Thread(target=complete) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    deadline = time.monotonic() + 20
+    while not heard.of(TurnStarted) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    time.sleep(0.3)
+    began = time.monotonic()
+    rlm.close()
+    assert time.monotonic() - began < SOON
+    for thread in threads:
+        thread.join(SOON)
+    assert [type(error) for error in ended] == [CancellationError] * 3
+    assert {str(error) for error in ended} == {"Execution cancelled: its RLM was closed"}
+    assert rlm._persistent_env is None
+
+
+def test_what_was_closed_can_be_used_again() -> None:
+    with scripted(lambda messages: cell("final_answer(context)"), persistent=True) as rlm:
+        assert rlm.completion("a").response == "a"
+        rlm.close()
+        rlm.close()
+        assert rlm.completion("b").response == "b"
+        assert rlm._users == []
 
 
 # -- what a cell can do to the run -----------------------------------------------------------------------
