@@ -30,19 +30,22 @@ _current: ContextVar[Call | None] = ContextVar("rlm_secure_model_call", default=
 
 
 class Call:
-    """The limits of one call of `vendor`: `seconds` in all, and a text of at most `reply_bytes` bytes.
+    """The limits of one call of `vendor`: `seconds` in all, and a text of at most `reply_bytes` bytes, says `limit`.
 
     `failure` is what ended it, where the transport did. `retry_after` is how many seconds the provider asked to wait,
-    `may_retry` whether it did not forbid another attempt. For one thread or task at a time.
+    `may_retry` whether it did not forbid another attempt, `is_under_way` whether a request is on the wire. For one
+    thread or task at a time.
     """
 
-    def __init__(self, vendor: str, seconds: float, reply_bytes: int) -> None:
+    def __init__(self, vendor: str, seconds: float, reply_bytes: int, limit: str = "lm.reply_bytes") -> None:
         self.vendor = vendor
+        self.limit = limit
         self.seconds = seconds
         self.reply_bytes = reply_bytes
         self.failure: ProviderError | None = None
         self.retry_after: float | None = None
         self.may_retry = True
+        self.is_under_way = False
         self._deadline = time.monotonic() + seconds
         self._room = 0
         self._pieces = 0
@@ -79,18 +82,24 @@ class Call:
 
     def too_large(self) -> ProviderError:
         """End the call for the size of its reply. Raise what is returned."""
-        return self.refuse(f"its reply takes more than lm.reply_bytes = {self.reply_bytes:,}; ask for a shorter one")
+        return self.refuse(f"its reply takes more than {self.limit} = {self.reply_bytes:,}; ask for a shorter one")
 
     def end(self, failure: ProviderError) -> ProviderError:
         """Keep the first reason: an SDK may put an exception of its own around it, and lose it."""
         self.failure = self.failure or failure
         return self.failure
 
-    def head(self) -> None:
-        """An attempt begins: what comes now are interim replies and headers."""
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        """While a request is under way; what comes first are interim replies and headers."""
         self.wait()
         self._room, self._pieces = _HEAD_BYTES, _PIECES + self.body_bytes // 256
         self.retry_after, self.may_retry = None, True
+        self.is_under_way = True
+        try:
+            yield
+        finally:
+            self.is_under_way = False
 
     def body(self) -> None:
         """The headers are complete: what comes now is the body, and what chunked encoding adds to it."""

@@ -1,8 +1,12 @@
-"""The hundred providers of the `litellm` package."""
+"""The hundred providers of the `litellm` package.
+
+It makes its HTTP clients in some hundred places, so they are bounded all at once, in the class that all of them share.
+A provider that litellm does not reach over httpx (SageMaker, a handler of the user's own) is bounded by nothing here:
+the gate refuses what is too large when it is there.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,11 +20,17 @@ from rlm_secure.clients.base import (
     estimated_tokens,
     prompt_text,
 )
+from rlm_secure.clients.call import Call
 from rlm_secure.clients.openai import reported_cost
+from rlm_secure.clients.transport import bind_library
 from rlm_secure.errors import MissingExtra, ProviderError
 
 #: What litellm reads while it is imported, and would otherwise do: load a .env file, fetch a price list.
 _QUIET = {"LITELLM_MODE": "PRODUCTION", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+
+#: Bytes of the largest reply that it is given. It makes five copies of a text, and what it does not understand it
+#: searches for secrets, with regular expressions that take a microsecond for each byte, six times over.
+MAX_REPLY_BYTES = 768 * 1024
 
 
 class LiteLLMClient(SDKClient):
@@ -43,17 +53,22 @@ class LiteLLMClient(SDKClient):
             except ImportError as error:
                 raise MissingExtra("the litellm backend", "litellm") from error
         self._litellm = litellm
+        litellm.disable_aiohttp_transport = True
+        bind_library("httpx")
+
+    def _call(self, timeout: float | None) -> Call:
+        most = min(self.reply_bytes, MAX_REPLY_BYTES)
+        limit = "lm.reply_bytes" if most == self.reply_bytes else "what litellm is given"
+        return Call(self.vendor, self.seconds_of(timeout), most, limit)
 
     def _send(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:
         return _read(self._litellm.completion(**self._request(messages, model, seconds)), messages, model)
 
     async def _asend(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:
-        async with asyncio.timeout(seconds * (self.retries + 1) + 1):
-            reply = await self._litellm.acompletion(**self._request(messages, model, seconds))
-        return _read(reply, messages, model)
+        return _read(await self._litellm.acompletion(**self._request(messages, model, seconds)), messages, model)
 
     def _request(self, messages: list[dict[str, Any]], model: str, seconds: float) -> dict[str, Any]:
-        limits = {"timeout": seconds, "max_retries": self.retries}
+        limits = {"timeout": seconds, "max_retries": 0}  # repeated in one place: SDKClient
         return {**self.kwargs, **self.sampling_args, **limits, "model": model, "messages": messages}
 
 

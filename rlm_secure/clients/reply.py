@@ -91,13 +91,19 @@ class Reply:
         texts = len(raw) + 2 * _decoded_bytes(raw)
         if texts > self._call.memory:
             raise self._call.refuse(
-                f"its reply takes more memory than four times lm.reply_bytes = {self._call.reply_bytes:,}; ask for a "
-                "shorter one"
+                f"its reply takes more memory than four times {self._call.limit} = {self._call.reply_bytes:,}; ask for "
+                "a shorter one"
             )
+        values = 64 + (self._call.memory - texts) // _VALUE_BYTES
         try:
-            untrusted_json.bound(raw, nodes=64 + (self._call.memory - texts) // _VALUE_BYTES)
+            # An SDK that meets something else searches it, quotes it and masks it, in time that nobody bounds.
+            is_object = isinstance(untrusted_json.loads(raw, nodes=values), dict)
         except untrusted_json.MalformedJson as error:
-            raise self._call.refuse(f"its reply is JSON with {error}; ask for less, without logprobs") from None
+            raise self._call.refuse(
+                f"its reply was not read as JSON ({error}); ask for less, or check base_url"
+            ) from None
+        if not is_object:
+            raise self._call.refuse("its reply is no JSON object; check base_url")
         self._call.wait()
 
     def _read_retry(self, lines: list[tuple[bytes, bytes]]) -> None:

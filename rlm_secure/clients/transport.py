@@ -9,6 +9,8 @@ Guards: that a reply is counted and timed where its bytes come in, before any li
 from __future__ import annotations
 
 import contextlib
+import functools
+import importlib
 import socket
 import sys
 from collections.abc import Awaitable, Callable
@@ -201,48 +203,72 @@ def _bind_pool(transport: Any) -> None:
             pool._network_backend = kind(pool._network_backend)
 
 
+def bind_library(name: str) -> None:
+    """Bound every connection of every client of the library `name`, httpx or httpx2, that serves a call.
+
+    For an SDK that lets nobody hand it a client. Doing it twice is fine.
+    """
+    library = importlib.import_module(name)
+    for kind, method, through in (
+        (library.HTTPTransport, "handle_request", exchange),
+        (library.AsyncHTTPTransport, "handle_async_request", aexchange),
+    ):
+        handle = getattr(kind, method)
+        if not hasattr(handle, "__wrapped__"):
+            setattr(kind, method, _through(handle, through))
+
+
+def _through(handle: Callable[[Any, Any], Any], through: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+    @functools.wraps(handle)
+    def handled(transport: Any, request: Any) -> Any:
+        if current() is not None:
+            _bind_pool(transport)
+        return through(functools.partial(handle, transport), request)
+
+    return handled
+
+
 def exchange(handle: Callable[[Any], Any], request: Any) -> Any:
     """`handle(request)`, with its reply read and checked where it belongs to a call."""
     call = current()
-    if call is None:
+    if call is None or call.is_under_way:
         return handle(request)
-    _prepare(call, request)
-    response = handle(request)
-    try:
-        reply = Reply(call, response.status_code, response.headers.raw)
-        for piece in response.stream:
-            if not reply.add(piece):
-                break
-    finally:
-        response.stream.close()
-    return _response(request, reply)
+    with call.attempt():
+        _prepare(call, request)
+        response = handle(request)
+        try:
+            reply = Reply(call, response.status_code, response.headers.raw)
+            for piece in response.stream:
+                if not reply.add(piece):
+                    break
+        finally:
+            response.stream.close()
+        return _response(request, reply)
 
 
 async def aexchange(handle: Callable[[Any], Awaitable[Any]], request: Any) -> Any:
     """As exchange(), for an event loop."""
     call = current()
-    if call is None:
+    if call is None or call.is_under_way:
         return await handle(request)
-    _prepare(call, request)
-    response = await handle(request)
-    try:
-        reply = Reply(call, response.status_code, response.headers.raw)
-        async for piece in response.stream:
-            if not reply.add(piece):
-                break
-    finally:
-        await response.stream.aclose()
-    return _response(request, reply)
+    with call.attempt():
+        _prepare(call, request)
+        response = await handle(request)
+        try:
+            reply = Reply(call, response.status_code, response.headers.raw)
+            async for piece in response.stream:
+                if not reply.add(piece):
+                    break
+        finally:
+            await response.stream.aclose()
+        return _response(request, reply)
 
 
 def _prepare(call: Call, request: Any) -> None:
-    call.head()
     # A compressed reply would say nothing of the memory that it takes.
     request.headers["accept-encoding"] = "identity"
-    request.extensions = {
-        **request.extensions,
-        "timeout": dict.fromkeys(("connect", "read", "write", "pool"), call.left),
-    }
+    timeouts = dict.fromkeys(("connect", "read", "write", "pool"), call.left)
+    request.extensions = {**request.extensions, "timeout": timeouts}
 
 
 def _response(request: Any, reply: Reply) -> Any:
