@@ -5,11 +5,12 @@ Guards: whose turn it is, and that a worker that has used up its time is stopped
 
 from __future__ import annotations
 
+import contextlib
 import math
 import selectors
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import surroundings
@@ -86,12 +87,20 @@ class Exchange:
         self._most_bytes = limits["DATA"] + _UNCOUNTED_BYTES if "DATA" in limits else None
         self._zygote.boot()
         connection, pidfd, pid = self._zygote.fork(limits, profile)
-        worker = self._worker = Worker(connection, pidfd, pid, frame_bytes, self._zygote)
+        worker = Worker(connection, pidfd, pid, frame_bytes, self._zygote)
+        try:
+            if pidfd is not None:
+                self._selector.register(pidfd, selectors.EVENT_READ, lambda _: self._ended(worker))
+            self._selector.register(worker.socket, selectors.EVENT_READ, lambda events: self._spoke(worker, events))
+        except BaseException as error:
+            self._forget(worker)
+            worker.close()
+            if isinstance(error, OSError):
+                raise Failed(f"a worker cannot be listened to: {error}") from None
+            raise
+        self._worker = worker
         self.event = self._epilogue = self._cpu_limit = self._cpu_asked = self._stop = None
         self.expecting = True
-        if pidfd is not None:
-            self._selector.register(pidfd, selectors.EVENT_READ, lambda _: self._ended(worker))
-        self._mind(worker)
 
     def ask(self, body: bytes | bytearray, fd: int | None, cpu: float | None) -> None:
         """A request, and a file descriptor that goes with it; `cpu` is how many seconds of it the answer may take."""
@@ -108,9 +117,10 @@ class Exchange:
         assert self._worker is not None
         self.event = None
         self.expecting = True
-        self._worker.signal(signal.SIGCONT)
-        self._worker.send(body, fd)
-        self._mind(self._worker)
+        with self._heard(self._worker):
+            self._worker.signal(signal.SIGCONT)
+            self._worker.send(body, fd)
+            self._mind(self._worker)
 
     def over(self) -> bool:
         """Whether the worker died, or said more than it was asked, between two frames; its end is the event now."""
@@ -164,6 +174,18 @@ class Exchange:
 
     # -- from the worker --------------------------------------------------------------------------
 
+    @contextlib.contextmanager
+    def _heard(self, worker: Worker) -> Iterator[None]:
+        """What goes wrong in the block is the end of this worker: no memory for its frame, no room in the kernel.
+
+        Nobody could say what it was told and what it answers, so that it is killed, as one that has done nothing wrong.
+        """
+        try:
+            yield
+        except Exception:
+            if worker is self._worker:
+                self._bury()
+
     def _mind(self, worker: Worker) -> None:
         """Listen to the worker only while it is its turn; write while something waits to be written."""
         wanted = selectors.EVENT_READ if self.expecting and not worker.closed else 0
@@ -179,12 +201,13 @@ class Exchange:
     def _spoke(self, worker: Worker, events: int) -> None:
         if worker is not self._worker:
             return
-        if events & selectors.EVENT_WRITE:
-            worker.flush()
-        if self.expecting and events & selectors.EVENT_READ:
-            self._hear(worker)
-        if worker is self._worker:
-            self._mind(worker)
+        with self._heard(worker):
+            if events & selectors.EVENT_WRITE:
+                worker.flush()
+            if self.expecting and events & selectors.EVENT_READ:
+                self._hear(worker)
+            if worker is self._worker:
+                self._mind(worker)
 
     def _hear(self, worker: Worker) -> None:
         try:
@@ -219,18 +242,17 @@ class Exchange:
     def _ended(self, worker: Worker) -> None:
         if worker is not self._worker:
             return
-        if self.expecting:
-            self._hear(worker)  # it may have died right after its last frame
-        self._bury()
+        with self._heard(worker):
+            if self.expecting:
+                self._hear(worker)  # it may have died right after its last frame
+            self._bury()
 
     def _bury(self, said: str | None = None) -> None:
         """The worker is over, by itself or by us: it leaves a last event."""
         worker, self._worker = self._worker, None
         if worker is None:
             return
-        for thing in (worker.socket, worker.pidfd):
-            if thing is not None and thing in self._selector.get_map():
-                self._selector.unregister(thing)
+        self._forget(worker)
         ended: dict[str, Any] = {"cpu": worker.cpu_seconds(), "said": said}
         self._cpu_spent += ended["cpu"]
         worker.close()
@@ -240,6 +262,11 @@ class Exchange:
             self._happen({"end": ended})
         else:
             self._epilogue = {"end": ended}  # told when the host next speaks to the worker
+
+    def _forget(self, worker: Worker) -> None:
+        for thing in (worker.socket, worker.pidfd):
+            if thing is not None and thing in self._selector.get_map():
+                self._selector.unregister(thing)
 
     def _happen(self, event: dict[str, Any]) -> None:
         self.expecting = False

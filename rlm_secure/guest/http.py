@@ -117,6 +117,8 @@ class Reader:
     def __init__(self, key: bytes, limit: Callable[[str, str], int]) -> None:
         self._key = key
         self._limit = limit
+        self.signed = False
+        """Whether a head on this connection was signed with the key."""
         self._buffer = bytearray()
         self._searched = 0  # bytes of a head in which its end is not
         self._asked: tuple[str, str] | None = None  # method and target of a head that is not complete
@@ -128,6 +130,11 @@ class Reader:
     def partial(self) -> bool:
         """Whether a request has begun that is not complete."""
         return bool(self._buffer) or self._request is not None
+
+    @property
+    def unread(self) -> Request | None:
+        """The authenticated request whose body is missing, or cannot be held."""
+        return self._request
 
     @property
     def wanted(self) -> int:
@@ -156,6 +163,7 @@ class Reader:
             if head is None:
                 return None
             self._request = self._authenticated(*head)
+            self.signed = True
             if len(self._body) != self._request.length:
                 self._body = bytearray(self._request.length)
             self._filled = min(len(self._buffer), self._request.length)

@@ -9,6 +9,7 @@ Guards: a worker's frames in a supervisor: counted, capped, never parsed
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -28,6 +29,14 @@ _MESSAGE = 256 * 1024
 _BOOT_SECONDS = 60.0
 _ANSWER_SECONDS = 15.0
 _LAST_WORDS_SECONDS = 0.2
+#: How often a signal is tried that could not be sent, and how long is waited in between.
+_SIGNAL_TRIES = 40
+_SHORT_SECONDS = 0.05
+_SHORT = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+#: What ends a connection; anything else passes, as when there is no memory.
+_ENDS = (BrokenPipeError, ConnectionError)
+#: How much is read of a worker before others have their turn: far more than a socket holds.
+_READS = 32
 _PAGE = os.sysconf("SC_PAGESIZE")
 #: All of /proc/PID/status: its line of groups, before those of memory, has up to 65,536 numbers.
 _STATUS_BYTES = 1 << 20
@@ -36,6 +45,10 @@ _HEADER = struct.Struct(">I")
 
 class Failed(Exception):
     """The zygote is gone, or could not do what it was asked."""
+
+
+class Gone(Failed):
+    """The zygote is gone, and its workers with it."""
 
 
 class Silent(Failed):
@@ -89,8 +102,9 @@ class Zygote:
             except Failed as failed:
                 said = self._last_line()
                 raise Failed(f"{failed}; its last line was: {said}" if said else str(failed)) from None
-            self.walls = booted["walls"]
-            self.details = booted["details"]
+            if not isinstance(booted.get("walls"), dict) or not isinstance(booted.get("details"), dict):
+                raise Failed("the zygote does not say which walls stand")
+            self.walls, self.details = booted["walls"], booted["details"]
 
     def _last_line(self) -> str:
         """The last line that it wrote to its standard error, as printable text."""
@@ -104,15 +118,21 @@ class Zygote:
     def fork(self, limits: dict[str, Any], profile: str) -> tuple[socket.socket, int | None, int]:
         """A new sealed worker, as `(connection, pidfd, pid)`; the pidfd is None where the kernel has none."""
         answer, fds = self._ask({"op": "fork"})
-        if "pid" not in answer:
-            raise Failed(str(answer.get("error", "the zygote gave no process")))
-        connection = socket.socket(fileno=fds[0])
-        setup = json.dumps({"op": "setup", "limits": limits, "profile": profile}).encode("ascii")
+        connection: socket.socket | None = None
         try:
+            pid = answer.get("pid")
+            if type(pid) is not int or not fds:
+                raise Failed(str(answer.get("error", "the zygote gave no process"))[:300])
+            connection = socket.socket(fileno=fds.pop(0))
+            setup = json.dumps({"op": "setup", "limits": limits, "profile": profile}).encode("ascii")
             connection.sendall(_HEADER.pack(len(setup)) + setup)  # small enough for an empty socket to take at once
-        except OSError as error:
-            raise Failed(f"the worker died before it began: {error}") from None
-        return connection, fds[1] if fds[1:] else None, answer["pid"]
+        except BaseException as error:
+            for thing in (connection, *fds):  # a worker that nobody can speak to ends without them
+                _close(thing)
+            if isinstance(error, OSError):
+                raise Failed(f"the worker died before it began: {error}") from None
+            raise
+        return connection, fds[0] if fds else None, pid
 
     def signal(self, pid: int, number: int) -> None:
         """Signal a worker by its number: where the kernel has no pidfd, or the worker is another user's.
@@ -120,12 +140,19 @@ class Zygote:
         Nobody else may end such a worker: a zygote that does not answer is the end of the supervisor, and so of the
         sandbox. One that is gone has taken its workers along.
         """
-        try:
-            self._ask({"op": "signal", "pid": pid, "number": number})
-        except Silent as silent:
-            sys.exit(f"supervise: {silent}, and nobody else can stop its worker")
-        except Failed:
-            return
+        for _ in range(_SIGNAL_TRIES):
+            try:
+                self._ask({"op": "signal", "pid": pid, "number": number})
+                return
+            except Silent as silent:
+                said = str(silent)
+                break
+            except Gone:
+                return
+            except Failed as failed:
+                said = str(failed)
+                time.sleep(_SHORT_SECONDS)  # there is no memory for a message, say
+        sys.exit(f"supervise: {said}, and nobody else can stop its worker")
 
     def status(self, pid: int) -> int | None:
         """The wait status of a worker that ended, or None."""
@@ -143,8 +170,10 @@ class Zygote:
     def _send(self, message: dict[str, Any], fds: Sequence[int] = ()) -> None:
         try:
             socket.send_fds(self._control, [json.dumps(message).encode()], fds)
+        except _ENDS as error:
+            raise Gone(f"the zygote is gone: {error}") from None
         except OSError as error:
-            raise Failed(f"the zygote is gone: {error}") from None
+            raise Failed(f"the zygote could not be asked: {error}") from None
         self._owed += 1  # of what it was asked; what could not be sent is not answered
 
     def _receive(self, seconds: float) -> tuple[dict[str, Any], list[int]]:
@@ -155,20 +184,44 @@ class Zygote:
             try:
                 if not poll.poll(max(until - time.monotonic(), 0.0) * 1000):
                     raise Silent(f"the zygote did not answer within {seconds:g} s")
-                data, received, _, _ = socket.recv_fds(self._control, _MESSAGE, 4)
+                data, received, flags, _ = socket.recv_fds(self._control, _MESSAGE, 4)
+            except _ENDS as error:
+                raise Gone(f"the zygote is gone: {error}") from None
             except OSError as error:
-                raise Failed(f"the zygote is gone: {error}") from None
+                raise Failed(f"the zygote cannot be heard: {error}") from None
             if not data:
-                raise Failed("the zygote is gone")
+                raise Gone("the zygote is gone")
             self._owed -= 1
             if not self._owed:
                 break
             for fd in received:  # a worker that nobody waits for any more ends without them
                 os.close(fd)
         try:
-            return wire.loads(data), received
-        except wire.MalformedJson as refused:
-            raise Failed(f"the zygote says what cannot be read: {refused}") from None
+            if flags & socket.MSG_CTRUNC:
+                raise Failed("no room for what the zygote sent: as many files are open here as may be")
+            return _object(data), received
+        except BaseException:
+            for fd in received:
+                os.close(fd)
+            raise
+
+
+def _object(data: bytes) -> dict[str, Any]:
+    """What the zygote says. Raises Failed."""
+    try:
+        said = wire.loads(data)
+    except (wire.MalformedJson, RecursionError) as refused:
+        raise Failed(f"the zygote says what cannot be read: {refused}") from None
+    if not isinstance(said, dict):
+        raise Failed("the zygote says what cannot be read: no object")
+    return said
+
+
+def _close(thing: socket.socket | int | None) -> None:
+    if isinstance(thing, int):
+        os.close(thing)
+    elif thing is not None:
+        thing.close()
 
 
 @contextlib.contextmanager
@@ -196,7 +249,6 @@ class Worker:
     def __init__(
         self, connection: socket.socket, pidfd: int | None, pid: int, frame_bytes: int, zygote: Zygote
     ) -> None:
-        connection.setblocking(False)
         self.socket = connection
         self.pidfd = pidfd
         self.pid = pid
@@ -208,20 +260,32 @@ class Worker:
         self._fds: list[int] = []
         self._born = time.monotonic()
         self._seen = 0.0
-        self._here = self._find()
-        self._clock = (~self._here << 3) | 2 if self._here > 0 else None  # clock_getcpuclockid(3): of the whole process
+        self._clock: int | None = None
         self._files: dict[str, int] = {}  # what is read of it in /proc: of this process, whoever has its number later
-        with contextlib.suppress(OSError):
-            for name in ("statm", "status"):
-                self._files[name] = os.open(f"/proc/{self._here}/{name}", os.O_RDONLY | os.O_CLOEXEC)
-        self.visible = len(self._files) == 2 and bool(self.held_bytes())
+        self.visible = False
         """Whether what it holds can be seen. Where not, what bounds it is the sandbox around it."""
+        try:
+            self._look()
+        except BaseException:
+            self.close()
+            raise
+
+    def _look(self) -> None:
+        """Find it in /proc. Raises Failed where there is no room to look: not to see it must have another reason."""
+        self.socket.setblocking(False)
+        here = self._find()
+        self._clock = (~here << 3) | 2 if here > 0 else None  # clock_getcpuclockid(3): of the whole process
+        with _room():
+            for name in ("statm", "status"):
+                self._files[name] = os.open(f"/proc/{here}/{name}", os.O_RDONLY | os.O_CLOEXEC)
+        self.visible = len(self._files) == 2 and bool(self.held_bytes())
 
     def send(self, body: bytes | bytearray, fd: int | None = None) -> None:
-        """Queue one frame, with a file descriptor that is closed once it is sent."""
-        self._outbound += _HEADER.pack(len(body)) + body
+        """Queue one frame, with a file descriptor that is closed once it is sent. Raises as `flush`."""
         if fd is not None:
             self._fds.append(fd)
+        self._outbound += _HEADER.pack(len(body))
+        self._outbound += body
         self.flush()
 
     @property
@@ -230,7 +294,10 @@ class Worker:
         return bool(self._outbound)
 
     def flush(self) -> None:
-        """Write as much as the worker's socket takes. A dead worker shows in `ended`, not here."""
+        """Write as much as the worker's socket takes. A dead worker shows in `ended`, not here.
+
+        Raises OSError where the kernel has no room for it.
+        """
         try:
             while self._outbound:
                 if self._fds:
@@ -243,12 +310,13 @@ class Worker:
                 del self._outbound[:sent]
         except BlockingIOError:
             pass
-        except OSError:
+        except _ENDS:
             self._outbound.clear()
 
     def frame(self) -> str | None:
-        """The next whole frame's body, or None. Raises Failed for a frame over the limit, or not of plain ASCII."""
-        while True:
+        """The next whole frame's body, or None: where it has not come, and where more of it has come than is read at
+        once. Raises Failed for a frame over the limit, or not of plain ASCII."""
+        for _ in range(_READS):
             if len(self._inbound) >= 4:
                 (length,) = _HEADER.unpack_from(self._inbound)
                 if length > self._frame_bytes:
@@ -265,12 +333,13 @@ class Worker:
                 chunk = self.socket.recv(1 << 20)
             except BlockingIOError:
                 return None
-            except OSError:
+            except _ENDS:
                 chunk = b""
             if not chunk:
                 self.closed = True
                 return None
             self._inbound += chunk
+        return None
 
     def held_bytes(self) -> int | None:
         """What it has written or may write, its swap, and the page tables that pages side by side do not need.
@@ -342,13 +411,15 @@ class Worker:
 
     def close(self) -> None:
         """Kill it and let go of everything."""
-        self.signal(signal.SIGKILL)
-        self.socket.close()
-        self._close_fds()
-        while self._files:
-            os.close(self._files.popitem()[1])
-        if self.pidfd is not None:
-            os.close(self.pidfd)
+        try:
+            self.signal(signal.SIGKILL)
+        finally:
+            self.socket.close()
+            self._close_fds()
+            while self._files:
+                os.close(self._files.popitem()[1])
+            if self.pidfd is not None:
+                os.close(self.pidfd)
 
     def _close_fds(self) -> None:
         while self._fds:
@@ -356,7 +427,22 @@ class Worker:
 
     def _find(self) -> int:
         """The number that it has here: in a PID namespace of its own the zygote knows it by another. 0 if unknown."""
-        pid = self.pid if self.pidfd is None else 0
-        with contextlib.suppress(OSError, StopIteration, ValueError), open(f"/proc/self/fdinfo/{self.pidfd}") as lines:
-            pid = next(int(line.split()[1]) for line in lines if line.startswith("Pid:"))
-        return pid
+        if self.pidfd is None:
+            return self.pid
+        with (
+            _room(),
+            contextlib.suppress(StopIteration, ValueError),
+            open(f"/proc/self/fdinfo/{self.pidfd}") as lines,
+        ):
+            return next(int(line.split()[1]) for line in lines if line.startswith("Pid:"))
+        return 0
+
+
+@contextlib.contextmanager
+def _room() -> Iterator[None]:
+    """Suppresses an OSError in the block, but for those that say that there was no descriptor, or no memory: Failed."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _SHORT:
+            raise Failed(f"a worker cannot be looked at: {error}") from None

@@ -1,32 +1,42 @@
 """The supervisor's connections: accepted or made, read, answered, parked, and closed on time.
 
 One thread, no waiting: a peer that is slow, silent or hostile costs its own connection only. Every buffer is
-capped, every wait has a deadline, and nothing but the head of a request is read from a peer without the key.
+capped, every wait has a deadline, and nothing but the head of a request is read from a peer without the key. Peers that
+have signed nothing have few connections and little time, and make room for each other: never do those that have.
+What goes wrong with a peer, whatever it is, is the end of its connection and of nothing else.
 
 Guards: a supervisor's connections: none costs more than itself
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
+import math
 import os
 import selectors
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import http
 from .http import Bad, Request
 
 MAX_CONNECTIONS = 16
+#: Connections on which nothing was signed yet: the oldest of them makes room for the next.
+MAX_STRANGERS = 8
 
 _HEAD_SECONDS = 10.0
+_STRANGER_SECONDS = 5.0  # from the first moment of a connection to a signature, and to the end of a refusal
 _BODY_BYTES_A_SECOND = 256 * 1024
 _SEND_SECONDS = 30.0
 _IDLE_SECONDS = 3600.0
 _CONNECTED = 4  # connections that are kept open to a host that listens for us
 _AGAIN_SECONDS = 0.05
+#: What passes: there is no descriptor or no memory at the moment.
+SHORT = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EAGAIN, errno.EINTR})
 
 
 class Peer:
@@ -40,7 +50,7 @@ class Peer:
         self.request: Request | None = None
         self.wake: float | None = None
         self.waited = False
-        self.deadline = time.monotonic() + _HEAD_SECONDS
+        self.deadline = time.monotonic() + _STRANGER_SECONDS
         self.closing = False
         self.writing = False
 
@@ -67,6 +77,7 @@ class Server:
         self._handle = handle
         self._peers: dict[int, Peer] = {}
         self._listener: socket.socket | None = None
+        self._listens_at = math.inf  # when it goes on to accept, after it could not
         self._connect_to: str | None = None
         self._connect_at = 0.0
 
@@ -100,10 +111,13 @@ class Server:
             elif peer.request is None and now >= peer.deadline:
                 self._overdue(peer)
         self._connect(now)
-        moments = [peer.wake for peer in self._peers.values() if peer.wake is not None]
+        if self._listener is not None and now >= self._listens_at:
+            self._selector.register(self._listener, selectors.EVENT_READ, self._accept)
+            self._listens_at = math.inf
+        moments = [self._listens_at, *(peer.wake for peer in self._peers.values() if peer.wake is not None)]
         if self._connect_to is not None and len(self._peers) < _CONNECTED:
             moments.append(self._connect_at)
-        return min(moments, default=now + 1.0)
+        return min(*moments, now + 1.0)
 
     def _overdue(self, peer: Peer) -> None:
         if peer.outbound or peer.closing:
@@ -112,42 +126,67 @@ class Server:
             self._reject(peer, Bad(408, "slow", "the request took too long to arrive"))
         elif self._listener is not None:
             self._hang_up(peer)
+        else:
+            peer.deadline = math.inf  # it waits for its host
 
     def _connect(self, now: float) -> None:
         while self._connect_to is not None and len(self._peers) < _CONNECTED and now >= self._connect_at:
-            connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            connection.setblocking(False)
+            connection: socket.socket | None = None
             try:
+                connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+                connection.setblocking(False)
                 connection.connect(self._connect_to)
-            except BlockingIOError:  # its queue is full
-                connection.close()
+            except OSError as error:  # EAGAIN: its queue is full
+                if connection is not None:
+                    connection.close()
                 self._connect_at = now + _AGAIN_SECONDS
-                return
-            except OSError:
-                self.abandoned = True
+                self.abandoned = error.errno not in SHORT
                 return
             self._welcome(connection)
 
     def _accept(self, _events: int) -> None:
         assert self._listener is not None
+        strangers = [each for each in self._peers.values() if not each.reader.signed]
         try:
             connection, _ = self._listener.accept()
-        except OSError:
+        except OSError as error:
+            if error.errno in SHORT and not isinstance(error, BlockingIOError):
+                if strangers:
+                    self._hang_up(strangers[0])
+                self._selector.unregister(self._listener)  # it would be ready without an end
+                self._listens_at = time.monotonic() + _AGAIN_SECONDS
             return
-        if len(self._peers) >= MAX_CONNECTIONS:
+        if len(strangers) >= MAX_STRANGERS:
+            self._hang_up(strangers[0])
+        elif len(self._peers) >= MAX_CONNECTIONS:
             idle = [each for each in self._peers.values() if each.request is None and not each.outbound]
-            if not idle:
+            resting = strangers or [each for each in idle if not each.reader.partial]
+            if not resting:
                 connection.close()
                 return
-            self._hang_up(min(idle, key=lambda each: each.deadline))
-        if connection.family != socket.AF_UNIX:
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._hang_up(min(resting, key=lambda each: each.deadline))
         self._welcome(connection)
 
     def _welcome(self, connection: socket.socket) -> None:
-        peer = Peer(connection, http.Reader(self._key, self._limit))
+        try:
+            if connection.family != socket.AF_UNIX:
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            peer = Peer(connection, http.Reader(self._key, self._limit))
+            self._selector.register(connection, selectors.EVENT_READ, lambda events: self._spoke(peer, events))
+        except (OSError, MemoryError):
+            connection.close()
+            self._connect_at = time.monotonic() + _AGAIN_SECONDS
+            return
         self._peers[connection.fileno()] = peer
-        self._selector.register(connection, selectors.EVENT_READ, lambda events: self._spoke(peer, events))
+
+    @contextlib.contextmanager
+    def _alone(self, peer: Peer) -> Iterator[None]:
+        """What goes wrong in the block is the end of this connection: no memory for its bytes, for example."""
+        try:
+            yield
+        except Exception:
+            self.note("failed")
+            self._hang_up(peer)
 
     def _hang_up(self, peer: Peer) -> None:
         fd = peer.socket.fileno()
@@ -160,6 +199,10 @@ class Server:
     # -- requests ---------------------------------------------------------------------------------
 
     def _spoke(self, peer: Peer, events: int) -> None:
+        with self._alone(peer):
+            self._serve(peer, events)
+
+    def _serve(self, peer: Peer, events: int) -> None:
         if events & selectors.EVENT_WRITE:
             self._flush(peer)
         if not events & selectors.EVENT_READ or peer.socket.fileno() < 0:
@@ -175,7 +218,7 @@ class Server:
             self._hang_up(peer)  # gone, or talking while its request waits
             return
         if not begun:
-            peer.deadline = time.monotonic() + _HEAD_SECONDS
+            peer.deadline = min(peer.deadline, time.monotonic() + _HEAD_SECONDS)
         self._advance(peer)
 
     def _advance(self, peer: Peer) -> None:
@@ -186,9 +229,15 @@ class Server:
             except Bad as bad:
                 self._reject(peer, bad)
                 return
+            except MemoryError:
+                if peer.reader.unread is None:
+                    raise
+                self._answer_short(peer, peer.reader.unread)
+                self._part(peer)
+                return
             if request is None:
                 if peer.reader.wanted and not had:
-                    peer.deadline = time.monotonic() + _HEAD_SECONDS + peer.reader.wanted / _BODY_BYTES_A_SECOND
+                    peer.deadline = time.monotonic() + _longest(peer.reader)
                 return
             self.heard = time.monotonic()
             peer.deadline = self.heard + _IDLE_SECONDS
@@ -196,6 +245,10 @@ class Server:
             self._dispatch(peer, request)
 
     def _dispatch(self, peer: Peer, request: Request, *, woken: bool = False) -> None:
+        with self._alone(peer):
+            self._do(peer, request, woken)
+
+    def _do(self, peer: Peer, request: Request, woken: bool) -> None:
         peer.waited = woken
         try:
             result = self._handle(peer, request)
@@ -219,23 +272,39 @@ class Server:
 
     def answer(self, peer: Peer, status: int, message: dict[str, Any]) -> None:
         """Answer the peer's request, signed."""
-        request, peer.request, peer.wake = peer.request, None, None
-        if request is not None:
-            body = json.dumps(message, separators=(",", ":")).encode("ascii")
-            peer.outbound += http.answer(self._key, request, status, body)
+        with self._alone(peer):
+            request, peer.request, peer.wake = peer.request, None, None
+            if request is None:
+                return
+            try:
+                body = json.dumps(message, separators=(",", ":")).encode("ascii")
+                peer.outbound += http.answer(self._key, request, status, body)
+            except MemoryError:
+                self._answer_short(peer, request)
             self._flush(peer)
 
     def release(self, peer: Peer, status: int, message: dict[str, Any]) -> None:
         """Answer a parked peer, and go on with what it sent since."""
         self.answer(peer, status, message)
-        self._advance(peer)
+        with self._alone(peer):
+            self._advance(peer)
+
+    def _answer_short(self, peer: Peer, request: Request) -> None:
+        bad = Bad(507, "memory", "there is no memory in the sandbox for this request or its answer")
+        self.note(bad.rule)
+        body = json.dumps({"error": str(bad), "rule": bad.rule}).encode("ascii")
+        peer.outbound += http.answer(self._key, request, bad.status, body)
 
     def _reject(self, peer: Peer, bad: Bad) -> None:
         self.note(bad.rule)
         body = json.dumps({"error": str(bad), "rule": bad.rule}).encode("ascii")
         peer.outbound += http.unsigned_answer(bad.status, body)
+        self._part(peer)
+
+    def _part(self, peer: Peer) -> None:
+        """Close the connection, once what waits to be sent is sent."""
         peer.closing = True
-        peer.deadline = time.monotonic() + _HEAD_SECONDS
+        peer.deadline = time.monotonic() + _STRANGER_SECONDS
         self._flush(peer)
 
     def note(self, rule: str) -> None:
@@ -258,8 +327,13 @@ class Server:
             if peer.closing:
                 self._hang_up(peer)
                 return
-            peer.deadline = time.monotonic() + _IDLE_SECONDS
+            peer.deadline = time.monotonic() + (_longest(peer.reader) if peer.reader.partial else _IDLE_SECONDS)
         if peer.writing != bool(peer.outbound):
             peer.writing = bool(peer.outbound)
             events = selectors.EVENT_READ | (selectors.EVENT_WRITE if peer.writing else 0)
             self._selector.modify(peer.socket, events, lambda happened: self._spoke(peer, happened))
+
+
+def _longest(reader: http.Reader) -> float:
+    """Seconds that the rest of a request may take."""
+    return _HEAD_SECONDS + reader.wanted / _BODY_BYTES_A_SECOND

@@ -11,6 +11,7 @@ Guards: each request is applied once, to the session that it is for
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import select
@@ -37,6 +38,10 @@ MAX_ASKED = 64
 #: Ids that are remembered: an exact repetition of one of these requests is answered, not done again.
 REMEMBERED = 256
 ASK_SECONDS = 300.0
+
+#: Turns that may fail one after the other, and how long is waited after each: what is missing may come back.
+_FAILURES = 200
+_SHORT_SECONDS = 0.05
 
 _CONFIG_BYTES = 1024 * 1024
 _CONFIG_SECONDS = 30.0
@@ -140,19 +145,36 @@ class Supervisor:
         connects = self._config.get("connect") is not None
         self._around["supervisor"] = privileges.give_up(self._config["supervisor"], connects=connects, signals=signals)
         try:
+            failures = 0
             while self._running and not self._server.abandoned:
-                now = time.monotonic()
-                again = min(self._server.tick(now), self._watch(now))
-                for key, events in self._selector.select(max(again - time.monotonic(), 0.0)):
-                    key.data(events)
+                try:
+                    self._turn()
+                    failures = 0
+                except Exception as error:
+                    failures += 1
+                    if failures > _FAILURES:
+                        sys.exit(f"supervise: no turn was done {_FAILURES} times in a row: {_named(error)}")
+                    time.sleep(_SHORT_SECONDS)
         finally:
             self._exchange.close()
             with contextlib.suppress(OSError):
                 os.kill(self._zygote.pid, signal.SIGKILL)
 
+    def _turn(self) -> None:
+        now = time.monotonic()
+        again = min(self._server.tick(now), self._watch(now))
+        for key, events in self._selector.select(max(again - time.monotonic(), 0.0)):
+            key.data(events)
+
     def _host_spoke(self, _events: int) -> None:
         # Nothing is due on standard input any more: data is dropped, the end of it is the host's end.
-        if not os.read(0, 65536):
+        try:
+            gone = not os.read(0, 4096)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            gone = True
+        if gone:
             self._running = False
 
     def _watch(self, now: float) -> float:
@@ -193,6 +215,10 @@ class Supervisor:
         except Bad as bad:
             self._applied[request.number] = (request.mac, bad)
             raise
+        except Exception as error:  # no memory, no descriptors, or a mistake of ours: it is told, and we live on
+            failed = Bad(500, "failed", f"the supervisor could not do it: {_named(error)}")
+            self._applied[request.number] = (request.mac, failed)
+            raise failed from None
         if path not in _WAITING:
             self._applied[request.number] = (request.mac, answer)
         return answer
@@ -322,6 +348,11 @@ class Supervisor:
             raise Bad(422, "fields", "grace_seconds is at least 0 and at most a day")
         self._exchange.interrupt("interrupt", grace)
         return 200, {"status": "ok", "worker": self._exchange.state}
+
+
+def _named(error: Exception) -> str:
+    """What went wrong, by its kind alone: its text may be anything."""
+    return f"{type(error).__name__} {errno.errorcode.get(getattr(error, 'errno', None) or 0, '')}".strip()
 
 
 def _body_limit(method: str, path: str) -> int:

@@ -8,20 +8,28 @@ Guards: contexts in a sandbox: in order, whole, sealed
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import hashlib
 import os
 import re
+import resource
+from collections.abc import Iterator
 
 from .http import Bad
 
 MAX_CHUNK = 8 * 1024 * 1024
-MAX_UPLOADS = 1024
+#: Contexts that are here at once: as many as a log that is run again may need, and those that are on their way. Each is
+#: a descriptor; with so many of them, half of those that a container has are free for all else.
+MAX_UPLOADS = 96
+#: Descriptors that are left for connections, the zygote and the worker where there are fewer.
+_OTHERS = 64
 
 _SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
 _SIZE = re.compile(r"0|[1-9][0-9]{0,12}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+_SHORT = frozenset({errno.ENOSPC, errno.ENOMEM, errno.EFBIG, errno.EDQUOT, errno.EMFILE, errno.ENFILE})
 _PADDING = bytes(4)  # the NUL that ends a str in memory, at its widest
 
 
@@ -40,6 +48,7 @@ class Uploads:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._uploads: dict[str, _Upload] = {}
+        self._most = max(1, min(MAX_UPLOADS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - _OTHERS))
 
     def put(self, number: str, query: dict[str, str], data: bytearray, digest: str) -> int:
         """Write one chunk, whose sha256 is `digest`; returns how many bytes of the whole are there. Raises Bad.
@@ -52,13 +61,14 @@ class Uploads:
             raise Bad(413, "context-size", f"a context of {total} bytes is over the limit of {self._limit}")
         upload = self._uploads.get(number)
         if upload is None:
-            if len(self._uploads) >= MAX_UPLOADS:
-                raise Bad(429, "uploads", f"there are {MAX_UPLOADS} contexts already")
-            upload = self._uploads[number] = _Upload(total)
+            if len(self._uploads) >= self._most:
+                raise Bad(429, "uploads", f"there are {self._most} contexts already; DELETE those that are loaded")
+            with _room():
+                upload = self._uploads[number] = _Upload(total)
         if upload.total != total or offset + len(data) > total:
             raise Bad(409, "context-total", f"this context has {upload.total} bytes in all")
         if offset == upload.received:
-            _append(upload.fd, data)
+            _write(upload.fd, upload.received, data)
             upload.received += len(data)
             if upload.digest is None:
                 upload.hash.update(bytes.fromhex(digest))
@@ -73,7 +83,8 @@ class Uploads:
         upload = self._uploads.get(number)
         if upload is None or upload.digest is None:
             raise Bad(409, "context-incomplete", f"context {number[:4]} is not here, or not complete")
-        return os.dup(upload.fd)
+        with _room():
+            return os.dup(upload.fd)
 
     def drop(self, number: str) -> None:
         """Forget a context; a worker that has it keeps it."""
@@ -93,22 +104,32 @@ class Uploads:
             if upload.hash.hexdigest() != digest:
                 self.drop(number)
                 raise Bad(422, "context-hash", "the context is not what was hashed; it was dropped")
-            _append(upload.fd, _PADDING)
+            _write(upload.fd, upload.total, _PADDING)
             fcntl.fcntl(upload.fd, fcntl.F_ADD_SEALS, _SEALS)
             upload.digest = digest
         elif digest not in ("", upload.digest):
             raise Bad(409, "context-hash", "this context is complete, with another hash")
 
 
-def _append(fd: int, data: bytes | bytearray) -> None:
+def _write(fd: int, at: int, data: bytes | bytearray) -> None:
+    """Write `data` at a place, so that what could be written in part alone is written over by who sends it again."""
+    os.lseek(fd, at, os.SEEK_SET)
     view = memoryview(data)
     while view:
-        try:
+        with _room():
             view = view[os.write(fd, view) :]
-        except OSError as error:
-            if error.errno in (errno.ENOSPC, errno.ENOMEM, errno.EFBIG, errno.EDQUOT):
-                raise Bad(507, "context-memory", "there is no memory for this context in the sandbox") from None
+
+
+@contextlib.contextmanager
+def _room() -> Iterator[None]:
+    """Raises Bad where the block finds no memory, no room or no descriptor."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _SHORT:
             raise
+        said = errno.errorcode.get(error.errno, "")
+        raise Bad(507, "context-memory", f"there is no room for this context in the sandbox ({said})") from None
 
 
 def _size(query: dict[str, str], name: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import time
@@ -260,7 +261,7 @@ def test_a_slow_head_is_dropped(raw) -> None:
     with raw.connect() as connection:
         connection.sendall(b"GET /health HTTP/1.1\r\nX: ")
         assert read_answer(connection)[0] == 408
-    assert 8 < time.monotonic() - started < 15
+    assert 4 < time.monotonic() - started < 15
 
 
 def test_a_slow_body_is_dropped(raw) -> None:
@@ -269,7 +270,7 @@ def test_a_slow_body_is_dropped(raw) -> None:
     with raw.connect() as connection:
         connection.sendall(raw.head("POST", "/interrupt", body) + body[:3])
         assert read_answer(connection)[0] == 408
-    assert 8 < time.monotonic() - started < 15
+    assert 4 < time.monotonic() - started < 15
 
 
 def test_many_silent_connections_do_not_keep_the_host_out(raw) -> None:
@@ -279,6 +280,24 @@ def test_many_silent_connections_do_not_keep_the_host_out(raw) -> None:
     finally:
         for each in crowd:
             each.close()
+
+
+def test_who_has_signed_a_request_makes_room_for_nobody(raw) -> None:
+    body = json.dumps({"grace_seconds": 1.0}).encode()
+    with raw.connect() as connection:
+        connection.sendall(raw.head("POST", "/interrupt", body) + body[:5])
+        time.sleep(0.1)
+        crowd = [raw.connect() for _ in range(40)]
+        try:
+            for each in crowd:
+                with contextlib.suppress(OSError):  # most are hung up on by now
+                    each.sendall(b"GET /health HTTP/1.1\r\nX: ")
+            time.sleep(0.1)
+            connection.sendall(body[5:])
+            assert read_answer(connection)[0] == 200
+        finally:
+            for each in crowd:
+                each.close()
 
 
 def test_a_flood_of_heads_and_bodies_takes_no_memory(raw) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from rlm_secure.environments.docker import container
 from rlm_secure.guest import uploads as module
 from rlm_secure.guest.http import Bad
 from rlm_secure.guest.uploads import MAX_UPLOADS, Uploads
@@ -97,14 +98,22 @@ def test_a_context_is_shared_only_when_it_is_complete_and_what_was_hashed(upload
         uploads.share("7")
 
 
-def test_there_are_so_many_and_no_more(uploads: Uploads, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert MAX_UPLOADS < 4096
+def test_there_are_so_many_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert 2 * MAX_UPLOADS < container.OPEN_FILES
     monkeypatch.setattr(module, "MAX_UPLOADS", 3)
+    uploads = Uploads(1000)
     for number in range(3):
         put(uploads, b"x", 0, number=str(number))
     assert refusal(uploads, b"x", 0, number="3") == (429, "uploads")
-    uploads.clear()
+    uploads.drop("1")
     put(uploads, b"x", 0, number="3")
+    uploads.clear()
+
+
+def test_there_are_fewer_where_there_are_few_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
+    for soft, most in ((1 << 20, MAX_UPLOADS), (module._OTHERS + 7, 7), (10, 1)):
+        monkeypatch.setattr(module.resource, "getrlimit", lambda _, soft=soft: (soft, soft))
+        assert Uploads(1000)._most == most
 
 
 def test_where_there_is_no_memory_the_host_is_told(uploads: Uploads) -> None:
@@ -114,5 +123,24 @@ def test_where_there_is_no_memory_the_host_is_told(uploads: Uploads) -> None:
         assert refusal(uploads, CHUNKS[0], 0) == (507, "context-memory")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    complete(uploads)  # what was written of it is written over
+    fd = uploads.share("7")
+    assert os.pread(fd, 100, 0) == b"".join(CHUNKS) + bytes(4)
+    os.close(fd)
     with pytest.raises(OSError, match="Bad file descriptor"):
-        module._append(-1, b"x")
+        module._write(-1, 0, b"x")
+
+
+def test_where_there_is_no_descriptor_the_host_is_told(uploads: Uploads) -> None:
+    complete(uploads)
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, before[1]))
+    try:
+        assert refusal(uploads, b"x", 0, number="8") == (507, "context-memory")
+        with pytest.raises(Bad) as refused:
+            uploads.share("7")
+        assert (refused.value.status, refused.value.rule) == (507, "context-memory")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    os.close(uploads.share("7"))
+    put(uploads, b"x", 0, number="8")

@@ -41,6 +41,8 @@ ZYGOTE: Final = f"{SCRATCH}/zygote"
 OVERHEAD_BYTES: Final = 128 * MIB
 #: init, supervisor, zygote, its probes, a dial or two, and runc while it starts them.
 PROCESSES: Final = 24
+#: Descriptors of one process: twice as many as contexts are kept (guest/uploads.py), and more than all else takes.
+OPEN_FILES: Final = 256
 #: The first id of a container where ids are mapped, of which there are often no more than 16 bits.
 _MAPPED_FIRST, _MAPPED = 20_000, 40_000
 _REMOVE_SECONDS = 20.0
@@ -108,7 +110,7 @@ def create(
         nano_cpus=1_000_000_000 * max(1, policy.limits.processes),
         ulimits=[
             Ulimit(name="core", soft=0, hard=0),
-            Ulimit(name="nofile", soft=256, hard=256),
+            Ulimit(name="nofile", soft=OPEN_FILES, hard=OPEN_FILES),
             Ulimit(name="nproc", soft=processes, hard=processes),
             Ulimit(name="memlock", soft=0, hard=0),
             Ulimit(name="fsize", soft=file_bytes(policy), hard=file_bytes(policy)),
