@@ -99,7 +99,6 @@ class CloudLease(Lease):
         self._directory = ""
         self._supervisor: Stream | None = None
         self._memory: int | None = None
-        self._memory_left: int | None = None
         self._refusals = 0
         self._slots = slots_of(provider.name)
         self._loop = Loop(provider.name)
@@ -171,7 +170,7 @@ class CloudLease(Lease):
     def _check_memory(self, made: Made) -> None:
         if made.memory_bytes is None:
             return
-        self._memory = self._memory_left = made.memory_bytes - self._policy.limits.memory_bytes - OVERHEAD_BYTES
+        self._memory = made.memory_bytes - self._policy.limits.memory_bytes - OVERHEAD_BYTES
         if self._memory < 0:
             raise EnvironmentUnavailable(
                 f"a sandbox of {made.memory_bytes // MIB} MiB is too small for limits.memory_bytes = "
@@ -284,15 +283,12 @@ class CloudLease(Lease):
         return {**own, **(made.facts if made is not None else {})}
 
     def make_room(self, size: int) -> None:
-        """A cloud sandbox does not grow: raises EnvironmentUnavailable for a context that does not fit."""
-        if self._memory_left is None:
-            return
-        if size > self._memory_left:
+        """A cloud sandbox does not grow: raises EnvironmentUnavailable where its contexts do not fit."""
+        if self._memory is not None and size > self._memory:
             raise EnvironmentUnavailable(
-                f"a context of {size} bytes does not fit: this {self.environment} sandbox has {self._memory_left} "
-                "bytes left; use one with more memory"
+                f"a context, with which there are {size} bytes of them, does not fit: this {self.environment} sandbox "
+                f"has {self._memory} bytes left for contexts; use one with more memory"
             )
-        self._memory_left -= size
 
     def _running(self) -> bool:
         if self._gone.is_set() or self._refusals >= _REFUSALS:
@@ -341,7 +337,6 @@ class CloudLease(Lease):
                 self.close()
                 raise
             else:
-                self._memory_left = self._memory
                 self.served += 1
                 if self.usable and self._slots.keep(self):
                     return

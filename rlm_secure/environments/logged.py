@@ -453,9 +453,8 @@ class LoggedSession(Session):
         else:
             self._log.append(entry)
             self._log_bytes += entry.size
-            if attached := entry.attached:
-                self._log_attached += attached
-                self._log_attachments += 1
+            self._log_attached += entry.attached
+            self._log_attachments += entry.attachment is not None
             if (
                 self._log_bytes > LOG_BYTES
                 or not self._gate.context(self._log_attached).allowed

@@ -242,12 +242,15 @@ class DockerLease(Lease):
         return self._details
 
     def make_room(self, size: int) -> None:
-        """Raise the container's memory limit by the size of a context."""
+        """Raise the container's memory limit where its contexts need it. Room that is free again is used again."""
         if self._policy.isolation.docker_runtime not in SHARED_KERNEL:
             return  # no such runtime changes a limit later: it began with room for the largest context
-        self._memory += size
+        memory = container.memory_bytes(self._policy) + size + -size % container.ROOM_BYTES
+        if memory <= self._memory:
+            return
         with engine.explained("raise the container's memory limit"):
-            self._engine.api.update_container(self._id, mem_limit=self._memory, memswap_limit=self._memory)
+            self._engine.api.update_container(self._id, mem_limit=memory, memswap_limit=memory)
+        self._memory = memory
 
     def kill(self) -> None:
         """End the container at once."""

@@ -39,6 +39,8 @@ ZYGOTE: Final = f"{SCRATCH}/zygote"
 
 #: What supervisor, zygote and interpreter take beside the worker.
 OVERHEAD_BYTES: Final = 128 * MIB
+#: Room for contexts is made in steps of this size: a history that grows a little each time needs none each time.
+ROOM_BYTES: Final = 16 * MIB
 #: init, supervisor, zygote, its probes, a dial or two, and runc while it starts them.
 PROCESSES: Final = 24
 #: Descriptors of one process: twice as many as contexts are kept (guest/uploads.py), and more than all else takes.

@@ -36,7 +36,7 @@ class Lease(ABC):
         """Facts for the report: image, runtime, transport."""
 
     def make_room(self, size: int) -> None:  # noqa: B027 - most places have nothing to do
-        """Let the sandbox hold `size` more bytes of context."""
+        """Let the sandbox hold `size` bytes of contexts in all."""
 
     @abstractmethod
     def kill(self) -> None:

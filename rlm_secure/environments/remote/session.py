@@ -21,6 +21,7 @@ from rlm_secure.environments.clock import SESSION_CPU, Clock
 from rlm_secure.environments.local.context import SharedContext, flatten
 from rlm_secure.environments.logged import Answers, Entry, LoggedSession, begin
 from rlm_secure.environments.remote import supervisor
+from rlm_secure.environments.remote.contexts import Contexts
 from rlm_secure.environments.remote.lease import Lease, report
 from rlm_secure.environments.remote.worker import KILL_SECONDS, Died, Overdue, RemoteWorker, verdict
 from rlm_secure.errors import (
@@ -63,7 +64,7 @@ class RemoteSession(LoggedSession):
         self._lease: Lease | None = lease
         self._client = lease.client
         self._screen = screen
-        self._uploads = 0
+        self._contexts = Contexts(lease)
         self._sound = True  # no worker died, was killed or ran into a wall
         self._underway = False
         self._telling = threading.Lock()  # an interrupt never reaches the worker of the next session
@@ -88,19 +89,24 @@ class RemoteSession(LoggedSession):
             if isinstance(payload, SharedContext):
                 raise TypeError("a context that is shared by memory stays on its machine; give the payload itself")
             flat = flatten(payload, Gate(self._policy))
-            size = flat.view.nbytes
-            number, self._uploads = self._uploads, self._uploads + 1
-            seconds = limits.start_seconds + size / _UPLOAD_BYTES_A_SECOND
-            assert self._lease is not None
+            seconds = limits.start_seconds + flat.view.nbytes / _UPLOAD_BYTES_A_SECOND
+            self._contexts.keep(self._needed())
             try:
-                self._lease.make_room(size)
-                self._client.upload(number, flat.view, seconds=seconds)
+                upload = self._contexts.send(flat.view, seconds=seconds)
             except Lost as lost:
                 raise SessionEnded(self._gone(lost)) from None
             except Declined as declined:
                 raise EnvironmentUnavailable(f"the context {name!r} could not be sent: {declined}") from None
             request = {"op": "context", "name": name, "kind": flat.kind, "length": flat.length}
-            self._command(Entry(request, number), seconds)
+            self._command(Entry(request, upload), seconds)
+            self._contexts.bind(name, upload)
+            if not self._ended:
+                self._contexts.keep(self._needed())
+
+    def _needed(self) -> list[object]:
+        """The contexts that the log would need to be run again."""
+        log = self._log if self._policy.isolation.checkpoints else None
+        return [entry.attachment for entry in log or () if entry.attachment is not None]
 
     def interrupt(self) -> None:
         """Stop the running cell, from another thread."""
@@ -134,7 +140,7 @@ class RemoteSession(LoggedSession):
         return Clock(wall)
 
     def _transmit(self, entry: Entry, clock: Clock) -> None:  # noqa: ARG002 - the supervisor takes all of a frame
-        self._worker.send(entry.request, entry.attachment)
+        self._worker.send(entry.request, None if entry.attachment is None else entry.attachment.number)
 
     def _attempt(self, entry: Entry, calls: Answers, clock: Clock, stopped: list[BaseException]) -> CellResult:
         self._underway = True
