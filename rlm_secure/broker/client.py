@@ -33,6 +33,9 @@ _POLL_SECONDS = 20.0
 _ANSWER_SECONDS = 10.0
 _RETRY_SECONDS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 _SMALL_ANSWER = 256 * 1024
+#: How often the growing number of refused requests is told: so many times at once, then once in so many seconds.
+_TELL_AT_ONCE: Final = 16
+_TELL_SECONDS: Final = 10.0
 #: Statuses with which a provider's ingress says that it, not the broker, has a bad moment.
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 
@@ -55,7 +58,7 @@ class Client:
 
     `alive` tells whether the sandbox still exists; it is asked when a connection breaks, so that the end of a
     sandbox is noticed at once. `refusals` is called with the growing number of requests that the broker refused
-    to somebody: each is a sign of an attack in there.
+    to somebody, a few times at once and then every ten seconds: each is a sign of an attack in there.
     """
 
     def __init__(
@@ -75,6 +78,9 @@ class Client:
         self._refusals = refusals
         self._patience = patience
         self._refused = 0
+        self._said = 0  # of those, to `refusals`
+        self._tellable: float = _TELL_AT_ONCE
+        self._looked = time.monotonic()
         self._lock = threading.Lock()
         self._number = 0
 
@@ -113,20 +119,22 @@ class Client:
         frame: Mapping[str, Any],
         *,
         wait: float,
+        seconds: float | None = None,
         cpu: float | None = None,
         upload: int | None = None,
     ) -> Events:
-        """Send a frame to the worker, and wait up to `wait` seconds for what it says."""
-        return self._events("POST", f"/execute?{_query(wait=wait, cpu=cpu, upload=upload)}", _encode(frame), wait)
+        """Send a frame to the worker, and wait up to `wait` seconds for what it says; for its answer, `seconds`."""
+        target = f"/execute?{_query(wait=wait, cpu=cpu, upload=upload)}"
+        return self._events("POST", target, _encode(frame), wait, seconds)
 
-    def respond(self, name: str, response: Mapping[str, Any], *, wait: float) -> Events:
-        """Answer a call, and wait up to `wait` seconds for what comes next."""
+    def respond(self, name: str, response: Mapping[str, Any], *, wait: float, seconds: float | None = None) -> Events:
+        """Answer a call, and wait up to `wait` seconds for what comes next; for its answer, `seconds`."""
         body = _encode({"id": name, "response": response})
-        return self._events("POST", f"/respond?{_query(wait=wait)}", body, wait)
+        return self._events("POST", f"/respond?{_query(wait=wait)}", body, wait, seconds)
 
-    def pending(self, *, wait: float) -> Events:
-        """Wait up to `wait` seconds for an event."""
-        return self._events("GET", f"/pending?{_query(wait=wait)}", b"", wait)
+    def pending(self, *, wait: float, seconds: float | None = None) -> Events:
+        """Wait up to `wait` seconds for an event; for the broker's answer, `seconds`."""
+        return self._events("GET", f"/pending?{_query(wait=wait)}", b"", wait, seconds)
 
     def interrupt(self, grace: float, *, seconds: float) -> None:
         """Interrupt the worker softly, and have it killed after `grace` seconds."""
@@ -158,10 +166,11 @@ class Client:
 
     # -- how it is asked --------------------------------------------------------------------------
 
-    def _events(self, method: str, target: str, body: bytes, wait: float) -> Events:
+    def _events(self, method: str, target: str, body: bytes, wait: float, seconds: float | None) -> Events:
         # A frame travels as a JSON string: each of its characters takes at most two bytes there.
         limit = 2 * self._frame_bytes + _SMALL_ANSWER
-        seconds = wait + self._patience
+        longest = wait + self._patience
+        seconds = longest if seconds is None else min(seconds, longest)
         return signed.events(self._request(method, target, body, limit=limit, seconds=seconds, wait=wait))
 
     def _request(
@@ -241,9 +250,15 @@ class Client:
 
     def _count(self, message: Mapping[str, Any]) -> None:
         refused = signed.refused(message)
-        if refused > self._refused:
-            self._refused = refused
-            self._refusals(refused)
+        self._refused = max(refused, self._refused)
+        # Each answer may say one more: the next that comes later says what this one keeps to itself.
+        now = time.monotonic()
+        self._tellable = min(self._tellable + (now - self._looked) / _TELL_SECONDS, _TELL_AT_ONCE)
+        self._looked = now
+        if self._refused > self._said and self._tellable >= 1:
+            self._tellable -= 1
+            self._said = self._refused
+            self._refusals(self._refused)
 
 
 def _encode(message: Mapping[str, Any]) -> bytes:

@@ -7,7 +7,8 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from rlm_secure.broker.client import Client, Declined, Lost
@@ -15,13 +16,18 @@ from rlm_secure.broker.protocol import Call, CellResult, check_nonce, decode, ev
 from rlm_secure.broker.signed import Asked, Ended, Events, Stopped
 from rlm_secure.environments.clock import SESSION_CPU, Clock
 from rlm_secure.environments.local import pidfd as process
-from rlm_secure.errors import CellCrashed, CellError, CellMemoryLimit, CellTimeout, WallViolation
+from rlm_secure.errors import CellCrashed, CellError, CellMemoryLimit, CellTimeout, ProtocolViolation, WallViolation
 from rlm_secure.policy.model import Limits
 
 #: How much longer than the grace the supervisor may take to kill a worker, before the sandbox itself is ended.
 KILL_SECONDS: Final = 5.0
 #: Longest single wait at the broker.
 _POLL_SECONDS = 20.0
+#: A supervisor that answers a wait before half of it is over, with nothing, is asked again after a pause, which doubles
+#: from the first to the longest; after so many times in one request it is asked no more.
+_FIRST_PAUSE = 0.01
+_LONGEST_PAUSE = 1.0
+_EARLY_ANSWERS = 32
 
 
 class Died(Exception):
@@ -33,10 +39,11 @@ class Died(Exception):
 
 
 class Overdue(Exception):
-    """The worker did not end its cell in time, grace included, or held what no worker can honestly hold (`final`)."""
+    """The worker did not end its cell in time. `final`: nor did its supervisor end it, whose sandbox is of no use any
+    more, for the reason that `why` adds; or it held what no worker can honestly hold."""
 
-    def __init__(self, error: CellError, *, final: bool = False) -> None:
-        super().__init__(str(error))
+    def __init__(self, error: CellError, *, final: bool = False, why: str = "") -> None:
+        super().__init__(f"{error}; {why}" if why else str(error))
         self.error = error
         self.final = final
 
@@ -50,6 +57,7 @@ class RemoteWorker:
         self._outgoing: tuple[Mapping[str, Any], int | None] | None = None
         self._asking: str | Asked | None = None
         self._told = False
+        self._early = 0
         self._nonce: str | None = None  # of what the worker was told last
         self._ran = 0.0  # seconds of the request in which it may have run
         self._used: float | None = None  # CPU seconds of it
@@ -117,34 +125,52 @@ class RemoteWorker:
             if events.worker != "busy":
                 raise Died(None)
             self._tick(clock)
-            events = self._client.pending(wait=self._patience(clock))
+            events = self._wait(clock, self._client.pending)
 
     def _turn(self, clock: Clock) -> Events:
         outgoing, self._outgoing = self._outgoing, None
-        wait = self._patience(clock)
         if outgoing is None:
-            return self._client.pending(wait=wait)
+            return self._wait(clock, self._client.pending)
         message, upload = outgoing
         if message["op"] != "reply":
             self._told = False
+            self._early = 0
             cpu = self._limits.cell_cpu_seconds if message["op"] in ("exec", "read") else None
             self._ran = 0.0
             self._nonce = fresh_nonce()
             message = {**message, "nonce": self._nonce}
-            return self._client.execute(message, wait=wait, cpu=cpu, upload=upload)
+            return self._wait(clock, partial(self._client.execute, message, cpu=cpu, upload=upload))
         asking, self._asking = self._asking, None
         response = {name: value for name, value in message.items() if name != "op"}
         if isinstance(asking, Asked):
-            return self._client.respond(asking.id, _seed_response(asking.call, response), wait=wait)
+            response = _seed_response(asking.call, response)
+            return self._wait(clock, partial(self._client.respond, asking.id, response))
         assert asking is not None
         self._nonce = fresh_nonce()
-        return self._client.respond(asking, {**response, "nonce": self._nonce}, wait=wait)
+        return self._wait(clock, partial(self._client.respond, asking, {**response, "nonce": self._nonce}))
 
-    def _patience(self, clock: Clock) -> float:
-        left = clock.remaining()
-        if left <= 0:
-            left = max(self._limits.grace_seconds + KILL_SECONDS - clock.overdue(), 0.05)
-        return min(left, _POLL_SECONDS)
+    def _wait(self, clock: Clock, ask: Callable[..., Events]) -> Events:
+        """Ask, and wait for an answer for as long as the request has time, and a supervisor to end it after that."""
+        limit = max(clock.remaining() - clock.overdue() + self._limits.grace_seconds + KILL_SECONDS, 0.05)
+        wait = min(clock.remaining() or limit, _POLL_SECONDS)
+        began = time.monotonic()
+        try:
+            events = ask(wait=wait, seconds=limit)
+        except Lost as lost:
+            if (cause := clock.over()) is None:
+                raise
+            raise Overdue(cause, final=True, why=f"its supervisor did not say that it did ({lost})") from None
+        if events.empty and events.worker == "busy" and time.monotonic() - began < wait / 2:
+            self._pause(wait)
+        return events
+
+    def _pause(self, most: float) -> None:
+        """After an answer that came at once and said nothing. Raises ProtocolViolation after too many of them."""
+        self._early += 1
+        if self._early > _EARLY_ANSWERS:
+            said = f"asked to wait for the worker, it answered at once and with nothing {self._early} times"
+            raise ProtocolViolation(f"the broker broke the protocol: {said}")
+        time.sleep(min(_FIRST_PAUSE * 2**self._early, _LONGEST_PAUSE, most))
 
     def _tick(self, clock: Clock) -> None:
         """Have the worker interrupted when its time is over, once, and give up when the grace is."""
@@ -154,7 +180,7 @@ class RemoteWorker:
         if cause is None:
             return
         if clock.overdue() > self._limits.grace_seconds + KILL_SECONDS:
-            raise Overdue(cause)
+            raise Overdue(cause, final=True, why="its supervisor did not stop it")
         if not self._told:
             self._told = True
             self.interrupt()
