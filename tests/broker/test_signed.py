@@ -18,8 +18,9 @@ from rlm_secure.broker import protocol, signed
 from rlm_secure.environments._lease import CloudLease
 from rlm_secure.environments._provider import Made
 from rlm_secure.environments.docker import DockerLease, hardening
-from rlm_secure.environments.remote import supervisor
+from rlm_secure.environments.remote import RemoteSession, supervisor
 from rlm_secure.errors import ProtocolViolation, RLMSecureError
+from rlm_secure.guarantees import Level, Wall
 from rlm_secure.inert import inert_line
 from rlm_secure.policy import load_policy
 from tests.broker import lying
@@ -303,3 +304,49 @@ def test_an_error_of_no_kind_in_a_recovery_is_not_resumed(monkeypatch: pytest.Mo
         result = session.execute("die", None)
     assert not result.resumed and "IndexError" in result.stderr
     assert loud == []
+
+
+# -- walls are believed once ---------------------------------------------------------------------------------
+
+
+def saying(first: str, later: str) -> Callable[[str, int, Any], Any]:
+    """The zygote says this of Landlock, and that once there was untrusted code."""
+
+    def change(route: str, starts: int, answer: Any) -> Any:
+        if route != "POST /session":
+            return answer
+        level = first if starts == 1 else later
+        details = {**answer["details"], "kernel": f"start {starts}"}
+        return {**answer, "walls": {**lying.WALLS, "landlock": [level, f"start {starts}"]}, "details": details}
+
+    return change
+
+
+def test_no_wall_is_raised_by_what_is_said_after_untrusted_code_has_run() -> None:
+    with lying.session(policy(), dying(saying("none", "full"))) as session:
+        before = session.report
+        assert session.execute("die", None).resumed
+        assert session.report == before
+        assert session.report[Wall.LANDLOCK].level is Level.NONE
+        assert session.report.details["kernel"] == "start 1"
+
+
+def test_a_wall_that_is_taken_back_is_lower_and_marked() -> None:
+    with lying.session(policy(), dying(saying("full", "none"))) as session:
+        assert session.execute("die", None).resumed
+        status = session.report[Wall.LANDLOCK]
+        assert status.level is Level.NONE
+        assert "after untrusted code had run: start 2" in status.evidence
+    lease = lying.LyingLease(policy(), lying.Supervisor(dying(saying("full", "none"))))
+    with RemoteSession(lease, policy(), required=(Wall.LANDLOCK,)) as session:
+        result = session.execute("die", None)
+        assert not result.resumed and "landlock" in result.stderr
+        assert not session.alive
+
+
+def test_the_next_session_of_a_sandbox_has_the_walls_of_its_first() -> None:
+    lease = lying.LyingLease(policy(), lying.Supervisor(dying(saying("none", "full"))))
+    for _ in range(2):
+        with RemoteSession(lease, policy(), required=()) as session:
+            assert session.report[Wall.LANDLOCK].level is Level.NONE
+    assert len([route for route in lease.supervisor.asked if route == "POST /session"]) == 2

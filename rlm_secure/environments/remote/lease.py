@@ -6,7 +6,8 @@ import json
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
 from rlm_secure.broker.client import Client
 from rlm_secure.broker.protocol import Findings
@@ -19,12 +20,18 @@ from rlm_secure.policy.model import Policy
 
 _log = logging.getLogger("rlm_secure.broker")
 
+#: From the weakest to the strongest.
+_STRENGTH: Final = (Level.NONE, Level.PARTIAL, Level.VENDOR, Level.FULL)
+
 
 class Lease(ABC):
     """A running sandbox with a supervisor in it, as an environment hands it to a session."""
 
     environment: str
     client: Client
+    found: EnforcementReport | None = None
+    """What held when the supervisor was asked for the first time, before any untrusted code was there, less what it
+    took back since."""
 
     @abstractmethod
     def walls(self, around: Around) -> Iterable[WallStatus]:
@@ -122,7 +129,10 @@ def report(
     *,
     screen: bool,
 ) -> EnforcementReport:
-    """The walls inside, found by zygote and worker before any untrusted byte, and those around the sandbox."""
+    """The walls inside, found by zygote and worker before any untrusted byte, and those around the sandbox.
+
+    Where the lease has such a report already, that is kept, see `kept`.
+    """
     walls: dict[Wall, WallStatus] = {}
     for wall in Wall:
         entries = [source[wall] for source in (booted, sealed) if wall in source]
@@ -143,4 +153,21 @@ def report(
         if status.wall not in walls or not walls[status.wall].enforced:
             walls[status.wall] = status
     facts = {**details, **lease.details, "bundle_sha256": bundle().sha256}
-    return EnforcementReport(lease.environment, tuple(walls[wall] for wall in Wall if wall in walls), facts)
+    found = EnforcementReport(lease.environment, tuple(walls[wall] for wall in Wall if wall in walls), facts)
+    lease.found = found if lease.found is None else kept(lease.found, found, lease.details)
+    return lease.found
+
+
+def kept(first: EnforcementReport, later: EnforcementReport, details: Mapping[str, Any]) -> EnforcementReport:
+    """`first`, with the `details` of the place as they are.
+
+    What a supervisor says of walls `later`, after a recovery or for another session, comes from where untrusted code
+    has run: it can take from them, and add nothing.
+    """
+    walls = list(first.walls)
+    for index, before in enumerate(walls):
+        again = later[before.wall]
+        if _STRENGTH.index(again.level) < _STRENGTH.index(before.level):
+            evidence = f"{before.evidence}; after untrusted code had run: {again.evidence}"
+            walls[index] = WallStatus(before.wall, again.level, evidence)
+    return replace(first, walls=tuple(walls), details={**first.details, **details})
