@@ -103,26 +103,39 @@ def _quiet() -> None:
 def _refusal(findings: list[Finding], source: str) -> Refusal:
     """The first finding, in the order of the text, with a line each for some of the others."""
     lines = _LINE_END.split(source)
-    ordered = sorted(((*_place(finding.node, lines), finding) for finding in findings), key=lambda entry: entry[:2])
-    line, column, text, first = ordered[0]
-    more = [f"line {at}, column {col}: {each.rule} ({found[:60]})" for at, col, found, each in ordered[1:]]
-    if len(more) > _ALSO:
-        more[_ALSO:] = [f"{len(more) - _ALSO} more"]
+    ordered = sorted(findings, key=lambda each: _start(each.node, len(lines)))
+    # What is shown alone is looked up: each look goes through a whole line, and a cell may be one line.
+    (line, column, text), *others = [_place(each.node, lines) for each in ordered[: _ALSO + 1]]
+    first, *also = ordered
+    more = [
+        f"line {at}, column {col}: {each.rule} ({found[:60]})"
+        for each, (at, col, found) in zip(also, others, strict=False)
+    ]
+    if len(also) > _ALSO:
+        more.append(f"{len(also) - _ALSO} more")
     return Refusal(first.rule, first.message, line=line, column=column, text=text, more=tuple(more))
+
+
+def _start(node: ast.AST, count: int) -> tuple[int, int]:
+    """1-based line, and 0-based column in bytes; (0, 0) for what is in none of `count` lines."""
+    line: int = getattr(node, "lineno", 0)
+    if not 0 < line <= count:
+        return 0, 0
+    start: int = getattr(node, "col_offset", 0)
+    if isinstance(node, ast.Attribute) and node.end_lineno == line and node.end_col_offset is not None:
+        # Of a.b.c the part that is meant is c: every part begins where a does.
+        start = max(start, node.end_col_offset - len(node.attr.encode()))
+    return line, start
 
 
 def _place(node: ast.AST, lines: list[str]) -> tuple[int, int, str]:
     """1-based line, 1-based column in characters, and the node's text up to the end of its first line."""
-    line: int = getattr(node, "lineno", 0)
-    if not 0 < line <= len(lines):
+    line, start = _start(node, len(lines))
+    if not line:
         return 0, 0, ""
     raw = lines[line - 1].encode("utf-8", "surrogatepass")
-    start: int = getattr(node, "col_offset", 0)
     ends_here = getattr(node, "end_lineno", None) == line
     end: int = getattr(node, "end_col_offset", len(raw)) if ends_here else len(raw)
-    if isinstance(node, ast.Attribute) and ends_here:
-        # Of a.b.c the part that is meant is c: every part begins where a does.
-        start = max(start, end - len(node.attr.encode()))
     text = raw[start:end].decode("utf-8", "replace").strip()
     return line, len(raw[:start].decode("utf-8", "replace")) + 1, text[:_EXCERPT]
 
@@ -133,7 +146,7 @@ def _unreadable(error: Exception, source: str) -> Refusal:
         lines = _LINE_END.split(source)
         line = error.lineno if error.lineno and 0 < error.lineno <= len(lines) else 0
         text = lines[line - 1].strip() if line else ""
-        said = f"{type(error).__name__}: {error.msg}; fix the cell and send it again"
+        said = f"{type(error).__name__}: {str(error.msg)[:500]}; fix the cell and send it again"
         return Refusal("syntax", said, line=line, column=error.offset or 0 if line else 0, text=text)
     if isinstance(error, MemoryError | RecursionError):
         return Refusal("too-complex", _TOO_COMPLEX)
