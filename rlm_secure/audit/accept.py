@@ -21,28 +21,39 @@ _ALWAYS = "ignore-"
 
 
 def apply_ignores(
-    findings: Sequence[Finding], policies: Iterable[PolicySubject], ran: frozenset[str], files_seen: frozenset[str]
+    findings: Sequence[Finding],
+    policy: PolicySubject,
+    ran: frozenset[str],
+    files_seen: frozenset[str],
+    known: Iterable[Ignored] = (),
 ) -> tuple[list[Finding], list[Ignored]]:
-    """The findings that count and those that policies accept, with a finding for each entry that matches nothing.
+    """The findings that count and those that `policy` accepts, with a finding for each entry that matches nothing.
 
-    `ran` are the rules that looked at something, `files_seen` the files: no other entry can be called unmatched.
+    `ran` are the rules that looked at something, `files_seen` the files: no other entry can be called unmatched. Nor
+    can one for what is accepted already, which is `known`.
     """
-    left = list(findings)
-    ignored: list[Ignored] = []
-    for policy in policies:
-        if policy.loaded is None:
+    if policy.loaded is None:
+        return list(findings), []
+    matching: dict[tuple[str, str], list[Finding]] = {}
+    for each in findings:
+        for key in _keys(each):
+            matching.setdefault(key, []).append(each)
+    accepted = {key for each in known for key in _keys(each.finding)}
+    left, ignored = dict.fromkeys(findings), list[Ignored]()
+    done: set[tuple[str, str]] = set()
+    for index, entry in enumerate(policy.policy.audit.ignore):
+        key = entry.rule, entry.at
+        if key not in matching and key not in accepted and _would_have(entry, ran, files_seen):
+            left[IgnoreUnmatched().unmatched(policy, index)] = None
+        if entry.expires <= policy.today or key in done:
             continue
-        for index, entry in enumerate(policy.policy.audit.ignore):
-            matching = [each for each in left if _matches(entry, each)]
-            known = any(_matches(entry, each.finding) for each in ignored)
-            if not matching and not known and _would_have(entry, ran, files_seen):
-                left.append(IgnoreUnmatched().unmatched(policy, index))
-            if entry.expires <= policy.today:
-                continue
-            reason = f"{entry.reason} (until {entry.expires.isoformat()})"
-            ignored += [Ignored(each, reason) for each in matching]
-            left = [each for each in left if each not in matching]
-    return left, ignored
+        done.add(key)
+        reason = f"{entry.reason} (until {entry.expires.isoformat()})"
+        for each in matching.get(key, ()):
+            if each in left:
+                del left[each]
+                ignored.append(Ignored(each, reason))
+    return list(left), ignored
 
 
 def read_baseline(path: Path) -> frozenset[str]:
@@ -77,11 +88,12 @@ def apply_baseline(findings: Iterable[Finding], known: frozenset[str]) -> tuple[
     return new, old
 
 
-def _matches(entry: Ignore, finding: Finding) -> bool:
-    if entry.rule != finding.rule or finding.rule.startswith(_ALWAYS):
-        return False
+def _keys(finding: Finding) -> set[tuple[str, str]]:
+    """The rule and each place that an entry may name to accept it."""
+    if finding.rule.startswith(_ALWAYS):
+        return set()
     place = finding.location
-    return entry.at in ("", str(place), place.file, f"{place.file}:{place.line}")
+    return {(finding.rule, at) for at in ("", str(place), place.file, f"{place.file}:{place.line}")}
 
 
 def _would_have(entry: Ignore, ran: frozenset[str], files_seen: frozenset[str]) -> bool:

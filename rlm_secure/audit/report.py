@@ -28,7 +28,8 @@ class Ignored:
 class Report:
     """Everything that an audit found out.
 
-    `checks` counts pairs of a rule and a target; `failed` is how many of them have findings that count.
+    `checks` counts pairs of a rule and a target; `failed` is how many of them have findings that count. With `strict`,
+    a report in which something is not checked is COULD_NOT_RUN.
     """
 
     version: str
@@ -44,6 +45,7 @@ class Report:
     failed: int = 0
     fail_on: Severity = Severity.MEDIUM
     rules: tuple[str, ...] = field(default=())
+    strict: bool = False
 
     @property
     def passed(self) -> int:
@@ -62,6 +64,8 @@ class Report:
         An environment that was asked for and could not be judged is never clean, whatever else was found.
         """
         if any(not environment.judged for environment in self.environments):
+            return COULD_NOT_RUN
+        if self.strict and self.not_checked:
             return COULD_NOT_RUN
         if not self.checks and not any(environment.probes for environment in self.environments):
             return NOTHING_AUDITED

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from rlm_secure.audit import accept, probes, rules, targets
 from rlm_secure.audit.finding import Confidence, Finding, Location, NotChecked, Severity, Unreadable
@@ -22,8 +22,13 @@ from rlm_secure.audit.rule import Kind
 from rlm_secure.policy import Policy
 from rlm_secure.testing.arena import Arena
 
+T = TypeVar("T")
+
 #: Findings of one rule in one file that are listed.
 _MOST: Final = 1_000
+#: Findings of an audit, after which it looks at no further file; and things that it names as not checked.
+_MOST_FINDINGS: Final = 20_000
+_MOST_NOT_CHECKED: Final = 5_000
 
 
 def audit(
@@ -39,37 +44,33 @@ def audit(
     only: frozenset[str] = frozenset(),
     arena: Arena | None = None,
     deadline: float = 3_600.0,
+    strict: bool = False,
 ) -> Report:
     """Audit everything that `names` and `environments` mean.
 
     `names` are files, folders, shipped policies, `packages`, or KIND:PATH. `policy` (a shipped one or a path) is what
-    cells and environments are held against, and whose ignores count. Without names and environments: the policy, the
-    installed packages and the local environment. `known` are fingerprints of a baseline; `only` names the attacks that
-    are tried (all when empty), in the `arena`, for `deadline` seconds at most.
+    cells and environments are held against, and whose ignores count; those of a policy among the `names` count for
+    itself. Without names and environments: the policy, the installed packages and the local environment. `known` are
+    fingerprints of a baseline; `only` names the attacks that are tried (all when empty), in the `arena`. After
+    `deadline` seconds no further file is looked at, and no further attack is started: what is left is not checked.
+    With `strict`, what is not checked makes the report's code COULD_NOT_RUN.
     Never raises for what is in a target; Unreadable for a name that leads nowhere, PolicyError for a policy that is
     no target and does not load, ValueError for an unknown environment, ArenaRefused where no arena can be built.
     """
     started = time.monotonic()
     if not names and not environments:
         names, environments = (policy, "packages"), ("local",)
-    state = _State(read_policy(policy))
+    state = _State(read_policy(policy), use_ignores, started + deadline)
     if state.base.problems and not (policy in names and state.base.path.exists()):
         raise state.base.problems[0]  # nothing can be held against it
     for name in names:
-        try:
-            found = targets.expand(name)
-        except Unreadable as error:
-            raise Unreadable(f"{name}: {error}") from None
-        if not found:
-            state.not_checked.append(NotChecked(name, "there is no file in it that any rule looks at"))
-        for target in found:
-            state.look_at(target)
+        state.look_through(name)
     for environment in environments:
         subject = probes.attack(
             environment, state.policy, arena=arena, quick=quick, only=only, deadline=deadline, progress=progress
         )
         state.attacked(subject)
-    return state.report(use_ignores, known, fail_on, started)
+    return state.report(known, fail_on, started, strict)
 
 
 @dataclass
@@ -77,10 +78,13 @@ class _State:
     """What has been found so far."""
 
     base: PolicySubject
+    use_ignores: bool
+    deadline: float
     findings: list[Finding] = field(default_factory=list)
+    ignored: list[Ignored] = field(default_factory=list)
     not_checked: list[NotChecked] = field(default_factory=list)
+    unnamed: int = 0
     environments: list[EnvironmentSubject] = field(default_factory=list)
-    policies: list[PolicySubject] = field(default_factory=list)
     seen: dict[str, None] = field(default_factory=dict)
     ran: dict[tuple[str, str], None] = field(default_factory=dict)
 
@@ -89,35 +93,63 @@ class _State:
         """The policy that cells and environments are held against; the tightest where it does not load."""
         return self.base.policy if self.base.loaded else Policy()
 
+    def look_through(self, name: str) -> None:
+        """Look at everything that a name means, until the deadline, or until there are too many findings."""
+        number = 0
+        try:
+            for number, target in enumerate(targets.expand(name), 1):  # noqa: B007 - how many there are
+                over = "the deadline had passed before it" if time.monotonic() > self.deadline else ""
+                if len(self.findings) >= _MOST_FINDINGS:
+                    over = f"there are {_MOST_FINDINGS:,} findings before it"
+                if over:
+                    reason = f"{over}, and so it is with whatever follows in {name}; name what matters by itself"
+                    self._skip(target.shown, reason)
+                    return
+                self.look_at(target)
+        except Unreadable as error:
+            raise Unreadable(f"{name}: {error}") from None
+        if not number:
+            self._skip(name, "there is no file in it that any rule looks at")
+
     def look_at(self, target: targets.Target) -> None:
         """Read one target and let the rules of its kind look at it."""
         if target.shown in self.seen:
             return
         self.seen[target.shown] = None
         if target.refused:
-            self.not_checked.append(NotChecked(target.shown, target.refused))
+            self._skip(target.shown, target.refused)
             return
         try:
-            subject = targets.read(target, self.policy)
+            subject = targets.read(target, self.policy, self.deadline)
             if isinstance(subject, TrajectorySubject):
-                screened = read_cells.screen(subject.file, subject.cells, self.policy)
+                screened = read_cells.screen(subject.file, subject.cells, self.policy, self.deadline)
                 self._apply(Kind.CELLS, screened, target.shown)
         except Unreadable as error:
             place = Location(target.shown, error.line, error.column)
-            self.not_checked.append(NotChecked(str(place), str(error)))
+            self._skip(str(place), str(error))
             return
         except Exception as error:  # noqa: BLE001 - whoever wrote the file chose what a reader stumbles over
             self._not_looked(target.shown, error)
             return
-        if isinstance(subject, PolicySubject):
-            self.policies.append(subject)
-            if subject.loaded is None:
-                invalid = rules.BY_ID["policy-invalid"]
-                self.ran[invalid.id, target.shown] = None
-                self.findings += invalid().check(subject)
-                self.not_checked.append(NotChecked(target.shown, "the other rules look at policies that load"))
-                return
+        if isinstance(subject, PolicySubject) and subject.loaded is None:
+            invalid = rules.BY_ID["policy-invalid"]
+            self.ran[invalid.id, target.shown] = None
+            self.findings += invalid().check(subject)
+            self._skip(target.shown, "the other rules look at policies that load")
+            return
+        before = len(self.findings)
         self._apply(target.kind, subject, target.shown)
+        if isinstance(subject, PolicySubject) and subject.file != self.base.file and self.use_ignores:
+            self._accept_own(subject, before)
+
+    def _accept_own(self, policy: PolicySubject, before: int) -> None:
+        """What a policy that was found accepts of what was found in it, and of nothing else."""
+        found = self.findings[before:]
+        own = [each for each in found if each.location.file == policy.file]
+        ran = frozenset(rule for rule, shown in self.ran if shown == policy.file)
+        left, ignored = accept.apply_ignores(own, policy, ran, frozenset({policy.file}))
+        self.findings[before:] = [*(each for each in found if each.location.file != policy.file), *left]
+        self.ignored += ignored
 
     def attacked(self, subject: EnvironmentSubject) -> None:
         """Let the rules look at what became of the attacks on one environment."""
@@ -138,19 +170,27 @@ class _State:
             self.findings += found[:_MOST]
             if len(found) > _MOST:
                 more = f"it has more findings than the {_MOST:,} that are listed"
-                self.not_checked.append(NotChecked(f"{shown} by {rule.id}", more))
+                self._skip(f"{shown} by {rule.id}", more)
 
     def _not_looked(self, what: str, error: Exception) -> None:
         reason = f"looking at it ended with {type(error).__name__}: it is not what it says it is; look at it yourself"
-        self.not_checked.append(NotChecked(what, reason))
+        self._skip(what, reason)
 
-    def report(self, use_ignores: bool, known: frozenset[str], fail_on: Severity, started: float) -> Report:
+    def _skip(self, what: str, reason: str) -> None:
+        if len(self.not_checked) < _MOST_NOT_CHECKED:
+            self.not_checked.append(NotChecked(what, reason))
+        else:
+            self.unnamed += 1
+
+    def report(self, known: frozenset[str], fail_on: Severity, started: float, strict: bool) -> Report:
         """The result: what counts, what is accepted, and what could not be looked at."""
-        left, ignored = _distinct(self.findings), list[Ignored]()
-        if use_ignores:
-            policies = list({each.file: each for each in (self.base, *self.policies)}.values())
+        left, ignored = _distinct(self.findings), _distinct(self.ignored)
+        if self.use_ignores:
             ran = frozenset(rule for rule, _ in self.ran)
-            left, ignored = accept.apply_ignores(left, policies, ran, frozenset(self.seen))
+            left, more = accept.apply_ignores(left, self.base, ran, frozenset(self.seen), ignored)
+            ignored += more
+        if self.unnamed:
+            self.not_checked.append(NotChecked(f"{self.unnamed:,} more", "they are too many to be named"))
         left, old = accept.apply_baseline(left, known)
         failed = {(each.rule, each.location.file) for each in left}
         return Report(
@@ -166,12 +206,13 @@ class _State:
             checks=len(self.ran),
             failed=min(len(failed), len(self.ran)),
             fail_on=fail_on,
+            strict=strict,
             rules=tuple(dict.fromkeys(rule for rule, _ in self.ran)),
         )
 
 
-def _distinct(findings: Sequence[Finding]) -> list[Finding]:
-    return list(dict.fromkeys(findings))
+def _distinct(found: Sequence[T]) -> list[T]:
+    return list(dict.fromkeys(found))
 
 
 def _order(finding: Finding) -> tuple[Any, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -40,31 +41,32 @@ class Target:
     refused: str = ""
 
 
-def expand(name: str) -> tuple[Target, ...]:
+def expand(name: str) -> Iterator[Target]:
     """What a user's word means: a file, every file of a known kind in a folder, a shipped policy, or `packages`.
 
     `KIND:PATH` says the kind: policy, packages, python, dockerfile, container, seccomp, cells, trajectory. Raises
-    Unreadable for a path that does not exist, and for a single file of no known kind.
+    Unreadable for a path that does not exist, and for a single file of no known kind; for a folder that cannot be
+    read, when the first target is taken.
     """
     forced = _FORCED.fullmatch(name)
     if name == "packages":
-        return (Target(Kind.PACKAGES, None, "installed packages"),)
+        return iter((Target(Kind.PACKAGES, None, "installed packages"),))
     if name in policy_names() and not Path(name).exists():
         path = policy_file(name)
-        return (Target(Kind.POLICY, path, files.shown(path)),)
+        return iter((Target(Kind.POLICY, path, files.shown(path)),))
     if forced and forced["kind"] in {kind.value for kind in Kind if kind is not Kind.ENVIRONMENT}:
         kind, path = Kind(forced["kind"]), Path(forced["path"])
         if path.is_dir() and kind in (Kind.CELLS, Kind.PYTHON):
-            return tuple(_in_folder(path, lambda _: True, lambda each: kind if each.suffix == ".py" else None))
-        return (Target(kind, path, files.shown(path)),)
+            return _in_folder(path, lambda _: True, lambda each: kind if each.suffix == ".py" else None)
+        return iter((Target(kind, path, files.shown(path)),))
     path = Path(name)
     if path.is_dir():
-        return tuple(_in_folder(path, _is_source, lambda each: kind_of(each, below=path)))
+        return _in_folder(path, _is_source, lambda each: kind_of(each, below=path))
     if not path.exists():
         raise Unreadable("there is no such file, folder or shipped policy; check the path")
     if (found := kind_of(path)) is None:
         raise Unreadable("its kind cannot be told; say it, as in container:PATH or seccomp:PATH")
-    return (Target(found, path, files.shown(path)),)
+    return iter((Target(found, path, files.shown(path)),))
 
 
 def kind_of(path: Path, *, below: Path | None = None) -> Kind | None:
@@ -81,8 +83,11 @@ def kind_of(path: Path, *, below: Path | None = None) -> Kind | None:
     return None
 
 
-def read(target: Target, against: Policy) -> Any:
-    """The subject of a target, for the rules of its kind. `against` is the policy for cells and trajectories."""
+def read(target: Target, against: Policy, deadline: float = math.inf) -> Any:
+    """The subject of a target, for the rules of its kind. `against` is the policy for cells and trajectories.
+
+    Raises Unreadable, also for cells that are not compiled by `deadline`, on the clock of time.monotonic().
+    """
     path = target.path
     if path is None:
         return packages.installed()
@@ -94,7 +99,7 @@ def read(target: Target, against: Policy) -> Any:
             return trajectory.read(text, target.shown, against)
         case Kind.CELLS:
             text = files.text(path, below=target.below)
-            return cells.screen(target.shown, [cells.Cell(text, Location(target.shown))], against)
+            return cells.screen(target.shown, [cells.Cell(text, Location(target.shown))], against, deadline)
     text = files.text(path, below=target.below)
     match target.kind:
         case Kind.PACKAGES:

@@ -46,7 +46,9 @@ from outside is shared by name, and named in the report:
 An environment of yours is a class or function without arguments that makes an rlm_secure.testing.Adapter;
 examples/adapters has six. What it holds against, the audit finds out by trying.
 
-The report goes to stdout, everything else to stderr. What could not be looked at is counted apart.
+The report goes to stdout, everything else to stderr. What could not be looked at is counted apart, and changes the
+exit code with --strict alone. The policy of --policy accepts findings anywhere; one that is a target, or is found in
+a folder, accepts what is found in itself.
 
 examples:
   rlm-secure audit
@@ -59,7 +61,8 @@ examples:
 exit codes:
   0  nothing at or above --fail-on
   1  findings
-  2  could not run: bad usage, policy or target, no arena, or an environment that could not be judged
+  2  could not run: bad usage, policy or target, no arena, or an environment that could not be judged; with --strict
+     also anything else that could not be looked at
   3  nothing was audited
   130  interrupted"""
 
@@ -97,7 +100,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         type=options.seconds,
         default=3600.0,
         metavar="SECONDS",
-        help="start no attack on an environment after this long (default: 3600)",
+        help="look at no file, and start no attack, after this long (default: 3600)",
+    )
+    command.add_argument(
+        "--strict", action="store_true", help="exit with 2 where something could not be looked at, whatever was found"
     )
     command.add_argument("--traceback", action="store_true", help="show the traceback of an adapter that failed")
     arena = command.add_argument_group("the arena")
@@ -136,6 +142,7 @@ def run(arguments: argparse.Namespace) -> int:
                 progress=progress,
                 arena=options.arena_of(arguments),
                 deadline=arguments.deadline,
+                strict=arguments.strict,
             )
         if arguments.write_baseline:
             _write_baseline(arguments.write_baseline, found)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rlm_secure.audit import audit
+from rlm_secure.audit import CLEAN, COULD_NOT_RUN, NOTHING_AUDITED, audit, run
+from rlm_secure.audit.read import trajectory
 from rlm_secure.audit.read.yaml_document import read_yaml
 
 NINE = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9) if n else 'lol'}]\n" for n in range(10))
@@ -56,3 +57,62 @@ def test_the_plain_values_of_yaml_are_what_they_look_like() -> None:
     text = "[yes, Off, ~, 12, 0x10, 1.5, 010, '12', 1:30, !!int '7', " + "9" * 5_000 + "]"
     assert read_yaml(text, "f").value == [True, False, None, 12, 16, 1.5, "010", "12", "1:30", 7, "9" * 5_000]
     assert read_yaml("", "f").value is None
+
+
+def test_a_policy_that_is_found_accepts_what_is_found_in_itself_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("Dockerfile").write_text("FROM python\n")
+    entry = '[[audit.ignore]]\nrule = "{}"\nat = "{}"\nreason = "not so bad"\nexpires = 2999-01-01\n'
+    accepted = [("image-root", ""), ("image-root", "Dockerfile"), ("image-unpinned", ""), ("context-logged", "p.toml")]
+    Path("p.toml").write_text("[data]\nlog_context = true\n" + "".join(entry.format(*each) for each in accepted))
+    Path("p.toml").chmod(0o644)
+    for names in (["."], ["p.toml", "Dockerfile"], ["Dockerfile", "p.toml"]):
+        report = audit(names)
+        found = {each.rule for each in report.findings}
+        assert {"image-root", "image-unpinned"} <= found and "context-logged" not in found
+        assert [each.finding.rule for each in report.ignored] == ["context-logged"]
+    operators = audit(["."], policy="p.toml")
+    assert {each.finding.rule for each in operators.ignored} == {"image-root", "image-unpinned", "context-logged"}
+
+
+def test_after_the_deadline_nothing_is_looked_at_and_strict_says_so(tmp_path: Path) -> None:
+    for number in range(50):
+        (tmp_path / f"p{number}.py").write_text("import rlm\n")
+    whole, late = audit([str(tmp_path)], strict=True), audit([str(tmp_path)], deadline=0.0)
+    assert (len(whole.targets), whole.code, whole.not_checked) == (50, 0, ())
+    assert (late.targets, late.code, len(late.not_checked)) == ((), NOTHING_AUDITED, 1)
+    assert "p0.py" in late.not_checked[0].what and "deadline" in late.not_checked[0].reason
+    assert audit([str(tmp_path)], deadline=0.0, strict=True).code == COULD_NOT_RUN
+
+
+def test_one_file_that_cannot_be_looked_at_is_clean_but_for_strict(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    (tmp_path / "b.py").write_text("x = " + "-" * 100_000 + "1\n")
+    (tmp_path / "c.py").write_text("x = 1\n" * 200_000)
+    report = audit([str(tmp_path)])
+    assert [Path(each.what.partition(":")[0]).name for each in report.not_checked] == ["b.py", "c.py"]
+    assert (report.code, audit([str(tmp_path)], strict=True).code) == (CLEAN, COULD_NOT_RUN)
+
+
+def test_findings_and_what_is_not_checked_are_listed_up_to_a_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "_MOST_FINDINGS", 5)
+    monkeypatch.setattr(run, "_MOST_NOT_CHECKED", 5)
+    for number in range(10):
+        (tmp_path / f"a{number}.py").write_text("(")
+        (tmp_path / f"b{number}.py").write_text("import rlm\n")
+    report = audit([str(tmp_path)])
+    assert len(report.findings) == 5
+    assert [each.what for each in report.not_checked[5:]] == ["6 more"]
+
+
+def test_a_trajectory_has_a_number_of_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "run.jsonl"
+    line = '{"type":"iteration","code_blocks":[' + "[]," * 90 + "[]]}\n"
+    path.write_text(line * 3)
+    monkeypatch.setattr(trajectory, "_MAX_NODES", 250)
+    (found,) = audit([str(path)]).not_checked
+    assert ":3:1" in found.what and "values" in found.reason

@@ -9,7 +9,7 @@ from typing import Any
 from rlm_secure.audit.finding import Finding, Severity
 from rlm_secure.audit.formats.text import summary
 from rlm_secure.audit.probes import EnvironmentSubject, Probe
-from rlm_secure.audit.report import Report
+from rlm_secure.audit.report import COULD_NOT_RUN, NOTHING_AUDITED, Report
 from rlm_secure.audit.rules import BY_ID
 from rlm_secure.guarantees import Guarantee
 from rlm_secure.inert import inert
@@ -86,8 +86,10 @@ def render(report: Report) -> str:
 
 
 def _verdict(report: Report) -> tuple[str, str]:
-    if report.code == 3:
+    if report.code == NOTHING_AUDITED:
         return "Nothing was audited", "warn"
+    if report.code == COULD_NOT_RUN:
+        return "Not everything could be looked at", "bad"
     if report.code:
         return f"Findings at {report.fail_on} or above", "bad"
     return f"Clean at {report.fail_on}", "good"

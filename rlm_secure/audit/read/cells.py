@@ -7,6 +7,8 @@ compiler, without running them.
 from __future__ import annotations
 
 import json
+import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -98,11 +100,15 @@ class CellsSubject:
     refused: tuple[Refused, ...]
 
 
-def screen(file: str, cells: Sequence[Cell], policy: Policy) -> CellsSubject:
-    """What `policy` would refuse in `cells`. Raises Unreadable where no session can be made to find out."""
+def screen(file: str, cells: Sequence[Cell], policy: Policy, deadline: float = math.inf) -> CellsSubject:
+    """What `policy` would refuse in `cells`.
+
+    Raises Unreadable where no session can be made to find out, and where `deadline` passes before all are looked at,
+    on the clock of time.monotonic().
+    """
     refused: list[Refused] = []
     for batch in _batches(cells):
-        refused += _look(batch, policy)
+        refused += _look(batch, policy, deadline)
     return CellsSubject(file, tuple(cells), tuple(refused))
 
 
@@ -119,7 +125,9 @@ def _batches(cells: Sequence[Cell]) -> list[list[Cell]]:
     return batches
 
 
-def _look(cells: Sequence[Cell], policy: Policy) -> list[Refused]:
+def _look(cells: Sequence[Cell], policy: Policy, deadline: float) -> list[Refused]:
+    if time.monotonic() > deadline:
+        raise Unreadable("the deadline passed before all of its cells were compiled; give them more time, or fewer")
     limits = {
         "source_bytes": policy.language.source_bytes,
         "ast_nodes": policy.language.ast_nodes,
@@ -137,7 +145,7 @@ def _look(cells: Sequence[Cell], policy: Policy) -> list[Refused]:
     found = _decoded(result.stdout, len(cells))
     if found is None:
         if len(cells) > 1:
-            return [each for cell in cells for each in _look([cell], policy)]
+            return [each for cell in cells for each in _look([cell], policy, deadline)]
         reason = str(result.error or result.stderr).strip().splitlines()[-1:] or ["no answer"]
         return [Refused(cells[0], "too-complex", 0, 0, f"compiling it ended its session: {reason[0][:_MAX_TEXT]}")]
     return [

@@ -9,10 +9,11 @@ from typing import Any
 from rlm_secure.audit.finding import Location, Unreadable
 from rlm_secure.audit.read.cells import Cell
 from rlm_secure.policy import Policy
-from rlm_secure.types import UNBOUNDED
 from rlm_secure.untrusted_json import LOG_DEPTH, MalformedJson, loads
 
 MAX_BYTES = 256 * 1024 * 1024
+#: Values, those of all lines together.
+_MAX_NODES = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +62,18 @@ def read(text: str, file: str, policy: Policy) -> TrajectorySubject:
     """The turns and cells of a trajectory. Raises Unreadable for a line that is not JSON."""
     turns: list[Turn] = []
     cells: list[Cell] = []
-    for number, line in enumerate(text.split("\n"), 1):
+    left = _MAX_NODES
+    for number, line in enumerate(_lines(text), 1):
         if not line.strip():
             continue
         try:
-            entry = loads(line, depth=LOG_DEPTH, nodes=UNBOUNDED)
-        except MalformedJson:
-            raise Unreadable("this line is not JSON; a trajectory has one JSON object on each line", number) from None
+            entry = loads(line, depth=LOG_DEPTH, nodes=_MAX_NODES)
+        except MalformedJson as refused:
+            said = f"this line is refused: {refused}; a trajectory has one JSON object on each line"
+            raise Unreadable(said, number) from None
+        left -= _count(entry)
+        if left < 0:
+            raise Unreadable(f"there are more than {_MAX_NODES:,} values in it; split it by lines", number)
         if not isinstance(entry, dict):
             raise Unreadable("this line is not a JSON object", number)
         if entry.get("type") != "iteration" and "code_blocks" not in entry:
@@ -81,3 +87,24 @@ def read(text: str, file: str, policy: Policy) -> TrajectorySubject:
     if not turns:
         raise Unreadable("there is no turn in it; a trajectory has lines of the type iteration")
     return TrajectorySubject(file, tuple(turns), tuple(cells), policy)
+
+
+def _lines(text: str) -> Iterator[str]:
+    """One after the other: a list of them would take many times the memory of an empty line."""
+    begin = 0
+    while (end := text.find("\n", begin)) >= 0:
+        yield text[begin:end]
+        begin = end + 1
+    yield text[begin:]
+
+
+def _count(value: Any) -> int:
+    number, ahead = 0, [value]
+    while ahead:
+        number += 1
+        each = ahead.pop()
+        if isinstance(each, dict):
+            ahead.extend(each.values())
+        elif isinstance(each, list):
+            ahead.extend(each)
+    return number
