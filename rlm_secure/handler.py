@@ -21,6 +21,7 @@ from rlm_secure.clients.base import Client, Completion, InThread, Prompt, Tally,
 from rlm_secure.clients.prices import REPORTED, Price
 from rlm_secure.comms import LMRequest, LMResponse
 from rlm_secure.environments import Audit
+from rlm_secure.environments.turn import refuse
 from rlm_secure.errors import (
     CallFailed,
     CellCallsRefused,
@@ -220,9 +221,11 @@ class LMHandler:
         tree = self._running_tree()
         tree.check()
         if call.kind == "tool":
+            refuse()
             raise CallFailed(f"there is no tool {call.tool!r} here")
         refusal = self._refusal(call.prompts, call.model)
         if refusal is not None:
+            refuse()
             self.report(refusal)
             self._count_refusal()
             texts = [f"Error: {refusal.reason}"] * len(call.prompts)
@@ -236,6 +239,8 @@ class LMHandler:
             self._record(completions)
             # A child that could not even begin asked nobody; it counts as a refused call does.
             failed = all(each.error is not None for each in completions) and tree.ledger.spent.calls == calls
+            if all(isinstance(each, RefusedCall) for each in completions):
+                refuse()
             if failed or any(isinstance(each, RefusedCall) for each in completions):
                 self._count_refusal()
             texts = [self._text(each, call) for each in completions]

@@ -6,6 +6,7 @@ The tests run in every environment: see tests/clouds/test_host_calls.py and test
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import os
 import signal
@@ -21,11 +22,15 @@ import pytest
 from rlm_secure import CellException, CellTimeout, Policy, RLMSecureError, Sandbox, SessionEnded
 from rlm_secure.clients import get_client
 from rlm_secure.environments import LocalREPL, logged
-from rlm_secure.errors import TimeoutExceededError
+from rlm_secure.environments.clock import Clock
+from rlm_secure.environments.local.session import open_session
+from rlm_secure.environments.turn import Served, Turn, refuse, serve
+from rlm_secure.errors import CallRefused, CellCallsRefused, TimeoutExceededError
 from rlm_secure.events import Violation
 from rlm_secure.handler import LMHandler
 from rlm_secure.logger import AuditLog
-from rlm_secure.policy import load_policy
+from rlm_secure.policy import Decision, load_policy
+from tests.broker.support import session as broker_session
 from tests.loops import Heard, cell, scripted
 
 #: Gives a sandbox with these tools, options and limits in the environment that is tried.
@@ -594,3 +599,83 @@ def test_a_tool_of_a_persistent_run_may_not_use_its_session(use: str) -> None:
     with scripted([cell("final_answer(llm_query('q'))")], lambda _prompt: tool(), **options) as rlm:
         made.append(rlm)
         assert rlm.completion("c").response == "ReentrantCall"
+
+
+# -- calls that are refused -------------------------------------------------------------------------------
+
+#: A cell that calls as long as it is let, and counts.
+CALLS = "n = 0\nwhile True:\n    n += 1\n    try:\n        {}\n    except Exception:\n        pass"
+
+
+def given_back(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """What clocks are given back from here on, in seconds."""
+    seconds: list[float] = []
+    extend = Clock.extend
+    monkeypatch.setattr(Clock, "extend", lambda clock, more: (seconds.append(more), extend(clock, more)))
+    return seconds
+
+
+@pytest.mark.parametrize("call", ["llm_query('x')", "llm_query_batched(['x', 'y'])", "tool(1, 2)"])
+def test_a_cell_whose_calls_are_refused_is_ended_after_so_many(opened: Open, call: str) -> None:
+    served: list[int] = []
+    with opened(tools={"tool": served.append}) as box:
+        box.run("x = 1").check()
+        result = box.run(CALLS.format(call))
+        assert isinstance(result.error, CellCallsRefused) and result.error.limit == "lm.refusals"
+        assert served == []
+        assert box._repl.session._given == 0.0  # type: ignore[attr-defined]  # no refused call gave the cell time
+        assert box.run("print(x)").stdout == "1\n"
+        assert box.run("for n in range(100):\n    llm_query('x')\nprint(n)").stdout == "99\n"  # the next counts anew
+
+
+@contextlib.contextmanager
+def local_session(policy: Policy) -> Iterator[Any]:
+    with open_session(policy) as session:
+        yield session
+
+
+@pytest.mark.parametrize("place", [local_session, broker_session], ids=["local", "broker"])
+def test_what_refuses_a_call_says_so_and_what_serves_one_gives_its_time(place: Any, monkeypatch: Any) -> None:
+    decision = Decision(False, "lm-batch", "no")
+
+    def refused(call: Any) -> str:
+        asked.append(call)
+        refuse()
+        return "Error: no"
+
+    def denied(call: Any) -> str:
+        asked.append(call)
+        raise CallRefused(decision)
+
+    def late(call: Any) -> str:  # it was served, and what came of it is refused
+        raise CallRefused(Decision(False, "tool-result", "too long"))
+
+    def slow(call: Any) -> str:
+        time.sleep(0.05)
+        return "yes"
+
+    asked: list[Any] = []
+    policy = load_policy("strict")
+    alone = policy.isolation.model_copy(update={"checkpoints": False})  # what they take is given back as well
+    few = policy.model_copy(update={"lm": policy.lm.model_copy(update={"refusals": 5}), "isolation": alone})
+    for calls in (refused, denied):
+        asked.clear()
+        with place(few) as session:
+            seconds = given_back(monkeypatch)
+            result = session.execute(CALLS.format("llm_query('x')"), calls)
+            assert isinstance(result.error, CellCallsRefused)
+            assert len(asked) == 6
+            assert abs(sum(seconds)) < 1e-6
+    with place(few) as session:
+        seconds = given_back(monkeypatch)
+        for calls in (slow, late):
+            loop = "for n in range(10):\n    try:\n        llm_query('x')\n    except Exception:\n        pass"
+            assert session.execute(loop, calls).error is None
+        assert sum(seconds) > 0.4
+
+
+def test_a_refusal_of_a_child_is_not_its_parents() -> None:
+    outer, inner = Served(Turn()), Served(Turn())
+    serve(outer, lambda: serve(inner, refuse))
+    assert (outer.refused, inner.refused) == (False, True)
+    refuse()  # nobody is served here

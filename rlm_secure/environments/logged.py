@@ -24,6 +24,7 @@ from rlm_secure.environments.turn import Turn, serve
 from rlm_secure.errors import (
     CallFailed,
     CallRefused,
+    CellCallsRefused,
     CellError,
     CellException,
     CellTimeout,
@@ -49,6 +50,8 @@ LOG_BYTES = 64 << 20
 LOG_ATTACHMENTS = 64
 #: A cell that goes on asking for tools after so many calls more than it may make is ended: it does nothing else.
 _IN_VAIN = 100
+#: Rules that refuse what a call led to, after it was served: its time was the host's.
+_SERVED = frozenset({"tool-result", "tool-result-bytes", "tool-seconds"})
 #: What the interpreter, its modules and its libraries take of a worker's memory beside what its policy grants, at most.
 _OWN_BYTES = 256 << 20
 #: Bytes of JSON in an answer: a worker reads frames of 256 MiB at most.
@@ -168,6 +171,9 @@ class LoggedSession(Session):
         self._interrupts = 0
         self._refused: dict[str, Decision] = {}
         self._in_vain = 0  # tool calls of the cell that were one too many
+        self._refusals = 0  # calls of the cell that were refused
+        self._denied = False  # the call that was answered last was
+        self._given = 0.0  # seconds that the cell was given back while the host answered it
         self._cut = False  # the cell's time was over before a call of it was answered, or before its result came
         self._begin_log()
         # A killed session is rebuilt by running its log again: `random` must then say the same.
@@ -305,7 +311,8 @@ class LoggedSession(Session):
         """Serve one request, which has the turn. `wall` seconds are its own; `wait` says since when it is asked for."""
         self._refused = {}
         self._cut = False
-        self._in_vain = 0
+        self._in_vain = self._refusals = 0
+        self._given = 0.0
         if self._worker.interrupted.is_set():
             self._worker.interrupted.clear()
         clock = self._clock(wall)
@@ -381,6 +388,30 @@ class LoggedSession(Session):
 
     def _ask(self, calls: HostCalls, call: Call, clock: Clock, most: float | None) -> Any:
         """What the host answers to a call of a cell, for as long as the cell, the call and the caller have time."""
+        given, self._denied = self._given, False
+        try:
+            value = self._answer(calls, call, clock, most)
+        except CallFailed as failed:
+            if self._denied or (isinstance(failed, CallRefused) and failed.decision.rule not in _SERVED):
+                self._deny(clock, given)
+            raise
+        if self._denied:
+            self._deny(clock, given)
+        return value
+
+    def _deny(self, clock: Clock, given: float) -> None:
+        """A call was refused: it is answered out of the cell's own time, and one too many ends the cell.
+
+        Raises CellCallsRefused. `given` is the time that the cell had been given back before.
+        """
+        clock.extend(given - self._given)
+        self._given = given
+        self._refusals += 1
+        decision = self._gate.refusals(self._refusals)
+        if not decision.allowed:
+            raise CellCallsRefused(decision.reason, limit="lm.refusals") from None
+
+    def _answer(self, calls: HostCalls, call: Call, clock: Clock, most: float | None) -> Any:
         tool = call.kind == "tool"
         if tool:
             self._tool_calls += 1
@@ -397,6 +428,7 @@ class LoggedSession(Session):
                     return _sendable(serve(served, lambda: calls(call)))
                 finally:
                     self._exclude(clock, time.monotonic() - began)
+                    self._denied = served.refused
             owner = getattr(calls, "owner", None) or self._lock
             self._gate.abandoned(*abandoned(self._lock, owner)).require(CallRefused)
             host = HostCall(lambda: serve(served, lambda: calls(call)), self._lock, owner)
@@ -405,6 +437,7 @@ class LoggedSession(Session):
             except BaseException:  # Ctrl-C as well: nobody waits for it any more
                 host.abandon()
                 raise
+            self._denied = served.refused
         return _sendable(host.result())
 
     def _await(self, host: HostCall, call: Call, clock: Clock) -> None:
@@ -433,6 +466,7 @@ class LoggedSession(Session):
     def _exclude(self, clock: Clock, seconds: float) -> None:
         if self._policy.limits.exclude_host_time:
             clock.extend(seconds)
+            self._given += seconds
 
     def _begin_log(self) -> None:
         """The worker's present state is one that can be brought back: the log begins anew."""

