@@ -89,7 +89,8 @@ class Around:
 
     `connect` says how connecting to each address ended, `write_root` and `write_sysctl` how writing there did: "won",
     "timeout", or the name of an error. `memory_max` and `pids_max` are the cgroup's own words. `worker_uids` are real,
-    effective, saved and file system uid of the worker, `uids` the first three of the supervisor. `tried` is how what a
+    effective, saved and file system uid of the worker, `uids` the first three of the supervisor. `limits` are those of
+    each process, by name; one that has no end is not there. `tried` is how what a
     sealed supervisor tries ended, by name.
     """
 
@@ -109,7 +110,7 @@ class Around:
     apparmor: str | None = None
     unmasked: tuple[str, ...] | None = None
     writable: tuple[str, ...] | None = None
-    file_bytes: int | None = None
+    limits: Mapping[str, int] = field(default_factory=dict)
     uids: tuple[int, ...] = ()
     worker_uids: tuple[int, ...] = ()
     tried: Mapping[str, str] = field(default_factory=dict)
@@ -238,7 +239,7 @@ def around(value: Any) -> Around:
         apparmor=_text(told.get("apparmor")),
         unmasked=_texts(told.get("unmasked")),
         writable=_texts(told.get("writable")),
-        file_bytes=_count(told.get("file_bytes")),
+        limits=_counts(told.get("limits")),
         uids=_uids(own.get("uids"), 3),
         worker_uids=_uids(told.get("worker_uids"), 4),
         tried=MappingProxyType({name: text for name, each in own.items() if (text := _word(each)) is not None}),
@@ -334,6 +335,12 @@ def _table(value: Any) -> Mapping[str, str] | None:
     if not isinstance(value, dict) or len(value) > _ITEMS or not all(isinstance(each, str) for each in value.values()):
         return None
     return MappingProxyType({excerpt(name, _TEXT): excerpt(each, _TEXT) for name, each in value.items()})
+
+
+def _counts(value: Any) -> Mapping[str, int]:
+    """Numbers by name; one that is none, or below zero, is not there."""
+    table = value if isinstance(value, dict) and len(value) <= _ITEMS else {}
+    return MappingProxyType({name: count for name, each in table.items() if (count := _count(each)) is not None})
 
 
 def _uids(value: Any, count: int) -> tuple[int, ...]:

@@ -19,6 +19,11 @@ _APPARMOR = ("/proc/self/attr/apparmor/current", "/proc/self/attr/current")
 #: The metadata service of every cloud, a public address, and what Docker calls the host.
 _ADDRESSES = (("169.254.169.254", 80), ("1.1.1.1", 53), ("172.17.0.1", 2375))
 _CONNECT_SECONDS = 0.3
+#: Limits of each process that are asked for around a supervisor, by the names that container engines have for them.
+_LIMITS = {
+    "core": resource.RLIMIT_CORE, "fsize": resource.RLIMIT_FSIZE, "memlock": resource.RLIMIT_MEMLOCK,
+    "nofile": resource.RLIMIT_NOFILE, "nproc": resource.RLIMIT_NPROC,
+}  # fmt: skip
 
 
 def describe(masked: Sequence[str], readonly: Sequence[str]) -> dict[str, Any]:
@@ -45,7 +50,7 @@ def describe(masked: Sequence[str], readonly: Sequence[str]) -> dict[str, Any]:
         "apparmor": _first(_APPARMOR),
         "unmasked": [path for path in masked if _shows(path)],
         "writable": [path for path in readonly if _writable(path)],
-        "file_bytes": resource.getrlimit(resource.RLIMIT_FSIZE)[1],
+        "limits": {name: resource.getrlimit(kind)[1] for name, kind in _LIMITS.items()},
     }
 
 

@@ -34,7 +34,7 @@ AROUND: dict[str, Any] = {
     "apparmor": "docker-default (enforce)",
     "unmasked": [],
     "writable": [],
-    "file_bytes": 4096,
+    "limits": {"fsize": 4096, "nofile": 256, "core": -1},
     "supervisor": {"uids": [65533] * 3, "landlock": "ABI 7", "filter": "90 instructions", "open a file": "EACCES"},
     "worker_uids": [65534] * 4,
 }

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from rlm_secure.audit import audit
-from rlm_secure.environments.docker import DockerEnvironment, hardening
-from rlm_secure.environments.docker.hardening import Offered
-from rlm_secure.errors import CellMemoryLimit
+from rlm_secure.broker import signed
+from rlm_secure.environments.docker import DockerEnvironment, container, hardening
+from rlm_secure.environments.docker.hardening import Offered, Taken
+from rlm_secure.errors import CellMemoryLimit, EnforcementError
 from rlm_secure.guarantees import Level, Wall
-from tests.docker.conftest import inside, policy, python, wait_for
+from tests.docker.conftest import inside, own, policy, python, wait_for
 
 #: Signals it, reads its memory and its environment, traces it: what one process may do to another of its own user.
 TAKE_OVER = """
@@ -174,7 +175,7 @@ def test_a_sealed_supervisor_does_all_its_duties(place) -> None:
 
 def test_what_was_asked_for_and_what_came_of_it_is_reported(engine, shared) -> None:
     details, evidence = shared.report.details, shared.report[Wall.CONTAINER].evidence
-    for what in ("own cgroup namespace", "masked paths", "read-only paths", "size of files"):
+    for what in ("own cgroup namespace", "masked paths", "read-only paths", "limits of each process"):
         assert f"{what}: yes" in evidence
     assert "not masked" not in evidence
     has = hardening.offered(engine, engine.info())
@@ -184,7 +185,59 @@ def test_what_was_asked_for_and_what_came_of_it_is_reported(engine, shared) -> N
         "private", len(hardening.MASKED), len(hardening.READONLY),
     )  # fmt: skip
     inspected = engine.api.inspect_container(shared._lease._id)["HostConfig"]
-    assert details["blkio_weight"] == inspected["BlkioWeight"] or "none" in details["blkio_weight"]
+    weight = inspected["BlkioWeight"]
+    assert details["blkio_weight"] == weight or "none" in details["blkio_weight"]
+    assert ("as much of the disks as others" in evidence) is (weight != hardening.BLKIO_WEIGHT)
+    assert all(f"the engine says: {each}" in evidence for each in details["discarded"])
+    assert not weight or not any("weight" in each.lower() for each in details["discarded"])
+    assert shared.report.to_dict()["details"]["discarded"] == details["discarded"]  # as doctor prints it
+
+
+@pytest.mark.attack
+def test_no_file_is_longer_than_a_context(place) -> None:
+    with place.session(policy(context_bytes=65536)) as session:
+        longest = container.file_bytes(session._policy)
+        session.load_context("context_0", "x" * 65536)
+        assert session.execute("print(len(context_0))", None).stdout == "65536\n"
+        code = (
+            "import errno, os\n"
+            "fd = [os.open('/tmp/mine', os.O_RDWR | os.O_CREAT), os.memfd_create('mine')][{0}]\n"
+            "os.ftruncate(fd, {1})\nos.lseek(fd, {1}, 0)\n"
+            "for step in (lambda: os.write(fd, b'x'), lambda: os.ftruncate(fd, {1} + 1)):\n"
+            "    try: step(); print('won')\n"
+            "    except OSError as error: print(errno.errorcode[error.errno])\n"
+        )
+        users = [f"{session.report.details[key]}" for key in ("uid", "worker_uid")]
+        for number, user in enumerate(users):
+            assert python(session, code.format(number, longest), user=user).split() == ["EFBIG", "EFBIG"]
+            assert python(session, code.format(number, longest - 9), user=user).split() == ["won", "won"]  # the control
+            inside(session, "rm", "-f", "/tmp/mine", user=user)
+
+
+@pytest.mark.parametrize("dropped", ["fsize", "nproc"])
+def test_a_limit_that_the_engine_drops_is_told_and_where_it_is_required_there_is_no_session(
+    place, engine, monkeypatch, dropped
+) -> None:
+    plain, before = hardening.add, own(engine)
+
+    def add(host: dict[str, Any], has: Offered) -> None:
+        plain(host, has)
+        host["Ulimits"] = [each for each in host["Ulimits"] if each["Name"] != dropped]
+
+    monkeypatch.setattr(hardening, "add", add)
+    with pytest.raises(EnforcementError, match=f"limits of each process: all but {dropped}: NO") as raised:
+        place.session(policy())
+    assert raised.value.missing == ("container",)
+    assert own(engine) == before
+    with place.session(policy(), required=()) as session:
+        assert session.report[Wall.CONTAINER].level is Level.PARTIAL
+
+
+@pytest.mark.parametrize("said", [None, "x", {}, ["\x1b[2J" + "x" * 10_000] * 100])
+def test_what_an_engine_discards_is_lines_that_only_print(said: Any) -> None:
+    told = hardening.warnings({"Warnings": said})
+    assert len(told) == (8 if isinstance(said, list) else 0)
+    assert all(len(each) < 250 and each.isprintable() for each in told)
 
 
 @pytest.mark.parametrize("form", ["a list", "one object", "one a line"])
@@ -205,7 +258,7 @@ CMDLINES = "import glob\nfor each in glob.glob('/proc/[0-9]*/cmdline'): print(op
 HAS = Offered(apparmor=True, profile="docker-default", cgroupns=True)
 HARD = {
     "cgroup_namespace": "own", "apparmor": "docker-default (enforce)", "unmasked": [], "writable": [],
-    "file_bytes": 100,
+    "limits": dict.fromkeys(hardening.LIMITED, 100),
 }  # fmt: skip
 
 
@@ -219,14 +272,17 @@ HARD = {
         ({"unmasked": ["/sys/kernel"]}, set()),
         ({"unmasked": None}, {"masked paths"}),
         ({"writable": ["/proc/sys"]}, {"read-only paths"}),
-        ({"file_bytes": -1}, {"size of files"}),  # no limit
-        ({"file_bytes": True}, {"size of files"}),
-        ({"file_bytes": 101}, {"size of files"}),
+        *(
+            ({"limits": HARD["limits"] | {"fsize": limit}}, {"limits of each process: all but fsize"})
+            for limit in (-1, True, 101, None, "1")  # the first is none
+        ),
+        ({"limits": None}, {f"limits of each process: all but {', '.join(hardening.LIMITED)}"}),
     ],
 )
 def test_what_does_not_hold_is_told(said: dict[str, Any], missing: set[str]) -> None:
-    assert {what for what, held in hardening.found(HAS, HARD | said, 100) if not held} == missing
-    assert hardening.unmasked(HARD | said) == ("/sys/kernel" if said.get("unmasked") == ["/sys/kernel"] else "/proc/kcore" if said.get("unmasked") else "")
+    taken = Taken({}, dict.fromkeys(hardening.LIMITED, 100), ())
+    assert {what for what, held in hardening.found(HAS, signed.around(HARD | said), taken) if not held} == missing
+    assert hardening.unmasked(signed.around(HARD | said)) == ("/sys/kernel" if said.get("unmasked") == ["/sys/kernel"] else "/proc/kcore" if said.get("unmasked") else "")
 
 
 class Engine:

@@ -148,7 +148,7 @@ class DockerLease(Lease):
             self._unix = UnixTransport({container.BUNDLE: bundle().data})
             directory = self._unix.directory
         uid = users.supervisor
-        self._id = container.create(
+        self._id, discarded = container.create(
             self._engine, self._policy, image.id, directory, has=self._has, uid=uid, memory=self._memory
         )
         if directory is None:
@@ -192,9 +192,10 @@ class DockerLease(Lease):
             raise unheard(
                 f"the sandbox did not answer: {error}; {self.epitaph()}" + (f"; it said: {said}" if said else "")
             ) from None
+        self._taken = hardening.recorded(self._engine, self._id, discarded)
         self._details = {
             **container.describe(self._policy, image, users, way),
-            **hardening.recorded(self._engine, self._id),
+            **self._taken.details,
             "engine": engine.carrier(self._engine),
         }
 
@@ -210,15 +211,13 @@ class DockerLease(Lease):
         if runtime in SHARED_KERNEL:
             held["no_new_privs"] = around.no_new_privs == 1
             held["seccomp"] = around.seccomp == 2
-            held.update(hardening.found(self._has, around, container.file_bytes(self._policy)))
+            held.update(hardening.found(self._has, around, self._taken))
         else:
             host = (os.uname().release, self._engine_kernel, None)  # of this machine, and of the engine's
             held["a kernel of its own"] = around.kernel not in host
         level = Level.FULL if all(held.values()) else Level.PARTIAL
         tried = ", ".join(f"{what}: {'yes' if yes else 'NO'}" for what, yes in held.items())
-        tried += "" if self._has.apparmor else "; the engine has no AppArmor"
-        if shown := hardening.unmasked(around):
-            tried += f"; not masked: {shown}"
+        tried += hardening.told(self._has, around, self._taken)
         yield WallStatus(Wall.CONTAINER, level, f"{runtime}; {tried}")
         reached, interfaces = around.connect, around.interfaces
         quiet = bool(reached) and not {"won", "timeout"} & set((reached or {}).values())

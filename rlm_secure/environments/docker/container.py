@@ -84,8 +84,8 @@ def file_bytes(policy: Policy) -> int:
 
 def create(
     client: Any, policy: Policy, image: str, directory: str | None, *, has: Offered, uid: int, memory: int
-) -> str:
-    """Create (not start) a container that runs the supervisor; returns its id.
+) -> tuple[str, tuple[str, ...]]:
+    """Create (not start) a container that runs the supervisor; returns its id, and what the engine discarded.
 
     Nothing of the host is in it but `directory`, read-only. For None it has an empty volume of its own there, for
     `put`. Raises EnvironmentUnavailable, and NotThere for an engine that does not see `directory`.
@@ -135,7 +135,7 @@ def create(
             labels={LABEL: "1", OWNER: owner()},
             host_config=host,
         )
-    return str(made["Id"])
+    return str(made["Id"]), hardening.warnings(made)
 
 
 @contextlib.contextmanager

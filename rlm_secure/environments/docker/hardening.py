@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from rlm_secure.broker.signed import Around
 from rlm_secure.environments.docker.engine import explained
+from rlm_secure.inert import excerpt
 
 #: What every engine masks by itself: nothing may show in there.
 _ALWAYS = (
@@ -27,7 +28,10 @@ READONLY: Final = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sys
 
 #: The least share of a disk's time, of 10 to 1000: nothing in there waits for one.
 BLKIO_WEIGHT: Final = 10
+#: Limits of each process in there, which an engine may drop as well.
+LIMITED: Final = ("core", "fsize", "memlock", "nofile", "nproc")
 _APPARMOR = "docker-default"
+_WARNINGS, _WARNING_CHARACTERS = 8, 200
 _CGROUP_NAMESPACES = (1, 41)  # the API that has them
 
 
@@ -65,8 +69,21 @@ def add(host: dict[str, Any], has: Offered) -> None:
         host["SecurityOpt"] = [*host["SecurityOpt"], f"apparmor={has.profile}"]
 
 
-def found(has: Offered, around: Around, file_bytes: int) -> Iterator[tuple[str, bool]]:
-    """What the supervisor found of what was asked for, and whether it holds."""
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What an engine says that it took of what it was asked for.
+
+    `details` are facts for the report, `limits` those of each process by name, `discarded` its warnings when it made
+    the container: what it dropped, in its own words.
+    """
+
+    details: Mapping[str, Any]
+    limits: Mapping[str, int]
+    discarded: tuple[str, ...]
+
+
+def found(has: Offered, around: Around, taken: Taken) -> Iterator[tuple[str, bool]]:
+    """What the supervisor found of what was asked for, and whether it holds. All of it is required of a container."""
     if has.cgroupns:
         yield "own cgroup namespace", around.cgroup_namespace == "own"
     if has.apparmor:
@@ -74,7 +91,28 @@ def found(has: Offered, around: Around, file_bytes: int) -> Iterator[tuple[str, 
     shown = around.unmasked
     yield "masked paths", shown is not None and not any(each in shown for each in _ALWAYS)
     yield "read-only paths", around.writable == ()
-    yield "size of files", around.file_bytes is not None and around.file_bytes <= file_bytes
+    loose = unlimited(around, taken)
+    yield f"limits of each process{': all but ' if loose else ''}{', '.join(loose)}", not loose
+
+
+def unlimited(around: Around, taken: Taken) -> list[str]:
+    """The limits of each process that the engine did not take, or that are wider in there than it says."""
+    return [name for name in LIMITED if not _within(around.limits.get(name), taken.limits.get(name))]
+
+
+def _within(limit: int | None, asked: int | None) -> bool:
+    return limit is not None and asked is not None and limit <= asked  # an engine says -1 for what has no limit
+
+
+def told(has: Offered, around: Around, taken: Taken) -> str:
+    """What does not hold although it was asked for, and need not: for the evidence."""
+    parts = [] if has.apparmor else ["the engine has no AppArmor"]
+    if shown := unmasked(around):
+        parts.append(f"not masked: {shown}")
+    if taken.details["blkio_weight"] != BLKIO_WEIGHT:
+        parts.append("as much of the disks as others")
+    parts += [f"the engine says: {each}" for each in taken.discarded]
+    return "".join(f"; {part}" for part in parts)
 
 
 def unmasked(around: Around) -> str:
@@ -82,15 +120,30 @@ def unmasked(around: Around) -> str:
     return ", ".join(each for each in MASKED if each in (around.unmasked or ()))
 
 
-def recorded(client: Any, container: str) -> dict[str, Any]:
-    """What the engine says that it took, for the report: some of it is dropped with a warning that nobody reads."""
+def warnings(made: Mapping[str, Any]) -> tuple[str, ...]:
+    """What an engine says that it discarded, when it has made a container: a few short lines that only print."""
+    said = made.get("Warnings")
+    first = said[:_WARNINGS] if isinstance(said, list) else ()
+    return tuple(excerpt(str(each), _WARNING_CHARACTERS) for each in first)
+
+
+def recorded(client: Any, container: str, discarded: tuple[str, ...]) -> Taken:
+    """What the engine says that it took: some of it is dropped with a warning, and some without."""
     with explained("describe the container"):
         inspected = client.api.inspect_container(container)
     host = inspected.get("HostConfig") or {}
-    return {
+    details = {
         "apparmor": inspected.get("AppArmorProfile") or "none",
         "cgroupns": host.get("CgroupnsMode") or "the engine's default",
         "masked_paths": len(host.get("MaskedPaths") or ()),
         "readonly_paths": len(host.get("ReadonlyPaths") or ()),
         "blkio_weight": host.get("BlkioWeight") or "none: the engine's kernel has none that it knows",
+        "discarded": list(discarded),
     }
+    limits = {_limit(each): each.get("Hard", -1) for each in host.get("Ulimits") or ()}
+    return Taken(details, limits, discarded)
+
+
+def _limit(entry: Mapping[str, Any]) -> str:
+    """The name of a limit: Podman's are those of C."""
+    return str(entry.get("Name")).lower().removeprefix("rlimit_")
