@@ -173,6 +173,55 @@ def test_a_sealed_supervisor_does_all_its_duties(place) -> None:
         assert session.execute("print(kept)", None).stdout == "7\n"
 
 
+KILL = (
+    "import os, signal\n"
+    "pids = sorted(int(p) for p in os.listdir('/proc') if p.isdigit() and int(p) != os.getpid())\n"
+    "os.kill([p for p in pids if '\\0zygote\\0' in open(f'/proc/{p}/cmdline').read()][1], signal.SIGKILL)"
+)
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("transport", ["unix", "exec"])
+def test_a_resumed_worker_is_the_other_user_again_and_has_all_that_was_kept(engine, image, transport) -> None:
+    place = DockerEnvironment(image=image, transport=transport)
+    with place.session(policy(cell_seconds=1.0, grace_seconds=0.2, resumes=9)) as session:
+        supervisor, worker = (f"{session.report.details[key]}" for key in ("uid", "worker_uid"))
+        session.load_context("context_0", "abc" * 100_000)
+        session.execute("kept = 7", None)
+        seen = set()
+
+        def is_as_it_was() -> None:
+            found = processes(engine, session)
+            if transport == "exec":
+                assert set(found.pop("dial")["Uid"].split()) == {supervisor}
+            assert {name: set(status["Uid"].split()) for name, status in found.items()} == {
+                "init": {supervisor}, "supervise": {supervisor}, "zygote": {worker}, "worker": {worker},
+            }  # fmt: skip
+            own = found["worker"]
+            assert {own[key] for key in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {"0" * 16}
+            assert set(own["Groups"].split()) <= {worker} and int(own["Seccomp_filters"]) > 1
+            rows = engine.api.top(session._lease._id)["Processes"]
+            assert len([row for row in rows if "guest.zip dial" not in row[7]]) == 4, "one worker at a time"
+            seen.add(own["Pid"].strip())
+            made = "import os\nfor e in os.scandir('/tmp'): print(e.name, e.stat().st_uid, oct(e.stat().st_mode & 0o777))"
+            expected = [] if transport == "unix" else [f"broker {supervisor} 0o600"]
+            assert python(session, made).splitlines() == expected
+
+        is_as_it_was()
+        for _ in range(2):
+            assert session.execute("sum(range(10**13))", None).resumed
+            assert session.execute("print(kept, context_0[299_999])", None).stdout == "7 c\n"
+            is_as_it_was()
+        for _ in range(2):
+            python(session, KILL, user=worker)
+            said = [session.execute("print(kept, context_0[299_999])", None).stdout for _ in range(2)]
+            assert "7 c\n" in said
+            is_as_it_was()
+        assert len(seen) == 5
+        session.load_context("context_1", "later")
+        assert session.execute("print(context_1)", None).stdout == "later\n"
+
+
 def test_what_was_asked_for_and_what_came_of_it_is_reported(engine, shared) -> None:
     details, evidence = shared.report.details, shared.report[Wall.CONTAINER].evidence
     for what in ("own cgroup namespace", "masked paths", "read-only paths", "limits of each process"):
