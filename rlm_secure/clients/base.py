@@ -41,6 +41,9 @@ _LONGEST_PAUSE = 8.0
 #: Names under which a request bounds its reply.
 _MOST_TOKENS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 
+#: More than this no call has: the largest integer up to which every one is a float.
+_MOST_TOKENS_OF_A_CALL = 2**53
+
 
 @dataclass(frozen=True, slots=True)
 class Completion:
@@ -386,11 +389,28 @@ def prompt_text(messages: list[dict[str, Any]]) -> str:
     return "\n".join(str(message.get("content") or "") for message in messages)
 
 
-def call_usage(input_tokens: int, output_tokens: int, cost: Any = None) -> ModelUsageSummary:
-    """The usage of one call. A cost that is no finite, positive number is no cost."""
-    amount = 0.0 if isinstance(cost, bool) or not isinstance(cost, int | float) else float(cost)
-    known = math.isfinite(amount) and amount > 0
-    return ModelUsageSummary(1, max(0, input_tokens), max(0, output_tokens), amount if known else None)
+def call_usage(input_tokens: Any, output_tokens: Any, cost: Any = None) -> ModelUsageSummary:
+    """The usage of one call, as a provider reports it. A cost that is no finite, positive number is no cost.
+
+    Raises ProviderError for tokens that are no number: budgets rest on it.
+    """
+    amount = 0.0 if isinstance(cost, bool) or not isinstance(cost, int | float) else _finite(cost)
+    return ModelUsageSummary(1, _tokens(input_tokens), _tokens(output_tokens), amount if amount > 0 else None)
+
+
+def _tokens(count: Any) -> int:
+    if isinstance(count, bool) or not isinstance(count, int | float) or count != count:
+        raise ProviderError(f"the provider reported {type(count).__name__} where it counts tokens; check base_url")
+    # Beyond all floats there is no arithmetic with prices.
+    return int(max(0, min(count, _MOST_TOKENS_OF_A_CALL)))
+
+
+def _finite(amount: float) -> float:
+    """`amount` as a float; 0 for one that is infinite, no number, or an integer beyond all floats."""
+    try:
+        return float(amount) if math.isfinite(amount) else 0.0
+    except OverflowError:
+        return 0.0
 
 
 def total_usage(summary: Any) -> ModelUsageSummary:

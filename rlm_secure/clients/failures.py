@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rlm_secure.errors import ProviderError
@@ -30,7 +30,12 @@ _STATUS = {
 _ARGUMENT = re.compile(
     r"\A[\w.]{1,120}\(\) got an unexpected keyword argument '\w{1,80}'(?:\. Did you mean '\w{1,80}'\?)?\Z"
 )
+#: In the names of what libraries raise for a connection that was not made, or did not hold.
+_BROKEN = ("Connect", "Network", "ReadError", "WriteError", "CloseError", "RemoteProtocolError")
 _RETRYABLE = frozenset({408, 409, 425, 429})
+
+#: Settings that are looked through for secrets; a header's mapping that contains itself ends there.
+_MOST_SETTINGS = 1000
 
 #: Codes of providers that may be repeated word by word.
 _CODES = frozenset(
@@ -90,7 +95,7 @@ def provider_error(vendor: str, error: BaseException, seconds: float) -> Provide
             f"the {vendor} call was not made: the API key or a header holds a character that HTTP cannot carry; copy "
             "the key again"
         )
-    if isinstance(error, ConnectionError) or "Connect" in name or "Network" in name:
+    if isinstance(error, ConnectionError) or any(word in name for word in _BROKEN):
         return ProviderError(
             f"the {vendor} call could not reach the provider; check base_url and the network", retryable=True
         )
@@ -127,7 +132,18 @@ def set_up_error(package: str, error: Exception, settings: Mapping[str, Any]) ->
         f"the {package} SDK could not be set up ({type(error).__name__}); its own words are the cause of this error: "
         "check the keywords in backend_kwargs"
     )
-    texts = [value for value in settings.values() if isinstance(value, str) and len(value) >= 8]
     told = f"{error} {error.args!r}"
-    known.__cause__ = None if any(text in told for text in texts) else error
+    known.__cause__ = None if any(text in told for text in _texts(settings)) else error
     return known
+
+
+def _texts(settings: Mapping[str, Any]) -> Iterator[str]:
+    """The texts in `settings` that may be secrets: of some length, or a header's value."""
+    waiting: list[tuple[Any, int]] = [(value, 8) for value in settings.values()]
+    for value, least in waiting:
+        if isinstance(value, str | bytes):
+            text = value if isinstance(value, str) else value.decode("latin-1")
+            if len(text) >= least:
+                yield text
+        elif isinstance(value, Mapping) and len(waiting) < _MOST_SETTINGS:
+            waiting += [(each, 4) for each in value.values()]

@@ -26,6 +26,9 @@ _SECRET_WORDS: Final = frozenset(
         "keys", "passphrase", "passwd", "password", "passwords", "pwd", "secret", "secrets", "signature", "token",
     }
 )  # fmt: skip
+#: Settings whose every value may be a secret, whatever its own name is: gateways have header names of their own. The
+#: values are masked where they stand, and learned only under a secret's name: "application/json" is everybody's.
+_PRIVATE_WORDS: Final = frozenset({"header", "headers"})
 #: In what a cell computes, `key`, `token` and `secret` are everyday words: only these names count there.
 _SECRET_NAMES: Final = re.compile(
     r"(?i)api_?key|password|passwd|passphrase|authorization|credential|private_?key|access_?key|secret_?key"
@@ -99,10 +102,10 @@ class Redactor:
         return text
 
     def configuration(self, value: Any) -> Any:
-        """A JSON-safe copy of settings. Whatever stands under a secret's name is masked, and learned."""
+        """A JSON-safe copy of settings. What stands under a secret's name is masked and learned; headers are masked."""
         safe = json_safe(value)
         self.learn(_secrets(safe))
-        return self._walk(safe, _names_a_secret)
+        return self._walk(safe, _names_what_is_private)
 
     def content(self, value: Any) -> Any:
         """A copy of a JSON-safe value that a model or a cell made, as json_safe returns it."""
@@ -124,6 +127,10 @@ class Redactor:
 def _names_a_secret(name: str) -> bool:
     words = {word.lower() for word in _WORD.findall(name)}
     return bool(words & _SECRET_WORDS) or _names_nothing_else(name)
+
+
+def _names_what_is_private(name: str) -> bool:
+    return _names_a_secret(name) or any(word.lower() in _PRIVATE_WORDS for word in _WORD.findall(name))
 
 
 def _names_nothing_else(name: str) -> bool:
