@@ -1,0 +1,216 @@
+"""The connections of a client: kept, shared by threads, not by processes, over proxies, with certificates, IPv6."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import ssl
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rlm_secure.clients import Client
+from rlm_secure.clients.transport import bind, bind_library
+from rlm_secure.errors import ProviderError
+from tests.clients.hostile import HostileProvider
+from tests.clients.victim import client_of
+
+TLS = Path(__file__).parents[1] / "broker" / "tls"
+BACKENDS = ["openai", "anthropic", "gemini"]
+WAYS = ["blocking", "awaited"]
+
+
+def asked(client: Client, way: str, times: int = 1, timeout: float = 30, prompt: str = "deed: ok") -> list[str]:
+    """The texts of so many calls, one after another."""
+    if way == "blocking":
+        return [client.complete(prompt, timeout=timeout).text for _ in range(times)]
+
+    async def ask() -> list[str]:
+        try:
+            return [(await client.acomplete(prompt, timeout=timeout)).text for _ in range(times)]
+        finally:
+            await client.aclose()
+
+    return asyncio.run(ask())
+
+
+def with_certificate(connection: socket.socket) -> socket.socket:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(TLS / "certificate.pem", TLS / "key.pem")
+    return context.wrap_socket(connection, server_side=True)
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_one_connection_serves_many_calls(backend: str, way: str) -> None:
+    with HostileProvider() as server:
+        assert asked(client_of(backend, server.address), way, times=3) == ["fine"] * 3
+        assert (server.connections, server.requests) == (1, {"ok": 3})
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_call_that_was_ended_leaves_no_connection_in_the_pool(backend: str) -> None:
+    with HostileProvider() as server:
+        client = client_of(backend, server.address, max_retries=0)
+        for deed in ("drip", "endless-body", "million-answers"):
+            with pytest.raises(ProviderError):
+                client.complete(f"deed: {deed}", timeout=0.5)
+        assert asked(client, "blocking") == ["fine"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_proxies_come_from_the_environment(backend: str, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with HostileProvider() as proxy, HostileProvider() as server:
+        monkeypatch.setenv("HTTP_PROXY", proxy.address)
+        assert asked(client_of(backend, "http://provider.invalid"), way) == ["fine"]
+        assert (proxy.requests, server.requests) == ({"ok": 1}, {})
+        with pytest.raises(ProviderError, match=r"within 0\.5 seconds"):
+            asked(client_of(backend, "http://provider.invalid"), way, timeout=0.5, prompt="deed: drip-of-headers")
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        assert asked(client_of(backend, server.address), way) == ["fine"]
+        assert server.requests == {"ok": 1}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_certificate_of_the_users_own_is_trusted(backend: str, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with HostileProvider(wrap=with_certificate) as server:
+        with pytest.raises(ProviderError, match="could not reach"):
+            asked(client_of(backend, server.address, max_retries=0), way, timeout=10)
+        assert server.requests == {}
+        monkeypatch.setenv("SSL_CERT_FILE", str(TLS / "certificate.pem"))
+        client = client_of(backend, server.address)
+        assert asked(client, way, times=2) == ["fine", "fine"]
+        with pytest.raises(ProviderError, match=r"within 0\.5 seconds"):
+            asked(client, way, timeout=0.5, prompt="deed: drip")
+
+
+@pytest.mark.parametrize("backend", ["openai", "anthropic"])
+def test_a_users_own_http_client_is_bounded_too(backend: str) -> None:
+    library = pytest.importorskip(backend)
+    context = ssl.create_default_context(cafile=TLS / "certificate.pem")
+    with HostileProvider(wrap=with_certificate) as server, library.DefaultHttpxClient(verify=context) as own:
+        client = client_of(backend, server.address, http_client=own, max_retries=0)
+        assert asked(client, "blocking", times=2) == ["fine", "fine"]
+        assert server.connections == 1
+        for deed, error in (
+            ("drip-of-headers", "within 0.5 seconds"),
+            ("endless-body", "lm.reply_bytes"),
+            ("redirect", "307"),
+        ):
+            with pytest.raises(ProviderError, match=error):
+                client.complete(f"deed: {deed}", timeout=0.5)
+        # What is no model call is as it was.
+        page = own.post(f"{server.address}/v1", content=b"deed: large-body")
+        assert len(page.content) > 95_000_000
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_provider_behind_ipv6(backend: str, way: str) -> None:
+    try:
+        server = HostileProvider("::1")
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    with server:
+        assert asked(client_of(backend, server.address), way) == ["fine"]
+
+
+def test_one_name_with_several_addresses_has_one_deadline() -> None:
+    """localhost is ::1 and 127.0.0.1 on most machines: the one that refuses is passed over."""
+    with HostileProvider() as server:
+        assert asked(client_of("openai", server.address.replace("127.0.0.1", "localhost")), "blocking") == ["fine"]
+
+
+def test_many_threads_share_a_client_and_each_has_its_own_limits() -> None:
+    deeds = ["ok", "drip", "endless-body", "ok"] * 8
+    with HostileProvider() as server:
+        client = client_of("openai", server.address, max_retries=0)
+
+        def ask(deed: str) -> str:
+            try:
+                return client.complete(f"deed: {deed}", timeout=1 if deed == "drip" else 20).text
+            except ProviderError as error:
+                return (
+                    "late"
+                    if "within 1 seconds" in str(error)
+                    else "large"
+                    if "reply_bytes" in str(error)
+                    else str(error)
+                )
+
+        before = threading.active_count()
+        with ThreadPoolExecutor(16) as pool:
+            said = list(pool.map(ask, deeds))
+        assert said == ["fine", "late", "large", "fine"] * 8
+        # No thread of its own: only those of the server for connections that are open.
+        assert threading.active_count() <= before + server.connections
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_fork_makes_connections_of_its_own(backend: str) -> None:
+    with HostileProvider() as server:
+        client = client_of(backend, server.address)
+        assert asked(client, "blocking") == ["fine"]
+        child = os.fork()
+        if child == 0:  # as little as can be: this is pytest's own process, copied
+            signal.alarm(20)
+            code = 1
+            try:
+                code = 0 if asked(client, "blocking") == ["fine"] else 2
+            finally:
+                os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert asked(client, "blocking") == ["fine"]
+        assert (server.connections, server.requests) == (2, {"ok": 3})
+
+
+def test_a_provider_that_does_not_read_ends_at_the_deadline() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        client = client_of("openai", f"http://127.0.0.1:{deaf.getsockname()[1]}", max_retries=0)
+        for way in WAYS:
+            began = time.monotonic()
+            with pytest.raises(ProviderError, match=r"within 0\.5 seconds"):
+                asked(client, way, timeout=0.5, prompt="x" * 24_000_000)
+            assert time.monotonic() - began < 10
+
+
+def test_binding_twice_changes_nothing() -> None:
+    httpx = pytest.importorskip("httpx")
+    with httpx.Client() as client:
+        bind(client)
+        first: Any = client._transport
+        bind(client)
+        assert client._transport is first
+    before = httpx.HTTPTransport.handle_request, httpx.AsyncHTTPTransport.handle_async_request
+    try:
+        bind_library("httpx")
+        bound = httpx.HTTPTransport.handle_request
+        bind_library("httpx")
+        assert httpx.HTTPTransport.handle_request is bound is not before[0]
+        with HostileProvider() as server, httpx.Client() as client:
+            assert client.post(server.address, content=b"deed: ok").json()["choices"]
+    finally:
+        httpx.HTTPTransport.handle_request, httpx.AsyncHTTPTransport.handle_async_request = before
+
+
+def test_a_client_whose_connections_cannot_be_reached_is_not_used() -> None:
+    with HostileProvider() as server:
+        client = client_of("openai", server.address, http_client=object())
+        with pytest.raises(ProviderError, match="could not be set up"):
+            client.complete("deed: ok")
+        assert server.requests == {}
