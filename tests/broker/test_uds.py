@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import socket
 import struct
+import subprocess
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from rlm_secure.broker.transports import Cut, uds
 from rlm_secure.broker.transports.uds import SOCKET_NAME, UnixTransport
+from tests.emulators.base import anybodys_python, as_user
 
 
 @pytest.fixture
@@ -59,6 +62,41 @@ def test_a_connection_that_broke_is_not_quiet() -> None:
         while uds._quiet(ours) and time.monotonic() < deadline:
             time.sleep(0.01)
         assert not uds._quiet(ours)
+
+
+HELLO = "import socket, sys\ns = socket.socket(socket.AF_UNIX)\ns.connect(sys.argv[1])\nprint(len(s.recv(1)))"
+
+
+@pytest.mark.root
+@pytest.mark.attack
+def test_nobody_but_who_connected_first_is_spoken_to(transport: UnixTransport) -> None:
+    """A worker that broke out would be told what the supervisor is told, and could keep it."""
+    for each in (Path(transport.directory).parent, Path(transport.directory)):
+        each.chmod(0o711)  # a container sees it by a mount of its own
+    path = f"{transport.directory}/{SOCKET_NAME}"
+
+    def visitor(uid: int) -> subprocess.Popen[str]:
+        command = [anybodys_python(uid), "-I", "-S", "-c", HELLO, path]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd="/", **as_user(uid))
+
+    first = visitor(65533)
+    ours = transport._take(time.monotonic() + 20)
+    stranger = visitor(65534)
+    deadline = time.monotonic() + 20
+    while stranger.poll() is None and time.monotonic() < deadline:
+        with pytest.raises(Cut):
+            transport._take(deadline)
+    assert stranger.communicate(timeout=20)[0] == "0\n"  # nothing but the end of it
+    again = visitor(65533)  # the control: the supervisor's next connection
+    ours.send(b"x")
+    deadline = time.monotonic() + 20
+    while True:
+        try:
+            transport._take(deadline).send(b"x")
+            break
+        except Cut:
+            assert time.monotonic() < deadline
+    assert [each.communicate(timeout=20)[0] for each in (first, again)] == ["1\n", "1\n"]
 
 
 def test_where_nobody_connects_the_request_is_cut(transport: UnixTransport) -> None:

@@ -13,6 +13,7 @@ import contextlib
 import os
 import socket
 import stat
+import struct
 import tempfile
 import threading
 import time
@@ -24,6 +25,7 @@ from rlm_secure.broker.transports.http1 import exchange
 from rlm_secure.removal import RemovalError, remove
 
 SOCKET_NAME = "broker"
+_CREDENTIALS = struct.Struct("=iII")  # struct ucred: pid, uid, gid
 _BACKLOG = 8
 _ACCEPT_SECONDS = 1.0
 _RUNTIME_DIRECTORIES = ("/run", "/run/user/{uid}")
@@ -34,6 +36,8 @@ class UnixTransport(Transport):
 
     The parent of `directory` belongs to this user alone (0700), so its own mode can let any uid of a container
     through. Everything in it is made before the sandbox starts, and is read-only in there.
+
+    Whoever connects first, before there is any untrusted code, is the supervisor: nobody of another uid is spoken to.
     """
 
     name = "unix"
@@ -43,6 +47,7 @@ class UnixTransport(Transport):
         self._lock = threading.Lock()
         self._idle: list[socket.socket] = []
         self._closed = False
+        self._peer: int | None = None  # the supervisor's uid, as it is seen here, whatever maps it
         self.reached = False  # whether a sandbox ever connected
         self.directory = str(Path(self._private, "d"))
         Path(self.directory).mkdir(mode=0o755)
@@ -94,14 +99,30 @@ class UnixTransport(Transport):
                 if _quiet(connection):
                     return connection
                 connection.close()
-        try:
-            # In slices: the sender looks in between whether there is still somebody who could connect.
-            self._listener.settimeout(min(left(deadline), _ACCEPT_SECONDS))
-            connection = self._listener.accept()[0]
-        except OSError as error:
-            raise Cut(f"nobody connected from the sandbox: {error}") from None
-        self.reached = True
-        return connection
+        # In slices: the sender looks in between whether there is still somebody who could connect.
+        until = min(time.monotonic() + _ACCEPT_SECONDS, deadline)
+        left(deadline)
+        while True:
+            try:
+                self._listener.settimeout(max(until - time.monotonic(), 0.001))
+                connection = self._listener.accept()[0]
+            except OSError as error:
+                raise Cut(f"nobody connected from the sandbox: {error}") from None
+            if self._knows(connection):
+                self.reached = True
+                return connection
+            connection.close()
+            if time.monotonic() >= until:
+                raise Cut("another user than the supervisor connects from the sandbox")
+
+    def _knows(self, connection: socket.socket) -> bool:
+        """Whether it is the supervisor that connected: a worker is another user, where there are two."""
+        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        _, uid, _ = _CREDENTIALS.unpack(credentials)
+        with self._lock:
+            if self._peer is None:
+                self._peer = uid
+            return bool(uid == self._peer)
 
     def _give_back(self, connection: socket.socket, keep: bool) -> None:
         with self._lock:
