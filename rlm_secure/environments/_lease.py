@@ -20,8 +20,9 @@ from rlm_secure.broker.client import Client, Declined, Lost
 from rlm_secure.broker.protocol import decode
 from rlm_secure.broker.session import SessionKey
 from rlm_secure.broker.signed import Around
-from rlm_secure.broker.transports import Cut
+from rlm_secure.broker.transports import Cut, Garbled
 from rlm_secure.broker.transports.https import HttpsTransport
+from rlm_secure.broker.transports.lines import Charge, Lines
 from rlm_secure.broker.transports.stdio import StdioTransport
 from rlm_secure.causes import local_cause
 from rlm_secure.environments._owner import owner
@@ -53,6 +54,8 @@ _CALL_SECONDS = 30.0
 _DESTROY_SECONDS = 20.0
 _PAUSES = (0.5, 2.0, 5.0)
 _MAX_LINE = 64 * 1024
+#: Bytes of a stream before a supervisor has said where it listens.
+_MAX_NOISE = 1024 * 1024
 _SUPERVISOR_UID = 65533  # what a supervisor becomes that starts as root; its workers are 65534
 #: How long the end of a session may take in a sandbox that is kept for another.
 _END_SECONDS = 10.0
@@ -429,12 +432,13 @@ def _python(path: str) -> str:
 
 def _lines(stream: Stream, deadline: float) -> Iterator[dict[str, Any]]:
     """The JSON objects among the lines of a stream: a login shell may say something, too."""
-    buffer = b""
-    while data := stream.read(deadline):
-        buffer += data
-        if len(buffer) > _MAX_LINE:
-            raise Cut("the stream carries something else")
-        *lines, buffer = buffer.split(b"\n")
-        for line in lines:
-            with contextlib.suppress(ProtocolViolation):
-                yield decode(line.strip(), limit=_MAX_LINE)
+    lines, noise = Lines(_MAX_LINE), Charge(_MAX_NOISE)
+    try:
+        while data := stream.read(deadline):
+            noise.took(len(data))
+            for line in lines.take(data):
+                noise.took()
+                with contextlib.suppress(ProtocolViolation):
+                    yield decode(line.strip(), limit=_MAX_LINE)
+    except Garbled as garbled:
+        raise Cut(str(garbled)) from None

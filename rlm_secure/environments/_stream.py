@@ -11,7 +11,8 @@ from collections import deque
 from collections.abc import AsyncIterable, Awaitable, Callable, Coroutine
 from typing import Any, Final, Protocol, TypeVar
 
-from rlm_secure.broker.transports import Cut, left
+from rlm_secure.broker.transports import Cut, Garbled, left
+from rlm_secure.broker.transports.lines import Charge
 
 T = TypeVar("T")
 
@@ -21,6 +22,11 @@ _INBOUND_BYTES: Final = 8 * 1024 * 1024
 _OUTBOUND_BYTES: Final = 4 * 1024 * 1024
 _BATCH_BYTES: Final = 512 * 1024
 _ERRORS_KEPT: Final = 4096
+#: What may come on standard error, which nobody waits for: a program that says more is ended.
+_ERRORS_BYTES: Final = 4 * 1024 * 1024
+#: Pieces of output smaller than this that are taken in a second: each costs as much as a large one, and brings nothing.
+_SMALL_BYTES: Final = 1024
+_SMALL_A_SECOND: Final = 2000
 _RETRY_SECONDS: Final = (0.1, 0.3, 1.0)
 _SEND_SECONDS: Final = 30.0
 _CLOSE_SECONDS: Final = 5.0
@@ -148,6 +154,10 @@ class Stream:
         self._sender: asyncio.Task[None] | None = None
         self._work = asyncio.Event()
         self._room = asyncio.Event()
+        self._complaints = Charge(_ERRORS_BYTES)
+        self._garbled = False
+        self._small = 0
+        self._small_since = 0.0
         self.errors = b""
 
     def open(self, start: Start, seconds: float) -> None:
@@ -175,9 +185,12 @@ class Stream:
         self._loop.soon(self._work.set)
 
     def read(self, deadline: float) -> bytes:
-        """What came; b"" at the end. Raises Cut, or TimeoutError when nothing comes until `deadline`."""
+        """What came; b"" at the end. Raises TimeoutError when nothing comes until `deadline`, Cut, or Garbled for more
+        on standard error than anybody reads."""
         with self._change:
             while not self._inbound:
+                if self._garbled:
+                    raise Garbled(self._broken)
                 if self._broken:
                     raise Cut(self._broken)
                 if self._ended:
@@ -213,14 +226,25 @@ class Stream:
     # -- the loop ---------------------------------------------------------------------------------
 
     async def feed(self, data: bytes) -> None:
-        """Output came. Waits while too much of it was not taken."""
+        """Output came. Waits while too much of it was not taken, or too many small pieces came."""
         with self._change:
             self._inbound += data
             self._change.notify_all()
+        if len(data) < _SMALL_BYTES:
+            await self._rest()
         while len(self._inbound) > _INBOUND_BYTES and not self._broken:
             self._room.clear()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._room.wait(), 0.5)
+
+    async def _rest(self) -> None:
+        """After a small piece: wait for the next second where this one had its share of them."""
+        now = time.monotonic()
+        if now - self._small_since >= 1.0:
+            self._small_since, self._small = now, 0
+        self._small += 1
+        if self._small >= _SMALL_A_SECOND:
+            await asyncio.sleep(self._small_since + 1.0 - now)
 
     async def follow(self, output: AsyncIterable[bytes], errors: AsyncIterable[bytes]) -> None:
         """Take what comes on standard output and standard error, until both end or break."""
@@ -243,8 +267,17 @@ class Stream:
             await asyncio.gather(beside, return_exceptions=True)
 
     def complain(self, data: bytes) -> None:
-        """Something came on standard error."""
-        self.errors = (self.errors + data)[-_ERRORS_KEPT:]
+        """Something came on standard error. Ends the program where that is too much."""
+        self.errors = (self.errors + data[-_ERRORS_KEPT:])[-_ERRORS_KEPT:]
+        try:
+            self._complaints.took(len(data))
+        except Garbled:
+            self.finish("the program said more on standard error than anybody reads")
+            with self._change:
+                self._garbled = True
+                closed, self._closed = self._closed, True
+            if not closed:
+                self._loop.spawn(self._close())
 
     def finish(self, why: str = "", *, silent: bool = True) -> None:
         """The program ended by itself, or the stream broke and `why`. The first reason stays.
@@ -260,6 +293,9 @@ class Stream:
 
     async def _open(self, start: Start) -> None:
         self._program = await start(self)
+        if self._closed:  # for what it said while it started
+            await self._close()
+            raise Cut(self._broken)
         self._sender = asyncio.get_running_loop().create_task(self._send())
 
     async def _send(self) -> None:

@@ -45,7 +45,8 @@ class Pipe(Protocol):
         """Write all of it until `deadline`, or raise Cut."""
 
     def read(self, deadline: float) -> bytes:
-        """What came; b"" at the end. Raises TimeoutError when nothing comes until `deadline`."""
+        """What came; b"" at the end. Raises TimeoutError when nothing comes until `deadline`, Garbled for what a pipe
+        that is dialled again would say again."""
 
     def close(self) -> None:
         """Close it. Idempotent."""

@@ -8,12 +8,15 @@ import struct
 import time
 from typing import Any
 
-from rlm_secure.broker.transports import Cut, left
+from rlm_secure.broker.transports import Cut, Garbled, left
+from rlm_secure.broker.transports.lines import Charge
 
 _HEADER = struct.Struct(">BxxxI")
 _STDOUT, _STDERR = 1, 2
 _MAX_FRAME = 16 * 1024 * 1024
 _STDERR_KEPT = 4096
+#: What may come on standard error, which nobody waits for.
+_STDERR_BYTES = 4 * 1024 * 1024
 
 
 class Stream:
@@ -26,6 +29,7 @@ class Stream:
         self._owner = hijacked  # the SDK's object closes the connection when it is collected
         self._socket: socket.socket = getattr(hijacked, "_sock", hijacked)
         self._buffer = bytearray()
+        self._complaints = Charge(_STDERR_BYTES)
         self.errors = b""
 
     def write(self, data: bytes, deadline: float) -> None:
@@ -39,17 +43,21 @@ class Stream:
             raise Cut(f"the stream to the container broke: {error}") from None
 
     def read(self, deadline: float) -> bytes:
-        """What came on standard output; b"" at its end. Raises TimeoutError when nothing comes until `deadline`."""
+        """What came on standard output; b"" at its end. Raises TimeoutError when nothing comes until `deadline`.
+
+        Raises Garbled for more on standard error than anybody reads.
+        """
         while True:
             kind, data = self._frame(deadline)
             if kind != _STDERR:
                 return data
-            self.errors = (self.errors + data)[-_STDERR_KEPT:]
+            self.errors = (self.errors + data[-_STDERR_KEPT:])[-_STDERR_KEPT:]
+            self._complaints.took(len(data))
 
     def last_words(self, seconds: float) -> str:
         """What a dying process said on standard error, as one line of printable text."""
         deadline = time.monotonic() + seconds
-        with contextlib.suppress(Cut, TimeoutError):
+        with contextlib.suppress(Cut, Garbled, TimeoutError):
             while self.read(deadline):
                 pass
         text = self.errors.decode("utf-8", "replace").strip().replace("\n", " | ")

@@ -1,0 +1,152 @@
+"""What a provider's exec stream carries to the host, when whoever fills it says what nobody reads."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import struct
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+import pytest
+
+from rlm_secure.broker.transports import Cut, Garbled
+from rlm_secure.environments._lease import _lines
+from rlm_secure.environments._stream import Loop, Stream
+from rlm_secure.environments.docker import stream as docker_stream
+from tests.broker.test_growth_answers import ratio
+
+SECONDS = 60.0
+
+
+class Counted:
+    """A program in no sandbox: what it says comes from two iterators, and how much was taken is counted."""
+
+    def __init__(self, output: Iterator[bytes], errors: Iterator[bytes]) -> None:
+        self.output, self.errors = output, errors
+        self.taken = 0
+        self.closed = threading.Event()
+
+    async def start(self, stream: Stream) -> Counted:
+        self.follower = asyncio.ensure_future(stream.follow(self._said(self.output), self._said(self.errors)))
+        return self
+
+    async def _said(self, pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+        for piece in pieces:
+            self.taken += 1
+            yield piece
+            await asyncio.sleep(0)
+        await asyncio.sleep(SECONDS)
+
+    async def write(self, data: bytes) -> None:
+        pass
+
+    async def close(self) -> None:
+        self.follower.cancel()
+        self.closed.set()
+
+    drop = close
+
+
+@contextlib.contextmanager
+def said_by(program: Counted) -> Iterator[Stream]:
+    loop = Loop("test")
+    stream = Stream(loop, lambda error: (str(error), False), threading.Event())
+    try:
+        stream.open(program.start, SECONDS)
+        yield stream
+    finally:
+        stream.close()
+        loop.close()
+
+
+def endless(piece: bytes) -> Iterator[bytes]:
+    while True:
+        yield piece
+
+
+@pytest.mark.parametrize("size", [0, 1, 65_536])
+def test_a_program_that_only_complains_is_ended(size: int) -> None:
+    program = Counted(iter(()), endless(b"e" * size))
+    with said_by(program) as stream:
+        assert program.closed.wait(SECONDS)
+        with pytest.raises(Garbled, match="more on standard error than anybody reads"):
+            stream.read(time.monotonic() + SECONDS)
+        with pytest.raises(Cut):
+            stream.write(b"x", time.monotonic() + SECONDS)
+        assert program.taken <= 4 * 1024 * 1024 // (64 + size) + 100
+        assert len(stream.errors) <= 4096
+    assert program.closed.is_set()
+
+
+def test_small_pieces_are_taken_so_many_a_second() -> None:
+    program = Counted(endless(b"x"), iter(()))
+    with said_by(program) as stream:
+        began, got = time.monotonic(), 0
+        while got < 4500:
+            got += len(stream.read(began + SECONDS))
+        assert program.taken <= 2000 * (time.monotonic() - began + 1) + 1
+
+
+def test_large_pieces_are_taken_as_they_come() -> None:
+    program = Counted(iter([b"x" * 1024] * 6000), iter(()))
+    with said_by(program) as stream:
+        got = 0
+        while got < 6000 * 1024:
+            got += len(stream.read(time.monotonic() + SECONDS))
+        assert stream._small == 0
+
+
+class Read:
+    """A stream that gives what it has, in pieces."""
+
+    def __init__(self, data: bytes, piece: int) -> None:
+        self._pieces = iter([data[at : at + piece] for at in range(0, len(data), piece)])
+        self.reads = 0
+
+    def read(self, deadline: float) -> bytes:
+        self.reads += 1
+        return next(self._pieces, b"")
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda n: list(_lines(Read(b"x" * n, 1), 0.0)),  # type: ignore[arg-type]
+        lambda n: list(_lines(Read(b"{}\n" * (n // 4), 1000), 0.0)),  # type: ignore[arg-type]
+    ],
+    ids=["byte by byte", "lines"],
+)
+def test_what_comes_before_a_supervisor_costs_in_proportion(work: Callable[[int], Any]) -> None:
+    assert ratio(work, 7000, 1) <= 2.3
+
+
+@pytest.mark.parametrize(("data", "piece"), [(b"x", 1), (b"x" * 65_536, 65_536), (b"\n", 1000), (b"{}\n", 3000)])
+def test_what_comes_before_a_supervisor_has_an_end(data: bytes, piece: int) -> None:
+    stream = Read(data * (4_000_000 // len(data)), piece)
+    with pytest.raises(Cut, match="the stream carries something else"):
+        list(_lines(stream, 0.0))  # type: ignore[arg-type]
+    assert stream.reads <= 1024 * 1024 // 64
+
+
+def test_a_container_that_only_complains_is_not_listened_to() -> None:
+    ours, theirs = socket.socketpair()
+
+    def complain() -> None:
+        frames = (struct.pack(">BxxxI", 2, 1) + b"e") * 1000
+        with contextlib.suppress(OSError):
+            while True:
+                theirs.sendall(frames)
+
+    thread = threading.Thread(target=complain, daemon=True)
+    thread.start()
+    stream = docker_stream.Stream(ours)
+    with pytest.raises(Garbled):
+        stream.read(time.monotonic() + SECONDS)
+    assert stream.last_words(0.2) == "e" * 400
+    stream.close()
+    theirs.close()
+    thread.join(SECONDS)
