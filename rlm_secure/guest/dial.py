@@ -33,6 +33,8 @@ WINDOW = 2 * 1024 * 1024
 MAX_CONNECTIONS = 16
 
 _AGAIN_SECONDS = 0.5
+#: Shortest time between two times that the same lines are sent, and between two answers to lines that came twice.
+_PACE_SECONDS = 0.25
 _RESEND_SECONDS = 2.0
 _GONE = 3  # times that the supervisor may be missing before there is nothing to dial
 
@@ -46,6 +48,8 @@ class Ledger:
         self.bytes_out = 0
         self._told = 0
         self._asked_at = 0.0
+        self._resent_at = 0.0
+        self._retold_at = 0.0
         self._unacknowledged: deque[tuple[int, int, dict[str, Any], float]] = deque()
 
     def line(self, fields: dict[str, Any], size: int) -> dict[str, Any]:
@@ -75,6 +79,13 @@ class Ledger:
         self._asked_at = now
         return True
 
+    def double(self, number: int, now: float) -> bool:
+        """Whether to say again what was received: `number` came twice, so that our acknowledgement was lost."""
+        if number > self.received or now - self._retold_at < _PACE_SECONDS:
+            return False
+        self._retold_at = now
+        return True
+
     def unsaid(self) -> bool:
         """Whether the other side does not know yet what was received."""
         return self._told != self.received
@@ -88,11 +99,13 @@ class Ledger:
         """All lines again, when the oldest has waited too long."""
         if not self._unacknowledged or now - self._unacknowledged[0][3] < _RESEND_SECONDS:
             return []
-        return self.again()
+        return self.again(now)
 
-    def again(self) -> list[dict[str, Any]]:
-        """All lines that were not acknowledged."""
-        now = time.monotonic()
+    def again(self, now: float) -> list[dict[str, Any]]:
+        """All lines that were not acknowledged; none where they have just been sent."""
+        if now - self._resent_at < _PACE_SECONDS:
+            return []
+        self._resent_at = now
         lines = [line for _, _, line, _ in self._unacknowledged]
         self._unacknowledged = deque((number, size, line, now) for number, size, line, _ in self._unacknowledged)
         return lines
@@ -179,12 +192,14 @@ class Dial:
             return
         if not data:
             self._running = False
+        at, looked = 0, len(self._inbound)  # up to there, no line ends
         self._inbound += data
-        while (end := self._inbound.find(b"\n")) >= 0:
-            line = bytes(self._inbound[:end])
-            del self._inbound[: end + 1]
+        while (end := self._inbound.find(b"\n", max(at, looked))) >= 0:
+            line = bytes(self._inbound[at:end])
+            at = end + 1
             if line.startswith(b"{") and len(line) <= MAX_LINE:
                 self._line(line)
+        del self._inbound[:at]
         if len(self._inbound) > MAX_LINE:
             self._inbound.clear()  # noise without an end
 
@@ -196,7 +211,7 @@ class Dial:
                 return
             self._ledger.acknowledged(_number(line.get("a", 0)))
             if line.get("again"):
-                for each in self._ledger.again():
+                for each in self._ledger.again(time.monotonic()):
                     self._put(self._ledger.stamp(each))
             if "n" in line:
                 self._numbered(
@@ -212,8 +227,8 @@ class Dial:
         if not self._ledger.accept(number):
             if self._ledger.gap(number, time.monotonic()):
                 self._put(self._ledger.stamp({"again": True}))
-            elif number <= self._ledger.received:
-                self._put(self._ledger.stamp({}))  # a double: our acknowledgement was lost
+            elif self._ledger.double(number, time.monotonic()):
+                self._put(self._ledger.stamp({}))
             return
         if end:
             self._close(name, tell=False)

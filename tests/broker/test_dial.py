@@ -29,6 +29,7 @@ from rlm_secure.broker.transports.tube import PIECE, WINDOW
 from rlm_secure.environments.bundle import bundle
 from rlm_secure.guest import dial as guest_dial
 from tests.broker.support import BUNDLE, DialledLease, ProcessPipe, session
+from tests.broker.test_growth_answers import ratio
 
 
 class LossyPipe(ProcessPipe):
@@ -341,6 +342,41 @@ def test_any_lines_leave_the_guest_dialling(lines: list[bytes]) -> None:
     finally:
         for fd in (reader, writer, out, into):
             os.close(fd)
+
+
+def dialled_lines(lines: bytes, piece: int) -> guest_dial.Dial:
+    """A guest's dial that has read `lines`, so many bytes at a time. Nobody reads what it says."""
+    reader, writer = os.pipe()
+    out, into = os.pipe()
+    try:
+        made = guest_dial.Dial("/nonexistent", reader, into)
+        for at in range(0, len(lines), piece):
+            os.write(writer, lines[at : at + piece])
+            made._read_lines()
+        return made
+    finally:
+        for fd in (reader, writer, out, into):
+            os.close(fd)
+
+
+@pytest.mark.parametrize(
+    ("line", "piece", "size"),
+    [(b"x", 10, 40_000), (b"\n", 4096, 100_000), (b"{}\n", 4096, 20_000), (b" ", 4096, 4_000_000)],
+    ids=["one line", "empty lines", "lines", "noise"],
+)
+def test_what_a_guest_reads_costs_in_proportion_to_its_size(line: bytes, piece: int, size: int) -> None:
+    assert ratio(lambda n: dialled_lines(line * (n // len(line)), piece), size, 1) <= 2.3
+
+
+def test_a_guest_sends_again_what_was_asked_for_once_a_while() -> None:
+    ledger = guest_dial.Ledger()
+    for number in range(40):
+        ledger.line({"c": 1, "d": "x" * 1000}, 1000)
+        assert len(ledger.again(100.0)) == (0 if number else 1)
+    assert len(ledger.again(100.0 + guest_dial._PACE_SECONDS)) == 40
+    made = dialled_lines(b'{"a":0,"again":true,"n":1,"c":0,"end":true}\n' * 2000, 4096)
+    assert made._ledger.received == 1
+    assert made._outbound.count(b"\n") <= 10
 
 
 def test_both_ends_have_the_same_measures() -> None:
