@@ -8,7 +8,7 @@ To write: no part of the path may be a symbolic link. A repository that is audit
 say otherwise where a report goes. A report takes the place of what had its name, so that no hard link is written
 through either.
 
-Everything raises OSError; its `strerror` is a clause that says what is wrong.
+Everything raises OSError; its `strerror` is a clause that says what is wrong, on one line that only prints.
 
 Guards: that a path leads to the file that was meant, and to a regular file
 """
@@ -24,6 +24,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
+
+from rlm_secure.inert import inert_line
 
 Name = str | os.PathLike[str]
 
@@ -215,7 +217,7 @@ def _folder(start: int, text: str, path: Name, *, folders: bool = False) -> Iter
                 with contextlib.suppress(FileExistsError):
                     os.mkdir(part, 0o700, dir_fd=folder)
             if _reason(part, folder) == _KINDS[stat.S_IFLNK]:
-                raise NotAFile(errno.ELOOP, f"{part} in its path is a symbolic link", str(path))
+                raise NotAFile(errno.ELOOP, f"{inert_line(part)} in its path is a symbolic link", str(path))
             inner = os.open(part, _PASS | os.O_NOFOLLOW, dir_fd=folder)
             os.close(folder)
             folder = inner

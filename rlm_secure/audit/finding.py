@@ -1,4 +1,7 @@
-"""What an audit finds: a finding, where it is, and how bad it is."""
+"""What an audit finds: a finding, where it is, and how bad it is.
+
+What a file is called and what is in it was chosen by somebody else. In all of this it is one line that only prints.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from rlm_secure.guarantees import Guarantee
+from rlm_secure.inert import inert_line
 
 
 class Severity(StrEnum):
@@ -40,6 +44,9 @@ class Location:
     line: int = 1
     column: int = 1
 
+    def __post_init__(self) -> None:
+        _spell_out(self, "file")
+
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"
 
@@ -61,6 +68,9 @@ class Finding:
     weakens: tuple[Guarantee, ...] = ()
     about: str = ""
 
+    def __post_init__(self) -> None:
+        _spell_out(self, "message", "hint", "about")
+
     @property
     def fingerprint(self) -> str:
         """Names this finding in baselines: it depends on the rule, the file and the part, not on the line."""
@@ -75,11 +85,20 @@ class NotChecked:
     what: str
     reason: str
 
+    def __post_init__(self) -> None:
+        _spell_out(self, "what", "reason")
+
 
 class Unreadable(Exception):
     """A target is not what it should be. `line` and `column` are 1-based; 1:1 where the place is not known."""
 
     def __init__(self, message: str, line: int = 1, column: int = 1) -> None:
-        super().__init__(message)
+        super().__init__(inert_line(message))
         self.line = line
         self.column = column
+
+
+def _spell_out(made: object, *names: str) -> None:
+    """Make the named texts of a frozen object, that is being made, inert."""
+    for name in names:
+        object.__setattr__(made, name, inert_line(getattr(made, name)))

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from rlm_secure.audit.finding import Finding, NotChecked, Severity
 from rlm_secure.audit.probes import EnvironmentSubject
+from rlm_secure.inert import inert_line
 
 #: Exit codes of `rlm-secure audit`. All others are reserved.
 CLEAN = 0
@@ -22,6 +23,9 @@ class Ignored:
 
     finding: Finding
     reason: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reason", inert_line(self.reason))
 
 
 @dataclass(frozen=True, slots=True)

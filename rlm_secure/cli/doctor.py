@@ -113,7 +113,7 @@ class _Examined:
     def show(self) -> None:
         from rlm_secure.guarantees import Guarantee
 
-        console = report()
+        console, policy = report(), inert(self.policy.name)
         if isinstance(self.outcome, str):
             console.print(Text(f"{self.name}: {inert(self.outcome)}", style="yellow"))
             return
@@ -128,11 +128,11 @@ class _Examined:
         promises = _table("guarantee", "holds")
         for guarantee in Guarantee:
             promises.add_row(guarantee.value, _level(self.outcome.guarantee(guarantee)))
-        console.print(Text(f"environment {self.name}, policy {self.policy.name}", style="bold"))
+        console.print(Text(f"environment {self.name}, policy {policy}", style="bold"))
         show_table(walls)
         show_table(promises)
         for key, value in self.outcome.details.items():
-            console.print(Text(f"{key}: {inert(str(value))}", style="dim"))
+            console.print(Text(inert(f"{key}: {value}"), style="dim"))
         if bugs := memory_bugs(self.python):
             issues = ", ".join(bug.issue for bug in bugs)
             advice = (
@@ -140,12 +140,12 @@ class _Examined:
                 f"language layer, so that only the walls of the operating system hold it; take Python "
                 f"{without_them(self.python)} or newer"
             )
-            console.print(Text(advice, style="yellow"))
+            console.print(Text(inert(advice), style="yellow"))
         if self.missing:
             names = ", ".join(wall.value for wall in self.missing)
-            console.print(Text(f"{self.name}: missing and required by {self.policy.name}: {names}", style="bold red"))
+            console.print(Text(f"{self.name}: missing and required by {policy}: {names}", style="bold red"))
         else:
-            console.print(Text(f"{self.name}: every wall that {self.policy.name} requires holds", style="bold green"))
+            console.print(Text(f"{self.name}: every wall that {policy} requires holds", style="bold green"))
 
 
 def _examine(name: str, policy: Policy) -> _Examined:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from rlm_secure.audit import CLEAN, COULD_NOT_RUN, NOTHING_AUDITED, audit, run
+from rlm_secure.audit.formats import MACHINE
+from rlm_secure.audit.formats import text as text_format
 from rlm_secure.audit.read import trajectory
 from rlm_secure.audit.read.yaml_document import read_yaml
+from rlm_secure.inert import inert, inert_line
 
 NINE = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9) if n else 'lol'}]\n" for n in range(10))
 MERGED = "".join(f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}\n" for n in range(1, 10))
@@ -116,3 +120,41 @@ def test_a_trajectory_has_a_number_of_values(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(trajectory, "_MAX_NODES", 250)
     (found,) = audit([str(path)]).not_checked
     assert ":3:1" in found.what and "values" in found.reason
+
+
+EVIL = "a\n::error::\x1b[2J\u202eb"
+
+
+def test_what_a_file_is_called_and_holds_is_one_line_that_only_prints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(f"{EVIL}.py").write_text("import rlm\n")
+    Path(f"{EVIL}.dockerfile").write_text("no instruction\n")
+    Path("Dockerfile").write_text("FROM \x1b[2J\u202epython\n")
+    Path("compose.yaml").write_text('services: {"\\e[2J\\n::error::": {privileged: true}}\n')
+    Path("p.toml").write_text(f"[limits]\n{json.dumps(EVIL)} = 1\n")
+    Path(EVIL).mkdir()
+    Path(EVIL, "p.toml").write_text(
+        '[data]\nlog_context = true\n[[audit.ignore]]\nrule = "context-logged"\n'
+        'reason = "because\\n::error::"\nexpires = 2999-01-01\n'
+    )
+    Path(EVIL, "p.toml").chmod(0o644)
+    report = audit(["."])
+    assert len(report.findings) > 10 and len(report.not_checked) == 2 and len(report.ignored) == 1
+    said = [text for each in report.findings for text in (each.message, each.hint, each.about, str(each.location))]
+    said += [text for each in report.not_checked for text in (each.what, each.reason)]
+    said += [*report.targets, *(each.reason for each in report.ignored)]
+    assert [text for text in said if inert_line(text) != text] == []
+    for render in (*MACHINE.values(), lambda report: text_format.render(report).plain):
+        shown = render(report)
+        assert inert(shown) == shown
+        assert not [line for line in shown.splitlines() if line.startswith("::error::")]
+
+
+def test_an_expression_of_a_found_policy_is_not_run_without_end(tmp_path: Path) -> None:
+    path = tmp_path / "p.toml"
+    slow = r"([^\d]|[^\d])*~", r"(?:.|.)*(?:.|.)*~", r"(.?){60}~"
+    path.write_text(f"[data]\nredact = [{', '.join(map(repr, slow))}, '.*', '(?=.)', 'x{{9000}}']\n")
+    found = [each.message for each in audit([str(path)]).findings if each.rule == "redact-everything"]
+    assert len(found) == 1 and '".*"' in found[0]

@@ -63,10 +63,10 @@ def _finding(finding: Finding) -> Text:
     text.append(f" {finding.rule}", "bold")
     if finding.confidence != "high":
         text.append(f" (confidence {finding.confidence})", "dim")
-    text.append(inert(f"\n  --> {finding.location}\n"), "dim")
+    text.append("\n" + one_line(f"  --> {finding.location}") + "\n", "dim")
     text.append(one_line(f"  {finding.message}") + "\n")
     text.append("  do: ", "green")
-    text.append(inert(f"{finding.hint}\n"))
+    text.append(one_line(finding.hint) + "\n")
     if finding.weakens:
         text.append(f"  weakens {', '.join(each.value for each in finding.weakens)}\n", "dim")
     text.append("\n")

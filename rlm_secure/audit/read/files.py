@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from rlm_secure import files
 from rlm_secure.audit.finding import Unreadable
+from rlm_secure.inert import inert_line
 
 #: Larger files are not what any rule is about; trajectories are read by line and may be larger.
 MAX_BYTES = 4 * 1024 * 1024
@@ -17,11 +18,11 @@ T = TypeVar("T")
 
 
 def shown(path: Path) -> str:
-    """A path for a report: relative to the working directory where it lies below it."""
+    """A path for a report, on one line: relative to the working directory where it lies below it."""
     try:
-        return Path(os.path.realpath(path)).relative_to(Path.cwd()).as_posix()
+        return inert_line(Path(os.path.realpath(path)).relative_to(Path.cwd()).as_posix())
     except ValueError:
-        return path.as_posix()
+        return inert_line(path.as_posix())
 
 
 def text(path: Path, *, limit: int = MAX_BYTES, below: Path | None = None) -> str:
