@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import sys
 from functools import partial
@@ -59,14 +60,15 @@ def _help(command: argparse.ArgumentParser) -> int:
 
 
 def _view(arguments: argparse.Namespace) -> int:
-    from rlm_secure.logger.view import render
+    from rlm_secure.logger.view import pieces
 
+    page = pieces(arguments.file)
     try:
-        page = render(arguments.file)
+        first = next(page)
     except OSError as error:
         return _failed(f"{arguments.file} cannot be read: {error.strerror}; name a file that RLMLogger wrote")
     if arguments.output is None:
-        sys.stdout.write(page)
+        sys.stdout.writelines(itertools.chain((first,), page))
         return OK
     try:
         # A log may hold what only its owner should read; so may its page.
@@ -76,7 +78,7 @@ def _view(arguments: argparse.Namespace) -> int:
     except OSError as error:
         return _failed(f"{arguments.output} cannot be written: {error.strerror}; name another file")
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(page)
+        file.writelines(itertools.chain((first,), page))
     say(f"{arguments.output}: open it in any browser")
     return OK
 

@@ -20,11 +20,15 @@ from rlm_secure.inert import inert
 from rlm_secure.types import UNBOUNDED, json_safe
 from rlm_secure.untrusted_json import LOG_DEPTH, MalformedJson, loads
 
-#: Longest file and longest line, in bytes, values in a line, and longest text in the page, in characters.
+#: Longest file and longest line, in bytes, lines of a file, values in a line, and longest text in the page, in
+#: characters.
 _FILE: Final = 512 * 1024 * 1024
 _LINE: Final = 64 * 1024 * 1024
-_NODES: Final = 2_000_000
+_LINES: Final = 1_000_000
+_NODES: Final = 500_000
 _SHOWN: Final = 100_000
+#: Lines that are named because they are no JSON object.
+_NAMED: Final = 1_000
 #: Children of children that are shown, and levels of JSON that are read.
 _DEPTH: Final = 16
 _LEVELS: Final = 160
@@ -50,10 +54,18 @@ def render(path: str | Path) -> str:
 
     A line that is no JSON object, or that is too long for one, is named in the page; it stops nothing.
     """
+    return "".join(pieces(path))
+
+
+def pieces(path: str | Path) -> Iterator[str]:
+    """As render(), one entry after the other: a page is several times as large as its log, and never whole in memory.
+
+    What it raises, it raises before the first piece, but for an OSError in the middle of the file.
+    """
     with os.fdopen(files.open_file(path), "rb") as file:
         if os.fstat(file.fileno()).st_size > _FILE:
             raise ValueError(f"{path} is larger than {_FILE // 1024 // 1024} MiB; split it by lines first")
-        return page(_entries(_lines(file)), title=Path(path).name)
+        yield from _page(_entries(_lines(file)), title=Path(path).name)
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:
@@ -68,20 +80,30 @@ def _lines(file: BinaryIO) -> Iterator[bytes]:
 
 def page(entries: Iterable[Any], *, title: str) -> str:
     """The page for the entries of a log: dicts as RLMLogger writes them, or a str for a line that is none."""
-    body = "\n".join(_page_parts(entries))
+    return "".join(_page(entries, title))
+
+
+def _page(entries: Iterable[Any], title: str) -> Iterator[str]:
     digest = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    return (
+    yield (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         f'<meta name="viewport" content="width=device-width"><meta name="referrer" content="no-referrer">'
         f"<title>{_escaped(title)}</title><style>{_STYLE}</style></head>\n"
-        f"<body><h1>{_escaped(title)}</h1>\n{body}\n</body></html>\n"
+        f"<body><h1>{_escaped(title)}</h1>"
     )
+    for part in _page_parts(entries):
+        yield "\n"
+        yield part
+    yield "\n</body></html>\n"
 
 
 def _entries(lines: Iterable[bytes]) -> Iterator[Any]:
     for number, line in enumerate(lines, 1):
+        if number > _LINES:
+            yield f"there are more than {_LINES:,} lines, and no more are shown; split the file by lines"
+            return
         try:
             entry = loads(line, depth=LOG_DEPTH, nodes=_NODES)
         except MalformedJson:
@@ -92,11 +114,13 @@ def _entries(lines: Iterable[bytes]) -> Iterator[Any]:
 
 
 def _page_parts(entries: Iterable[Any]) -> Iterator[str]:
-    runs = 0
+    runs = named = 0
     seen: list[Any] = []
     for entry in entries:
         if isinstance(entry, str):
-            yield f'<p class="note">{_escaped(entry)}</p>'
+            named += 1
+            if named <= _NAMED:
+                yield f'<p class="note">{_escaped(entry)}</p>'
         elif entry.get("type") == "metadata":
             yield _settings(entry)
         else:
@@ -105,6 +129,8 @@ def _page_parts(entries: Iterable[Any]) -> Iterator[str]:
                 yield f"<h2>Run {runs}</h2>"
             yield _turn(entry, seen, _DEPTH)
             seen = _list(entry.get("prompt"))
+    if named > _NAMED:
+        yield f'<p class="note">and {named - _NAMED:,} more such lines</p>'
 
 
 def _settings(entry: Mapping[str, Any]) -> str:

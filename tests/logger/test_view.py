@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tracemalloc
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -215,3 +216,23 @@ def test_deep_variables_make_no_larger_page(tmp_path: Path) -> None:
         f'{{"type":"iteration","code_blocks":[{{"code":"","result":{{"locals":{{"x":{deep}}}}}}}]}}'
     )
     assert len(render(tmp_path / "log.jsonl")) < 20_000
+
+
+def test_a_page_is_made_a_piece_at_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    turn = {"type": "iteration", "iteration": 1, "response": "x" * 90_000}
+    path.write_text((json.dumps(turn) + "\n") * 400)
+    tracemalloc.start()
+    size = sum(map(len, view.pieces(path)))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert size > 400 * 90_000 and most < size / 8
+
+
+def test_lines_without_end_are_counted_and_not_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text("[]\n" * 20_000)
+    assert "and 19,000 more such lines" in render(path)
+    monkeypatch.setattr(view, "_LINES", 500)
+    seen = render(path)
+    assert "more than 500 lines" in seen and len(seen) < 60_000
