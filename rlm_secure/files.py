@@ -34,7 +34,7 @@ _LIST: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _PASS: Final = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CHUNK: Final = 1024 * 1024
-#: Folders in folders, each of which holds a descriptor, and entries in all, that a walk goes through.
+#: Folders in folders, each of which holds a descriptor, and names in all, that a walk lists.
 _DEEPEST: Final = 64
 _ENTRIES: Final = 1_000_000
 
@@ -115,23 +115,31 @@ class Entry:
 def walk(root: Name, enter: Callable[[str], bool] = bool) -> Iterator[Entry]:
     """Every file below the folder `root`, in the order of names, and everything that is none, with the reason.
 
-    No link is followed but `root` itself. A folder that `enter` says no to is passed over.
+    No link is followed but `root` itself. A folder that `enter` says no to is passed over. One that has too many
+    names for the walk is its last entry, after some of what is in it.
     """
     left = _ENTRIES
-    ahead = [("", *_listed(root, None, left))]
+    ahead: list[tuple[str, int, Iterator[str]]] = []
+
+    def enter_into(prefix: str, name: Name, folder: int | None) -> None:
+        nonlocal left
+        descriptor, names = _listed(name, folder, left)
+        left -= len(names)
+        ahead.append((prefix, descriptor, iter(names)))
+
+    enter_into("", root, None)
     try:
         while ahead:
             prefix, folder, names = ahead[-1]
             name = next(names, None)
+            if name is None and left < 0:
+                yield Entry(prefix.rstrip("/"), "too many", folder, os.curdir)
+                return
             if name is None:
                 os.close(folder)
                 ahead.pop()
                 continue
             path = prefix + name
-            left -= 1
-            if left < 0:
-                yield Entry(path, "too many", folder, name)
-                return
             reason = _reason(name, folder)
             if reason == "a folder":
                 if not enter(name):
@@ -139,7 +147,7 @@ def walk(root: Name, enter: Callable[[str], bool] = bool) -> Iterator[Entry]:
                 reason = "too deep"
                 if len(ahead) <= _DEEPEST:
                     try:
-                        ahead.append((f"{path}/", *_listed(name, folder, left)))
+                        enter_into(f"{path}/", name, folder)
                     except OSError:
                         reason = "unreadable"
                     else:
@@ -257,12 +265,12 @@ def _reason(name: str, folder: int) -> str:
     return "" if stat.S_ISREG(mode) else _KINDS.get(stat.S_IFMT(mode), "something else")
 
 
-def _listed(name: Name, folder: int | None, limit: int) -> tuple[int, Iterator[str]]:
-    """A folder, open, and the names in it: one more than `limit` at most."""
+def _listed(name: Name, folder: int | None, limit: int) -> tuple[int, list[str]]:
+    """A folder, open, and the names in it: one more than `limit` at most, which then stands for all others."""
     descriptor = os.open(name, _LIST | (0 if folder is None else os.O_NOFOLLOW), dir_fd=folder)
     try:
         with os.scandir(descriptor) as entries:
-            return descriptor, iter(sorted(entry.name for entry in islice(entries, limit + 1)))
+            return descriptor, sorted(entry.name for entry in islice(entries, limit + 1))
     except BaseException:
         os.close(descriptor)
         raise

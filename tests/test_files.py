@@ -132,7 +132,21 @@ class TestWalking:
             (tmp_path / folder).mkdir()
             for name in "1234":
                 (tmp_path / folder / name).write_text("")
-        assert tree(tmp_path)[-2:] == [("a/4", ""), ("b", "too many")]
+        seen = tree(tmp_path)
+        assert len(seen) == 5 and seen[-1] == ("a", "too many")
+
+    def test_names_that_wait_are_counted_in_all_folders(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(files, "_ENTRIES", 100)
+        folder, listed = tmp_path, []
+        for _ in range(10):
+            for number in range(40):
+                (folder / f"b{number}").write_text("")
+            (folder / "a").mkdir()
+            folder /= "a"
+        real = files._listed
+        monkeypatch.setattr(files, "_listed", lambda *given: (found := real(*given), listed.append(found[1]))[0])
+        assert tree(tmp_path)[-1][1] == "too many"
+        assert sum(map(len, listed)) == 101
 
     def test_a_folder_that_goes_away_is_unreadable(self, tmp_path: Path) -> None:
         for name in ("a", "b"):
@@ -174,7 +188,9 @@ class TestWriting:
         assert (tmp_path / "precious").read_text() == "precious"
         assert (tmp_path / "report").read_text() == "new"
 
-    @pytest.mark.parametrize("write", [lambda path: files.replace(path, b"new"), files.create], ids=["replace", "create"])
+    @pytest.mark.parametrize(
+        "write", [lambda path: files.replace(path, b"new"), files.create], ids=["replace", "create"]
+    )
     def test_no_part_of_a_path_may_be_a_link(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: object
     ) -> None:

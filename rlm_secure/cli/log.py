@@ -6,7 +6,9 @@ import argparse
 import itertools
 import os
 import sys
+from collections.abc import Iterable
 from functools import partial
+from typing import TextIO
 
 from rlm_secure import files
 from rlm_secure.cli import options
@@ -68,8 +70,7 @@ def _view(arguments: argparse.Namespace) -> int:
     except OSError as error:
         return _failed(f"{arguments.file} cannot be read: {error.strerror}; name a file that RLMLogger wrote")
     if arguments.output is None:
-        sys.stdout.writelines(itertools.chain((first,), page))
-        return OK
+        return _write(sys.stdout, itertools.chain((first,), page), arguments.file)
     try:
         # A log may hold what only its owner should read; so may its page.
         descriptor = files.create(arguments.output)
@@ -78,8 +79,20 @@ def _view(arguments: argparse.Namespace) -> int:
     except OSError as error:
         return _failed(f"{arguments.output} cannot be written: {error.strerror}; name another file")
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.writelines(itertools.chain((first,), page))
-    say(f"{arguments.output}: open it in any browser")
+        code = _write(file, itertools.chain((first,), page), arguments.file)
+    if code == OK:
+        say(f"{arguments.output}: open it in any browser")
+    return code
+
+
+def _write(file: TextIO, page: Iterable[str], name: str) -> int:
+    """Write a page, piece by piece. Returns the exit code."""
+    try:
+        file.writelines(page)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        return _failed(f"the page of {name} is not whole: {error.strerror}; look at the disk, and at the file")
     return OK
 
 

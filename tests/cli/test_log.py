@@ -121,3 +121,8 @@ def test_files_that_are_not_there(rlm_secure: Run, tmp_path: Path) -> None:
         done = rlm_secure("log", verb, str(tmp_path / "nothing"))
         assert done.code == 2 and "nothing" in done.err and "Traceback" not in done.err
     assert rlm_secure("log").code == 2
+
+
+def test_a_file_that_ends_in_an_error_is_said_to(rlm_secure: Run) -> None:
+    done = rlm_secure("log", "view", "/proc/self/mem")
+    assert done.code == 2 and "is not whole: Input/output error" in done.err
