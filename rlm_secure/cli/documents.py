@@ -57,7 +57,10 @@ class _Budget:
 
     def read(self, descriptor: int, name: str) -> bytes:
         """All bytes of an open file. Raises ContextError beyond the limit."""
-        data = b"".join(files.chunks(descriptor, self._left + 1))
+        try:
+            data = b"".join(files.chunks(descriptor, self._left + 1))
+        except MemoryError:
+            raise ContextError(f"{name} is larger than the memory that there is; give less") from None
         self._left -= len(data)
         if self._left < 0:
             raise ContextError(

@@ -70,6 +70,8 @@ WORST: dict[str, tuple[Kind, str, str, str]] = {
     "folded lines": (Kind.CONTAINER, "services: >\n", "  a\n\n", ""),
     "anchors": (Kind.CONTAINER, "services:\n", "- &a b\n", ""),
     "question marks": (Kind.CONTAINER, "services:\n", "? a\n", ""),
+    "names of system calls": (Kind.SECCOMP, '{"syscalls":[{"action":"SCMP_ACT_ALLOW","names":[', '"a{n}",', '"a"]}]}'),
+    "rules of system calls": (Kind.SECCOMP, '{"syscalls":[', '{{"names":["a{n}"],"action":"SCMP_ACT_ALLOW"}},', "{}]}"),
     "system calls": (Kind.SECCOMP, '{"syscalls":[', '{"names":["a"],"action":"SCMP_ACT_ALLOW"},', "{}]}"),
 }
 

@@ -51,6 +51,5 @@ MADE: dict[str, Made] = {
 }
 
 BOUNDED: dict[str, Bounded] = {
-    "audit/rules/data.py:_NESTED": Bounded(1_000, "policy/model.py: a pattern has 1,000 characters at most"),
     "audit/targets.py:kind_of": Bounded(255, "a name in a folder has 255 bytes at most, by the kernel"),
 }
