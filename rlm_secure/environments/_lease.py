@@ -136,7 +136,7 @@ class CloudLease(Lease):
                 refusals=lambda refused: log_refusals(self._name, refused),
             )
             self.client.health(seconds=max(deadline - time.monotonic(), 1.0))
-        except (Cut, Lost, TimeoutError, ProtocolViolation) as error:
+        except (Cut, Lost, Declined, TimeoutError, ProtocolViolation) as error:
             said = self._supervisor.last_words() if self._supervisor is not None else ""
             raise Unanswered(
                 f"the {self._name} did not answer: {error}; {self.epitaph()}" + (f"; it said: {said}" if said else "")

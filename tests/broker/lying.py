@@ -117,6 +117,7 @@ class LyingLease(Lease):
     """A sandbox whose supervisor is a `Supervisor`."""
 
     environment = "docker"
+    killed = False
 
     def __init__(self, policy: Policy, supervisor: Supervisor) -> None:
         self.supervisor = supervisor
@@ -131,7 +132,7 @@ class LyingLease(Lease):
         return {"transport": "lying"}
 
     def kill(self) -> None:
-        pass
+        self.killed = True
 
     def epitaph(self) -> str:
         return "it lies"

@@ -220,8 +220,7 @@ def test_whatever_is_around_a_supervisor_its_walls_are_judged(data: Any) -> None
 
 # -- whole sessions: the start, a cell, and the recovery after its worker's death --------------------------------
 
-ROUTES = ["POST /session", "DELETE /session", "POST /execute", "GET /pending", "GET /health"]
-TYPED = (RLMSecureError,)
+ROUTES = ["POST /session", "DELETE /session", "POST /execute", "PUT /context", "POST /interrupt"]
 
 
 @given(data=st.data())
@@ -244,10 +243,12 @@ def test_a_session_ends_typed_whatever_one_answer_says(data: st.DataObject) -> N
         patch.setattr(threading, "excepthook", threads.append)
         try:
             with lying.session(policy(cell_seconds=0.3, grace_seconds=0.1, start_seconds=0.3), change) as session:
+                session.load_context("context", "x")
+                session.interrupt()
                 for code in ("1", "die", "1"):
                     result = session.execute(code, None)
                     assert code != "die" or result.resumed is not result.error.session_ended
-        except TYPED:
+        except RLMSecureError:
             pass
     assert threads == []
 
@@ -352,3 +353,21 @@ def test_the_next_session_of_a_sandbox_has_the_walls_of_its_first() -> None:
         with RemoteSession(lease, policy(), required=()) as session:
             assert session.report[Wall.LANDLOCK].level is Level.NONE
     assert len([route for route in lease.supervisor.asked if route == "POST /session"]) == 2
+
+
+# -- outside of a cell ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("said", [{"received": 10**400}, {"received": True}, {}, b"[]", b"\xff"], ids=repr)
+def test_an_odd_answer_to_a_context_ends_its_session(said: Any) -> None:
+    with lying.session(policy(), lambda route, asked, answer: said if route == "PUT /context" else answer) as session:
+        with pytest.raises(ProtocolViolation):
+            session.load_context("context", "x")
+        assert not session.alive
+
+
+def test_an_odd_answer_to_an_interrupt_ends_the_sandbox_and_raises_nothing() -> None:
+    with lying.session(policy(), lambda route, asked, answer: b"{" if route == "POST /interrupt" else answer) as session:
+        assert session.execute("1", None).error is None
+        session.interrupt()
+        assert session._lease is not None and session._lease.killed

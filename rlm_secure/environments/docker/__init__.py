@@ -16,7 +16,7 @@ import weakref
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rlm_secure.broker.client import Client, Lost
+from rlm_secure.broker.client import Client, Declined, Lost
 from rlm_secure.broker.session import SessionKey
 from rlm_secure.broker.signed import Around
 from rlm_secure.broker.transports import Cut, Garbled, Transport
@@ -184,7 +184,7 @@ class DockerLease(Lease):
                 refusals=lambda refused: log_refusals(f"container {(self._id or '')[:12]}", refused),
             )
             self.client.health(seconds=max(deadline - time.monotonic(), 1.0))
-        except (Cut, Garbled, Lost, TimeoutError, ProtocolViolation) as error:
+        except (Cut, Garbled, Lost, Declined, TimeoutError, ProtocolViolation) as error:
             said = self._stream.last_words(0.2)
             # What the engine mounted may be another machine's directory, or one that passes no sockets.
             elsewhere = self._unix is not None and not self._unix.reached and not self._running()

@@ -11,7 +11,8 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -29,6 +30,7 @@ from rlm_secure.errors import (
     CellError,
     EnforcementError,
     EnvironmentUnavailable,
+    ProtocolViolation,
     SessionEnded,
     WallViolation,
 )
@@ -84,7 +86,7 @@ class RemoteSession(LoggedSession):
     def load_context(self, name: str, payload: Any) -> None:
         """Bind `name` to a str, list, dict or an already shared context of any size."""
         limits = self._policy.limits
-        with self._lock:
+        with self._lock, self._unbroken():
             self._require()
             if isinstance(payload, SharedContext):
                 raise TypeError("a context that is shared by memory stays on its machine; give the payload itself")
@@ -115,6 +117,10 @@ class RemoteSession(LoggedSession):
         try:
             if not self._ended:
                 self._worker.interrupt()
+        except ProtocolViolation:
+            with self._parting:  # who runs the cell finds its sandbox gone
+                if self._lease is not None:
+                    self._lease.kill()
         finally:
             self._telling.release()
 
@@ -135,6 +141,15 @@ class RemoteSession(LoggedSession):
             self._lock.release()
 
     # -- one request ------------------------------------------------------------------------------
+
+    @contextmanager
+    def _unbroken(self) -> Iterator[None]:
+        """End the session where the supervisor breaks the protocol in the block."""
+        try:
+            yield
+        except ProtocolViolation as violation:
+            self._end(str(violation))
+            raise
 
     def _clock(self, wall: float) -> Clock:
         return Clock(wall)
