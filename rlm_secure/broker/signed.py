@@ -90,8 +90,7 @@ class Around:
     `connect` says how connecting to each address ended, `write_root` and `write_sysctl` how writing there did: "won",
     "timeout", or the name of an error. `memory_max` and `pids_max` are the cgroup's own words. `worker_uids` are real,
     effective, saved and file system uid of the worker, `uids` the first three of the supervisor. `limits` are those of
-    each process, by name; one that has no end is not there. `tried` is how what a
-    sealed supervisor tries ended, by name.
+    each process, by name; one that has no end is not there. `tried` is how what a sealed supervisor tries ended.
     """
 
     uid: int | None = None
@@ -242,7 +241,7 @@ def around(value: Any) -> Around:
         limits=_counts(told.get("limits")),
         uids=_uids(own.get("uids"), 3),
         worker_uids=_uids(told.get("worker_uids"), 4),
-        tried=MappingProxyType({name: text for name, each in own.items() if (text := _word(each)) is not None}),
+        tried=MappingProxyType({name: each for name, each in own.items() if _word(name) and _word(each) is not None}),
     )
 
 
@@ -340,7 +339,8 @@ def _table(value: Any) -> Mapping[str, str] | None:
 def _counts(value: Any) -> Mapping[str, int]:
     """Numbers by name; one that is none, or below zero, is not there."""
     table = value if isinstance(value, dict) and len(value) <= _ITEMS else {}
-    return MappingProxyType({name: count for name, each in table.items() if (count := _count(each)) is not None})
+    counts = {name: _count(each) for name, each in table.items() if _word(name)}
+    return MappingProxyType({name: count for name, count in counts.items() if count is not None})
 
 
 def _uids(value: Any, count: int) -> tuple[int, ...]:

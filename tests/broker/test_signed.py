@@ -371,3 +371,9 @@ def test_an_odd_answer_to_an_interrupt_ends_the_sandbox_and_raises_nothing() -> 
         assert session.execute("1", None).error is None
         session.interrupt()
         assert session._lease is not None and session._lease.killed
+
+
+def test_a_name_that_does_not_print_is_no_fact() -> None:
+    names = {"\x1b[2J": 1, "a\nb": 1, "\u202e": 1, "n" * 41: 1, "": 1, "core": 0}
+    around = signed.around({"limits": names, "supervisor": dict.fromkeys(names, "EPERM")})
+    assert (around.limits, around.tried) == ({"core": 0}, {"core": "EPERM"})
