@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.growth import cost
-from tests.growth.expressions import BOUNDED, MADE, UNDER_REPAIR
+from tests.growth.expressions import BOUNDED, MADE
 from tests.growth.patterns import Found, found, hostile, sources
 
 #: Characters up to which no expression takes long, and seconds that it may take for so many: 200 ns for each.
@@ -68,7 +68,7 @@ def _grown(make: Callable[[int], Any], run: Callable[[Any], object]) -> str:
 @pytest.mark.parametrize("path", sorted({each.place.partition(":")[0] for each in EVERY}))
 def test_no_expression_takes_longer_than_its_text_grows(path: str) -> None:
     for each in EVERY:
-        if each.place.startswith(f"{path}:") and each.text is not None and each.place not in UNDER_REPAIR:
+        if each.place.startswith(f"{path}:") and each.text is not None:
             offence = next(_offences(each), None)
             assert offence is None, (
                 f"rlm_secure/{path}:{each.line}: {offence}. Write it so that no two of its parts take the same"
