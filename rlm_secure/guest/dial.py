@@ -194,7 +194,7 @@ class Dial:
             self._running = False
         at, looked = 0, len(self._inbound)  # up to there, no line ends
         self._inbound += data
-        while (end := self._inbound.find(b"\n", max(at, looked))) >= 0:
+        while self._running and (end := self._inbound.find(b"\n", max(at, looked))) >= 0:
             line = bytes(self._inbound[at:end])
             at = end + 1
             if line.startswith(b"{") and len(line) <= MAX_LINE:
