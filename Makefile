@@ -1,18 +1,22 @@
 # `make demo` and `make test` set up everything they need in .venv.
 # PYTHON names an interpreter (3.11 or newer); VENV another place for the environment; JOBS how many parts of the tests
-# run at a time (most of them wait); TESTS more options for them (`.venv/bin/python -m tests --help`).
+# run at a time (most of them wait); TESTS more options for them (`.venv/bin/python -m tests --help`); FUZZ, SECONDS_EACH
+# and SEED say which fuzzer runs, for how long, and with which inputs.
 
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 JOBS ?= 4
+FUZZ ?= all
+SECONDS_EACH ?= 60
 
-.PHONY: help demo test parts coverage lint bench live clean
+.PHONY: help demo test parts coverage fuzz lint bench live clean
 
 help:
 	@echo "make demo    a real long-context task behind the walls, then attacks on them (offline)"
 	@echo "make test    lint, types and the tests; with TESTS=--all the exhaustive ones, too"
 	@echo "make coverage  which branches of the trusted files the tests run"
+	@echo "make fuzz    the fuzzers, a minute each: FUZZ=lines for one alone, SECONDS_EACH=300, SEED=1 for the same inputs again"
 	@echo "make lint    lint and types only"
 	@echo "make bench   the benchmarks, as ratios"
 	@echo "make live    a session with a real cloud provider, with your account: PROVIDER=e2b, daytona, modal or prime"
@@ -32,6 +36,9 @@ parts: $(READY)
 
 coverage: $(READY)
 	@$(BIN)/python -m tests --jobs $(JOBS) --coverage only $(TESTS)
+
+fuzz: $(READY)
+	@$(BIN)/python -m tests.fuzz $(FUZZ) --seconds $(SECONDS_EACH) $(if $(SEED),--seed $(SEED))
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -189,3 +189,13 @@ def test_the_command_ends_with_figures_where_it_is_interrupted(tmp_path: Path) -
     assert process.returncode == 0
     assert "interrupted" in errors and "Traceback" not in errors
     assert re.search(r"host-http +seed \d+: [\d,]+ inputs", said)
+
+
+def test_every_fuzzer_runs_every_night() -> None:
+    nightly = (ROOT / ".github/workflows/nightly.yml").read_text(encoding="utf-8")
+    names = re.search(r"^ +name: \[(.*)\]$", nightly, re.MULTILINE)
+    assert names is not None and names[1].split(", ") == list(FUZZERS)
+    assert 'SEED="$GITHUB_RUN_ID"' in nightly
+    asked = ["make", "-n", "fuzz", "FUZZ=lines", "SECONDS_EACH=5", "SEED=7", "VENV=.venv"]
+    said = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert "-m tests.fuzz lines --seconds 5 --seed 7" in said
