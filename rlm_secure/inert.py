@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Mapping
 from typing import Any, Final
 
 #: The loggers of this library.
@@ -72,8 +73,10 @@ class _OneLine(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         """Change the record; every one passes."""
         record.msg = _shown(record.msg)
-        if isinstance(record.args, tuple):
-            record.args = tuple(_shown(each) for each in record.args)
+        if isinstance(record.args, Mapping):
+            record.args = {name: _shown(each) for name, each in record.args.items()}
+        else:
+            record.args = tuple(_shown(each) for each in record.args or ())
         return True
 
 

@@ -167,8 +167,9 @@ def test_a_line_of_the_log_prints(caplog: pytest.LogCaptureFixture) -> None:
         logger.warning("%s: %d of %r", OSError(ACTS), 1, ("one", 2))
         logger.warning("nothing but %s", Unspeakable())
         logger.warning(ACTS)
+        logger.warning("%(said)s, %(times)d times", {"said": ACTS, "times": 2})
     messages = [record.getMessage() for record in caplog.records]
-    assert len(messages) == 1 + 4 * len(LOGGERS)
+    assert len(messages) == 1 + 5 * len(LOGGERS)
     assert [message for message in messages if not prints(message)] == []
     assert "of ('one', 2)" in messages[2] and "Unspeakable" in messages[3]
 
