@@ -97,7 +97,7 @@ class _State:
         """Look at everything that a name means, until the deadline, or until there are too many findings."""
         number = 0
         try:
-            for number, target in enumerate(targets.expand(name), 1):  # noqa: B007 - how many there are
+            for number, target in enumerate(targets.expand(name, self.deadline), 1):  # noqa: B007 - how many there are
                 over = "the deadline had passed before it" if time.monotonic() > self.deadline else ""
                 if len(self.findings) >= _MOST_FINDINGS:
                     over = f"there are {_MOST_FINDINGS:,} findings before it"

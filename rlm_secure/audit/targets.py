@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,12 +42,13 @@ class Target:
     refused: str = ""
 
 
-def expand(name: str) -> Iterator[Target]:
+def expand(name: str, deadline: float = math.inf) -> Iterator[Target]:
     """What a user's word means: a file, every file of a known kind in a folder, a shipped policy, or `packages`.
 
     `KIND:PATH` says the kind: policy, packages, python, dockerfile, container, seccomp, cells, trajectory. Raises
     Unreadable for a path that does not exist, and for a single file of no known kind; for a folder that cannot be
-    read, when the first target is taken.
+    read, when the first target is taken. What a folder has after `deadline`, on the clock of time.monotonic(), is one
+    target that is refused.
     """
     forced = _FORCED.fullmatch(name)
     if name == "packages":
@@ -57,11 +59,11 @@ def expand(name: str) -> Iterator[Target]:
     if forced and forced["kind"] in {kind.value for kind in Kind if kind is not Kind.ENVIRONMENT}:
         kind, path = Kind(forced["kind"]), Path(forced["path"])
         if path.is_dir() and kind in (Kind.CELLS, Kind.PYTHON):
-            return _in_folder(path, lambda _: True, lambda each: kind if each.suffix == ".py" else None)
+            return _in_folder(path, lambda _: True, lambda each: kind if each.suffix == ".py" else None, deadline)
         return iter((Target(kind, path, files.shown(path)),))
     path = Path(name)
     if path.is_dir():
-        return _in_folder(path, _is_source, lambda each: kind_of(each, below=path))
+        return _in_folder(path, _is_source, lambda each: kind_of(each, below=path), deadline)
     if not path.exists():
         raise Unreadable("there is no such file, folder or shipped policy; check the path")
     if (found := kind_of(path)) is None:
@@ -118,11 +120,14 @@ def read(target: Target, against: Policy, deadline: float = math.inf) -> Any:
 
 
 def _in_folder(
-    folder: Path, enter: Callable[[str], bool], kind_in: Callable[[Path], Kind | None]
+    folder: Path, enter: Callable[[str], bool], kind_in: Callable[[Path], Kind | None], deadline: float
 ) -> Iterator[Target]:
     """The targets below a folder, without links and what is no file; and what there is that cannot be looked at."""
     for entry in _walk(folder, enter):
         path = folder / entry.path
+        if time.monotonic() > deadline:
+            yield Target(Kind.PYTHON, path, files.shown(path), folder, _LATE)
+            return
         if entry.refused in _NOT_SEEN:
             yield Target(Kind.PYTHON, path, files.shown(path), folder, _NOT_SEEN[entry.refused])
         elif not entry.refused:
@@ -142,6 +147,7 @@ def _walk(folder: Path, enter: Callable[[str], bool]) -> Iterator[opening.Entry]
         raise Unreadable(f"it cannot be read: {error.strerror}; check its permissions") from None
 
 
+_LATE = "the deadline had passed before it, and what follows in its folder; name what matters by itself"
 _NOT_SEEN = {
     "unreadable": "it cannot be read; check its permissions",
     "too deep": "it lies deeper in folders than an audit goes; name the folder itself",

@@ -158,3 +158,11 @@ def test_an_expression_of_a_found_policy_is_not_run_without_end(tmp_path: Path) 
     path.write_text(f"[data]\nredact = [{', '.join(map(repr, slow))}, '.*', '(?=.)', 'x{{9000}}']\n")
     found = [each.message for each in audit([str(path)]).findings if each.rule == "redact-everything"]
     assert len(found) == 1 and '".*"' in found[0]
+
+
+def test_files_of_no_known_kind_are_under_the_deadline_too(tmp_path: Path) -> None:
+    for number in range(200):
+        (tmp_path / f"{number}.yaml").write_text("a: b\n")
+    (late,) = audit([str(tmp_path)], deadline=0.0).not_checked
+    assert "deadline" in late.reason
+    assert "no file in it" in audit([str(tmp_path)]).not_checked[0].reason
