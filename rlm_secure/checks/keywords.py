@@ -91,7 +91,7 @@ def _problems(schema: Any, where: str, seen: set[int], references: list[tuple[st
             try:
                 Pattern(value)
             except PatternRefused as error:
-                yield f"{place} {value!r}: {error}"
+                yield f"{place} {value!r} {error}"
 
 
 def _is_number(value: Any) -> bool:

@@ -42,7 +42,7 @@ _REFUSED: Final = {
 
 
 class PatternRefused(ValueError):
-    """An expression that is none, or that cannot be matched in linear time. The message says why."""
+    """An expression that is none, or that cannot be matched in linear time. The message is a clause that says why."""
 
 
 class Pattern:
@@ -57,8 +57,11 @@ class Pattern:
             tree = _parser.parse(pattern)
             self._forward = _Program(tree, reverse=False)
             self._backward = _Program(tree, reverse=True)
-        except (re.error, RecursionError, OverflowError) as error:
-            raise PatternRefused(f"{pattern[:80]!r} is no regular expression: {error}") from None
+        except re.error as error:
+            raise PatternRefused(f"is no regular expression: {str(error)[:200]}") from None
+        except (OverflowError, RecursionError) as error:
+            reason = "is nested too deeply" if isinstance(error, RecursionError) else "repeats more often than can be"
+            raise PatternRefused(f"is no regular expression that can be used: it {reason}") from None
 
     @property
     def repeats_nothing(self) -> bool:
@@ -254,14 +257,14 @@ class _Program:
 
     def _emit(self, kind: int, following: int = -1, what: Any = None) -> int:
         if len(self._code) >= INSTRUCTIONS:
-            raise PatternRefused(f"it takes more than {INSTRUCTIONS:,} steps for one character; repeat less")
+            raise PatternRefused(f"takes more than {INSTRUCTIONS:,} steps for one character; repeat less often")
         self._code.append((kind, following, what))
         return len(self._code) - 1
 
     def _sequence(self, items: Any, flags: int, following: int, depth: int) -> int:
         """The instruction where `items` begin; after them, `following`."""
         if depth > _DEPTH:
-            raise PatternRefused(f"it is nested deeper than {_DEPTH}")
+            raise PatternRefused(f"is nested deeper than {_DEPTH}")
         for item in items if self._reverse else reversed(items):
             following = self._item(item, flags, following, depth + 1)
         return following
@@ -269,7 +272,7 @@ class _Program:
     def _item(self, item: Any, flags: int, following: int, depth: int) -> int:
         name, what = str(item[0]), item[1]
         if name in _REFUSED:
-            raise PatternRefused(f"it {_REFUSED[name]}, which takes more than linear time; write it without")
+            raise PatternRefused(f"{_REFUSED[name]}, which takes more than linear time; write it without")
         if name in ("LITERAL", "NOT_LITERAL", "ANY", "IN"):
             return self._emit(_CHARACTER, following, _one_character(item, flags))
         if name == "AT":
@@ -287,7 +290,7 @@ class _Program:
             return self._sequence(inner, _compiler._combine_flags(flags, added, removed), following, depth)
         if name in ("MAX_REPEAT", "MIN_REPEAT"):
             return self._repeat(what, name == "MIN_REPEAT", flags, following, depth)
-        raise PatternRefused(f"it has {name}, which nobody knows how to match in linear time")
+        raise PatternRefused(f"has {name}, which nobody knows how to match in linear time")
 
     def _repeat(self, what: Any, lazy: bool, flags: int, following: int, depth: int) -> int:
         least, most, inner = what

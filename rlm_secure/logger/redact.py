@@ -14,6 +14,8 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
+from rlm_secure.checks.patterns import Pattern
+from rlm_secure.checks.steps import OutOfSteps, Steps
 from rlm_secure.types import json_safe
 
 MASK: Final = "[redacted]"
@@ -29,6 +31,8 @@ _SECRET_WORDS: Final = frozenset(
 #: Settings whose every value may be a secret, whatever its own name is: gateways have header names of their own. The
 #: values are masked where they stand, and learned only under a secret's name: "application/json" is everybody's.
 _PRIVATE_WORDS: Final = frozenset({"header", "headers"})
+#: Steps that a pattern of the policy may take with a text, and with each of its characters.
+_FIRST, _EACH = 50_000, 8
 #: In what a cell computes, `key`, `token` and `secret` are everyday words: only these names count there.
 _SECRET_NAMES: Final = re.compile(
     r"(?i)api_?key|password|passwd|passphrase|authorization|credential|private_?key|access_?key|secret_?key"
@@ -63,13 +67,15 @@ _LOOKS: Final = (
 class Redactor:
     """Masks secrets in JSON values and in text. Thread-safe.
 
-    `patterns` are further regular expressions whose matches are masked. With `environ`, the values of this
-    process's environment variables whose names end like a secret's (OPENAI_API_KEY, ...) are masked as well.
+    `patterns` are further regular expressions whose matches are masked. They are matched in linear time: one that looks
+    around or back raises ValueError, see rlm_secure.checks.Pattern, and a text that takes too many steps is masked
+    whole. With `environ`, the values of this process's environment variables whose names end like a secret's
+    (OPENAI_API_KEY, ...) are masked as well.
     """
 
     def __init__(self, patterns: Iterable[str] = (), *, environ: bool = True) -> None:
         self._looks = re.compile("|".join(f"(?:{look})" for look in _LOOKS), re.DOTALL)
-        self._extra = [re.compile(pattern) for pattern in patterns]
+        self._extra = [Pattern(pattern) for pattern in patterns]
         self._lock = threading.Lock()
         self._values: frozenset[str] = frozenset()
         self._known: re.Pattern[str] | None = None
@@ -97,8 +103,11 @@ class Redactor:
         if self._known is not None:
             text = self._known.sub(MASK, text)
         text = self._looks.sub(MASK, text)
-        for pattern in self._extra:
-            text = pattern.sub(MASK, text)
+        try:
+            for pattern in self._extra:
+                text = pattern.sub(MASK, text, Steps(_FIRST + _EACH * len(text)))
+        except OutOfSteps:
+            return MASK  # nobody knows what in it is to be masked
         return text
 
     def configuration(self, value: Any) -> Any:

@@ -34,18 +34,10 @@ def _redacted() -> str:
 
 
 MADE: dict[str, Made] = {
-    "audit/rules/data.py:RedactEverything.check": Made(
-        reason="an audited policy's pattern, of 1,000 characters at most, on three short texts of ours; one that"
-        " repeats what repeats is not tried"
-    ),
     "cli/demo.py:judge": Made(reason="denials are ours, in cli/hostile.py; each meets one line"),
     "compaction.py:get_context_limit": Made((rf"(?<![a-z0-9]){re.escape('gpt-4.1')}",)),
     "guest/surroundings.py:_field": Made((r"^NoNewPrivs:\s*(\S+)",), "the name is ours, and the kernel wrote the text"),
-    "logger/redact.py:Redactor.__init__": Made(
-        reason="data.redact is the policy's, whose author answers for it; the audit rule redact-everything reads it"
-    ),
     "logger/redact.py:Redactor.learn": Made(("sk\\-0123456789abcdef|hunter22222|sk\\-0123456789",)),
-    "policy/model.py:_regular_expression": Made(reason="compiles a policy's pattern; nothing is matched"),
     "tools.py:ToolInfo.is_code": Made((r"(?m)^(?:async\s+def|def|class)\s+tool\b",)),
 }
 

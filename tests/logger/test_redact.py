@@ -10,7 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tests.effort  # noqa: F401 - fewer examples
+from rlm_secure.errors import PolicyError
 from rlm_secure.logger.redact import MASK, Redactor
+from rlm_secure.policy import load_policy
+from tests.doubling import MOST, growth
 
 # Put together here, so that no scanner takes this file for a leak.
 LOOKS_LIKE_A_SECRET = [
@@ -171,6 +174,25 @@ def test_a_megabyte_of_anything_takes_linear_time(redactor: Redactor, unit: str)
     begin = time.process_time()
     redactor.text(text)
     assert time.process_time() - begin < 5
+
+
+@pytest.mark.parametrize("pattern", [r"(a+)+$", r"(a|a)*b", r"a*b|a", r"ACME-\d{8}", r"\w+@\w+\.com"])
+@pytest.mark.parametrize("unit", ["a", "ab", "ACME-1234567", "a@a."])
+def test_a_pattern_of_ones_own_takes_linear_time(pattern: str, unit: str) -> None:
+    redactor = Redactor([pattern], environ=False)
+    assert growth(redactor.text, lambda times: unit * (2_000 * times // len(unit)) + "!") < MOST
+
+
+def test_a_text_that_takes_too_many_steps_is_masked_whole() -> None:
+    redactor = Redactor([r"a*b|a"], environ=False)
+    assert redactor.text("a" * 100 + "!") == MASK * 100 + "!"
+    assert redactor.text("a" * 10_000 + "!") == MASK
+
+
+@pytest.mark.parametrize("pattern", [r"(?<=a)b", r"(?=a)", r"(a)\1", r"a++", r"(?>a)", r"(a*)*", "("])
+def test_a_pattern_that_is_not_linear_is_refused_with_the_policy(pattern: str) -> None:
+    with pytest.raises(PolicyError, match=r"data\.redact\[0\]"):
+        load_policy({"data": {"redact": [pattern]}})
 
 
 @given(
