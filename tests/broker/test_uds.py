@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import struct
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from rlm_secure.broker.client import Client, Lost
+from rlm_secure.broker.session import SessionKey
 from rlm_secure.broker.transports import Cut, uds
 from rlm_secure.broker.transports.uds import SOCKET_NAME, UnixTransport
+from rlm_secure.errors import ProtocolViolation
 from tests.emulators.base import anybodys_python, as_user
 
 
@@ -97,6 +102,54 @@ def test_nobody_but_who_connected_first_is_spoken_to(transport: UnixTransport) -
         except Cut:
             assert time.monotonic() < deadline
     assert [each.communicate(timeout=20)[0] for each in (first, again)] == ["1\n", "1\n"]
+
+
+def test_connections_that_broke_or_speak_first_are_looked_past(transport: UnixTransport) -> None:
+    strays = []
+    for number in range(6):
+        stray = socket.socket(socket.AF_UNIX)
+        stray.connect(f"{transport.directory}/{SOCKET_NAME}")
+        if number % 2:
+            stray.send(b"HTTP/1.1 200 OK\r\n\r\n")
+            strays.append(stray)
+        else:
+            stray.close()
+    honest = socket.socket(socket.AF_UNIX)
+    honest.connect(f"{transport.directory}/{SOCKET_NAME}")
+    taken = transport._take(time.monotonic() + 20)
+    honest.send(b"x")
+    assert taken.recv(1) == b"x"
+    for each in (taken, honest, *strays):
+        each.close()
+
+
+def test_who_floods_the_socket_is_looked_past_so_many_times_a_request(transport: UnixTransport, monkeypatch) -> None:
+    looks, done = [], threading.Event()
+    quiet = uds._quiet
+    monkeypatch.setattr(uds, "_quiet", lambda connection: looks.append(connection) or quiet(connection))
+
+    def flood() -> None:
+        while not done.is_set():
+            with socket.socket(socket.AF_UNIX) as stray, contextlib.suppress(OSError):
+                stray.settimeout(0.1)
+                stray.connect(f"{transport.directory}/{SOCKET_NAME}")
+                stray.send(b"x")
+
+    threads = [threading.Thread(target=flood, daemon=True) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    sent = []
+    request = transport.request
+    transport.request = lambda *rest, **options: sent.append(1) or request(*rest, **options)  # type: ignore[method-assign]
+    client = Client(transport, SessionKey(), frame_bytes=1000)
+    with pytest.raises((Lost, ProtocolViolation)):
+        client.health(seconds=3.0)
+    done.set()
+    for thread in threads:
+        thread.join(20)
+    assert len(sent) <= 20
+    assert len(looks) <= 64 * len(sent)
+    assert all(each.fileno() < 0 for each in looks)
 
 
 def test_where_nobody_connects_the_request_is_cut(transport: UnixTransport) -> None:
