@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import psutil
 import pytest
@@ -177,6 +179,18 @@ def test_the_policys_run_seconds_are_a_deadline() -> None:
     policy = Policy(name="t", limits=Limits(run_seconds=0.3))
     with pytest.raises(TimeoutExceededError):
         scripted([SPIN], policy=policy).completion("c")
+
+
+def test_a_deadline_ends_the_check_of_an_answer() -> None:
+    either = [{"items": {"$ref": "#"}, "type": "array", "maxItems": 1}, {"items": {"$ref": "#"}, "type": "array"}]
+    answer: Any = "x" * 100_000
+    for _ in range(30):
+        answer = [answer]
+    rlm = scripted([f"FINAL({json.dumps(answer)})"], answer_schema={"oneOf": either}, max_timeout=0.5)
+    began = time.process_time()
+    with pytest.raises(TimeoutExceededError):
+        rlm.completion("c")
+    assert time.process_time() - began < 4  # to its last step it takes ten seconds
 
 
 # -- cancelling ------------------------------------------------------------------------------------------

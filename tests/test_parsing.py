@@ -24,6 +24,7 @@ from rlm_secure.parsing import (
     truncated,
 )
 from rlm_secure.types import CodeBlock, REPLResult, RLMIteration
+from tests.doubling import MOST, growth
 
 MEGABYTE = 1_000_000
 
@@ -335,3 +336,16 @@ class TestFeedback:
     def test_any_result(self, stdout: str, stderr: str, variables: dict[str, object]) -> None:
         text = format_execution_result(REPLResult(stdout, stderr, variables))
         assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]", text)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["```\n", "~", "`", "\n", " ", "FINAL(\n", "FINAL()\n", "FINAL(x)\n(", "```repl\n", "```repl ", "```repl \n```", "\u2028", "x`"],
+)
+@pytest.mark.parametrize("begin", ["", "FINAL(x)\n", "```repl\n", "FINAL_VAR('"])
+def test_twice_the_reply_takes_twice_the_time(begin: str, unit: str) -> None:
+    def read(text: str) -> None:
+        find_code_blocks(text)
+        parse_final(text)
+
+    assert growth(read, lambda times: begin + unit * (1_000 * times)) < MOST
