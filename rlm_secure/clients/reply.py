@@ -87,8 +87,7 @@ class Reply:
     def _check(self, raw: bytes) -> None:
         if b"\0" in raw[:4] or raw[:2] in _BYTE_ORDER_MARKS:
             raise self._call.refuse("its reply is not UTF-8; check the server at base_url")
-        # The bytes, the str that a parser makes of them, and the str of the text in it.
-        texts = len(raw) + 2 * _decoded_bytes(raw)
+        texts = len(raw) + _decoded_bytes(raw)
         if texts > self._call.memory:
             raise self._call.refuse(
                 f"its reply takes more memory than four times {self._call.limit} = {self._call.reply_bytes:,}; ask for "
@@ -132,10 +131,23 @@ def _number(value: bytes) -> float:
 
 
 def _decoded_bytes(raw: bytes) -> int:
-    """Bytes of memory for `raw` as a str, whose widest character decides over all."""
+    """Bytes of memory for `raw` as the str that a parser makes of it, and for the str of the text in it.
+
+    The widest character decides over all others of a str; an escape is one character in the second one alone.
+    """
     characters = len(raw.translate(None, _CONTINUATION))
-    if b"\\ud" in raw or b"\\uD" in raw or any(byte in raw for byte in range(0xF0, 0xF5)):
-        return 4 * characters
-    if b"\\u" in raw or (not raw.isascii() and any(byte in raw for byte in range(0xC4, 0xF0))):
-        return 2 * characters
-    return characters
+    width = text_width = _width(raw)
+    # Each pair of backslashes is one that is escaped: what follows it is no escape.
+    escapes = raw.replace(b"\\\\", b"").count(b"\\u") if b"\\u" in raw else 0
+    if escapes:
+        text_width = max(width, 4 if b"\\ud" in raw or b"\\uD" in raw else 2)
+    return width * characters + text_width * (characters - 5 * escapes)
+
+
+def _width(raw: bytes) -> int:
+    """Bytes that each character of `raw` takes in a str."""
+    if raw.isascii():
+        return 1
+    if any(byte in raw for byte in range(0xF0, 0xF5)):
+        return 4
+    return 2 if any(byte in raw for byte in range(0xC4, 0xF0)) else 1

@@ -64,14 +64,15 @@ class _Backend:
         call = current()
         if call is None:
             return _Stream(self._inner.connect_tcp(host, port, timeout=timeout, **kwargs))
-        # One address after another, each with what is left: otherwise each has the whole time.
+        # One address after another, each with its share of what is left: otherwise each has the whole time.
         addresses: list[str] = []
         with contextlib.suppress(OSError, UnicodeError):  # the backend fails in the same way, in its own words
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
             addresses = list(dict.fromkeys(str(each[4][0]) for each in found))
-        for address in addresses[:-1]:
+        for place, address in enumerate(addresses[:-1]):
             with contextlib.suppress(Exception):
-                return _Stream(self._inner.connect_tcp(address, port, timeout=call.wait(timeout), **kwargs))
+                share = call.wait(timeout) / (len(addresses) - place)
+                return _Stream(self._inner.connect_tcp(address, port, timeout=share, **kwargs))
         last = addresses[-1] if addresses else host
         return _Stream(self._inner.connect_tcp(last, port, timeout=call.wait(timeout), **kwargs))
 
@@ -183,15 +184,15 @@ def bind(client: Any) -> None:
 
     Raises AttributeError for one whose connections cannot be reached: no call is made over it.
     """
-    client._transport = _bounded(client._transport)
+    # Some transports serve both kinds of clients.
+    kind = _AsyncBounded if hasattr(client, "aclose") else _Bounded
+    client._transport = _bounded(kind, client._transport)
     for pattern, transport in client._mounts.items():
-        client._mounts[pattern] = None if transport is None else _bounded(transport)
+        client._mounts[pattern] = None if transport is None else _bounded(kind, transport)
 
 
-def _bounded(transport: Any) -> Any:
-    if isinstance(transport, _Bounded | _AsyncBounded):
-        return transport
-    return (_AsyncBounded if hasattr(transport, "handle_async_request") else _Bounded)(transport)
+def _bounded(kind: type[Any], transport: Any) -> Any:
+    return transport if isinstance(transport, kind) else kind(transport)
 
 
 def _bind_pool(transport: Any) -> None:

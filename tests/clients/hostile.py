@@ -66,6 +66,14 @@ def forever(part: bytes, first: bytes = b"", pause: float = 0.0) -> Iterator[byt
         yield part
 
 
+def once(mib: int, first: bytes, head: bytes) -> Iterator[bytes]:
+    """`head` and `first`, and so many MiB."""
+    yield head + first
+    part = b"x" * MIB
+    for _ in range(mib):
+        yield part
+
+
 def _deep(_: str) -> Iterator[bytes]:
     yield whole(b'{"choices":' + b"[" * 100_000)
 
@@ -87,8 +95,7 @@ def _failed_bomb(_: str) -> Iterator[bytes]:
 
 
 def _character_set(_: str) -> Iterator[bytes]:
-    squeezed = zlib.compress(bytes(200 * MIB), 1)
-    yield whole(squeezed, b"HTTP/1.1 200 OK\r\ncontent-type: text/plain; charset=zip\r\n")
+    yield whole(zlib.compress(bytes(32 * MIB), 1), b"HTTP/1.1 200 OK\r\ncontent-type: text/plain; charset=zip\r\n")
 
 
 _gzips: dict[int, bytes] = {}
@@ -116,7 +123,7 @@ LARGE: dict[str, Callable[[str], Iterator[bytes]]] = {
     "gzip-bomb": _bomb,
     "gzip-bomb-with-an-error": _failed_bomb,
     "character-set-that-decompresses": _character_set,
-    "large-body": lambda _: iter([whole(b'{"a":"' + b"x" * (95 * MIB))]),
+    "large-body": lambda _: once(95, b'{"a":"', _HEAD + b"content-length: %d\r\n\r\n" % (95 * MIB + 6)),
     "large-body-of-an-error": lambda _: forever(b"x" * MIB, b"HTTP/1.1 400 No\r\n\r\n"),
     "endless-body": lambda _: forever(b"x" * MIB, _HEAD + b"\r\n"),
     "endless-chunks": lambda _: forever(b"10000\r\n" + b"x" * 65536 + b"\r\n", _CHUNKED),

@@ -7,15 +7,18 @@ import os
 import signal
 import socket
 import ssl
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rlm_secure.clients import Client
+from rlm_secure.clients.call import Call
 from rlm_secure.clients.transport import bind, bind_library
 from rlm_secure.errors import ProviderError
 from tests.clients.hostile import HostileProvider
@@ -114,9 +117,6 @@ def test_a_users_own_http_client_is_bounded_too(backend: str) -> None:
         ):
             with pytest.raises(ProviderError, match=error):
                 client.complete(f"deed: {deed}", timeout=0.5)
-        # What is no model call is as it was.
-        page = own.post(f"{server.address}/v1", content=b"deed: large-body")
-        assert len(page.content) > 95_000_000
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -130,10 +130,28 @@ def test_a_provider_behind_ipv6(backend: str, way: str) -> None:
         assert asked(client_of(backend, server.address), way) == ["fine"]
 
 
-def test_one_name_with_several_addresses_has_one_deadline() -> None:
-    """localhost is ::1 and 127.0.0.1 on most machines: the one that refuses is passed over."""
-    with HostileProvider() as server:
-        assert asked(client_of("openai", server.address.replace("127.0.0.1", "localhost")), "blocking") == ["fine"]
+def test_one_name_with_several_addresses_has_one_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two that never answer and one that does, each has its share of the time."""
+    looked_up = socket.getaddrinfo
+
+    def three(host: str, port: int, *args: Any, **kwargs: Any) -> list[Any]:
+        if host != "provider.test":
+            return looked_up(host, port, *args, **kwargs)
+        addresses = ("127.0.0.2", "127.0.0.3", "127.0.0.1")
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in addresses]
+
+    with HostileProvider() as server, ExitStack() as stack:
+        for host in ("127.0.0.2", "127.0.0.3"):
+            full = stack.enter_context(socket.create_server((host, server.port), backlog=0))
+            for _ in range(3):  # its queue is full: the kernel drops whoever comes next
+                waiting = stack.enter_context(socket.socket())
+                waiting.setblocking(False)
+                waiting.connect_ex(full.getsockname())
+        monkeypatch.setattr(socket, "getaddrinfo", three)
+        client = client_of("openai", f"http://provider.test:{server.port}", max_retries=0)
+        began = time.monotonic()
+        assert asked(client, "blocking", timeout=3) == ["fine"]
+        assert 1.5 < time.monotonic() - began < 3
 
 
 def test_many_threads_share_a_client_and_each_has_its_own_limits() -> None:
@@ -189,13 +207,104 @@ def test_a_provider_that_does_not_read_ends_at_the_deadline() -> None:
             assert time.monotonic() - began < 10
 
 
+@pytest.mark.parametrize("backend", ["openai", "anthropic"])
+def test_a_transport_of_the_users_own_is_counted_as_well(backend: str) -> None:
+    """No connection of its own can be reached; its replies can."""
+    library = pytest.importorskip(backend)
+    httpx = sys.modules[library.DefaultHttpxClient.__mro__[1].__module__]
+    sent: list[Any] = []
+
+    def answer(request: Any) -> Any:
+        sent.append(request.headers["accept-encoding"])
+        return httpx.Response(200, content=b"x" * 9_000_000)
+
+    with library.DefaultHttpxClient(transport=httpx.MockTransport(answer)) as own:
+        client = client_of(backend, "http://provider.invalid", http_client=own, max_retries=0)
+        with pytest.raises(ProviderError, match="lm.reply_bytes"):
+            client.complete("q")
+    assert sent == ["identity"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_socket_of_this_machine_and_a_transport_that_connects_again(way: str, tmp_path: Path) -> None:
+    httpx = pytest.importorskip("httpx")
+    call = Call("X", 0.8, 1000)
+    uds, refused = f"{tmp_path}/socket", f"http://127.0.0.1:{_closed_port()}"
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(uds)
+        silent.listen()
+        if way == "blocking":
+            with (
+                httpx.Client(transport=httpx.HTTPTransport(uds=uds)) as over,
+                httpx.Client(transport=httpx.HTTPTransport(retries=1)) as twice,
+            ):
+                bind(over), bind(twice)
+                with call.running():
+                    pytest.raises(httpx.ConnectError, twice.get, refused)
+                    pytest.raises(httpx.ReadTimeout, over.get, "http://provider.invalid")
+                pytest.raises(httpx.ConnectError, twice.get, refused)
+        else:
+
+            async def ask() -> None:
+                over = httpx.AsyncClient(transport=httpx.AsyncHTTPTransport(uds=uds))
+                twice = httpx.AsyncClient(transport=httpx.AsyncHTTPTransport(retries=1))
+                bind(over), bind(twice)
+                async with over, twice:
+                    with call.running():
+                        with pytest.raises(httpx.ConnectError):
+                            await twice.get(refused)
+                        with pytest.raises(httpx.ReadTimeout):
+                            await over.get("http://provider.invalid")
+                    with pytest.raises(httpx.ConnectError):
+                        await twice.get(refused)
+
+            asyncio.run(ask())
+    assert call.left < 0.1
+
+
+def _closed_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_failure_is_read_no_further_than_it_is_short(way: str) -> None:
+    with HostileProvider() as server:
+        for deed in ("large-body-of-an-error", "gzip-bomb-with-an-error"):
+            with pytest.raises(ProviderError, match="HTTP 400"):
+                asked(client_of("openai", server.address), way, prompt=f"deed: {deed}")
+
+
+def test_what_is_no_model_call_is_as_it_was() -> None:
+    httpx = pytest.importorskip("httpx")
+
+    async def awaited(address: str) -> bytes:
+        client = httpx.AsyncClient()
+        bind(client)
+        async with client:
+            return (await client.post(address, content=b"deed: large-body")).content
+
+    with HostileProvider() as server:
+        client = httpx.Client()
+        bind(client)
+        with client:
+            assert len(client.post(server.address, content=b"deed: large-body").content) > 95_000_000
+        assert len(asyncio.run(awaited(server.address))) > 95_000_000
+
+
+def test_a_name_that_nobody_knows_is_said_in_the_backends_own_words() -> None:
+    with pytest.raises(ProviderError, match="could not reach"):
+        asked(client_of("openai", "http://nobody.invalid", max_retries=0), "blocking")
+
+
 def test_binding_twice_changes_nothing() -> None:
     httpx = pytest.importorskip("httpx")
-    with httpx.Client() as client:
-        bind(client)
-        first: Any = client._transport
-        bind(client)
-        assert client._transport is first
+    client = httpx.Client()
+    bind(client)
+    first: Any = client._transport
+    bind(client)
+    assert client._transport is first
     before = httpx.HTTPTransport.handle_request, httpx.AsyncHTTPTransport.handle_async_request
     try:
         bind_library("httpx")
@@ -204,6 +313,12 @@ def test_binding_twice_changes_nothing() -> None:
         assert httpx.HTTPTransport.handle_request is bound is not before[0]
         with HostileProvider() as server, httpx.Client() as client:
             assert client.post(server.address, content=b"deed: ok").json()["choices"]
+            with Call("X", 30, 1000).running(), pytest.raises(ProviderError, match="lm.reply_bytes"):
+                client.post(server.address, content=b"deed: large-body")
+            # A client that is bound itself is not counted twice.
+            bind(client)
+            with Call("X", 30, 1000).running():
+                assert client.post(server.address, content=b"deed: ok").json()["choices"]
     finally:
         httpx.HTTPTransport.handle_request, httpx.AsyncHTTPTransport.handle_async_request = before
 

@@ -38,9 +38,8 @@ def suffered(address: str, how_much: str, *backends: str) -> list[dict[str, Any]
     ("how_much", "backends"),
     [
         ("all", ["openai"]),
-        ("all", ["anthropic"]),
         ("all", ["gemini"]),
-        ("few", ["azure_openai", "portkey"]),
+        ("few", ["anthropic", "azure_openai", "portkey"]),
         pytest.param(
             "few",
             ["litellm", "litellm-anthropic"],

@@ -178,7 +178,7 @@ def test_a_slow_server_is_given_up_after_the_timeout(mode: str) -> None:
         assert caught.value.retryable
 
 
-def test_only_the_sdk_retries_and_as_often_as_it_was_told() -> None:
+def test_a_call_is_repeated_as_often_as_was_said_and_in_one_place() -> None:
     with OpenAIServer(reply=lambda _: Raw(500, {}, {"retry-after-ms": "1"})) as server:
         with pytest.raises(ProviderError):
             client_of(server, max_retries=2).completion("q")
