@@ -35,7 +35,8 @@ _SHORT_SECONDS = 0.05
 _SHORT = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 #: What ends a connection; anything else passes, as when there is no memory.
 _ENDS = (BrokenPipeError, ConnectionError)
-#: How much is read of a worker before others have their turn: far more than a socket holds.
+#: How much is read of a worker at once, and how often before others have their turn: far more than a socket holds.
+_PIECE = 256 * 1024
 _READS = 32
 _PAGE = os.sysconf("SC_PAGESIZE")
 #: All of /proc/PID/status: its line of groups, before those of memory, has up to 65,536 numbers.
@@ -330,7 +331,7 @@ class Worker:
                         raise Failed("the worker sent bytes that are not printable ASCII")
                     return text
             try:
-                chunk = self.socket.recv(1 << 20)
+                chunk = self.socket.recv(_PIECE)
             except BlockingIOError:
                 return None
             except _ENDS:
