@@ -173,7 +173,7 @@ class Channel:
         del buffer[:end]
         try:
             message = loads(body)
-        except MalformedJson as refused:
+        except (MalformedJson, RecursionError) as refused:
             raise Closed(f"a frame is {refused}") from None
         if not isinstance(message, dict):
             raise Closed("a frame is no object")
