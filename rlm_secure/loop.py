@@ -353,6 +353,7 @@ class RLM:
         client = adapt(get_client(backend, dict(kwargs)))
         client.model_name = client.model_name or kwargs.get("model_name")
         client.retries = min(client.retries, self.policy.lm.retries)
+        client.reply_bytes = self.policy.lm.reply_bytes
         if parent is not None:
             client.inherit(parent)
         tree.expect_price(self.depth, client)

@@ -377,3 +377,10 @@ def test_a_name_that_does_not_print_is_no_fact() -> None:
     names = {"\x1b[2J": 1, "a\nb": 1, "\u202e": 1, "n" * 41: 1, "": 1, "core": 0}
     around = signed.around({"limits": names, "supervisor": dict.fromkeys(names, "EPERM")})
     assert (around.limits, around.tried) == ({"core": 0}, {"core": "EPERM"})
+
+
+def test_the_hosts_own_walls_are_those_of_each_session() -> None:
+    lease = lying.LyingLease(policy(), lying.Supervisor(dying(saying("full", "full"))))
+    for screen in (False, True, False):
+        with RemoteSession(lease, policy(), required=(), screen=screen) as session:
+            assert session.report[Wall.LANGUAGE].enforced is screen

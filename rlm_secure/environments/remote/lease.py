@@ -22,6 +22,8 @@ _log = logging.getLogger("rlm_secure.broker")
 
 #: From the weakest to the strongest.
 _STRENGTH: Final = (Level.NONE, Level.PARTIAL, Level.VENDOR, Level.FULL)
+#: Walls that the host itself is, in each session anew: nobody in a sandbox has a word about them.
+_OF_THE_HOST: Final = frozenset({Wall.LANGUAGE, Wall.WALL_CLOCK, Wall.OUTPUT_CAP})
 
 
 class Lease(ABC):
@@ -149,7 +151,8 @@ def report(
             Wall.OUTPUT_CAP, Level.FULL, "capped in the worker, its frames by the supervisor, and again by the host"
         ),
     )
-    for status in (*own, *outer):
+    walls.update((status.wall, status) for status in own)
+    for status in outer:
         if status.wall not in walls or not walls[status.wall].enforced:
             walls[status.wall] = status
     facts = {**details, **lease.details, "bundle_sha256": bundle().sha256}
@@ -162,12 +165,14 @@ def kept(first: EnforcementReport, later: EnforcementReport, details: Mapping[st
     """`first`, with the `details` of the place as they are.
 
     What a supervisor says of walls `later`, after a recovery or for another session, comes from where untrusted code
-    has run: it can take from them, and add nothing.
+    has run: it can take from them, and add nothing. What the host does by itself is as it is in `later`.
     """
     walls = list(first.walls)
     for index, before in enumerate(walls):
         again = later[before.wall]
-        if _STRENGTH.index(again.level) < _STRENGTH.index(before.level):
+        if before.wall in _OF_THE_HOST:
+            walls[index] = again
+        elif _STRENGTH.index(again.level) < _STRENGTH.index(before.level):
             evidence = f"{before.evidence}; after untrusted code had run: {again.evidence}"
             walls[index] = WallStatus(before.wall, again.level, evidence)
     return replace(first, walls=tuple(walls), details={**first.details, **details})
