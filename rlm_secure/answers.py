@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from rlm_secure.checks import KEYWORDS, JSONSchema, OutOfSteps, Steps, Typed
 from rlm_secure.checks.schema import Place, shown_place
+from rlm_secure.checks.typed import first_mistake
 from rlm_secure.types import RLMChatCompletion
 from rlm_secure.untrusted_json import MalformedJson, loads
 
@@ -74,12 +75,18 @@ class AnswerSchema:
         """
         problem = "it is not JSON"
         steps = Steps.of(len(text) if value is None else len(json.dumps(value)), interrupt)
-        for candidate in _candidates(text, value):
-            read, failure = self._read(candidate, steps)
-            if failure is None:
-                return read, None
-            if candidate is not text:
-                problem = failure
+        try:
+            for candidate in _candidates(text, value):
+                read, failure = self._read(candidate, steps)
+                if failure is None:
+                    return read, None
+                if candidate is not text:
+                    problem = failure
+        # What is not known to misfit as a value is not taken as its text instead.
+        except OutOfSteps:
+            problem = "the answer is too large or nested too deep to be checked; make it simpler"
+        except RecursionError:
+            problem = "the answer is nested too deep"
         return None, problem
 
     def _read(self, candidate: Any, steps: Steps) -> tuple[Any, str | None]:
@@ -89,15 +96,11 @@ class AnswerSchema:
                 return (candidate, None) if mismatch is None else (None, str(mismatch))
             return self._check.read(candidate, steps), None
         except ValidationError as error:
-            first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+            where, what = first_mistake(error)
             place: Place = None
-            for part in first["loc"]:
+            for part in where:
                 place = (place, part)
-            return None, f"{shown_place(place)}: {first['msg']}"
-        except OutOfSteps:
-            return None, "the answer is too large or nested too deep to be checked; make it simpler"
-        except RecursionError:
-            return None, "the answer is nested too deep"
+            return None, f"{shown_place(place)}: {what}"
 
 
 def _candidates(text: str, value: Any) -> Iterator[Any]:

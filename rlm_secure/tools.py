@@ -26,6 +26,7 @@ from pydantic import BaseModel, PydanticSchemaGenerationError, PydanticUserError
 from pydantic_core import to_jsonable_python
 
 from rlm_secure.checks import OutOfSteps, Steps, Typed
+from rlm_secure.checks.typed import first_mistake
 from rlm_secure.errors import CallFailed, CallRefused
 from rlm_secure.hostcall import on_abandon
 from rlm_secure.policy.gate import Gate
@@ -234,9 +235,9 @@ class HostTool:
         except OutOfSteps:
             raise ValueError(f"{self.name}: {name} is too large or nested too deep to be checked; pass less") from None
         except ValidationError as error:
-            first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-            path = "".join(f"[{part!r}]" for part in first["loc"])
-            raise ValueError(f"{self.name}: {name}{path}: {first['msg']}") from None
+            where, what = first_mistake(error)
+            path = "".join(f"[{part!r}]" for part in where)
+            raise ValueError(f"{self.name}: {name}{path}: {what}") from None
 
     def _shape(self) -> str:
         """Its parameters' names, without defaults: a default may be a secret."""

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from rlm_secure.checks.steps import OutOfSteps, Steps
 
@@ -21,8 +21,16 @@ from rlm_secure.checks.steps import OutOfSteps, Steps
 _NO_SCHEMAS: Final = frozenset({"metadata", "serialization", "cls", "function", "default", "expected", "members"})
 #: What becomes an item of a set, or a key.
 _HASHED: Final = {"set": "items_schema", "frozenset": "items_schema", "dict": "keys_schema"}
-#: Times that a value may be looked at for a type whose unions lead back to themselves: about a tenth of a second.
-_LOOKS: Final = 1_000_000
+#: Times that a value may be looked at for a type whose unions lead back to themselves, each counted as often as it is
+#: deep: pydantic keeps, for each look that failed, the whole way there. About half a second, and 100 MB.
+_LOOKS: Final = 400_000
+#: Mistakes of a value that are put into words, to show the first: all of them are made at once, and take more memory
+#: than the value.
+_MISTAKES: Final = 1_000
+#: What a choice of a union begins with, as far as that says which JSON values it takes: a list fits no dict at all, so
+#: that nothing below it is looked at for one.
+_OBJECTS: Final = frozenset({"dict", "typed-dict", "model", "model-fields", "dataclass", "dataclass-args"})
+_ARRAYS: Final = frozenset({"list", "tuple", "set", "frozenset", "generator"})
 #: Numbers of one hash that may go into one set: in a table, each is compared with all the others.
 _ALIKE: Final = 1_000
 #: Digits from which two numbers may have the same hash without being the same.
@@ -49,24 +57,33 @@ class Typed:
 
     def read(self, value: Any, steps: Steps) -> Any:
         """`value`, which JSON can hold, as the type. Raises pydantic.ValidationError, OutOfSteps, or as `steps`."""
-        steps.take(1 + _looks(value, self._ways))
+        steps.take(1 + _looks(value, self._ways) // 2)
         if self._hashes:
             _bound_hashes(value)
         return self.adapter.validate_json(json.dumps(value), strict=True)
 
 
+def first_mistake(error: ValidationError) -> tuple[tuple[int | str, ...], str]:
+    """Where in a value the first mistake is, and what; how many there are where they are too many to look at."""
+    count = error.error_count()
+    if count > _MISTAKES:
+        return (), f"{count:,} parts of it do not fit"
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    return first["loc"], first["msg"]
+
+
 def _looks(value: Any, ways: int) -> int:
-    """How often a type looks at the parts of `value` where each level may be tried in so many ways."""
+    """How often a type looks at the parts of `value`, each level tried in so many ways, times their depth."""
     if ways < 2:
         return 0
-    looks, times = 0, 1
+    looks, times, depth = 0, 1, 1
     level = [value]
     while level:
-        looks += times * len(level)
+        looks += times * len(level) * depth
         if looks > _LOOKS:
             raise OutOfSteps
         level = [each for part in level for each in _parts(part)]
-        times *= ways
+        times, depth = times * ways, depth + 1
     return looks
 
 
@@ -140,7 +157,18 @@ class _Core:
         if node.get("type") != "union":
             return 1
         choices = [each[0] if isinstance(each, tuple) else each for each in node["choices"]]
-        return sum(self._leads(choice, node) for choice in choices)
+        kinds = Counter(self._takes(choice) for choice in choices if self._leads(choice, node))
+        return max(kinds["object"], kinds["array"]) + kinds["any"]
+
+    def _takes(self, choice: Any) -> str:
+        """The JSON values that a choice of a union takes: "object", "array", or "any" where its kind does not say."""
+        kind = choice.get("type")
+        if kind == "definition-ref":
+            choice = self._named.get(choice["schema_ref"], {})
+            kind = choice.get("type")
+        if choice.get("root_model"):
+            return "any"
+        return "object" if kind in _OBJECTS else "array" if kind in _ARRAYS else "any"
 
     def _leads(self, begin: Any, end: Mapping[str, Any]) -> bool:
         todo, seen = [begin], set()

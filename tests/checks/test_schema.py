@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from typing_extensions import TypeAliasType
 
 from rlm_secure.answers import AnswerSchema
 from rlm_secure.checks import JSONSchema, OutOfSteps, Steps, Typed
@@ -188,6 +189,30 @@ def test_a_union_that_leads_back_twice_reads_shallow_values_and_no_deep_ones() -
     assert problem is None and isinstance(read, Mul)
     read, problem = schema.read(json.dumps(product(50)))
     assert read is None and "too deep" in (problem or "")
+
+
+Twice = TypeAliasType("Twice", "dict[str, Twice] | dict[str, Twice | bool] | str")
+AnyJSON = TypeAliasType("AnyJSON", "dict[str, AnyJSON] | list[AnyJSON] | str | int | float | bool | None")
+
+
+def test_a_misfit_deep_in_a_union_that_leads_back_twice_fills_no_memory() -> None:
+    value: Any = 1
+    for _ in range(16):  # 300,000 mistakes, each with its way there: 2 GB
+        value = {"a": value}
+    read, problem = AnswerSchema(Twice).read(json.dumps(value) + " " * 40_000)
+    assert read is None and "too deep" in (problem or "")  # nor is it taken as the text that it is written in
+
+
+def test_a_union_of_a_list_and_a_dict_reads_all_json() -> None:
+    value: Any = [1, 2.5, "x", None]
+    for _ in range(8):
+        value = {str(each): value for each in range(3)}
+    assert AnswerSchema(AnyJSON).read(json.dumps(value)) == (value, None)
+
+
+def test_mistakes_are_counted_where_they_are_too_many_to_look_at() -> None:
+    assert AnswerSchema(list[int]).read(json.dumps(["x"] * 2_000))[1] == "the answer: 2,000 parts of it do not fit"
+    assert "[1]" in str(AnswerSchema(list[int]).read(json.dumps([1, "x"]))[1])
 
 
 def test_a_union_that_leads_back_once_reads_deep_values() -> None:
