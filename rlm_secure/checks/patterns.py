@@ -18,8 +18,9 @@ from rlm_secure.checks.steps import Steps
 INSTRUCTIONS: Final = 10_000
 #: Expressions within expressions.
 _DEPTH: Final = 50
-#: Instructions that the states of one expression may hold; then they are made anew.
-_HELD: Final = 200_000
+#: Instructions and ways from one state to another that are kept for an expression; then they are found anew. A way
+#: takes some 250 bytes, for as long as the expression is there.
+_HELD: Final = 20_000
 #: Characters that cost one step where the way is known already.
 _KNOWN: Final = 16
 #: Characters between two looks at the clock.
@@ -55,8 +56,9 @@ class Pattern:
         self.pattern = pattern
         try:
             tree = _parser.parse(pattern)
-            self._forward = _Program(tree, reverse=False)
-            self._backward = _Program(tree, reverse=True)
+            known: dict[tuple[int, int], re.Pattern[str]] = {}
+            self._forward = _Program(tree, known, reverse=False)
+            self._backward = _Program(tree, known, reverse=True)
         except re.error as error:
             raise PatternRefused(f"is no regular expression: {str(error)[:200]}") from None
         except (OverflowError, RecursionError) as error:
@@ -184,11 +186,13 @@ class _State:
 class _Program:
     """One expression as instructions, with the states that texts led to so far.
 
-    In reverse, it reads the text from its end.
+    In reverse, it reads the text from its end. `known` are the characters of `tree` that are compiled already, by the
+    identity of what stands there: a set takes milliseconds, and may be repeated thousands of times.
     """
 
-    def __init__(self, tree: Any, *, reverse: bool) -> None:
+    def __init__(self, tree: Any, known: dict[tuple[int, int], re.Pattern[str]], *, reverse: bool) -> None:
         self._reverse = reverse
+        self._known = known
         #: Each is a kind, and what it needs: the next instruction, and what that waits for.
         self._code: list[tuple[int, int, Any]] = []
         self._states: dict[tuple[Any, ...], _State] = {}
@@ -274,7 +278,10 @@ class _Program:
         if name in _REFUSED:
             raise PatternRefused(f"{_REFUSED[name]}, which takes more than linear time; write it without")
         if name in ("LITERAL", "NOT_LITERAL", "ANY", "IN"):
-            return self._emit(_CHARACTER, following, _one_character(item, flags))
+            character = self._known.get((id(item), flags))
+            if character is None:
+                character = self._known[id(item), flags] = _one_character(item, flags)
+            return self._emit(_CHARACTER, following, character)
         if name == "AT":
             return self._emit(_PLACE, following, _place(str(what), flags))
         if name == "FAILURE":
@@ -310,7 +317,9 @@ class _Program:
                 again = self._sequence(inner, flags, begin, depth)
                 begin = self._emit(_SPLIT, *((following, again) if lazy else (again, following)))
         for _ in range(least):
-            begin = self._sequence(inner, flags, begin, depth)
+            following, begin = begin, self._sequence(inner, flags, begin, depth)
+            if begin == following:
+                break  # no instruction: nothing, however often
         return begin
 
 

@@ -129,3 +129,20 @@ def test_whoever_waits_for_it_may_end_it() -> None:
         Pattern("a+$").search("a" * 3_000_000 + "b", Steps(interrupt=over))
     with pytest.raises(OutOfSteps):
         Pattern("a+$").search("a" * 3_000_000 + "b", Steps(1_000))
+
+
+@pytest.mark.parametrize("pattern", ["(){4000000000}", "(?:){4000000000}", "((){9999999}){9999999}", "(?:){3,}"])
+def test_nothing_is_repeated_once_however_often(pattern: str) -> None:
+    assert Pattern(pattern).search("a", Steps())
+
+
+def test_a_set_that_is_repeated_is_compiled_once() -> None:
+    pattern = Pattern("(?i)[a-z\u00c0-\uffff]{1,2000}")
+    code = pattern._forward._code + pattern._backward._code
+    assert len({id(each) for _, _, each in code if isinstance(each, re.Pattern)}) == 1
+
+
+def test_what_texts_led_to_is_forgotten_in_time() -> None:
+    pattern = Pattern("^[^x]*$")
+    assert pattern.search("".join(map(chr, range(0x10000, 0x40000))), Steps())
+    assert pattern._forward._held <= 25_000
