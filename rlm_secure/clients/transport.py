@@ -24,13 +24,15 @@ _SLICE: Final = 16 * 1024
 
 
 class _Stream:
-    """A connection of a blocking client."""
+    """A connection of a blocking client. `answered`: whether anything was read since something was written."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
+        self.answered = False
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         call = current()
+        self.answered = True
         data: bytes = self._inner.read(max_bytes, timeout if call is None else call.wait(timeout))
         if call is not None:
             call.arrived(len(data))
@@ -38,6 +40,7 @@ class _Stream:
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         call = current()
+        self.answered = False
         for at in range(0, len(buffer), _SLICE):
             self._inner.write(buffer[at : at + _SLICE], timeout if call is None else call.wait(timeout))
 
@@ -91,9 +94,11 @@ class _AsyncStream:
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
+        self.answered = False
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         call = current()
+        self.answered = True
         data: bytes = await self._inner.read(max_bytes, timeout if call is None else call.wait(timeout))
         if call is not None:
             call.arrived(len(data))
@@ -101,6 +106,7 @@ class _AsyncStream:
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
         call = current()
+        self.answered = False
         await self._inner.write(buffer, timeout if call is None else call.wait(timeout))
 
     async def start_tls(
@@ -238,6 +244,7 @@ def exchange(handle: Callable[[Any], Any], request: Any) -> Any:
         _prepare(call, request)
         response = handle(request)
         try:
+            _check_order(response)
             reply = Reply(call, response.status_code, response.headers.raw)
             for piece in response.stream:
                 if not reply.add(piece):
@@ -256,6 +263,7 @@ async def aexchange(handle: Callable[[Any], Awaitable[Any]], request: Any) -> An
         _prepare(call, request)
         response = await handle(request)
         try:
+            _check_order(response)
             reply = Reply(call, response.status_code, response.headers.raw)
             async for piece in response.stream:
                 if not reply.add(piece):
@@ -270,6 +278,19 @@ def _prepare(call: Call, request: Any) -> None:
     request.headers["accept-encoding"] = "identity"
     timeouts = dict.fromkeys(("connect", "read", "write", "pool"), call.left)
     request.extensions = {**request.extensions, "timeout": timeouts}
+
+
+def _check_order(response: Any) -> None:
+    """Raise ConnectionError for an answer that was there before its question: of an earlier one on the same connection.
+
+    The HTTP library keeps what comes behind an answer, and would take it, and each one after it, for the next. Raised
+    in here, it closes the connection, and the call may be made again.
+    """
+    stream = response.extensions.get("network_stream")
+    # In HTTP/2 an answer names its question, and writing and reading have no order.
+    in_order = response.extensions.get("http_version", b"").startswith(b"HTTP/1")
+    if in_order and isinstance(stream, _Stream | _AsyncStream) and not stream.answered:
+        raise ConnectionError("the connection had an answer before the question was asked")
 
 
 def _response(request: Any, reply: Reply) -> Any:

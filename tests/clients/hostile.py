@@ -150,6 +150,7 @@ DEEDS: dict[str, Callable[[str], Iterator[bytes]]] = {
     **LARGE,
     **FITS,
     "ok": lambda path: iter([whole(says(path, "fine"))]),
+    "two-answers": lambda path: iter([whole(says(path, "fine")) + whole(says(path, "of another question"))]),
     "hang-up": lambda _: iter([]),
     "nonsense": lambda _: iter([b"HTTP/9.9 maybe\r\n\r\n"]),
 }

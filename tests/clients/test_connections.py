@@ -64,6 +64,23 @@ def test_one_connection_serves_many_calls(backend: str, way: str) -> None:
         assert (server.connections, server.requests) == (1, {"ok": 3})
 
 
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_second_answer_is_not_that_of_the_next_call(backend: str, way: str) -> None:
+    prompts = ["deed: two-answers", "deed: ok", "deed: ok"]
+    with HostileProvider() as server:
+        client = client_of(backend, server.address, max_retries=1)
+
+        async def ask() -> list[str]:
+            try:
+                return [(await client.acomplete(prompt, timeout=30)).text for prompt in prompts]
+            finally:
+                await client.aclose()
+
+        texts = asyncio.run(ask()) if way == "awaited" else [client.complete(each).text for each in prompts]
+        assert (texts, server.connections) == (["fine"] * 3, 2)
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_call_that_was_ended_leaves_no_connection_in_the_pool(backend: str) -> None:
     with HostileProvider() as server:
