@@ -213,7 +213,10 @@ class SDKClient(Client):
                 try:
                     return self._counted(self._send(messages, name, call.wait()), call)
                 except Exception as error:  # noqa: BLE001  whatever an SDK raises, its text may hold a key
-                    time.sleep(self._pause(error, call, attempt))
+                    pause, failure = self._pause(error, call, attempt)
+                if failure is not None:
+                    raise failure from failure.__cause__
+                time.sleep(pause)
         raise AssertionError("an attempt returns or raises")
 
     async def acomplete(self, prompt: Prompt, *, model: str | None = None, timeout: float | None = None) -> Completion:
@@ -226,12 +229,14 @@ class SDKClient(Client):
                         try:
                             return self._counted(await self._asend(messages, name, call.wait()), call)
                         except Exception as error:  # noqa: BLE001  as above
-                            await asyncio.sleep(self._pause(error, call, attempt))
+                            pause, failure = self._pause(error, call, attempt)
+                        if failure is not None:
+                            raise failure from failure.__cause__
+                        await asyncio.sleep(pause)
         except TimeoutError:
-            if limit.expired():
-                raise call.timed_out() from None
-            raise
-        raise AssertionError("an attempt returns or raises")
+            if not limit.expired():
+                raise
+        raise call.timed_out()
 
     def _call(self, timeout: float | None) -> Call:
         return Call(self.vendor, self.seconds_of(timeout), self.reply_bytes)
@@ -242,19 +247,23 @@ class SDKClient(Client):
         call.wait()
         return completion
 
-    def _pause(self, error: Exception, call: Call, attempt: int) -> float:
-        """Seconds until another attempt. Raises what ends the call: an error of this package's own."""
+    def _pause(self, error: Exception, call: Call, attempt: int) -> tuple[float, RLMSecureError | None]:
+        """Seconds until another attempt, or what ends the call: an error of this package's own, with a local cause.
+
+        To be raised where `error` is handled no more: an exception remembers the one that was handled when it was
+        raised, and an SDK's has the request with its key, and the provider's reply.
+        """
         if call.failure is not None:
-            raise call.failure from None
+            return 0, _alone(call.failure)
         if call.left <= 0:
-            raise call.timed_out() from local_cause(error)
+            return 0, _alone(call.timed_out(), local_cause(error))
         if isinstance(error, RLMSecureError):
-            raise error
+            return 0, _alone(error, error.__cause__)
         failure = provider_error(self.vendor, error, call.seconds)
         pause = call.retry_after or min(_LONGEST_PAUSE, _PAUSE * 2**attempt) * random.uniform(0.75, 1)  # noqa: S311
         if not failure.retryable or not call.may_retry or attempt >= self.retries or pause >= call.left:
-            raise failure from local_cause(error)
-        return pause
+            return 0, _alone(failure, local_cause(error))
+        return pause, None
 
     @abstractmethod
     def _send(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:
@@ -263,6 +272,12 @@ class SDKClient(Client):
     @abstractmethod
     async def _asend(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:
         """One attempt on the running event loop."""
+
+
+def _alone(error: RLMSecureError, cause: BaseException | None = None) -> RLMSecureError:
+    """`error` with this cause, and without what was handled when it was raised, or the frames that it passed."""
+    error.__cause__, error.__context__ = cause, None
+    return error.with_traceback(None)
 
 
 class Foreign(Client):

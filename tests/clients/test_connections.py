@@ -81,6 +81,18 @@ def test_a_second_answer_is_not_that_of_the_next_call(backend: str, way: str) ->
         assert (texts, server.connections) == (["fine"] * 3, 2)
 
 
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_an_error_holds_no_exception_of_the_sdk(backend: str, way: str) -> None:
+    with HostileProvider() as server:
+        for deed in ("hang-up", "come-again-soon", "depth"):
+            with pytest.raises(ProviderError) as caught:
+                asked(client_of(backend, server.address, max_retries=0), way, prompt=f"deed: {deed}")
+            # It would have the request with its key, and the words of the provider.
+            assert caught.value.__context__ is None
+            assert type(caught.value.__cause__).__module__ == "builtins"
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_call_that_was_ended_leaves_no_connection_in_the_pool(backend: str) -> None:
     with HostileProvider() as server:
