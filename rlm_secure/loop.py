@@ -233,9 +233,12 @@ class RLM:
         the process that has the session, and ReentrantCall in a tool of its cells.
         """
         self._require()
-        while not self._persistent_lock.acquire(timeout=_CLOSE_AGAIN):
+        while True:
+            # First: a callback of a completion has the lock, and the completion would go on in another session.
             for tree in tuple(self._users):
                 tree.stop(_CLOSED)
+            if self._persistent_lock.acquire(timeout=_CLOSE_AGAIN):
+                break
         try:
             environment, self._persistent_env = self._persistent_env, None
         finally:

@@ -23,7 +23,7 @@ from rlm_secure.errors import (
     TimeoutExceededError,
     TokenLimitExceededError,
 )
-from rlm_secure.events import CellCompleted, LimitReached, RunCompleted, TurnStarted
+from rlm_secure.events import CellCompleted, CellStarted, LimitReached, ModelCalled, RunCompleted, TurnStarted
 from rlm_secure.loop import RLM
 from rlm_secure.policy.model import Limits, Policy
 from tests.loops import Heard, cell, scripted
@@ -367,6 +367,15 @@ def test_closing_ends_the_completions_of_a_persistent_session_at_once(turns) -> 
         thread.join(SOON)
     assert [type(error) for error in ended] == [CancellationError] * 3
     assert {str(error) for error in ended} == {"Execution cancelled: its RLM was closed"}
+    assert rlm._persistent_env is None
+
+
+@pytest.mark.parametrize("event", [TurnStarted, CellStarted, CellCompleted, ModelCalled])
+def test_a_callback_that_closes_ends_its_own_completion(event) -> None:
+    turns = [cell("x = 1"), cell("final_answer(x)")]
+    rlm = scripted(turns, persistent=True, on_event=lambda each: rlm.close() if isinstance(each, event) else None)
+    with pytest.raises(CancellationError, match="its RLM was closed"):
+        rlm.completion("c")
     assert rlm._persistent_env is None
 
 
