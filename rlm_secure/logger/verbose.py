@@ -97,7 +97,7 @@ class VerbosePrinter:
         """A call that a cell made, of a model or (with `metadata`, its trajectory) of a child run."""
         turns = len(metadata.get("iterations") or ()) if isinstance(metadata, Mapping) else 0
         title = f"{'child' if metadata else 'call'} {model}" + (f", {turns} turns" if turns else "")
-        shown = Group(self._text(_line(prompt_preview), "dim"), self._text(_line(response_preview)))
+        shown = Group(self._line(prompt_preview, "dim"), self._line(response_preview))
         self._panel(title, shown, "magenta", execution_time)
 
     def print_iteration(self, iteration: RLMIteration, iteration_num: int) -> None:
@@ -167,19 +167,23 @@ class VerbosePrinter:
     def _panel(self, title: str, content: Any, style: str, seconds: float | None = None) -> None:
         if self.console:
             timed = f"{title} ({seconds:.1f} s)" if seconds is not None else title
-            self._print(Panel(content, title=self._text(_line(timed)), title_align="left", border_style=style))
+            self._print(Panel(content, title=self._line(timed), title_align="left", border_style=style))
 
     def _facts(self, facts: Mapping[str, Any]) -> Text:
         return self._text("\n".join(f"{name:<12} {value}" for name, value in facts.items()))
 
     def _text(self, value: Any, style: str = "") -> Text:
         """Untrusted text, made harmless: short, without secrets, without controls."""
-        text = value if isinstance(value, str) else json.dumps(json_safe(value), ensure_ascii=False)
+        if self.console is None:
+            return Text()
+        # Secrets first: half of one, at the end of what is shown, looks like none.
+        plain = value if isinstance(value, str) else json.dumps(json_safe(value), ensure_ascii=False)
+        text = self._redactor.text(plain)
         if len(text) > _SHOWN:
             text = f"{text[:_SHOWN]}... + [{len(text) - _SHOWN} chars...]"
-        return Text(inert(self._redactor.text(text)), style=style)
+        return Text(inert(text), style=style)
 
-
-def _line(text: str) -> str:
-    """The beginning of a text, on one line."""
-    return " ".join(text[:400].split()) + ("..." if len(text) > 400 else "")
+    def _line(self, text: str, style: str = "") -> Text:
+        """The beginning of a text, on one line."""
+        text = self._redactor.text(text)
+        return self._text(" ".join(text[:400].split()) + ("..." if len(text) > 400 else ""), style)

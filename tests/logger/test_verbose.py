@@ -78,6 +78,17 @@ def test_secrets_are_masked_once_they_are_known(printer: VerbosePrinter, screen:
     assert "0123456789abcdef" not in screen.getvalue()
 
 
+def test_no_half_of_a_secret_stands_where_a_text_is_cut(printer: VerbosePrinter, screen: io.StringIO) -> None:
+    secret = "correct-horse-battery-staple"
+    facts = RLMMetadata("m", 1, 3, "openai", {"api_key": secret}, "local", {})
+    printer.print_metadata(facts)
+    for place in (4_000, 400):
+        text = "x " * (place // 2 - 10) + secret
+        printer.print_completion(text)
+        printer.print_subcall("m", text, text)
+    assert "correct" not in screen.getvalue()
+
+
 def test_long_text_is_cut(printer: VerbosePrinter, screen: io.StringIO) -> None:
     printer.print_completion("x" * 1_000_000)
     assert len(screen.getvalue()) < 10_000
