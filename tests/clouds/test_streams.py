@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from rlm_secure.broker.transports import Cut, Garbled
+from rlm_secure.broker.transports.lines import Charge
 from rlm_secure.environments._lease import _lines
 from rlm_secure.environments._stream import Loop, Stream
 from rlm_secure.environments.docker import stream as docker_stream
@@ -150,3 +151,31 @@ def test_a_container_that_only_complains_is_not_listened_to() -> None:
     stream.close()
     theirs.close()
     thread.join(SECONDS)
+
+
+class Talking:
+    """The connection of a container that always has something to say."""
+
+    def __init__(self, said: bytes) -> None:
+        self._said = said
+        self._until = time.monotonic() + 10.0
+
+    def settimeout(self, seconds: float) -> None:
+        pass
+
+    def recv(self, size: int) -> bytes:
+        assert time.monotonic() < self._until, "it is listened to for ever"
+        return self._said
+
+
+@pytest.mark.parametrize("kind", [1, 2])
+@pytest.mark.parametrize("size", [1, 1000, 1 << 24])
+def test_a_container_that_never_stops_talking_is_listened_to_until_the_deadline(kind: int, size: int) -> None:
+    said = (struct.pack(">BxxxI", kind, size) + b"x" * size)[:10_000]  # the rest of a long one does not come
+    stream = docker_stream.Stream(Talking(said if size < 10_000 else said[:1]))
+    stream._buffer += said if size > 10_000 else b""
+    stream._complaints = Charge(1 << 60)
+    stream.last_words(0.05)
+    if kind == 2 or size > 10_000:
+        with pytest.raises(TimeoutError):
+            stream.read(time.monotonic() + 0.05)

@@ -43,7 +43,7 @@ class Stream:
             raise Cut(f"the stream to the container broke: {error}") from None
 
     def read(self, deadline: float) -> bytes:
-        """What came on standard output; b"" at its end. Raises TimeoutError when nothing comes until `deadline`.
+        """What came on standard output; b"" at its end. Raises TimeoutError when nothing has come by `deadline`.
 
         Raises Garbled for more on standard error than anybody reads.
         """
@@ -53,12 +53,17 @@ class Stream:
                 return data
             self.errors = (self.errors + data[-_STDERR_KEPT:])[-_STDERR_KEPT:]
             self._complaints.took(len(data))
+            if time.monotonic() >= deadline:
+                raise TimeoutError("it only complains")
 
     def last_words(self, seconds: float) -> str:
-        """What a dying process said on standard error, as one line of printable text."""
+        """What a dying process said on standard error, as one line of printable text.
+
+        One that does not die, and goes on to say something, is listened to for so many seconds all the same.
+        """
         deadline = time.monotonic() + seconds
         with contextlib.suppress(Cut, Garbled, TimeoutError):
-            while self.read(deadline):
+            while time.monotonic() < deadline and self.read(deadline):
                 pass
         text = self.errors.decode("utf-8", "replace").strip().replace("\n", " | ")
         return "".join(character if character.isprintable() else "?" for character in text)[-400:]
@@ -73,6 +78,7 @@ class Stream:
 
     def _frame(self, deadline: float) -> tuple[int, bytes]:
         """The next frame of the engine's; nothing is taken from the buffer before it is complete."""
+        looked = False
         while True:
             if len(self._buffer) >= _HEADER.size:
                 kind, size = _HEADER.unpack_from(self._buffer)
@@ -82,6 +88,9 @@ class Stream:
                     data = bytes(self._buffer[_HEADER.size : _HEADER.size + size])
                     del self._buffer[: _HEADER.size + size]
                     return kind, data
+            if looked and time.monotonic() >= deadline:
+                raise TimeoutError("it goes on to come")
+            looked = True
             try:
                 self._socket.settimeout(max(deadline - time.monotonic(), 0.001))
                 chunk = self._socket.recv(65536)
