@@ -226,10 +226,14 @@ class Stream:
     # -- the loop ---------------------------------------------------------------------------------
 
     async def feed(self, data: bytes) -> None:
-        """Output came. Waits while too much of it was not taken, or too many small pieces came."""
+        """Output came. Waits while too much of it was not taken, or too many small pieces came.
+
+        What comes of a stream that broke is dropped: nobody is sure to take it, and the next one says it again.
+        """
         with self._change:
-            self._inbound += data
-            self._change.notify_all()
+            if not self._broken:
+                self._inbound += data
+                self._change.notify_all()
         if len(data) < _SMALL_BYTES:
             await self._rest()
         while len(self._inbound) > _INBOUND_BYTES and not self._broken:

@@ -100,6 +100,21 @@ def test_a_stream_that_says_what_nobody_asked_for_is_closed(flood) -> None:
     transport.close()
 
 
+def test_a_stream_that_broke_is_closed_before_anybody_asks_again() -> None:
+    class Broken(Filled):
+        def read(self, deadline: float) -> bytes:
+            if self._greeted and self.go.wait(SECONDS):
+                raise Cut("its log grew too long")
+            return super().read(deadline)
+
+    pipe = Broken(iter(()))
+    transport = StdioTransport(lambda: pipe)
+    transport._take(time.monotonic() + SECONDS)
+    pipe.go.set()
+    until(lambda: pipe.closed, 5.0)
+    transport.close()
+
+
 def test_small_lines_of_an_answer_are_charged_too() -> None:
     one = base64.b64encode(b"x").decode()
     pipe = Filled(line(n=n, a=0, c=1, d=one) for n in itertools.count(1))

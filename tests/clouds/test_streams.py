@@ -101,6 +101,17 @@ def test_large_pieces_are_taken_as_they_come() -> None:
         assert stream._small == 0
 
 
+def test_a_stream_that_broke_takes_nothing_more() -> None:
+    program = Counted(iter([b"x" * 65_536] * 1000), iter(()))
+    with said_by(program) as stream:
+        stream.finish("its log grew too long")
+        deadline = time.monotonic() + SECONDS
+        while program.taken < 1000:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        assert len(stream._inbound) <= 16 * 1024 * 1024
+
+
 class Read:
     """A stream that gives what it has, in pieces."""
 

@@ -221,6 +221,7 @@ class Tube:
         except Garbled as garbled:
             self.spoiled = not self.broken
             self._break(str(garbled))
+        finally:
             self._pipe.close()  # or whoever fills it would go on
 
     def _line(self, data: bytes) -> None:
