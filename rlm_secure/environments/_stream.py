@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextlib
+import math
 import threading
 import time
 from collections import deque
@@ -12,7 +13,7 @@ from collections.abc import AsyncIterable, Awaitable, Callable, Coroutine
 from typing import Any, Final, Protocol, TypeVar
 
 from rlm_secure.broker.transports import Cut, Garbled, left
-from rlm_secure.broker.transports.lines import Charge
+from rlm_secure.broker.transports.lines import EACH, Charge
 
 T = TypeVar("T")
 
@@ -135,8 +136,11 @@ class Stream:
 
     What is written is whole lines: a request that failed is sent again, so they may arrive twice. `explain`
     says what an error of the SDK means, and whether it may pass; `gone` is set when the sandbox is no more.
-    `errors` keeps the end of what came on standard error: for messages, never believed.
+    `errors` keeps the end of what came on standard error: for messages, never believed. Where something keeps all
+    that the program says, `longest` is how much that may be, in bytes: the stream breaks then, and another one goes on.
     """
+
+    longest: float = math.inf
 
     def __init__(self, loop: Loop, explain: Callable[[BaseException], tuple[str, bool]], gone: threading.Event) -> None:
         self._loop = loop
@@ -156,6 +160,7 @@ class Stream:
         self._room = asyncio.Event()
         self._complaints = Charge(_ERRORS_BYTES)
         self._garbled = False
+        self._said = 0
         self._small = 0
         self._small_since = 0.0
         self.errors = b""
@@ -234,6 +239,9 @@ class Stream:
             if not self._broken:
                 self._inbound += data
                 self._change.notify_all()
+        self._said += len(data) + EACH
+        if self._said > self.longest:
+            self.finish("it said more than is to be kept; another stream goes on")
         if len(data) < _SMALL_BYTES:
             await self._rest()
         while len(self._inbound) > _INBOUND_BYTES and not self._broken:

@@ -233,7 +233,7 @@ class _Command:
         self._session = session
         self._command = command
         self._stream = stream
-        self._seen = 0
+        stream.longest = _LOG_BYTES
         self._follower = asyncio.ensure_future(self._follow(provider))
 
     async def write(self, data: bytes) -> None:
@@ -261,9 +261,6 @@ class _Command:
             self._stream.finish()
 
     async def _output(self, text: str) -> None:
-        self._seen += len(text)
-        if self._seen > _LOG_BYTES:
-            self._stream.finish("its log grew too long; another stream goes on")
         await self._stream.feed(text.encode("utf-8", "replace"))
 
     def _error(self, text: str) -> None:

@@ -1,10 +1,11 @@
 """The e2b environment: a Firecracker machine of E2B without a network, and a sealed worker in it.
 
 Traps of the SDK that are shut here: a background command is killed after 60 s (so its timeout is 0), its output
-is kept in memory for good (so it is not retained), sandboxes are public and have the internet (so both are
-denied by name), E2B_DEBUG makes it talk to localhost instead (so it is off), and what a sandbox does at the end
-of its time is the server's choice (so it is told to end). `user` may use sudo in E2B's templates: no worker can,
-because no_new_privs is set before there is one; and it is one user, of whom root makes two.
+is kept in memory for good (so it is not retained, or a stream is begun anew before that is long), sandboxes are
+public and have the internet (so both are denied by name), E2B_DEBUG makes it talk to localhost instead (so it is
+off), and what a sandbox does at the end of its time is the server's choice (so it is told to end). `user` may use
+sudo in E2B's templates: no worker can, because no_new_privs is set before there is one; and it is one user, of whom
+root makes two.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ from rlm_secure.policy.model import MIB, Policy
 DEFAULT_TEMPLATE = "rlm-secure-sandbox-1"
 
 _REQUEST_SECONDS = 30.0
+#: What a program may say to an SDK that keeps all of it in this process, as those before 2.57 do.
+_KEPT_BYTES = 64 * MIB
 _PASSING = frozenset({408, 429, 500, 502, 503, 504})
 
 
@@ -127,6 +130,9 @@ class E2BProvider(Provider):
     async def run(self, command: str, stream: Stream) -> _Command:
         """See Provider.run."""
         run = self._sandbox.commands.run
+        forgets = _takes(run, "retain_output")
+        if not forgets:
+            stream.longest = _KEPT_BYTES
         handle = await run(
             command,
             background=True,
@@ -136,7 +142,7 @@ class E2BProvider(Provider):
             request_timeout=_REQUEST_SECONDS,
             on_stdout=lambda text: stream.feed(text.encode("utf-8", "replace")),
             on_stderr=lambda text: stream.complain(text.encode("utf-8", "replace")),
-            **({"retain_output": False} if _takes(run, "retain_output") else {}),
+            **({"retain_output": False} if forgets else {}),
         )
         return _Command(handle, stream, self)
 

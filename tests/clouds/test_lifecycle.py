@@ -301,6 +301,25 @@ def test_a_long_log_begins_a_new_stream(monkeypatch: pytest.MonkeyPatch) -> None
         cloud.emulator.close()
 
 
+def test_an_sdk_of_e2b_that_keeps_all_output_keeps_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    from e2b.sandbox_async.commands.command_handle import AsyncCommandHandle
+
+    monkeypatch.setattr(e2b, "_KEPT_BYTES", 20_000)
+    monkeypatch.setattr(e2b, "_takes", lambda function, parameter: False)
+    cloud = Cloud("e2b")
+    try:
+        gc.collect()
+        with cloud.session() as session:
+            for number in range(12):
+                assert session.execute(f"print({number}, 'x' * 4000)", lambda call: None).stdout.startswith(f"{number} ")
+            assert len(cloud.emulator.recorded(cloud.wire.run)) > 3
+            gc.collect()
+            kept = sum(len(each.stdout) for each in gc.get_objects() if type(each) is AsyncCommandHandle)
+            assert kept < 40_000
+    finally:
+        cloud.emulator.close()
+
+
 def test_output_that_nobody_takes_breaks_a_stream_of_prime(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prime, "_OUTPUT_BYTES", 1_000_000)
     cloud = Cloud("prime")
