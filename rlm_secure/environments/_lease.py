@@ -222,10 +222,10 @@ class CloudLease(Lease):
         url, headers = self._persistent(lambda: self._provider.ingress(port), deadline)
         return HttpsTransport(url, headers=headers)
 
-    def _dial(self) -> Stream:
-        """A new stream to the supervisor. Raises Cut."""
+    def _dial(self, deadline: float) -> Stream:
+        """A new stream to the supervisor, started until `deadline`. Raises Cut."""
         command = f"exec {_python(f'{self._directory}/guest.zip')} dial {shlex.quote(f'{self._directory}/broker')}"
-        stream = self._stream(command, time.monotonic() + _CALL_SECONDS)
+        stream = self._stream(command, min(deadline, time.monotonic() + _CALL_SECONDS))
         self._refusals = 0
         return stream
 

@@ -229,7 +229,7 @@ class DialledLease(ProcessLease):
         self.pipes: list[Any] = []
         self.client = self.connect(StdioTransport(self._dial), loaded)
 
-    def _dial(self) -> Any:
+    def _dial(self, deadline: float) -> Any:
         command = [sys.executable, "-I", "-S", "-B", f"{self.unix.directory}/{BUNDLE}", "dial", self.path]
         self.pipes.append(self.make(command))
         return self.pipes[-1]

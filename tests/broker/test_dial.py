@@ -159,7 +159,7 @@ def test_a_supervisor_that_is_gone_is_not_dialled_for_ever() -> None:
 
 
 def test_nothing_to_dial_is_a_typed_error_in_bounded_time() -> None:
-    transport = StdioTransport(lambda: ProcessPipe(["/bin/cat"]))
+    transport = StdioTransport(lambda _: ProcessPipe(["/bin/cat"]))
     with pytest.raises(Cut):
         transport.request("GET", "/health", {}, b"", limit=10, deadline=time.monotonic() + 2)
     transport.close()
@@ -176,7 +176,7 @@ def test_nothing_to_dial_is_a_typed_error_in_bounded_time() -> None:
     ids=["noise", "objects", "zeros", "numbers"],
 )
 def test_a_stream_of_something_else_is_cut_off(script) -> None:
-    transport = StdioTransport(lambda: ProcessPipe(["/bin/sh", "-c", script]))
+    transport = StdioTransport(lambda _: ProcessPipe(["/bin/sh", "-c", script]))
     started = time.monotonic()
     with pytest.raises(Cut):
         transport.request("GET", "/health", {}, b"", limit=10, deadline=time.monotonic() + 2)
@@ -187,7 +187,7 @@ def test_a_stream_of_something_else_is_cut_off(script) -> None:
 def channel_of(script: str) -> tuple[StdioTransport, Any]:
     """A transport, and a connection of it, to a program in Python that says hello first."""
     program = 'import json, sys, time\nprint(\'{"hello":1}\', flush=True)\n' + textwrap.dedent(script)
-    transport = StdioTransport(lambda: ProcessPipe([sys.executable, "-I", "-c", program]))
+    transport = StdioTransport(lambda _: ProcessPipe([sys.executable, "-I", "-c", program]))
     channel = transport._take(time.monotonic() + 60)
     channel.settimeout(60)
     return transport, channel
@@ -258,7 +258,7 @@ def test_a_pipe_that_takes_nothing_is_broken() -> None:
             raise Cut("nothing goes in")
 
     program = """import time; print('{"hello":1}', flush=True); time.sleep(60)"""
-    transport = StdioTransport(lambda: Unwritable([sys.executable, "-I", "-c", program]))
+    transport = StdioTransport(lambda _: Unwritable([sys.executable, "-I", "-c", program]))
     channel = transport._take(time.monotonic() + 20)
     channel.settimeout(20)
     with pytest.raises(Cut, match="nothing goes in"):

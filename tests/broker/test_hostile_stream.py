@@ -88,7 +88,7 @@ FLOODS: dict[str, Callable[[], Iterator[bytes]]] = {
 @pytest.mark.parametrize("flood", FLOODS.values(), ids=FLOODS)
 def test_a_stream_that_says_what_nobody_asked_for_is_closed(flood) -> None:
     pipe = Filled(flood())
-    transport = StdioTransport(lambda: pipe)
+    transport = StdioTransport(lambda _: pipe)
     channel = transport._take(time.monotonic() + SECONDS)
     channel.asked = False  # its request is over
     pipe.go.set()
@@ -108,7 +108,7 @@ def test_a_stream_that_broke_is_closed_before_anybody_asks_again() -> None:
             return super().read(deadline)
 
     pipe = Broken(iter(()))
-    transport = StdioTransport(lambda: pipe)
+    transport = StdioTransport(lambda _: pipe)
     transport._take(time.monotonic() + SECONDS)
     pipe.go.set()
     until(lambda: pipe.closed, 5.0)
@@ -118,7 +118,7 @@ def test_a_stream_that_broke_is_closed_before_anybody_asks_again() -> None:
 def test_small_lines_of_an_answer_are_charged_too() -> None:
     one = base64.b64encode(b"x").decode()
     pipe = Filled(line(n=n, a=0, c=1, d=one) for n in itertools.count(1))
-    transport = StdioTransport(lambda: pipe)
+    transport = StdioTransport(lambda _: pipe)
     channel = transport._take(time.monotonic() + SECONDS)
     channel.settimeout(SECONDS)
     pipe.go.set()
@@ -132,7 +132,7 @@ def test_small_lines_of_an_answer_are_charged_too() -> None:
 def test_an_answer_in_full_lines_is_not_charged() -> None:
     full = base64.b64encode(b"x" * PIECE).decode()
     pipe = Filled(line(n=n, a=0, c=1, d=full) * 2 for n in range(1, 1001))
-    transport = StdioTransport(lambda: pipe)
+    transport = StdioTransport(lambda _: pipe)
     channel = transport._take(time.monotonic() + SECONDS)
     channel.settimeout(SECONDS)
     pipe.go.set()
@@ -145,7 +145,7 @@ def test_an_answer_in_full_lines_is_not_charged() -> None:
 
 def test_what_is_asked_for_again_and_again_is_sent_a_few_times() -> None:
     pipe = Filled(itertools.chain((line(a=0, again=True) for _ in range(1500)), itertools.repeat(b"\n")))
-    transport = StdioTransport(lambda: pipe)
+    transport = StdioTransport(lambda _: pipe)
     channel = transport._take(time.monotonic() + SECONDS)
     channel.settimeout(SECONDS)
     while pipe.written < WINDOW:
@@ -164,7 +164,7 @@ def test_who_has_everything_sent_again_for_ever_is_given_up() -> None:
             time.sleep(0.26)
 
     pipe = Filled(agains())
-    transport = StdioTransport(lambda: pipe)
+    transport = StdioTransport(lambda _: pipe)
     channel = transport._take(time.monotonic() + SECONDS)
     channel.settimeout(SECONDS)
     while pipe.written < WINDOW:
@@ -179,7 +179,7 @@ def test_who_has_everything_sent_again_for_ever_is_given_up() -> None:
 def test_a_stream_that_is_closed_for_what_it_says_is_dialled_three_times() -> None:
     pipes: list[Filled] = []
 
-    def dial() -> Filled:
+    def dial(_: float) -> Filled:
         pipes.append(Filled(itertools.repeat(b"x" * 65_536)))
         pipes[-1].go.set()
         return pipes[-1]
@@ -195,7 +195,7 @@ def test_a_stream_that_is_closed_for_what_it_says_is_dialled_three_times() -> No
 
 def test_a_connection_on_which_something_came_unasked_is_not_used_again() -> None:
     pipe = Filled(iter([line(n=1, a=0, c=1, d="QUFB")]))
-    transport = StdioTransport(lambda: pipe)
+    transport = StdioTransport(lambda _: pipe)
     deadline = time.monotonic() + SECONDS
     channel = transport._take(deadline)
     channel.asked = False
@@ -254,8 +254,101 @@ def test_a_line_that_is_too_long_is_dropped_and_the_next_one_is_not() -> None:
 
 
 def test_what_was_not_asked_for_is_garbled_to_whoever_asks() -> None:
-    transport = StdioTransport(lambda: Filled(iter(())))
+    transport = StdioTransport(lambda _: Filled(iter(())))
     transport._spoiled = 3
     with pytest.raises(Garbled):
         transport.request("GET", "/", {}, b"", limit=1, deadline=time.monotonic() + SECONDS)
     transport.close()
+
+
+# -- who waits for another -------------------------------------------------------------------------------------
+
+
+def took(work: Callable[[], object]) -> float:
+    began = time.monotonic()
+    work()
+    return time.monotonic() - began
+
+
+class Slow:
+    """A dial that takes as long as it may, and counts how often it is begun."""
+
+    def __init__(self) -> None:
+        self.begun = threading.Event()
+
+    def __call__(self, deadline: float) -> Any:
+        self.begun.set()
+        time.sleep(max(deadline - time.monotonic(), 0))
+        raise Cut("the provider started no program in time")
+
+
+def test_who_waits_for_another_s_dial_waits_until_the_own_deadline() -> None:
+    slow = Slow()
+    transport = StdioTransport(slow)
+    until_late = time.monotonic() + 5.0
+
+    def dial() -> None:
+        with pytest.raises(Cut, match="no program in time"):
+            transport._take(until_late)
+
+    dialling = threading.Thread(target=dial)
+    dialling.start()
+    assert slow.begun.wait(SECONDS)
+    with pytest.raises(Cut, match="is being dialled"):
+        transport._take(time.monotonic() + 0.2)
+    transport.close()
+    assert time.monotonic() < until_late - 2.0
+    with pytest.raises(Cut, match="the transport is closed"):
+        transport._take(until_late + SECONDS)
+    dialling.join()
+
+
+def test_what_was_dialled_for_a_transport_that_is_closed_is_closed() -> None:
+    pipe = Filled(iter(()))
+    transport: StdioTransport
+
+    def dial(_: float) -> Filled:
+        transport.close()
+        return pipe
+
+    transport = StdioTransport(dial)
+    with pytest.raises(Cut, match="the transport is closed"):
+        transport._take(time.monotonic() + SECONDS)
+    assert pipe.closed
+    assert pipe.reads == 0
+
+
+def test_who_waits_to_write_beside_another_waits_until_the_own_deadline() -> None:
+    class Full(Filled):
+        """A pipe that takes nothing until it is closed."""
+
+        writing = threading.Event()
+
+        def write(self, data: bytes, deadline: float) -> None:
+            self.writing.set()
+            end = min(deadline, time.monotonic() + 8.0)
+            while not self.closed and time.monotonic() < end:
+                time.sleep(0.01)
+            raise Cut("the stream to the container broke: timed out")
+
+    pipe = Full(iter(()))
+    transport = StdioTransport(lambda _: pipe)
+    first, second = (transport._take(time.monotonic() + SECONDS) for _ in range(2))
+    first.settimeout(SECONDS)
+    second.settimeout(0.2)
+
+    def write() -> None:
+        with pytest.raises(Cut):
+            first.send(b"x")
+
+    writing = threading.Thread(target=write)
+    writing.start()
+    assert pipe.writing.wait(SECONDS)
+
+    def beside() -> None:
+        with pytest.raises(Cut, match="does not read"):
+            second.send(b"x")
+
+    assert took(beside) < 4.0
+    assert took(transport.close) < 4.0
+    writing.join()

@@ -169,7 +169,7 @@ class Pipe:
 def host_lines(pieces: Pieces) -> tuple[Any, str]:
     """An answer that came through a dialled stream, as the host reads it; and how it ended."""
     pipe = Pipe(pieces)
-    transport = StdioTransport(lambda: pipe)
+    transport = StdioTransport(lambda _: pipe)
     before = pipe.taken
     try:
         answer = transport.request("GET", "/health", {}, b"", limit=BODY, deadline=time.monotonic() + 20)

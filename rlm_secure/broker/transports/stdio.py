@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 
-from rlm_secure.broker.transports import Answer, Cut, Garbled, Transport
+from rlm_secure.broker.transports import Answer, Cut, Garbled, Transport, left
 from rlm_secure.broker.transports.http1 import exchange
 from rlm_secure.broker.transports.tube import Channel, Pipe, Tube
 
@@ -23,12 +23,16 @@ _HELLO_SECONDS = 30.0
 
 
 class StdioTransport(Transport):
-    """Connections over one dialled stream. `dial` starts a new one: at first, and when one breaks."""
+    """Connections over one dialled stream. `dial` starts a new one: at first, and when one breaks.
+
+    It is given until when (time.monotonic()) it may take; who waits for another's dial waits until its own deadline.
+    """
 
     name = "exec"
 
-    def __init__(self, dial: Callable[[], Pipe]) -> None:
+    def __init__(self, dial: Callable[[float], Pipe]) -> None:
         self._dial = dial
+        self._dialling = threading.Lock()
         self._lock = threading.Lock()
         self._tube: Tube | None = None
         self._idle: list[Channel] = []
@@ -70,25 +74,44 @@ class StdioTransport(Transport):
             tube.close()
 
     def _take(self, deadline: float) -> Channel:
+        tube = self._dialled(deadline)
         with self._lock:
-            if self._closed:
-                raise Cut("the transport is closed")
-            if self._tube is None or self._tube.broken:
-                self._hang_up()
-                self._tube = Tube(self._dial())
-                self._tube.greeted(min(deadline, time.monotonic() + _HELLO_SECONDS))
             while self._idle:
                 channel = self._idle.pop()
                 if channel.usable:
                     break
                 channel.close()
             else:
-                channel = self._tube.channel()
+                channel = tube.channel()
             channel.asked = True
             return channel
 
+    def _dialled(self, deadline: float) -> Tube:
+        """The stream, dialled where there is none. Raises Cut."""
+        if not self._dialling.acquire(timeout=left(deadline)):
+            raise Cut("the sandbox is being dialled, which takes longer than there is time")
+        try:
+            with self._lock:
+                if self._tube is not None and not self._tube.broken:
+                    return self._tube
+                self._hang_up()
+            pipe = self._dial(deadline)
+            with self._lock:
+                closed = self._closed
+                tube = None if closed else Tube(pipe)
+                self._tube = tube
+            if tube is None:
+                pipe.close()
+                raise Cut("the transport is closed")
+            tube.greeted(min(deadline, time.monotonic() + _HELLO_SECONDS))
+            return tube
+        finally:
+            self._dialling.release()
+
     def _hang_up(self) -> None:
-        """Let go of a stream that broke. Raises Garbled where too many broke because of what they said."""
+        """Let go of a stream that broke. Raises Garbled where too many broke because of what they said, and Cut."""
+        if self._closed:
+            raise Cut("the transport is closed")
         self._idle.clear()
         if self._tube is not None:
             tube, self._tube = self._tube, None

@@ -176,7 +176,9 @@ class Tube:
 
     def _put(self, line: dict[str, Any], size: int | None, deadline: float) -> None:
         """Write a line; one that carries `size` bytes gets the next number, and is kept until acknowledged."""
-        with self._writing:  # numbers are given in the order of writing
+        if not self._writing.acquire(timeout=left(deadline)):  # numbers are given in the order of writing
+            raise Cut("the sandbox does not read")
+        try:
             with self._change:
                 if size is not None:
                     self._sent += 1
@@ -193,6 +195,8 @@ class Tube:
             except Cut as cut:
                 self._break(str(cut))
                 raise
+        finally:
+            self._writing.release()
 
     def _break(self, why: str) -> None:
         with self._change:

@@ -172,7 +172,7 @@ class DockerLease(Lease):
             container.start_zygote(self._engine, self._id, users.worker)
             if dialled or self._unix is None:
                 self._stream.read(deadline)  # it says that it listens
-                carrier: Transport = StdioTransport(lambda: container.dial(self._engine, self._id, uid))
+                carrier: Transport = StdioTransport(lambda _: container.dial(self._engine, self._id, uid))
             else:
                 carrier = self._unix
             self.client = Client(
