@@ -210,7 +210,9 @@ class CloudLease(Lease):
                 key, self._policy, listen=listen, arch=machine, supervisor_uid=_SUPERVISOR_UID, **patience
             )
             stream.write(configuration, deadline)
-            where = next(place for line in lines if (place := signed.listening(line)) is not None)
+            # Who says that it listens elsewhere is no supervisor of ours, and opens no door that was not asked for.
+            asked = str if self._transport == "exec" else int
+            where = next(place for line in lines if isinstance(place := signed.listening(line), asked))
         except (StopIteration, Cut, TimeoutError) as error:
             said = stream.last_words()
             stream.close()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rlm_secure.environments.place import place
-from rlm_secure.errors import CellCrashed, ProtocolViolation, Refused
+from rlm_secure.errors import CellCrashed, EnvironmentUnavailable, ProtocolViolation, Refused
 from rlm_secure.policy import Policy
 from tests.clouds.conftest import WITH_INGRESS, Cloud, limits
 
@@ -42,6 +42,44 @@ def test_a_policy_must_allow_it(cloud: Cloud) -> None:
     with pytest.raises(Refused, match="network.ingress = true"):
         cloud.environment(transport="ingress").open(limits())
     assert cloud.emulator.requests == []
+
+
+@pytest.mark.parametrize("cloud", ["e2b"], indirect=True)
+def test_what_a_sandbox_says_opens_no_ingress(cloud: Cloud) -> None:
+    original, opened = cloud.emulator._create, cloud.environment
+
+    def create(request: object) -> object:
+        response = original(request)
+        python = cloud.emulator.made[-1].home / ".bin" / "python3"
+        python.unlink()
+        python.write_text("#!/bin/sh\necho '{\"listening\": [\"127.0.0.1\", 8080]}'\nexec sleep 30\n")
+        python.chmod(0o755)
+        return response
+
+    cloud.emulator._create = create
+    asked: list[int] = []
+
+    def environment() -> Any:
+        made = opened()
+        provider = made.provider
+
+        def watched(policy: Policy | None) -> Any:
+            given = provider(policy)
+
+            async def ingress(port: int) -> Any:
+                asked.append(port)
+                raise OSError("nobody asked for it")
+
+            given.ingress = ingress
+            return given
+
+        made.provider = watched
+        return made
+
+    cloud.environment = environment  # type: ignore[method-assign]
+    with pytest.raises(EnvironmentUnavailable, match="the supervisor did not start"):
+        cloud.session(limits(start_seconds=4))
+    assert asked == []
 
 
 @with_ingress
