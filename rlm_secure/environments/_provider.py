@@ -111,10 +111,11 @@ class Provider(ABC):
 
     def explain(self, error: BaseException) -> tuple[str, bool]:
         """An error as a sentence without secrets, and whether it may pass."""
-        text = next((line for line in str(error).splitlines() if line.strip()), "")
-        said = "".join(character if character.isprintable() else "?" for character in text)[:300]
-        for secret in self.secrets():
-            said = said.replace(secret, "***")
+        text = str(error)
+        for secret in self.secrets():  # first of all: of one that is cut, the beginning would be left
+            text = text.replace(secret, "***")
+        line = next((line for line in text.splitlines() if line.strip()), "")[:300]
+        said = "".join(character if character.isprintable() else "?" for character in line)
         passing = isinstance(error, TimeoutError | ConnectionError | asyncio.TimeoutError) or self.passing(error)
         return f"{type(error).__name__}: {said}" if said else type(error).__name__, passing
 

@@ -11,6 +11,7 @@ import pytest
 
 from rlm_secure.broker.transports import Cut
 from rlm_secure.environments import _lease
+from rlm_secure.environments.e2b import E2BProvider
 from rlm_secure.errors import CellCrashed, EnvironmentUnavailable, SessionEnded
 from tests.clouds.conftest import Cloud, limits, provided
 from tests.emulators.base import until
@@ -139,6 +140,14 @@ def test_a_machine_of_prime_that_does_not_start_is_told_and_ended() -> None:
         assert len(cloud.emulator.made) == 1 and cloud.emulator.live == []
     finally:
         cloud.emulator.close()
+
+
+@pytest.mark.parametrize("before", [0, 280, 290, 299, 300])
+def test_no_part_of_a_secret_is_in_what_an_error_says(before: int) -> None:
+    provider = E2BProvider("template", "root", {"api_key": "e2b_0123456789abcdef"})
+    said, _ = provider.explain(ValueError(f"\n \n{'x' * before}e2b_0123456789abcdef"))
+    assert not any(said.endswith("e2b_0123456789abcdef"[:length]) for length in range(1, 21)), said
+    assert said == f"ValueError: {('x' * before + '***')[:300]}"
 
 
 # -- the start of the supervisor -------------------------------------------------------------------------
