@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any
@@ -18,7 +19,7 @@ from rlm_secure.broker import protocol, signed
 from rlm_secure.environments._lease import CloudLease
 from rlm_secure.environments._provider import Made
 from rlm_secure.environments.docker import DockerLease, hardening
-from rlm_secure.environments.remote import RemoteSession, supervisor
+from rlm_secure.environments.remote import RemoteSession, contexts, supervisor
 from rlm_secure.errors import ProtocolViolation, RLMSecureError
 from rlm_secure.guarantees import Level, Wall
 from rlm_secure.inert import inert_line
@@ -384,3 +385,24 @@ def test_the_hosts_own_walls_are_those_of_each_session() -> None:
     for screen in (False, True, False):
         with RemoteSession(lease, policy(), required=(), screen=screen) as session:
             assert session.report[Wall.LANGUAGE].enforced is screen
+
+
+def test_a_supervisor_that_drops_contexts_slowly_holds_up_no_other(monkeypatch) -> None:
+    dropped: list[str] = []
+
+    def slowly(route: str, asked: Any, answer: dict[str, Any]) -> Any:
+        if route == "DELETE /context":
+            dropped.append(route)
+            time.sleep(0.2)
+        return answer
+
+    monkeypatch.setattr(contexts, "_DROP_SECONDS", 0.5)
+    with lying.session(policy(), slowly) as opened:
+        for number in range(20):
+            opened.load_context(f"context_{number}", "text")
+        assert dropped == []
+        opened._log = None  # none of them is needed any more
+        opened.load_context("another", "text")
+        assert 1 <= len(dropped) <= 8  # before and after it
+        held = len(opened._contexts._held)
+        assert held == 21 - len(dropped)

@@ -10,6 +10,7 @@ Guards: how many contexts a sandbox holds at once, and how much memory it is giv
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -18,6 +19,7 @@ from rlm_secure.broker.client import Declined, Lost
 from rlm_secure.environments.remote.lease import Lease
 
 _PAGE: Final = 4096
+#: For all that is dropped at a time: what is left then waits for the next.
 _DROP_SECONDS: Final = 10.0
 
 
@@ -53,11 +55,12 @@ class Contexts:
     def keep(self, needed: Iterable[object]) -> None:
         """Drop all that is not among `needed`. What cannot be dropped keeps its number, and is tried the next time."""
         kept = set(needed)
+        until = time.monotonic() + _DROP_SECONDS
         for number, upload in list(self._held.items()):
             if upload in kept:
                 continue
             try:
-                self._lease.client.drop(number, seconds=_DROP_SECONDS)
+                self._lease.client.drop(number, seconds=until - time.monotonic())
             except (Lost, Declined):
                 return
             del self._held[number]
