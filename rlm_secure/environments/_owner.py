@@ -6,6 +6,9 @@ import hashlib
 import os
 from functools import cache
 from pathlib import Path
+from typing import Final
+
+_PID_DIGITS: Final = 10
 
 
 def owner() -> str:
@@ -21,7 +24,8 @@ def is_orphan(label: str) -> bool:
     """
     realm, _, process = label.partition("-")
     pid, _, started = process.partition("-")
-    return realm == _realm() and pid.isdigit() and _started(int(pid)) != started
+    named = pid.isascii() and pid.isdigit() and len(pid) <= _PID_DIGITS
+    return realm == _realm() and named and _started(int(pid)) != started
 
 
 @cache

@@ -87,6 +87,7 @@ def test_a_sandbox_of_another_machine_is_nobodys_orphan() -> None:
     assert is_orphan(f"{boot}-{pid}-1")
     assert not is_orphan(f"{'0' * 16}-{pid}-1")
     assert not is_orphan("") and not is_orphan(f"{boot}-x-{started}")
+    assert not is_orphan(f"{boot}-\u00b2-{started}") and not is_orphan(f"{boot}-{'9' * 5000}-{started}")
 
 
 def test_a_session_is_renewed_while_it_lives(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
