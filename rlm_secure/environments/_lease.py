@@ -52,6 +52,8 @@ _ATTEMPTS = 3
 _REFUSALS = 3
 _CALL_SECONDS = 30.0
 _DESTROY_SECONDS = 20.0
+#: How long it is waited for whether a sandbox still runs: at some providers who answers that is in the sandbox.
+_LOOK_SECONDS = 5.0
 _PAUSES = (0.5, 2.0, 5.0)
 _MAX_LINE = 64 * 1024
 #: Bytes of a stream before a supervisor has said where it listens.
@@ -222,7 +224,11 @@ class CloudLease(Lease):
 
     def _ingress(self, port: int, deadline: float) -> HttpsTransport:
         url, headers = self._persistent(lambda: self._provider.ingress(port), deadline)
-        return HttpsTransport(url, headers=headers)
+        try:
+            return HttpsTransport(url, headers=headers)
+        except (AttributeError, TypeError, ValueError) as error:  # it is whatever the provider says
+            said = self._provider.explain(error)[0]
+            raise EnvironmentUnavailable(f"the {self._name} has no ingress that can be used: {said}") from None
 
     def _dial(self, deadline: float) -> Stream:
         """A new stream to the supervisor, started until `deadline`. Raises Cut."""
@@ -299,7 +305,7 @@ class CloudLease(Lease):
         if self._gone.is_set() or self._refusals >= _REFUSALS:
             return False
         try:
-            return self._loop.call(self._provider.running(), _CALL_SECONDS)
+            return self._loop.call(self._provider.running(), _LOOK_SECONDS)
         except Exception:  # noqa: BLE001 - nobody can tell: it is tried again until the time is over
             return not self._gone.is_set()
 
@@ -308,7 +314,7 @@ class CloudLease(Lease):
         if self._gone.is_set():
             return "it was ended"
         try:
-            runs = self._loop.call(self._provider.running(), _CALL_SECONDS)
+            runs = self._loop.call(self._provider.running(), _LOOK_SECONDS)
         except Exception as error:  # noqa: BLE001 - as above
             return f"{self.environment} does not say whether it still runs ({self._provider.explain(error)[0]})"
         if runs:

@@ -150,6 +150,26 @@ def test_no_part_of_a_secret_is_in_what_an_error_says(before: int) -> None:
     assert said == f"ValueError: {('x' * before + '***')[:300]}"
 
 
+def test_a_sandbox_that_does_not_say_whether_it_runs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_lease, "_LOOK_SECONDS", 0.5)
+    with provided("e2b") as cloud, cloud.session() as session:
+        cloud.emulator.fail(cloud.wire.info, slow=8.0, times=2)
+        began = time.monotonic()
+        assert session._lease._running()
+        assert "does not say whether it still runs" in session._lease.epitaph()
+        assert time.monotonic() - began < 5.0
+
+
+@pytest.mark.parametrize("url", ["https://[::1", "https://host:port", "http://example.org", "https://a:b@host", None])
+def test_an_ingress_that_is_none_is_typed(url: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def ingress(self: E2BProvider, port: int) -> tuple[str | None, dict[str, str]]:
+        return url, {"E2b-Traffic-Access-Token": "token"}
+
+    monkeypatch.setattr(E2BProvider, "ingress", ingress)
+    with provided("e2b", "ingress") as cloud, pytest.raises(EnvironmentUnavailable, match="no ingress that can be used"):
+        cloud.session()
+
+
 # -- the start of the supervisor -------------------------------------------------------------------------
 
 
