@@ -86,8 +86,8 @@ class Exchange:
             limits = {**limits, "CPU": [kernel, kernel + 1]}
         self._most_bytes = limits["DATA"] + _UNCOUNTED_BYTES if "DATA" in limits else None
         self._zygote.boot()
-        connection, pidfd, pid = self._zygote.fork(limits, profile)
-        worker = Worker(connection, pidfd, pid, frame_bytes, self._zygote)
+        connection, pidfd, pid, leash = self._zygote.fork(limits, profile)
+        worker = Worker(connection, pidfd, pid, frame_bytes, self._zygote, leash)
         try:
             if pidfd is not None:
                 self._selector.register(pidfd, selectors.EVENT_READ, lambda _: self._ended(worker))

@@ -24,6 +24,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from . import apart, wire
+from .leash import Leash
 
 _MESSAGE = 256 * 1024
 _BOOT_SECONDS = 60.0
@@ -42,6 +43,9 @@ _PAGE = os.sysconf("SC_PAGESIZE")
 #: All of /proc/PID/status: its line of groups, before those of memory, has up to 65,536 numbers.
 _STATUS_BYTES = 1 << 20
 _HEADER = struct.Struct(">I")
+_LEASHED = (signal.SIGSTOP, signal.SIGCONT)
+#: How often it is looked whether a signal has arrived: a process may stop between two lines of what is read of it.
+_LOOKS = 3
 
 
 class Failed(Exception):
@@ -63,6 +67,7 @@ class Zygote:
     """
 
     def __init__(self, bundle: str, beside: str | None = None) -> None:
+        self._uid: int | None = None  # of the zygote and its workers, as far as it was told
         self._owed = 0  # answers that are still to come: those that nobody waits for any more as well
         self.walls: dict[str, list[str]] = {}
         self.details: dict[str, Any] = {}
@@ -93,6 +98,7 @@ class Zygote:
             except OSError as error:
                 sys.exit(f"supervise: no zygote came: {error}")
         os.close(self._their_errors)
+        self._uid = config.get("uid")
         self._send({**config, "host_pid": os.getpid(), "apart": self._door is not None})
 
     def boot(self) -> None:
@@ -116,9 +122,10 @@ class Zygote:
             return ""
         return "".join(each if each.isprintable() else "?" for each in (lines or [""])[-1])[-300:]
 
-    def fork(self, limits: dict[str, Any], profile: str) -> tuple[socket.socket, int | None, int]:
-        """A new sealed worker, as `(connection, pidfd, pid)`; the pidfd is None where the kernel has none."""
-        answer, fds = self._ask({"op": "fork"})
+    def fork(self, limits: dict[str, Any], profile: str) -> tuple[socket.socket, int | None, int, Leash | None]:
+        """A new sealed worker, as `(connection, pidfd, pid, leash)`; the pidfd is None where the kernel has none, the
+        leash where it has none or the worker is of our own user, whom we signal without."""
+        answer, fds = self._ask({"op": "fork", "leash": self._uid != os.getuid()})
         connection: socket.socket | None = None
         try:
             pid = answer.get("pid")
@@ -127,13 +134,14 @@ class Zygote:
             connection = socket.socket(fileno=fds.pop(0))
             setup = json.dumps({"op": "setup", "limits": limits, "profile": profile}).encode("ascii")
             connection.sendall(_HEADER.pack(len(setup)) + setup)  # small enough for an empty socket to take at once
+            leash = Leash(*fds[-2:]) if len(fds) > 1 else None
         except BaseException as error:
             for thing in (connection, *fds):  # a worker that nobody can speak to ends without them
                 _close(thing)
             if isinstance(error, OSError):
                 raise Failed(f"the worker died before it began: {error}") from None
             raise
-        return connection, fds[0] if fds else None, pid
+        return connection, fds[0] if len(fds) % 2 else None, pid, leash
 
     def signal(self, pid: int, number: int) -> None:
         """Signal a worker by its number: where the kernel has no pidfd, or the worker is another user's.
@@ -248,12 +256,20 @@ class Worker:
     """One worker: frames in both directions without ever waiting, its signals, its CPU clock, its end."""
 
     def __init__(
-        self, connection: socket.socket, pidfd: int | None, pid: int, frame_bytes: int, zygote: Zygote
+        self,
+        connection: socket.socket,
+        pidfd: int | None,
+        pid: int,
+        frame_bytes: int,
+        zygote: Zygote,
+        leash: Leash | None = None,
     ) -> None:
         self.socket = connection
         self.pidfd = pidfd
         self.pid = pid
         self._zygote = zygote
+        self._leash = leash
+        self._leads: set[int] = set()  # the signals of the leash that were seen to arrive
         self.closed = False  # it will say nothing more
         self._frame_bytes = frame_bytes
         self._inbound = bytearray()
@@ -348,9 +364,9 @@ class Worker:
         0 of one that has ended, None where /proc does not say.
         """
         try:
-            read = {name: os.pread(fd, _STATUS_BYTES, 0) for name, fd in self._files.items()}
-            mapped, resident, shared, _, _, data, _ = (int(pages) * _PAGE for pages in read["statm"].split())
-            lines = dict(line.split(b":", 1) for line in read["status"].splitlines())
+            statm = os.pread(self._files["statm"], _STATUS_BYTES, 0)
+            mapped, resident, shared, _, _, data, _ = (int(pages) * _PAGE for pages in statm.split())
+            lines = self._status()
             swapped, tables = (int(lines.get(name, b"0 kB").split()[0]) << 10 for name in (b"VmSwap", b"VmPTE"))
         except ProcessLookupError:
             return 0
@@ -376,6 +392,8 @@ class Worker:
 
     def signal(self, number: int) -> None:
         """Signal the process; nothing happens when it is gone."""
+        if number in _LEASHED and self._led(number):
+            return
         if self.pidfd is not None:
             try:
                 signal.pidfd_send_signal(self.pidfd, number)
@@ -386,12 +404,47 @@ class Worker:
                 return
         self._zygote.signal(self.pid, number)
 
+    def _led(self, number: int) -> bool:
+        """Whether the leash has sent this signal. The kernel does not say: the first of each is looked for in /proc,
+        and what has let one arrive lets all. Without that there is no leash any more."""
+        if self._leash is None:
+            return False
+        with contextlib.suppress(OSError):
+            self._leash.send(number)
+            if number in self._leads:
+                return True
+            if self._stands() is (number == signal.SIGSTOP):
+                self._leads.add(number)
+                return True
+        self._unleash()
+        return False
+
+    def _unleash(self) -> None:
+        if self._leash is not None:
+            self._leash.close()
+            self._leash = None
+
+    def _stands(self) -> bool | None:
+        """Whether it is stopped, or is before its next instruction; None where /proc does not say."""
+        for _ in range(_LOOKS):
+            try:
+                lines = self._status()
+                stopped = lines[b"State"].split()[0] == b"T"
+                waits = int(lines[b"ShdPnd"], 16) >> (signal.SIGSTOP - 1) & 1
+            except (LookupError, OSError, ValueError):
+                return None
+            if stopped or waits:
+                return True
+        return False
+
+    def _status(self) -> dict[bytes, bytes]:
+        """/proc/PID/status, by line. Raises KeyError, OSError or ValueError where there is none that can be read."""
+        return dict(line.split(b":", 1) for line in os.pread(self._files["status"], _STATUS_BYTES, 0).splitlines())
+
     def users(self) -> list[int]:
         """Its four user ids, as the kernel says: real, effective, saved, of files. Empty where it does not say."""
         with contextlib.suppress(KeyError, OSError, ValueError):
-            for line in os.pread(self._files["status"], _STATUS_BYTES, 0).splitlines():
-                if line.startswith(b"Uid:"):
-                    return [int(each) for each in line.split()[1:]]
+            return [int(each) for each in self._status()[b"Uid"].split()]
         return []
 
     @property
@@ -415,6 +468,7 @@ class Worker:
         try:
             self.signal(signal.SIGKILL)
         finally:
+            self._unleash()
             self.socket.close()
             self._close_fds()
             while self._files:

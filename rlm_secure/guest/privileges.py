@@ -1,7 +1,7 @@
 """What a supervisor gives up when its zygote runs and its sockets are open: root, files, programs, networks.
 
-It keeps its sockets, its memory files, and /proc to read, where it looks at its worker. What it has given up it tries,
-before any untrusted code is there.
+It keeps its sockets, its memory files, the leash of its worker, and /proc to read, where it looks at that. What it has
+given up it tries, before any untrusted code is there.
 
 Guards: what is left to who takes a supervisor over
 """

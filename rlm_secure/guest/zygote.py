@@ -11,9 +11,9 @@ policy requires.
 
 Messages on the control socket (SEQPACKET, JSON). None says anything about a session: what the zygote hears, every
 later session inherits in its memory.
-    {op: fork} -> {pid} with the session's socket and its pidfd
+    {op: fork, leash?} -> {pid} with the session's socket, its pidfd and, where asked for, its leash (leash.py)
     {op: status, pid} -> {status}
-    {op: signal, pid, number} for kernels without pidfds (gVisor), where {pid} comes alone
+    {op: signal, pid, number} for kernels without pidfds (gVisor), where {pid} comes alone, and hosts of another user
 Any may answer {error}. An answer repeats the `id` of its request, where that has one: one that nobody waited for is not
 that of the next request. Closing the socket, or the host's death, ends everything.
 
@@ -33,7 +33,7 @@ import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from . import ahead, boot, memory, probes, seal, walls, wire, worker
+from . import ahead, boot, leash, memory, probes, seal, walls, wire, worker
 
 _MESSAGE = 256 * 1024
 _STATUSES = 4096
@@ -146,7 +146,7 @@ class _Zygote:
         try:
             match request["op"]:
                 case "fork":
-                    self._fork()
+                    self._fork(leashed=request.get("leash") is True)
                 case "status":
                     self._send({"status": self._status(request["pid"])})
                 case "signal":
@@ -166,12 +166,17 @@ class _Zygote:
         except (BrokenPipeError, ConnectionResetError):
             os._exit(0)
 
-    def _fork(self) -> None:
+    def _fork(self, *, leashed: bool) -> None:
         child = ahead.Child(self._spawn, self._profiles, self._landlock, own_namespaces=self._own_user)
         self._children.add(child.pid)
         pidfd = () if child.pidfd is None else (child.pidfd,)
-        self._send({"pid": child.pid}, (child.connection.fileno(), *pidfd))
-        child.close()
+        ends = leash.on(child.pid) if leashed else ()
+        try:
+            self._send({"pid": child.pid}, (child.connection.fileno(), *pidfd, *ends))
+        finally:
+            for end in ends:
+                os.close(end)
+            child.close()
 
     def _spawn(self, body: Callable[[], None]) -> int:
         """Fork a child, pid 1 of its own PID namespace where that works, that runs `body` and never returns."""

@@ -29,6 +29,7 @@ from rlm_secure.environments.remote import start_configuration
 from rlm_secure.guest import link, server, supervisor
 from rlm_secure.guest.exchange import Exchange
 from rlm_secure.guest.http import Bad, Request
+from rlm_secure.guest.leash import on
 from tests.broker.support import BUNDLE, ListeningLease, Raw, environment, policy, read_answer, session
 
 CONFIG = {"key": "00" * 32, "context_bytes": 1000, "profiles": {"worker": None}, "idle_seconds": 60.0, "grace_seconds": 1.0}
@@ -294,7 +295,7 @@ def test_a_host_that_is_silent_for_too_long_is_gone(alone) -> None:
 def zygote() -> Iterator[tuple[link.Zygote, socket.socket]]:
     made = link.Zygote.__new__(link.Zygote)
     made._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    made.walls, made.details, made._owed = {}, {}, 1  # it is to boot
+    made.walls, made.details, made._owed, made._uid = {}, {}, 1, None  # it is to boot
     with made._control, theirs:
         yield made, theirs
 
@@ -317,9 +318,18 @@ def test_what_a_zygote_says_is_an_answer_or_its_failure(zygote, monkeypatch) -> 
     ours, other = socket.socketpair()
     with ours, other:
         socket.send_fds(theirs, [b'{"pid":7}'], [ours.fileno()])
-        connection, pidfd, pid = made.fork({}, "worker")
+        connection, pidfd, pid, leash = made.fork({}, "worker")
         connection.close()
-        assert (pidfd, pid) == (None, 7)
+        assert (pidfd, pid, leash) == (None, 7, None)
+        for beside in ([], [other.fileno()]):
+            socket.send_fds(theirs, [b'{"pid":7}'], [ours.fileno(), *beside, *on(os.getpid())])
+            connection, pidfd, pid, leash = made.fork({}, "worker")
+            connection.close()
+            assert (pidfd is not None, leash is not None) == (bool(beside), True)
+            leash.send(signal.SIGCONT)
+            leash.close()
+            if pidfd is not None:
+                os.close(pidfd)
     monkeypatch.setattr(link, "_ANSWER_SECONDS", 0.01)
     with pytest.raises(link.Failed, match=r"did not answer within 0\.01 s"):
         made._ask({})
@@ -527,9 +537,9 @@ class Hatchery(Signals):
     def boot(self) -> None:
         pass
 
-    def fork(self, _limits: object, _profile: str) -> tuple[socket.socket, int | None, int]:
+    def fork(self, _limits: object, _profile: str) -> tuple[socket.socket, int | None, int, None]:
         ours, self.theirs = socket.socketpair()
-        return ours, os.pidfd_open(self.process.pid) if self._pidfd else None, self.process.pid
+        return ours, os.pidfd_open(self.process.pid) if self._pidfd else None, self.process.pid, None
 
     def status(self, _pid: int) -> int | None:
         return None

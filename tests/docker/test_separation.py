@@ -95,6 +95,23 @@ def test_the_kernel_sees_two_users_without_capabilities_and_a_filter_on_the_supe
     }  # fmt: skip
 
 
+CELLS = 100
+
+
+@pytest.mark.root
+def test_a_worker_is_stopped_after_each_frame_without_a_question_to_its_zygote(engine, shared) -> None:
+    shared.execute("kept = 7", None)
+
+    def wakes() -> int:
+        return int(processes(engine, shared)["zygote"]["voluntary_ctxt_switches"])
+
+    pid, before = numbers(engine, shared)["worker"], wakes()
+    for _ in range(CELLS):
+        assert shared.execute("print(kept)", None).stdout == "7\n"
+        assert wait_for(lambda: Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T")
+    assert wakes() - before < CELLS  # it looks at its children once a second
+
+
 @pytest.mark.parametrize("transport", ["unix", "exec"])
 def test_neither_user_does_anything_to_the_other(image, transport) -> None:
     with DockerEnvironment(image=image, transport=transport).session(policy()) as session:
