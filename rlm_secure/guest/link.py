@@ -40,8 +40,10 @@ _ENDS = (BrokenPipeError, ConnectionError)
 _PIECE = 256 * 1024
 _READS = 32
 _PAGE = os.sysconf("SC_PAGESIZE")
-#: All of /proc/PID/status: its line of groups, before those of memory, has up to 65,536 numbers.
+#: All of /proc/PID/status: its line of groups, before those of memory, has up to 65,536 numbers. So much memory takes
+#: the kernel longer to give than to say all that stands there as a rule.
 _STATUS_BYTES = 1 << 20
+_USUAL_BYTES = 4096
 _HEADER = struct.Struct(">I")
 _LEASHED = (signal.SIGSTOP, signal.SIGCONT)
 #: How often it is looked whether a signal has arrived: a process may stop between two lines of what is read of it.
@@ -364,10 +366,9 @@ class Worker:
         0 of one that has ended, None where /proc does not say.
         """
         try:
-            statm = os.pread(self._files["statm"], _STATUS_BYTES, 0)
+            statm, status = self._read("statm"), self._read("status")
             mapped, resident, shared, _, _, data, _ = (int(pages) * _PAGE for pages in statm.split())
-            lines = self._status()
-            swapped, tables = (int(lines.get(name, b"0 kB").split()[0]) << 10 for name in (b"VmSwap", b"VmPTE"))
+            swapped, tables = (int([*_words(status, name), b"0"][0]) << 10 for name in (b"VmSwap", b"VmPTE"))
         except ProcessLookupError:
             return 0
         except (KeyError, OSError, ValueError):
@@ -428,23 +429,24 @@ class Worker:
         """Whether it is stopped, or is before its next instruction; None where /proc does not say."""
         for _ in range(_LOOKS):
             try:
-                lines = self._status()
-                stopped = lines[b"State"].split()[0] == b"T"
-                waits = int(lines[b"ShdPnd"], 16) >> (signal.SIGSTOP - 1) & 1
+                status = self._read("status")
+                stopped = _words(status, b"State")[0] == b"T"
+                waits = int(_words(status, b"ShdPnd")[0], 16) >> (signal.SIGSTOP - 1) & 1
             except (LookupError, OSError, ValueError):
                 return None
             if stopped or waits:
                 return True
         return False
 
-    def _status(self) -> dict[bytes, bytes]:
-        """/proc/PID/status, by line. Raises KeyError, OSError or ValueError where there is none that can be read."""
-        return dict(line.split(b":", 1) for line in os.pread(self._files["status"], _STATUS_BYTES, 0).splitlines())
+    def _read(self, name: str) -> bytes:
+        """All of what its file in /proc says. Raises KeyError where there is none, and OSError."""
+        said = os.pread(self._files[name], _USUAL_BYTES, 0)
+        return said if len(said) < _USUAL_BYTES else os.pread(self._files[name], _STATUS_BYTES, 0)
 
     def users(self) -> list[int]:
         """Its four user ids, as the kernel says: real, effective, saved, of files. Empty where it does not say."""
         with contextlib.suppress(KeyError, OSError, ValueError):
-            return [int(each) for each in self._status()[b"Uid"].split()]
+            return [int(each) for each in _words(self._read("status"), b"Uid")]
         return []
 
     @property
@@ -491,6 +493,12 @@ class Worker:
         ):
             return next(int(line.split()[1]) for line in lines if line.startswith("Pid:"))
         return 0
+
+
+def _words(status: bytes, name: bytes) -> list[bytes]:
+    """What stands behind `name` in a status of /proc; nothing where there is no such line."""
+    _, _, rest = status.partition(b"\n" + name + b":")
+    return rest.partition(b"\n")[0].split()
 
 
 @contextlib.contextmanager

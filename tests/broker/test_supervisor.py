@@ -15,7 +15,7 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -380,10 +380,12 @@ class Signals:
 
 
 @contextlib.contextmanager
-def worker(*, pidfd: bool = True, frame_bytes: int = 1000) -> Iterator[tuple[link.Worker, socket.socket, Signals]]:
+def worker(
+    *, pidfd: bool = True, frame_bytes: int = 1000, extra_groups: Sequence[int] | None = None
+) -> Iterator[tuple[link.Worker, socket.socket, Signals]]:
     ours, theirs = socket.socketpair()
     signals = Signals()
-    with subprocess.Popen(["sleep", "60"]) as process, theirs:
+    with subprocess.Popen(["sleep", "60"], extra_groups=extra_groups) as process, theirs:
         number = os.pidfd_open(process.pid) if pidfd else None
         made = link.Worker(ours, number, process.pid, frame_bytes, signals)  # type: ignore[arg-type]
         try:
@@ -503,6 +505,37 @@ def test_what_a_worker_holds_is_what_its_kernel_says_or_nothing(monkeypatch) -> 
         made.signal(signal.SIGKILL)
         os.waitpid(made.pid, 0)
         assert made.held_bytes() == 0
+
+
+def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How much is asked for at once, of all that is read at a place."""
+    asked: list[int] = []
+    kernel = os.pread
+
+    def pread(fd: int, size: int, at: int) -> bytes:
+        asked.append(size)
+        return kernel(fd, size, at)
+
+    monkeypatch.setattr(link.os, "pread", pread)
+    return asked
+
+
+def test_what_the_kernel_says_of_a_worker_is_read_into_little_memory(monkeypatch) -> None:
+    with worker() as (made, _, _):
+        asked = sizes(monkeypatch)
+        assert made.held_bytes() > 0 and made.users() == [os.getuid()] * 4
+        assert sum(asked) <= 3 * 4096
+
+
+@pytest.mark.root
+def test_however_many_groups_a_worker_has_it_is_weighed(monkeypatch) -> None:
+    with worker() as (few, _, _), worker(extra_groups=range(70_000, 70_000 + 65_536)) as (many, _, _):
+        assert many.visible and many.users() == [os.getuid()] * 4
+        asked = sizes(monkeypatch)
+        status = many._read("status")
+        assert asked == [4096, 1 << 20] and status.index(b"VmPTE:") > 65_536
+        assert link._words(status, b"VmPTE")[1:] == [b"kB"] and link._words(status, b"NoSuch") == []
+        assert many.held_bytes() > 0.5 * few.held_bytes()
 
 
 def test_a_worker_that_was_never_seen_is_not_weighed() -> None:
