@@ -141,7 +141,6 @@ def broker_context() -> Iterator[Sequence[Case]]:
         def load(session: RemoteSession) -> Callable[[], None]:
             def action() -> None:
                 session.load_context("context_0", MEGABYTES_100)
-                session._client.drop(session._uploads - 1, seconds=10)
 
             return action
 

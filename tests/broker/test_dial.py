@@ -112,7 +112,7 @@ def test_an_interrupt_overtakes_a_request_that_waits(dialled) -> None:
     timer.join()
     assert result.error is not None
     assert result.error.limit == "interrupt"
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 10
 
 
 def test_a_stream_that_breaks_is_dialled_again_and_calls_happen_once(dialled) -> None:

@@ -104,7 +104,7 @@ def _growth(make: Callable[[int], Any], run: Callable[[Any], object], size: int,
             if size >= most:
                 return Growth(size, took, 0.0)
             size = min(size * 2, most) if took * 4 < TELLING or size < 128 else min(size * 5 // 4, most)
-        for times in (2, 4, 5):
+        for times in (2, 4, 5, 7, 9):
             once = seconds(run, make(size), times)
             twice = seconds(run, make(2 * size), times)
             found = Growth(size, once, twice / max(once, 1e-9))
