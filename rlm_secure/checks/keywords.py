@@ -8,10 +8,14 @@ from typing import Any, Final
 
 from rlm_secure.checks.patterns import Pattern, PatternRefused
 
+#: What says something and checks nothing; `discriminator` only names what tells the alternatives of a oneOf apart.
 _ANNOTATIONS: Final = frozenset(
-    {"$schema", "$id", "$comment", "title", "description", "default", "examples", "format", "deprecated"}
-)
-_SUBSCHEMAS: Final = frozenset({"items", "additionalProperties", "not"})
+    {
+        "$schema", "$id", "$comment", "title", "description", "default", "examples", "format", "deprecated", "readOnly",
+        "writeOnly", "contentEncoding", "contentMediaType", "contentSchema", "discriminator",
+    }
+)  # fmt: skip
+_SUBSCHEMAS: Final = frozenset({"items", "additionalProperties", "propertyNames", "not"})
 _SUBSCHEMA_LISTS: Final = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
 _SUBSCHEMA_MAPS: Final = frozenset({"properties", "$defs", "definitions"})
 _NUMBERS: Final = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"})

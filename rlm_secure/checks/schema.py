@@ -17,9 +17,11 @@ from rlm_secure.checks.equality import same_text
 from rlm_secure.checks.keywords import problems, target
 from rlm_secure.checks.patterns import Pattern
 from rlm_secure.checks.steps import Steps
+from rlm_secure.untrusted_json import MAX_DEPTH
 
-#: Deepest `$ref` chain and value that is checked.
-_DEPTH: Final = 64
+#: Schemas within schemas that are followed for one value. A level of a value that is a tree takes three: the property,
+#: its alternative, and the reference back.
+_DEPTH: Final = 3 * MAX_DEPTH
 #: How far a number may be from a whole multiple, in parts of it: 0.1 + 0.2 is a multiple of 0.1.
 _NEAR: Final = Fraction(1, 10**9)
 #: Characters of one part of a message, and of all.
@@ -174,7 +176,10 @@ class JSONSchema:
             if name not in value:
                 return Mismatch(place, "has no {}", (repr(name),))
         known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
+        names = schema.get("propertyNames", True)
         for name, item in value.items():
+            if names is not True and (failure := self._mismatch(name, names, place, depth + 1, steps)) is not None:
+                return Mismatch(place, "has the name {}, which is refused", (_quoted(name),), failure)
             each = known.get(name, others)
             if each is False:
                 return Mismatch(place, "has {}, which the schema does not name", (_quoted(name),))

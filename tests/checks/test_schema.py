@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import Base64Bytes, BaseModel, ConfigDict, Field, SecretStr, TypeAdapter
 from typing_extensions import TypeAliasType
 
 from rlm_secure.answers import AnswerSchema
@@ -142,6 +142,40 @@ def test_a_reference_leads_into_lists_too() -> None:
     schema = {"anyOf": [{"type": "integer"}, {"items": {"$ref": "#/anyOf/0"}, "type": "array"}]}
     assert AnswerSchema(schema).read("[1]")[1] is None
     assert AnswerSchema(schema).read('["a"]')[1] is not None
+
+
+def test_a_tree_is_checked_as_deep_as_json_is_read() -> None:
+    node = {"type": "object", "properties": {"next": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/node"}]}}}
+    schema = AnswerSchema({"$ref": "#/$defs/node", "$defs": {"node": node}})
+    for last, fits in ((None, True), (1, False)):
+        value: Any = last
+        for _ in range(60):
+            value = {"next": value}
+        assert (schema.read(json.dumps(value))[1] is None) == fits
+
+
+class Cat(BaseModel):
+    kind: Literal["cat"]
+    lives: int
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"]
+    secret: SecretStr = SecretStr("")
+
+
+class Home(BaseModel):
+    pets: list[Annotated[Cat | Dog, Field(discriminator="kind")]]
+    rooms: dict[Literal["up", "down"], int]
+    plan: Base64Bytes = b""
+
+
+def test_the_schema_that_pydantic_writes_for_a_type_is_taken() -> None:
+    schema = AnswerSchema(Home.model_json_schema())
+    pets = [{"kind": "cat", "lives": 9}, {"kind": "dog", "secret": "s"}]
+    assert schema.read(json.dumps({"pets": pets, "rooms": {"up": 1}}))[1] is None
+    assert "side" in str(schema.read(json.dumps({"pets": pets, "rooms": {"side": 1}}))[1])
+    assert schema.read(json.dumps({"pets": [{"kind": "cow"}], "rooms": {}}))[1] is not None
 
 
 def test_a_message_is_short_whatever_the_answer_is() -> None:
