@@ -331,6 +331,7 @@ class CloudLease(Lease):
             self._gone.set()
             if self._made is not None:
                 self._destroy(self._made.id)
+            self._hang_up()  # a provider's stream may go on without its sandbox, and somebody wait for it
             self._discard()
 
     def release(self) -> None:
@@ -369,15 +370,18 @@ class CloudLease(Lease):
         try:
             self.kill()
         finally:
-            client = getattr(self, "client", None)
-            if client is not None:
-                client.close()
+            self._hang_up()
             if self._supervisor is not None:
                 self._supervisor.close()
             with contextlib.suppress(Exception):  # the sandbox is ended; what the SDK holds dies with its loop
                 self._loop.call(self._provider.close(), _CALL_SECONDS)
             self._loop.close()
             self._slots.give_back()
+
+    def _hang_up(self) -> None:
+        client = getattr(self, "client", None)
+        if client is not None:
+            client.close()
 
     def _destroy(self, sandbox: str) -> None:
         try:

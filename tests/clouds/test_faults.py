@@ -160,6 +160,30 @@ def test_a_sandbox_that_does_not_say_whether_it_runs_is_not_waited_for(monkeypat
         assert time.monotonic() - began < 5.0
 
 
+def test_a_stream_that_outlives_its_sandbox_holds_nobody_up() -> None:
+    with provided("e2b") as cloud, cloud.session(limits(cell_seconds=20), tools={"tick": ""}) as session:
+        provider = session._lease._provider
+        began = threading.Event()
+
+        async def nothing(sandbox: str) -> None:
+            began.set()
+
+        def calls(call: object) -> None:
+            running.set()
+
+        provider.destroy = nothing
+        running = threading.Event()
+        cell = threading.Thread(target=session.execute, args=("tick()\nwhile True: pass", calls))
+        cell.start()
+        assert running.wait(20)
+        closing = time.monotonic()
+        session.close()
+        assert time.monotonic() - closing < 10
+        assert began.is_set()
+        cell.join()
+        cloud.emulator.vanish(cloud.emulator.live[0].name)
+
+
 @pytest.mark.parametrize("url", ["https://[::1", "https://host:port", "http://example.org", "https://a:b@host", None])
 def test_an_ingress_that_is_none_is_typed(url: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     async def ingress(self: E2BProvider, port: int) -> tuple[str | None, dict[str, str]]:
