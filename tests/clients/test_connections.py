@@ -257,7 +257,7 @@ def test_a_transport_of_the_users_own_is_counted_as_well(backend: str) -> None:
 @pytest.mark.parametrize("way", WAYS)
 def test_a_socket_of_this_machine_and_a_transport_that_connects_again(way: str, tmp_path: Path) -> None:
     httpx = pytest.importorskip("httpx")
-    call = Call("X", 0.8, 1000)
+    call = Call("X", 3.0, 1000)
     uds, refused = f"{tmp_path}/socket", f"http://127.0.0.1:{_closed_port()}"
     with socket.socket(socket.AF_UNIX) as silent:
         silent.bind(uds)

@@ -40,11 +40,8 @@ def suffered(address: str, how_much: str, *backends: str) -> list[dict[str, Any]
         ("all", ["openai"]),
         ("all", ["gemini"]),
         ("few", ["anthropic", "azure_openai", "portkey"]),
-        pytest.param(
-            "few",
-            ["litellm", "litellm-anthropic"],
-            marks=pytest.mark.skipif(not find_spec("litellm"), reason="litellm is installed apart"),
-        ),
+        # It is installed apart: see conftest.py.
+        *([("few", ["litellm", "litellm-anthropic"])] if find_spec("litellm") else []),
     ],
     ids=lambda value: "-and-".join(value) if isinstance(value, list) else value,
 )

@@ -502,6 +502,7 @@ READERS: dict[str, Reader] = {
     "guest/facades/text.py": Reader(
         "ast.literal_eval json.loads", reason="for a cell, in its worker, under its limits"
     ),
+    "guest/leash.py": Reader("os.read", reason="one byte at a time, and none is looked at"),
     "guest/http.py": Reader("recv recv_into", ("guest http",)),
     "guest/link.py": Reader(
         "os.pread os.read recv socket.recv_fds unpack_from wire.loads", ("frames in the supervisor", *_GUEST_JSON)
