@@ -156,19 +156,26 @@ class _Core:
     def _ways(self, node: Mapping[str, Any]) -> int:
         if node.get("type") != "union":
             return 1
-        choices = [each[0] if isinstance(each, tuple) else each for each in node["choices"]]
-        kinds = Counter(self._takes(choice) for choice in choices if self._leads(choice, node))
+        kinds = Counter(_takes(choice) for choice in self._choices(node) if self._leads(choice, node))
         return max(kinds["object"], kinds["array"]) + kinds["any"]
 
-    def _takes(self, choice: Any) -> str:
-        """The JSON values that a choice of a union takes: "object", "array", or "any" where its kind does not say."""
-        kind = choice.get("type")
-        if kind == "definition-ref":
-            choice = self._named.get(choice["schema_ref"], {})
-            kind = choice.get("type")
-        if choice.get("root_model"):
-            return "any"
-        return "object" if kind in _OBJECTS else "array" if kind in _ARRAYS else "any"
+    def _choices(self, union: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+        """The choices of a union, and of the unions that stand for one of them: those are tried at the same level."""
+        todo, seen = [union], set()
+        while todo:
+            each = todo.pop()
+            if id(each) in seen:
+                continue
+            seen.add(id(each))
+            kind = each.get("type")
+            if kind == "union":
+                todo += [choice[0] if isinstance(choice, tuple) else choice for choice in each["choices"]]
+            elif kind == "nullable":
+                todo.append(each["schema"])
+            elif kind == "definition-ref" and each["schema_ref"] in self._named:
+                todo.append(self._named[each["schema_ref"]])
+            else:
+                yield each
 
     def _leads(self, begin: Any, end: Mapping[str, Any]) -> bool:
         todo, seen = [begin], set()
@@ -183,6 +190,14 @@ class _Core:
                 todo.append(self._named.get(each["schema_ref"]))
             todo += _within(each)
         return False
+
+
+def _takes(choice: Mapping[str, Any]) -> str:
+    """The JSON values that a choice of a union takes: "object", "array", or "any" where its kind does not say."""
+    kind = choice.get("type")
+    if choice.get("root_model"):
+        return "any"
+    return "object" if kind in _OBJECTS else "array" if kind in _ARRAYS else "any"
 
 
 def _within(node: Any) -> list[Any]:

@@ -237,6 +237,17 @@ def test_a_misfit_deep_in_a_union_that_leads_back_twice_fills_no_memory() -> Non
     assert read is None and "too deep" in (problem or "")  # nor is it taken as the text that it is written in
 
 
+Inner = TypeAliasType("Inner", "dict[str, Outer] | dict[str, Outer | bool]")
+Outer = TypeAliasType("Outer", "Inner | dict[str, Outer | None] | int")
+
+
+def test_a_union_within_a_union_counts_with_the_outer_one() -> None:
+    value: Any = "x"
+    for _ in range(11):
+        value = {"a": value}
+    assert "too deep" in str(AnswerSchema(Outer).read(json.dumps(value))[1])
+
+
 def test_a_union_of_a_list_and_a_dict_reads_all_json() -> None:
     value: Any = [1, 2.5, "x", None]
     for _ in range(8):
