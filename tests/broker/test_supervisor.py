@@ -542,7 +542,7 @@ def test_a_worker_that_was_never_seen_is_not_weighed() -> None:
     ours, theirs = socket.socketpair()
     with theirs:
         made = link.Worker(ours, None, 0, 1000, Signals())  # type: ignore[arg-type]
-        assert (made.visible, made.held_bytes()) == (False, None)
+        assert (made.visible, made.held_bytes(), made.users()) == (False, None, [])
         made.close()
 
 
