@@ -169,10 +169,14 @@ class HostileProvider:
         self.address = f"{'https' if wrap else 'http'}://{name}:{self.port}"
 
     def __enter__(self) -> HostileProvider:
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._acceptor = threading.Thread(target=self._accept, daemon=True)
+        self._acceptor.start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        # A thread that still waits in accept() would take the connections of whoever gets the number of the descriptor.
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._acceptor.join()
         self._listener.close()
 
     def _accept(self) -> None:
