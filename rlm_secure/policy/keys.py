@@ -105,7 +105,7 @@ _KINDS: Mapping[str, str] = {
     **{f"isolation.{name}": _WALLS for name in ("local", "docker", "modal", "daytona", "prime", "e2b")},
     "isolation.docker_runtime": "the name of a container runtime, such as runc or runsc",
     "lm.models": "an array of model names",
-    "data.redact": "an array of regular expressions",
+    "data.redact": "an array of at most 100 regular expressions",
 }
 
 

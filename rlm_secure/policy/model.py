@@ -87,6 +87,10 @@ Module = Annotated[str, AfterValidator(_known_module), Field(json_schema_extra={
 Pattern = Annotated[
     str, Field(max_length=1000, json_schema_extra={"format": "regex"}), AfterValidator(_regular_expression)
 ]
+# So many, for the same reason: building one that repeats as often as may be takes tens of milliseconds.
+Patterns = Annotated[
+    tuple[Pattern, ...], Field(max_length=100, json_schema_extra={"uniqueItems": True}), AfterValidator(_no_duplicates)
+]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Walls = Once[Wall]
 
@@ -246,7 +250,7 @@ class LM(Section):
 class Data(Section):
     """What may leave the process in logs."""
 
-    redact: Once[Pattern] = ()
+    redact: Patterns = ()
     """Extra regular expressions whose matches are masked in logs."""
     log_context: bool = False
     """Whether the context itself may be logged."""

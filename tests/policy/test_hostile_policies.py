@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from rlm_secure.checks import patterns
+from rlm_secure.errors import PolicyError
 from rlm_secure.policy import load_policy, problems, toml
 from tests.growth.cost import growth
 
@@ -76,3 +78,13 @@ def test_what_is_in_strings_and_comments_is_no_depth(text: str) -> None:
 
 def test_an_expression_that_a_policy_may_have_still_is_one() -> None:
     assert load_policy({"data": {"redact": ["ACME-[0-9]{8}", "a" * 1000]}}).data.redact[0] == "ACME-[0-9]{8}"
+
+
+def test_expressions_of_a_policy_are_so_many_and_no_more_are_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(load_policy({"data": {"redact": [f"a{number}" for number in range(100)]}}).data.redact) == 100
+    built: list[str] = []
+    pattern = patterns.Pattern
+    monkeypatch.setattr(patterns, "Pattern", lambda text: built.append(text) or pattern(text))
+    with pytest.raises(PolicyError, match="redact"):
+        load_policy({"data": {"redact": [f"a{number}{{2}}" for number in range(20_000)]}})
+    assert len(built) <= 101
