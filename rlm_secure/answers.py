@@ -73,7 +73,7 @@ class AnswerSchema:
         `value` is the answer where it is already a JSON value. `text` is read as JSON, and as itself where
         the schema takes a plain string. `interrupt` is called now and then; what it raises ends the reading.
         """
-        problem = "it is not JSON"
+        problem: str | None = None
         steps = Steps.of(len(text) if value is None else len(json.dumps(value)), interrupt)
         try:
             for candidate in _candidates(text, value):
@@ -84,10 +84,10 @@ class AnswerSchema:
                     problem = failure
         # What is not known to misfit as a value is not taken as its text instead.
         except OutOfSteps:
-            problem = "the answer is too large or nested too deep to be checked; make it simpler"
+            problem = problem or "the answer is too large or nested too deep to be checked; make it simpler"
         except RecursionError:
-            problem = "the answer is nested too deep"
-        return None, problem
+            problem = problem or "the answer is nested too deep"
+        return None, problem or "it is not JSON"
 
     def _read(self, candidate: Any, steps: Steps) -> tuple[Any, str | None]:
         try:

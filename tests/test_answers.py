@@ -193,3 +193,9 @@ def test_a_fence_is_what_the_expression_says(text: str) -> None:
 def test_an_answer_is_read_in_time_linear_in_its_length(hostile) -> None:
     schema = AnswerSchema({"type": "integer"})
     assert growth(schema.read, lambda times: hostile(10_000 * times)) < MOST
+
+
+def test_a_misfit_is_named_where_there_are_no_steps_left_to_read_the_text_as_well() -> None:
+    schema = AnswerSchema({"items": {"anyOf": [{"const": each} for each in range(40)]}})
+    value = [39] * 10_000 + ["x"]
+    assert "alternatives" in str(schema.read(json.dumps(value), value)[1])
