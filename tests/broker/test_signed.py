@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 import threading
@@ -19,7 +20,7 @@ from rlm_secure.broker import protocol, signed
 from rlm_secure.environments._lease import CloudLease
 from rlm_secure.environments._provider import Made
 from rlm_secure.environments.docker import DockerLease, hardening
-from rlm_secure.environments.remote import RemoteSession, contexts, supervisor
+from rlm_secure.environments.remote import RemoteSession, contexts, supervisor, worker
 from rlm_secure.errors import ProtocolViolation, RLMSecureError
 from rlm_secure.guarantees import Level, Wall
 from rlm_secure.inert import inert_line
@@ -406,3 +407,24 @@ def test_a_supervisor_that_drops_contexts_slowly_holds_up_no_other(monkeypatch) 
         assert 1 <= len(dropped) <= 8  # before and after it
         held = len(opened._contexts._held)
         assert held == 21 - len(dropped)
+
+
+@pytest.mark.parametrize("ask", [lambda opened: opened.assign("x", 1), lambda opened: opened.read_text("x")])
+def test_calls_that_nobody_is_asked_for_are_answered_with_pauses(ask: Callable[[Any], Any], monkeypatch) -> None:
+    asked: list[str] = []
+
+    def calling(route: str, _: Any, answer: dict[str, Any]) -> Any:
+        if begun and "pending" in answer:
+            asked.append(route)
+            event = {"id": "q1", "request": {"type": "single", "prompt": "x"}}
+            return {**answer, "worker": "busy", "pending": [event]}
+        return answer
+
+    begun: list[bool] = []
+    monkeypatch.setattr(worker, "KILL_SECONDS", 0.5)
+    with lying.session(policy(start_seconds=0.5, cell_seconds=0.5, grace_seconds=0.2), calling) as opened:
+        begun.append(True)
+        with contextlib.suppress(RLMSecureError):
+            ask(opened)
+        assert not opened.alive
+    assert len(asked) <= 60

@@ -28,6 +28,8 @@ _POLL_SECONDS = 20.0
 _FIRST_PAUSE = 0.01
 _LONGEST_PAUSE = 1.0
 _EARLY_ANSWERS = 32
+#: Longest pause before the answer to a call that nobody is asked for.
+_VAIN_PAUSE = 0.2
 
 
 class Died(Exception):
@@ -58,6 +60,8 @@ class RemoteWorker:
         self._asking: str | Asked | None = None
         self._told = False
         self._early = 0
+        self._served = False  # whether the calls of the request are
+        self._vain = 0  # calls of it that nobody was asked for
         self._nonce: str | None = None  # of what the worker was told last
         self._ran = 0.0  # seconds of the request in which it may have run
         self._used: float | None = None  # CPU seconds of it
@@ -110,7 +114,7 @@ class RemoteWorker:
                 frame = decode(events.frame.data, limit=self._limits.result_bytes)
                 check_nonce(frame, self._nonce)
                 if frame.get("op") == "call":
-                    self._tick(clock)  # a cell that always has something to say is looked at as well
+                    self._called(clock)
                 return frame
             if events.ended is not None:
                 self._used = max(events.ended.cpu_seconds - self._before, 0.0)
@@ -119,7 +123,7 @@ class RemoteWorker:
                     raise Overdue(clock.cause)
                 raise Died(events.ended)
             if events.asked:
-                self._tick(clock)
+                self._called(clock)
                 self._asking = events.asked[0]
                 return _frame(events.asked[0].call)
             if events.worker != "busy":
@@ -134,7 +138,8 @@ class RemoteWorker:
         message, upload = outgoing
         if message["op"] != "reply":
             self._told = False
-            self._early = 0
+            self._early = self._vain = 0
+            self._served = message["op"] == "exec"
             cpu = self._limits.cell_cpu_seconds if message["op"] in ("exec", "read") else None
             self._ran = 0.0
             self._nonce = fresh_nonce()
@@ -171,6 +176,13 @@ class RemoteWorker:
             said = f"asked to wait for the worker, it answered at once and with nothing {self._early} times"
             raise ProtocolViolation(f"the broker broke the protocol: {said}")
         time.sleep(min(_FIRST_PAUSE * 2**self._early, _LONGEST_PAUSE, most))
+
+    def _called(self, clock: Clock) -> None:
+        """A call came: look at who always has one, and pause where nobody is asked, as when its time is over."""
+        self._tick(clock)
+        if clock.cause is not None or not self._served:
+            time.sleep(min(_FIRST_PAUSE * 2**self._vain, _VAIN_PAUSE))
+            self._vain += 1
 
     def _tick(self, clock: Clock) -> None:
         """Have the worker interrupted when its time is over, once, and give up when the grace is."""
