@@ -18,12 +18,11 @@ from rlm_secure.policy import Policy
 from rlm_secure.testing.control import Control, control
 from rlm_secure.testing.corpus import Attack, Win
 from rlm_secure.testing.foreign import Ground
-from rlm_secure.testing.judge import BOUNDS, attempt
+from rlm_secure.testing.judge import BOUNDS, SIDE_BY_SIDE, attempt
 from rlm_secure.testing.session import Session
 from rlm_secure.testing.target import Bounds, Target
 from rlm_secure.testing.verdict import Verdict, not_checked
 
-_WORKERS = 4
 _T = TypeVar("_T")
 
 #: Called with each result as it comes, in no particular order: for progress bars.
@@ -120,7 +119,7 @@ def _crew() -> Iterator[tuple[ThreadPoolExecutor, Callable[[], Target]]]:
         return local.target  # type: ignore[no-any-return]  # threading.local has no types
 
     try:
-        with ThreadPoolExecutor(_WORKERS, thread_name_prefix="rlm_secure-attack") as pool:
+        with ThreadPoolExecutor(SIDE_BY_SIDE, thread_name_prefix="rlm_secure-attack") as pool:
             yield pool, target
     finally:
         for each in made:

@@ -45,6 +45,9 @@ _SLACK_SECONDS = 1.5
 _SIGNAL_SECONDS = 0.1
 #: A host that grew by so much while it ran one cell of these limits was bloated by it.
 _BLOAT_BYTES = 64 << 20
+#: Attacks that only wait are tried side by side, at most so many (battery.py). Each sees what all of them, and the
+#: sandboxes that are opened for them meanwhile, do to the memory of the host.
+SIDE_BY_SIDE = 4
 #: Guarantees whose attacks aim at what sessions share: the zygote, the pool, the host's locks.
 _SHARED = frozenset({Guarantee.SESSION_ISOLATION, Guarantee.AUTHENTIC_CHANNEL, Guarantee.HOST_INTEGRITY})
 #: Attacks that are after time, or after the host itself: only from them a session that does not answer is a win.
@@ -273,7 +276,7 @@ def _reached(
     elif seen.failure is not None and not isinstance(seen.failure, RLMSecureError):
         found.append(f"the host raised {type(seen.failure).__name__}: {seen.failure}")
     found += [f"a thread of the host died of {death}" for death in seen.dead_threads]
-    if seen.bloat > _BLOAT_BYTES:
+    if seen.bloat > _BLOAT_BYTES * (SIDE_BY_SIDE if attack.wins is Win.OUTLASTS else 1):
         found.append(f"the host grew by {seen.bloat >> 20} MiB")
     if attack.guarantee is Guarantee.BOUNDED_MEMORY and seen.held > bounds.memory_bytes * _OVERHEAD:
         found.append(f"the session held {seen.held >> 20} MiB more, of {bounds.memory_bytes >> 20} allowed")
