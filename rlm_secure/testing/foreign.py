@@ -412,7 +412,7 @@ class Session:
         now = peak = 0
         for process in self._processes():
             with contextlib.suppress(psutil.Error, OSError):
-                resident, own = process.memory_info().rss, _own_bytes(process.pid)
+                resident, own = _resident(process.pid)
                 now += own
                 peak = max(peak, _peak(process.pid) - (resident - own))
         return max(now, peak)
@@ -474,10 +474,15 @@ def _parent(pid: int) -> int:
         return 0
 
 
-def _own_bytes(pid: int) -> int:
-    """Resident bytes, a page that is shared by n processes counted as an n-th (proc_pid_smaps(5))."""
+def _resident(pid: int) -> tuple[int, int]:
+    """Resident bytes, and those of them that are its own: of a page that n processes share, an n-th.
+
+    Both of one look (proc_pid_smaps(5)): what a process takes between two looks would count as negative sharing.
+    """
     with open(f"/proc/{pid}/smaps_rollup", encoding="ascii", errors="replace") as file:  # noqa: PTH123
-        return next((int(line.split()[1]) << 10 for line in file if line.startswith("Pss:")), 0)
+        sizes = {line.split(":")[0]: line.split()[1] for line in file if line.startswith(("Rss:", "Pss:"))}
+    resident, own = (int(sizes.get(name, 0)) << 10 for name in ("Rss", "Pss"))
+    return resident, own
 
 
 def _peak(pid: int) -> int:
