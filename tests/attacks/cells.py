@@ -13,7 +13,8 @@ from rlm_secure.testing import Adapter, Said
 from rlm_secure.testing.foreign import Ground
 from rlm_secure.testing.target import Bounds
 
-BOUNDS = Bounds(seconds=0.3, grace=0.1)
+#: So many seconds that a cell which takes memory ends on a machine that is slow to give any.
+BOUNDS = Bounds(seconds=10.0, grace=0.1)
 
 
 class Cells(Adapter):

@@ -70,7 +70,7 @@ def test_a_host_that_does_not_answer_is_killed(program, code):
     session = program()
     said(session, SOCKET)
     with pytest.raises(HostLate, match="where 1.6 s were allowed"):
-        session.run(code)
+        session.run(code, 0.3)
     assert gone(session.host.pid)
 
 
