@@ -3,8 +3,8 @@
 They are a pair, and both are owned by the process (F_SETOWN, O_ASYNC): what one of them is told raises a signal there,
 SIGSTOP (F_SETSIG) on the first, SIGCONT on the second. The kernel asks whether who named the owner may signal it. That
 is the zygote, of the worker's uid, which gives the pair to the supervisor, of another. Whoever holds it sends these two
-signals to this one process, and no other signal to nobody else: who names another owner needs the right to. Source:
-fcntl(2), "Managing signals".
+signals to this one process, and nothing to any other: who names another owner needs the right to. Source: fcntl(2),
+"Managing signals".
 
 Sockets for datagrams: when one of them is closed, by the end of its process as well, the other is told nothing.
 
