@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, TypeAdapter
 
 from rlm_secure.answers import KEYWORDS, AnswerSchema, _unfenced
-from tests.doubling import MOST, growth
 from tests.effort import examples
+from tests.growth.cost import assert_linear
 
 VALUES = st.recursive(
     st.none()
@@ -192,7 +192,7 @@ def test_a_fence_is_what_the_expression_says(text: str) -> None:
 )
 def test_an_answer_is_read_in_time_linear_in_its_length(hostile) -> None:
     schema = AnswerSchema({"type": "integer"})
-    assert growth(schema.read, lambda times: hostile(10_000 * times)) < MOST
+    assert_linear(hostile, schema.read, begin=10_000)
 
 
 def test_a_misfit_is_named_where_there_are_no_steps_left_to_read_the_text_as_well() -> None:

@@ -24,7 +24,7 @@ from rlm_secure.parsing import (
     truncated,
 )
 from rlm_secure.types import CodeBlock, REPLResult, RLMIteration
-from tests.doubling import MOST, growth
+from tests.growth.cost import assert_linear
 
 MEGABYTE = 1_000_000
 
@@ -348,4 +348,4 @@ def test_twice_the_reply_takes_twice_the_time(begin: str, unit: str) -> None:
         find_code_blocks(text)
         parse_final(text)
 
-    assert growth(read, lambda times: begin + unit * (1_000 * times)) < MOST
+    assert_linear(lambda size: begin + unit * size, read, begin=1_000)

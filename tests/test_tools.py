@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field
 from rlm_secure.errors import CallFailed, CallRefused
 from rlm_secure.policy import load_policy
 from rlm_secure.tools import RESERVED_TOOL_NAMES, HostTool, Toolbox, ToolError, ToolInfo, parse_custom_tools
-from tests.doubling import MOST, growth
+from tests.growth.cost import assert_linear
 from tests.loops import cell, limited, scripted
 
 
@@ -200,7 +200,7 @@ def test_a_type_whose_pattern_takes_as_long_as_a_text_wants_is_refused_when_the_
 )
 def test_twice_the_arguments_take_twice_the_time(hostile) -> None:
     tool = HostTool("tool", lambda value: value)
-    assert growth(lambda args: tool.arguments(args, {}), lambda times: hostile(3_000 * times)) < MOST
+    assert_linear(hostile, lambda args: tool.arguments(args, {}), begin=3_000)
 
 
 def test_unannotated_and_builtin_functions_take_any_json() -> None:

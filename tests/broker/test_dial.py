@@ -29,7 +29,7 @@ from rlm_secure.broker.transports.tube import PIECE, WINDOW
 from rlm_secure.environments.bundle import bundle
 from rlm_secure.guest import dial as guest_dial
 from tests.broker.support import BUNDLE, DialledLease, ProcessPipe, session
-from tests.broker.test_growth_answers import ratio
+from tests.growth.cost import assert_linear
 
 
 class LossyPipe(ProcessPipe):
@@ -365,7 +365,7 @@ def dialled_lines(lines: bytes, piece: int) -> guest_dial.Dial:
     ids=["one line", "empty lines", "lines", "noise"],
 )
 def test_what_a_guest_reads_costs_in_proportion_to_its_size(line: bytes, piece: int, size: int) -> None:
-    assert ratio(lambda n: dialled_lines(line * (n // len(line)), piece), size, 1) <= 2.3
+    assert_linear(lambda n: line * (n // len(line)), lambda data: dialled_lines(data, piece), begin=size, fixed=True)
 
 
 def test_a_guest_sends_again_what_was_asked_for_once_a_while() -> None:

@@ -3,50 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import socket
 import struct
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from rlm_secure.guest import bodies, http, link
-
-#: What twice the input may cost: twice as much, and what a busy machine adds.
-MOST = 2.3
+from tests.growth.cost import assert_linear
 
 
-def seconds(work: Callable[[], object]) -> float:
-    """Processor time of `work`, the best of several, each long enough for the clock."""
-    times, took, best = 1, 0.0, 1e9
-    while took < 0.002:
-        times *= 2
-        took = once(work, times)
-    for _ in range(5):
-        best = min(best, once(work, times))
-    return best / times
-
-
-def once(work: Callable[[], object], times: int) -> float:
-    began = time.process_time()
-    for _ in range(times):
-        work()
-    return time.process_time() - began
-
-
-def growth(work: Callable[[int], Callable[[], object]], size: int) -> float:
-    """What twice `size` costs beside `size`: the least of several looks, as a machine that is busy only adds."""
-    least = 1e9
-    gc.disable()  # it looks at all that this process has, whenever it likes
-    try:
-        for _ in range(10):
-            least = min(least, seconds(work(2 * size)) / seconds(work(size)))
-            if least <= MOST:
-                break
-    finally:
-        gc.enable()
-    return least
+def call(work: Callable[[], object]) -> None:
+    work()
 
 
 def reading(data: bytes, piece: int) -> None:
@@ -76,7 +44,7 @@ def test_a_head_costs_what_it_is_long(made: Callable[[int], bytes], piece: int) 
         data = b"GET /health HTTP/1.1\r\n" + made(size) + b"\r\n\r\n"
         return lambda: reading(data, piece)
 
-    assert growth(work, 7000 if piece == 1 else 14_000) <= MOST
+    assert_linear(work, call, begin=7000 if piece == 1 else 14_000, fixed=True)
 
 
 @pytest.mark.parametrize("line", [b"G" * 40_000, b"GET /" + b"a" * 40_000, b"GET /?" + b"&=" * 20_000, b"A A" * 9000])
@@ -143,7 +111,7 @@ def test_a_frame_costs_what_it_is_long(made: Callable[[int], bytes], piece: int)
 
         return hear
 
-    assert growth(work, 1 << 17) <= MOST
+    assert_linear(work, call, begin=1 << 17, fixed=True)
 
 
 def test_a_worker_that_never_stops_talking_is_left_to_be_heard_later() -> None:
@@ -181,7 +149,7 @@ def test_what_the_kernel_says_of_a_worker_costs_what_it_is_long(monkeypatch: pyt
         return look
 
     with listening(1000) as (worker, _):
-        assert growth(work, 200_000) <= MOST
+        assert_linear(work, call, begin=200_000, fixed=True)
         monkeypatch.undo()
 
 
@@ -208,7 +176,7 @@ def test_a_body_costs_what_it_is_long(made: Callable[[int], bytes]) -> None:
 
         return read
 
-    assert growth(work, 20_000) <= MOST
+    assert_linear(work, call, begin=20_000, fixed=True)
 
 
 QUERIES = ["wait=" + "9" * 240, "&" * 250, "a=" + "=" * 250, "wait=0." + "0" * 240, "&".join(f"a{n}=1" for n in range(40))]

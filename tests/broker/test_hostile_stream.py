@@ -19,7 +19,7 @@ from rlm_secure.broker.transports.lines import MAX_LINE, Lines, fields
 from rlm_secure.broker.transports.stdio import StdioTransport
 from rlm_secure.broker.transports.tube import PIECE, WINDOW
 from rlm_secure.errors import ProtocolViolation
-from tests.broker.test_growth_answers import ratio
+from tests.growth.cost import assert_linear
 
 HELLO = b'{"hello":1}\n'
 #: More than a stream may say in vain, with what each piece of it is charged.
@@ -221,18 +221,18 @@ def cut(data: bytes, piece: int) -> list[bytes]:
 
 
 @pytest.mark.parametrize(
-    ("work", "size", "times"),
+    ("work", "size"),
     [
-        (lambda n: cut(b"x" * n, 1), 40_000, 1),
-        (lambda n: cut(b"x" * n, 60), 250_000, 1),
-        (lambda n: cut(b"x\n" * n, 65_536), 20_000, 1),
-        (lambda n: cut(b"\n" * n, 1), 10_000, 1),
-        (lambda n: fields({"d": "A" * n}), 40_000, 20),
+        (lambda n: cut(b"x" * n, 1), 40_000),
+        (lambda n: cut(b"x" * n, 60), 250_000),
+        (lambda n: cut(b"x\n" * n, 65_536), 20_000),
+        (lambda n: cut(b"\n" * n, 1), 10_000),
+        (lambda n: fields({"d": "A" * n}), 40_000),
     ],
     ids=["byte by byte", "without end", "short lines", "empty lines", "base64"],
 )
-def test_lines_cost_in_proportion_to_their_size(work, size, times) -> None:
-    assert ratio(work, size, times) <= 2.3
+def test_lines_cost_in_proportion_to_their_size(work, size) -> None:
+    assert_linear(int, work, begin=size, fixed=True)
 
 
 def test_nearly_base64_costs_in_proportion_to_its_size() -> None:
@@ -240,7 +240,7 @@ def test_nearly_base64_costs_in_proportion_to_its_size() -> None:
         with pytest.raises(ValueError, match="data is not base64"):
             fields({"d": "A" * size + "=" * size + "?"})
 
-    assert ratio(refused, 40_000, 20) <= 2.3
+    assert_linear(int, refused, begin=40_000, fixed=True)
 
 
 def test_a_line_that_is_too_long_is_dropped_and_the_next_one_is_not() -> None:

@@ -16,8 +16,8 @@ from typing_extensions import TypeAliasType
 from rlm_secure.answers import AnswerSchema
 from rlm_secure.checks import JSONSchema, OutOfSteps, Steps, Typed
 from rlm_secure.checks.equality import same_text
-from tests.doubling import MOST, growth
 from tests.effort import examples
+from tests.growth.cost import MOST, assert_linear
 
 TWICE = {"oneOf": [{"type": "integer"}, {"items": {"$ref": "#"}, "type": "array", "maxItems": 1}, {"$ref": "#/$defs/two"}]}
 TWICE = TWICE | {"$defs": {"two": {"items": {"$ref": "#"}, "type": "array", "minItems": 1}}}
@@ -79,7 +79,7 @@ LARGE: list[tuple[dict[str, Any], Any]] = [
 @pytest.mark.parametrize(("schema", "value"), LARGE, ids=[f"{json.dumps(each[0])[:50]}" for each in LARGE])
 def test_twice_the_value_takes_twice_the_time(schema: dict[str, Any], value) -> None:
     ours = JSONSchema(schema)
-    assert growth(lambda given: ours.mismatch(given, Steps()), lambda times: value(1_000 * times)) < MOST
+    assert_linear(value, lambda given: ours.mismatch(given, Steps()), begin=1_000)
     assert steps_of(schema, value(40_000)) <= MOST * steps_of(schema, value(20_000))
 
 

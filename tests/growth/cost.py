@@ -23,6 +23,8 @@ MOST = 2.3
 TELLING = 0.002
 #: Seconds of one call after which it is stopped: what takes so long at these sizes grows without end.
 LONGEST = 0.5
+#: Measurements of which the least counts; where it looks wrong, it is taken again with more.
+_TIMES = (3, 4, 5, 7, 9)
 
 
 class Endless(Exception):
@@ -83,34 +85,72 @@ def seconds(run: Callable[[Any], object], given: Any, times: int = 1) -> float:
     return least
 
 
-def growth(make: Callable[[int], Any], run: Callable[[Any], object], *, begin: int = 64, most: int = 1 << 22) -> Growth:
+def growth(
+    make: Callable[[int], Any],
+    run: Callable[[Any], object],
+    *,
+    begin: int = 64,
+    most: int = 1 << 22,
+    fixed: bool = False,
+) -> Growth:
     """How the cost of `run(make(size))` grows, from the first size that takes long enough to be measured on.
 
-    A size at which even `most` takes no time says that nothing is wrong: the ratio is 0.
+    A size at which even `most` takes no time says that nothing is wrong: the ratio is 0. With `fixed` the size is
+    `begin`, and the call is repeated instead: for what has a limit of its own, so that more of it is refused.
     """
     collects = gc.isenabled()
     gc.disable()  # a collection in one of two measurements would be taken for growth
     try:
-        return _growth(make, run, begin, most)
+        return _repeated(make, run, begin) if fixed else _growth(make, run, begin, most)
     finally:
         if collects:
             gc.enable()
 
 
 def _growth(make: Callable[[int], Any], run: Callable[[Any], object], size: int, most: int) -> Growth:
-    found = Growth(size, 0.0, 0.0)
     try:
         while (took := seconds(run, make(size))) < TELLING:
             if size >= most:
                 return Growth(size, took, 0.0)
             size = min(size * 2, most) if took * 4 < TELLING or size < 128 else min(size * 5 // 4, most)
-        for times in (2, 4, 5, 7, 9):
-            once = seconds(run, make(size), times)
-            twice = seconds(run, make(2 * size), times)
-            found = Growth(size, once, twice / max(once, 1e-9))
+        for attempt, times in enumerate(_TIMES):
+            found = _doubled(make, run, size * 3**attempt // 2**attempt, times)
             if not found.wrong:
-                return found
-            size = size * 3 // 2
+                break
     except Endless:
         return Growth(size, LONGEST, float("inf"))
     return found
+
+
+def _repeated(make: Callable[[int], Any], run: Callable[[Any], object], size: int) -> Growth:
+    often = 1
+
+    def each(given: Any) -> None:
+        for _ in range(often):
+            run(given)
+
+    try:
+        given = make(size)
+        while seconds(each, given, 2) < TELLING:
+            often *= 2
+        for times in _TIMES:
+            found = _doubled(make, each, size, times)
+            if not found.wrong:
+                break
+    except Endless:
+        return Growth(size, LONGEST, float("inf"))
+    return found
+
+
+def _doubled(make: Callable[[int], Any], run: Callable[[Any], object], size: int, times: int) -> Growth:
+    small, large = make(size), make(2 * size)
+    once = twice = float("inf")
+    for _ in range(times):  # by turns: a machine is slow for longer than one of them takes
+        once, twice = min(once, seconds(run, small)), min(twice, seconds(run, large))
+    return Growth(size, once, twice / max(once, 1e-9))
+
+
+def assert_linear(make: Callable[[int], Any], run: Callable[[Any], object], **measured: Any) -> None:
+    """Fail where it grows faster than the input; `measured` as growth() takes it."""
+    found = growth(make, run, **measured)
+    assert not found.wrong, str(found)

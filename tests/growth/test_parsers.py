@@ -147,3 +147,15 @@ def test_a_machine_that_is_busy_for_a_moment_is_measured_again() -> None:
 
     growth = cost.growth(bytes, sometimes, begin=32 * 1024)
     assert not growth.wrong, str(growth)
+
+
+def test_an_input_with_a_limit_is_measured_at_its_own_size() -> None:
+    sizes = []
+
+    def grows(size: int, work: int) -> None:
+        sizes.append(size)
+        sum(range(work))
+
+    assert cost.growth(int, lambda size: grows(size, size * size // 50), begin=500, fixed=True).wrong
+    assert not cost.growth(int, lambda size: grows(size, size * 10), begin=500, fixed=True).wrong
+    assert set(sizes) == {500, 1000}

@@ -17,7 +17,7 @@ import pytest
 from rlm_secure.guest import names, registry
 from rlm_secure.guest.compiler import Refusal, compile_cell, compile_plain, run
 from rlm_secure.guest.transformer import CellTransformer
-from tests.growth.cost import growth
+from tests.growth.cost import assert_linear
 
 from .cells import LIMITS, Session, rule_of
 
@@ -473,5 +473,4 @@ def test_a_refusal_is_found_in_time_that_grows_as_the_cell_does(one: str) -> Non
         with pytest.raises(Refusal):
             compile_cell(source, source_bytes=1 << 24, ast_nodes=1 << 24)
 
-    found = growth(lambda size: one.format(", ".join(f"_a{n}_" for n in range(size))), refuse, begin=1 << 13)
-    assert not found.wrong, str(found)
+    assert_linear(lambda size: one.format(", ".join(f"_a{n}_" for n in range(size))), refuse, begin=1 << 13)
