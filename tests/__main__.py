@@ -74,6 +74,7 @@ MEASURED = (
     "tests/arena",
     "tests/attacks",
     "tests/broker",
+    "tests/clients",
     "tests/docker",
     "tests/local",
     "tests/logger",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 from collections.abc import Iterator
@@ -147,6 +148,24 @@ class TestWalking:
         monkeypatch.setattr(files, "_listed", lambda *given: (found := real(*given), listed.append(found[1]))[0])
         assert tree(tmp_path)[-1][1] == "too many"
         assert sum(map(len, listed)) == 101
+
+    def test_what_a_walk_met_is_read(self, tmp_path: Path) -> None:
+        (tmp_path / "a").mkdir()
+        (tmp_path / "a" / "x").write_text("said")
+        for entry in files.walk(tmp_path):
+            with os.fdopen(entry.open()) as file:
+                assert (entry.path, file.read()) == ("a/x", "said")
+
+    def test_a_folder_that_cannot_be_listed_is_closed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def fails(_: int) -> None:
+            raise OSError(errno.EIO, "")
+
+        before = os.listdir("/proc/self/fd")
+        with monkeypatch.context() as broken:
+            broken.setattr(files.os, "scandir", fails)
+            with pytest.raises(OSError, match="Errno 5"):
+                list(files.walk(tmp_path))
+        assert os.listdir("/proc/self/fd") == before
 
     def test_a_folder_that_goes_away_is_unreadable(self, tmp_path: Path) -> None:
         for name in ("a", "b"):

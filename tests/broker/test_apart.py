@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import struct
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -88,6 +90,41 @@ def test_nobody_comes(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     os.close(zygote._their_errors)
     with pytest.raises(FileNotFoundError):
         apart.become_zygote(path)
+
+
+def test_who_comes_too_early_waits_and_becomes_a_plain_zygote(path: str) -> None:
+    def comes() -> None:
+        def execve(program: str, command: list[str], around: dict[str, str]) -> None:
+            goes_on = os.get_inheritable(int(command[-1]))
+            raise SystemExit([program == command[0], command[-2], goes_on, sorted(around)])
+
+        os.environ["SECRET"] = "x"
+        apart.os.execve = execve  # type: ignore[assignment]
+        apart.become_zygote(path)
+
+    said: list[str] = []
+    child = threading.Thread(target=lambda: said.append(in_child(comes)))
+    child.start()
+    time.sleep(0.1)  # nobody is at the door yet
+    with open(os.devnull, "wb") as errors:
+        control, pid = apart.Door(path).take(os.getuid(), errors.fileno())
+    child.join(20)
+    with control:
+        assert pid != os.getpid()
+    assert said == [f"SystemExit([True, 'zygote', True, {sorted(apart.environment())}])"]
+
+
+def test_credentials_are_found_among_other_words_of_the_kernel() -> None:
+    class Control:
+        def setsockopt(self, *_: object) -> None: ...
+
+        def sendmsg(self, *_: object) -> None: ...
+
+        def recvmsg(self, *_: object) -> Any:
+            return b"here", [(socket.SOL_SOCKET, socket.SCM_RIGHTS, b""), credentials], 0, None
+
+    credentials = (socket.SOL_SOCKET, socket.SCM_CREDENTIALS, struct.pack("=iII", 7, 1000, 1000))
+    assert apart._introduced(Control(), 2) == (7, 1000)  # type: ignore[arg-type]
 
 
 # -- both of them -------------------------------------------------------------------------------------------
@@ -249,6 +286,24 @@ def test_a_kernel_without_landlock_leaves_the_filter() -> None:
     around = {"supervisor": said, "worker_uids": [1, 1, 1, 1]}
     levels = {status.wall: status.level for status in reported.walls(signed.around(around))}
     assert levels[Wall.SEALED_SUPERVISOR] is Level.PARTIAL
+
+
+@pytest.mark.root
+def test_root_gives_its_socket_to_whom_it_becomes(path: str) -> None:
+    Path(path).touch()
+    privileges.hand_over(path, 65533)
+    assert (os.stat(path).st_uid, os.stat(os.path.dirname(path)).st_mode & 0o777) == (65533, 0o711)
+    privileges.hand_over(["127.0.0.1", 1], 65533)  # a port is nobody's
+
+
+@pytest.mark.root
+def test_who_is_not_root_becomes_nobody_else() -> None:
+    def child() -> Any:
+        seal.become(65532)
+        return privileges.give_up({"uid": 65533, "landlock": False, "filter": None}, connects=False, signals=True)
+
+    said = eval(in_child(child), {})
+    assert (said["privileges"], said["uids"]) == ("none", [65532] * 3)
 
 
 @pytest.mark.root

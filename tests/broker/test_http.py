@@ -138,3 +138,8 @@ def test_a_request_that_cannot_be_sent_is_cut(body: bytes) -> None:
     theirs.close()
     with ours, pytest.raises(Cut, match="the request could not be sent"):
         exchange(ours, "POST", "/x", {}, body, limit=10, deadline=time.monotonic() + 5)
+
+
+@pytest.mark.parametrize("first", [b"\x16", b"get", b"\xff", b"GET\0"])
+def test_what_cannot_become_a_request_is_refused_at_its_first_bytes(first: bytes) -> None:
+    assert list(read([first])) == ["request-line"]

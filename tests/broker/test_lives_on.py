@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import resource
+import select
 import socket
 import time
 from typing import Any
@@ -12,7 +15,7 @@ import pytest
 
 from rlm_secure.broker.client import Declined
 from rlm_secure.environments.remote.contexts import Contexts
-from rlm_secure.guest import link, server, supervisor
+from rlm_secure.guest import http, link, server, supervisor
 from tests.broker.test_supervisor import CONFIG, NoZygote, asking, driven, exchanging, framed, request
 
 
@@ -210,3 +213,101 @@ def test_a_context_that_cannot_be_dropped_keeps_its_number() -> None:
     contexts.keep([])
     assert contexts.send(memoryview(b"x"), seconds=1).number == 0
     assert Lease.rooms == [8192, 8192, 8192 + 4096]
+
+
+def test_what_goes_wrong_with_a_worker_that_has_ended_changes_nothing() -> None:
+    with exchanging() as (made, _, _):
+        ended = made._worker
+        made.end()
+        with made._heard(ended):
+            raise MemoryError
+        assert made.state == "none" and made.event is None
+
+
+def test_who_cannot_be_accepted_costs_a_stranger_its_place_and_waits() -> None:
+    with driven(lambda *_: None) as made:
+        address = made.server.listen(["127.0.0.1", 0])
+        with socket.create_connection(tuple(address)) as stranger:
+            made.turn()
+            with socket.create_connection(tuple(address)) as other:
+                before = resource.getrlimit(resource.RLIMIT_NOFILE)
+                resource.setrlimit(resource.RLIMIT_NOFILE, (3, before[1]))
+                try:
+                    made.turn()
+                finally:
+                    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+                assert stranger.recv(1) == b"" and made.peers == []
+                made.turn(0)
+                assert made.peers == []  # nobody listens for a while: it would be asked without an end
+                made.server.tick(time.monotonic() + 10)
+                made.turn()
+                assert len(made.peers) == 1
+                other.close()
+
+
+def test_of_too_many_connections_the_one_that_rests_longest_goes() -> None:
+    with driven(lambda *_: (200, {})) as made, contextlib.ExitStack() as clients:
+        address = made.server.listen(["127.0.0.1", 0])
+        for number in range(server.MAX_CONNECTIONS):
+            client = clients.enter_context(socket.create_connection(tuple(address)))
+            client.sendall(asking(number + 1))
+            while not select.select([client], [], [], 0)[0]:
+                made.turn()
+            assert client.recv(12) == b"HTTP/1.1 200"
+        first = made.peers[0]
+        clients.enter_context(socket.create_connection(tuple(address)))
+        made.turn()
+        assert len(made.peers) == server.MAX_CONNECTIONS and first not in made.peers
+
+
+@pytest.mark.parametrize(("what", "said"), [("read", b""), ("answered", b"HTTP/1.1 507")])
+def test_a_request_without_memory_is_answered_or_ends_its_connection(what: str, said: bytes, monkeypatch) -> None:
+    with driven(lambda *_: (200, {})) as made:
+        address = made.server.listen(["127.0.0.1", 0])
+        with socket.create_connection(tuple(address)) as client:
+            made.turn()
+            (peer,) = made.peers
+            if what == "read":
+                monkeypatch.setattr(peer.reader, "next", fails(MemoryError()))
+            else:
+                answers = iter([fails(MemoryError()), http.answer])
+                monkeypatch.setattr(server.http, "answer", lambda *given: next(answers)(*given))
+            client.sendall(asking())
+            made.turn()
+            assert client.recv(12) == said
+
+
+def test_a_zygote_that_cannot_be_heard_is_not_taken_for_one_that_is_gone(zygote, monkeypatch) -> None:
+    made, theirs = zygote
+    theirs.send(b"{}")
+    with monkeypatch.context() as full:
+        full.setattr(link.socket, "recv_fds", fails(OSError(errno.ENOMEM, "")))
+        with pytest.raises(link.Failed, match="cannot be heard") as failed:
+            made._receive(1.0)
+    assert type(failed.value) is link.Failed
+    assert made._receive(1.0) == ({}, [])
+
+
+def test_a_worker_that_died_before_it_was_told_anything_leaves_no_descriptor(zygote) -> None:
+    made, theirs = zygote
+    made._owed, made._uid = 0, os.getuid()
+    ours, gone = socket.socketpair()
+    reader, writer = os.pipe()
+    gone.close()
+    with ours:
+        socket.send_fds(theirs, [b'{"pid":7}'], [ours.fileno(), writer])
+    os.close(writer)
+    with pytest.raises(link.Failed, match="died before it began"):
+        made.fork({}, "worker")
+    assert os.read(reader, 1) == b""  # nobody has the other end
+    os.close(reader)
+
+
+def test_a_worker_whose_number_or_queue_the_kernel_does_not_tell(monkeypatch) -> None:
+    with exchanging() as (made, _, _):
+        worker = made._worker
+        with monkeypatch.context() as another, open(os.devnull, "rb") as no_process:
+            another.setattr(worker, "pidfd", no_process.fileno())
+            assert worker._find() == 0
+        monkeypatch.setattr(link.fcntl, "ioctl", fails(OSError(errno.ENOTTY, "")))
+        assert worker.deaf() is False

@@ -144,3 +144,12 @@ def test_where_there_is_no_descriptor_the_host_is_told(uploads: Uploads) -> None
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
     os.close(uploads.share("7"))
     put(uploads, b"x", 0, number="8")
+
+
+def test_what_is_no_lack_of_room_is_not_told_as_one(uploads: Uploads, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object, **__: object) -> int:
+        raise PermissionError(1, "")
+
+    monkeypatch.setattr(module.os, "memfd_create", refused)
+    with pytest.raises(PermissionError):
+        put(uploads, b"x", 0)

@@ -91,6 +91,14 @@ def test_who_asks_waits_no_longer_than_was_said() -> None:
     assert not source._asking
 
 
+def test_who_is_asked_while_it_is_asked_by_the_same_thread_says_so() -> None:
+    source = zygotes.Zygote.__new__(zygotes.Zygote)
+    source._lock, source._asking = threading.RLock(), True
+    with pytest.raises(EnvironmentUnavailable, match="asked something else"):
+        source._ask({})
+    assert source._asking
+
+
 def test_what_comes_with_an_answer_that_cannot_be_read_is_closed() -> None:
     def confuses(source: zygotes.Zygote) -> None:
         control = source._control
