@@ -269,6 +269,7 @@ def test_a_pipe_that_takes_nothing_is_broken() -> None:
 
 def test_what_is_missing_is_asked_for() -> None:
     transport, channel = channel_of("""
+        sys.stdin.readline()  # what is said before there is a connection is of none
         print('{"n":3,"a":0,"c":1,"d":"Yg=="}', flush=True)
         print('{"n":2,"a":0,"c":1,"d":"Yg=="}', flush=True)
         while True:

@@ -327,6 +327,18 @@ def test_a_name_that_nobody_knows_is_said_in_the_backends_own_words() -> None:
         asked(client_of("openai", "http://nobody.invalid", max_retries=0), "blocking")
 
 
+def test_a_client_that_is_bound_closes_its_connections() -> None:
+    httpx = pytest.importorskip("httpx")
+    with HostileProvider() as server:
+        client = httpx.Client()
+        bind(client)
+        client.post(server.address, content=b"deed: ok")
+        pool = client._transport._inner._pool
+        assert len(pool.connections) == 1
+        client.close()
+        assert pool.connections == []
+
+
 def test_binding_twice_changes_nothing() -> None:
     httpx = pytest.importorskip("httpx")
     client = httpx.Client()

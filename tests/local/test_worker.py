@@ -354,13 +354,13 @@ def test_seconds_that_nobody_saw_are_the_groups_where_it_counts_them(made: Make,
     assert isinstance(account.exceeded(), CellTimeout)
 
 
-def test_a_worker_that_is_gone_has_no_seconds_and_no_memory(made: Make) -> None:
+def test_a_worker_that_is_gone_has_nothing(made: Make) -> None:
     worker = made(lambda channel: None)
     assert pidfd.ended(worker.pidfd, 10)
     assert (worker.cpu_seconds(), worker.held_bytes()) == (None, None)
     os.waitid(os.P_PIDFD, worker.pidfd, os.WEXITED)
     later = Worker(socket.socket(), worker.pidfd, LIMITS)
-    assert (later.host_pid, later.cpu_seconds(), later.held_bytes()) == (None, None, None)
+    assert (later.host_pid, later.cpu_seconds(), later.held_bytes(), later.descriptors()) == (None, None, None, 0)
     later._socket.close()
 
 
