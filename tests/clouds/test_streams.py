@@ -18,7 +18,7 @@ from rlm_secure.broker.transports.lines import Charge
 from rlm_secure.environments._lease import _lines
 from rlm_secure.environments._stream import Loop, Stream
 from rlm_secure.environments.docker import stream as docker_stream
-from tests.broker.test_growth_answers import ratio
+from tests.growth.cost import assert_linear
 
 SECONDS = 60.0
 
@@ -133,7 +133,7 @@ class Read:
     ids=["byte by byte", "lines"],
 )
 def test_what_comes_before_a_supervisor_costs_in_proportion(work: Callable[[int], Any]) -> None:
-    assert ratio(work, 7000, 1) <= 2.3
+    assert_linear(int, work, begin=7000, fixed=True)
 
 
 @pytest.mark.parametrize(("data", "piece"), [(b"x", 1), (b"x" * 65_536, 65_536), (b"\n", 1000), (b"{}\n", 3000)])
