@@ -86,6 +86,7 @@ class _State:
     unnamed: int = 0
     environments: list[EnvironmentSubject] = field(default_factory=list)
     seen: dict[str, None] = field(default_factory=dict)
+    looked: set[tuple[Kind, str]] = field(default_factory=set)
     ran: dict[tuple[str, str], None] = field(default_factory=dict)
 
     @property
@@ -113,8 +114,9 @@ class _State:
 
     def look_at(self, target: targets.Target) -> None:
         """Read one target and let the rules of its kind look at it."""
-        if target.shown in self.seen:
+        if (target.kind, target.shown) in self.looked:
             return
+        self.looked.add((target.kind, target.shown))
         self.seen[target.shown] = None
         if target.refused:
             self._skip(target.shown, target.refused)

@@ -166,3 +166,18 @@ def test_files_of_no_known_kind_are_under_the_deadline_too(tmp_path: Path) -> No
     (late,) = audit([str(tmp_path)], deadline=0.0).not_checked
     assert "deadline" in late.reason
     assert "no file in it" in audit([str(tmp_path)]).not_checked[0].reason
+
+
+def test_no_file_is_passed_over_because_another_is_shown_like_it(tmp_path: Path) -> None:
+    for name in ("a\x1b.py", "a\\x1b.py"):
+        (tmp_path / name).write_text("x = (\n")
+    report = audit([str(tmp_path)])
+    assert len(set(report.targets)) == len(report.targets) == 2
+    assert len(report.not_checked) == 2
+
+
+def test_a_file_that_is_named_as_two_kinds_is_looked_at_as_both(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("FROM python:3.11\n")
+    names = [f"{kind}:{tmp_path / 'a.txt'}" for kind in ("packages", "dockerfile", "dockerfile")]
+    assert "image-root" in {each.rule for each in audit(names).findings}
+    assert audit(names).targets == (str(tmp_path / "a.txt"),)

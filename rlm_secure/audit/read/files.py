@@ -18,11 +18,15 @@ T = TypeVar("T")
 
 
 def shown(path: Path) -> str:
-    """A path for a report, on one line: relative to the working directory where it lies below it."""
+    """A path for a report, on one line: relative to the working directory where it lies below it.
+
+    No two files are shown alike: a backslash is doubled, so that none stands for what is spelled out with one.
+    """
     try:
-        return inert_line(Path(os.path.realpath(path)).relative_to(Path.cwd()).as_posix())
+        name = Path(os.path.realpath(path)).relative_to(Path.cwd()).as_posix()
     except ValueError:
-        return inert_line(path.as_posix())
+        name = path.as_posix()
+    return inert_line(name.replace("\\", "\\\\"))
 
 
 def text(path: Path, *, limit: int = MAX_BYTES, below: Path | None = None) -> str:
