@@ -56,6 +56,11 @@ class TooLarge(OSError):
     """A file has more bytes than whoever reads it takes."""
 
 
+def is_folder(path: Name) -> bool:
+    """Whether `path` leads to a folder. Not where that cannot be seen: to open it says why."""
+    return os.path.isdir(path)  # noqa: PTH112 - Path.is_dir() raises for a name that is too long
+
+
 def open_file(path: Name, *, below: Name | None = None) -> int:
     """A descriptor to read the regular file at `path`. It never waits.
 

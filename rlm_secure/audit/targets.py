@@ -19,10 +19,13 @@ from rlm_secure.resources import policy_file, policy_names
 
 _FORCED = re.compile(r"(?P<kind>[a-z]+):(?P<path>.+)")
 _SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages", "_data", "dist", "build"})
+_COMPOSE_NAME = re.compile(r"(?s)(?:docker-|podman-|container-)?compose(?:[-_.].*)?\.ya?ml")
+#: Bytes that tell what a file is. What may begin with comments of any length is gone through as far as it is read.
 _HEAD = 64 * 1024
+_WHOLE = (".toml", ".yaml", ".yml")
 # Blanks stop at the end of a line: a beginning of empty lines would be gone through once for each.
 _POLICY = re.compile(r"^[ \t]*\[(?:language|limits|isolation|lm|data|audit)\]|^extends[ \t]*=", re.MULTILINE)
-_COMPOSE = re.compile(r'^services[ \t]*:|^[ \t]*"services"[ \t]*:', re.MULTILINE)
+_COMPOSE = re.compile(r"""^(?:services|'services')[ \t]*:|^[ \t]*(?:\{[ \t]*)?"services"[ \t]*:""", re.MULTILINE)
 #: How `docker inspect` begins to describe a container, in a list or alone.
 _INSPECTED = re.compile(r'[\[\s]*+\{\s*+"Id"\s*+:\s*+"[0-9a-f]{64}"')
 
@@ -58,14 +61,18 @@ def expand(name: str, deadline: float = math.inf) -> Iterator[Target]:
         return iter((Target(Kind.POLICY, path, files.shown(path)),))
     if forced and forced["kind"] in {kind.value for kind in Kind if kind is not Kind.ENVIRONMENT}:
         kind, path = Kind(forced["kind"]), Path(forced["path"])
-        if path.is_dir() and kind in (Kind.CELLS, Kind.PYTHON):
+        if opening.is_folder(path) and kind in (Kind.CELLS, Kind.PYTHON):
             return _in_folder(path, lambda _: True, lambda each: kind if each.suffix == ".py" else None, deadline)
         return iter((Target(kind, path, files.shown(path)),))
     path = Path(name)
-    if path.is_dir():
+    if opening.is_folder(path):
         return _in_folder(path, _is_source, lambda each: kind_of(each, below=path), deadline)
-    if not path.exists():
-        raise Unreadable("there is no such file, folder or shipped policy; check the path")
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        raise Unreadable("there is no such file, folder or shipped policy; check the path") from None
+    except OSError as error:
+        raise Unreadable(f"it cannot be read: {error.strerror}; check the path and its permissions") from None
     if (found := kind_of(path)) is None:
         raise Unreadable("its kind cannot be told; say it, as in container:PATH or seccomp:PATH")
     return iter((Target(found, path, files.shown(path)),))
@@ -80,8 +87,11 @@ def kind_of(path: Path, *, below: Path | None = None) -> Kind | None:
         return Kind.DOCKERFILE
     if re.fullmatch(r"(?:.*[-_.])?(?:requirements|constraints)(?:[-_.].*)?\.(?:txt|in)", name):
         return Kind.PACKAGES
-    if suffix in (".toml", ".yaml", ".yml", ".json", ".jsonl"):
-        return _by_content(suffix, files.head(path, _HEAD, below=below), name)
+    if _COMPOSE_NAME.fullmatch(name):
+        return Kind.CONTAINER
+    if suffix in (*_WHOLE, ".json", ".jsonl"):
+        size = files.MAX_BYTES if suffix in _WHOLE else _HEAD
+        return _by_content(suffix, files.head(path, size, below=below), name)
     return None
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rlm_secure.audit import CLEAN, COULD_NOT_RUN, NOTHING_AUDITED, audit, run
+from rlm_secure.audit import CLEAN, COULD_NOT_RUN, NOTHING_AUDITED, Unreadable, audit, run
 from rlm_secure.audit.formats import MACHINE
 from rlm_secure.audit.formats import text as text_format
 from rlm_secure.audit.read import trajectory
@@ -181,3 +181,37 @@ def test_a_file_that_is_named_as_two_kinds_is_looked_at_as_both(tmp_path: Path) 
     names = [f"{kind}:{tmp_path / 'a.txt'}" for kind in ("packages", "dockerfile", "dockerfile")]
     assert "image-root" in {each.rule for each in audit(names).findings}
     assert audit(names).targets == (str(tmp_path / "a.txt"),)
+
+
+@pytest.mark.parametrize(
+    ("name", "before"),
+    [
+        ("compose.yaml", "# \n" * 30_000),
+        ("stack.yml", "# \n" * 30_000),
+        ("compose.prod.yml", "---\n? "),
+        ("a.yaml", "'"),
+    ],
+)
+def test_a_compose_file_is_one_however_it_begins(name: str, before: str, tmp_path: Path) -> None:
+    quote = before if before == "'" else ""
+    (tmp_path / name).write_text(f"{before}services{quote}:\n  a:\n    privileged: true\n")
+    report = audit([str(tmp_path)])
+    assert report.not_checked or "container-privileged" in {each.rule for each in report.findings}
+    assert report.targets == (str(tmp_path / name),)
+
+
+def test_compose_as_one_line_of_json_is_looked_at(tmp_path: Path) -> None:
+    (tmp_path / "stack.json").write_text(json.dumps({"services": {"a": {"privileged": True}}}))
+    assert "container-privileged" in {each.rule for each in audit([str(tmp_path)]).findings}
+
+
+@pytest.mark.parametrize("name", ["a" * 300, "a/" * 3_000, "\0"])
+def test_a_name_that_can_be_none_leads_nowhere(name: str) -> None:
+    with pytest.raises(Unreadable):
+        audit([name])
+
+
+def test_a_file_whose_reading_fails_is_not_readable(tmp_path: Path) -> None:
+    (tmp_path / "a.json").symlink_to("/proc/self/mem")
+    with pytest.raises(Unreadable, match="cannot be read"):
+        audit([str(tmp_path / "a.json")])

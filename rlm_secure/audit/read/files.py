@@ -44,9 +44,15 @@ def text(path: Path, *, limit: int = MAX_BYTES, below: Path | None = None) -> st
 
 def head(path: Path, size: int, *, below: Path | None = None) -> str:
     """The first `size` bytes of a file, whatever they are, as text. Raises Unreadable."""
-    descriptor = _of(path, below, lambda name: files.open_file(name, below=below))
-    with os.fdopen(descriptor, "rb") as file:
-        return file.read(size).decode("utf-8", "replace")
+    return _of(path, below, lambda name: _beginning(name, size, below)).decode("utf-8", "replace")
+
+
+def _beginning(path: Path, size: int, below: Path | None) -> bytes:
+    descriptor = files.open_file(path, below=below)
+    try:
+        return b"".join(files.chunks(descriptor, size))
+    finally:
+        os.close(descriptor)
 
 
 def _of(path: Path, below: Path | None, do: Callable[[Path], T]) -> T:
