@@ -31,15 +31,15 @@ def read(paths: Sequence[str], *, limit: int, note: Note) -> str | dict[str, str
     """
     budget = _Budget(limit)
     if len(paths) == 1 and paths[0] == "-":
-        return _text(budget.read(sys.stdin.buffer.fileno(), "stdin"), "stdin")
-    if len(paths) == 1 and not Path(paths[0]).is_dir():
+        return _stdin(budget)
+    if len(paths) == 1 and not files.is_folder(paths[0]):
         return _file(Path(paths[0]), budget)
     documents: dict[str, str] = {}
     for name in paths:
         path = Path(name)
         if name == "-":
-            documents["stdin"] = _text(budget.read(sys.stdin.buffer.fileno(), "stdin"), "stdin")
-        elif path.is_dir():
+            documents["stdin"] = _stdin(budget)
+        elif files.is_folder(path):
             documents.update(_directory(path, budget, note, prefix="" if len(paths) == 1 else f"{name}/"))
         else:
             documents[name] = _file(path, budget)
@@ -91,6 +91,13 @@ def _decoded(data: bytes) -> str | None:
         return data.decode("utf-8")
     except UnicodeDecodeError:
         return None
+
+
+def _stdin(budget: _Budget) -> str:
+    try:
+        return _text(budget.read(sys.stdin.buffer.fileno(), "stdin"), "stdin")
+    except OSError as error:
+        raise ContextError(f"stdin cannot be read: {error.strerror}; give a file or a pipe") from None
 
 
 def _file(path: Path, budget: _Budget) -> str:

@@ -148,3 +148,18 @@ def test_a_name_that_is_no_text_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "kept").write_text("kept")
     Path(os.fsdecode(bytes(tmp_path) + b"/caf\xe9")).write_text("x")
     assert read(tmp_path) == ({"kept": "kept"}, [f"{tmp_path}: 1 text files; left out: 1 with a name that is not UTF-8"])
+
+
+def test_a_name_that_is_too_long_and_a_stdin_that_is_a_folder_are_sentences(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for names in (["a" * 300], ["a" * 300, tmp_path]):
+        with pytest.raises(ContextError, match="cannot be read: File name too long; name a"):
+            read(*names)
+    (tmp_path / "in").write_text("")
+    with (tmp_path / "in").open() as stream:
+        os.dup2(folder := os.open(tmp_path, os.O_RDONLY), stream.fileno())
+        os.close(folder)
+        monkeypatch.setattr("sys.stdin", stream)
+        with pytest.raises(ContextError, match="stdin cannot be read: Is a directory; give"):
+            read("-")
