@@ -188,8 +188,8 @@ class AuditLog:
             self._violations[excerpt(kind, 80)] += 1
 
     def _text(self, text: str) -> str:
-        # Cut first: redaction of a megabyte is work that untrusted code should not be able to ask for.
-        return excerpt(self._redactor.text(text[: 4 * _TEXT]), _TEXT)
+        # Redaction of a megabyte is work that untrusted code should not be able to ask for.
+        return excerpt(self._redactor.beginning(text, 4 * _TEXT), _TEXT)
 
     def _append(self, event: str, **fields: Any) -> None:
         assert fields.keys() == _FIELDS[event]

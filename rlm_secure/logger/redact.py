@@ -33,6 +33,8 @@ _SECRET_WORDS: Final = frozenset(
 _PRIVATE_WORDS: Final = frozenset({"header", "headers"})
 #: Steps that a pattern of the policy may take with a text, and with each of its characters.
 _FIRST, _EACH = 50_000, 8
+#: Characters before a cut in which a secret may have begun, at least: such a one looks like none.
+_BEFORE_CUT: Final = 512
 #: In what a cell computes, `key`, `token` and `secret` are everyday words: only these names count there.
 _SECRET_NAMES: Final = re.compile(
     r"(?i)api_?key|password|passwd|passphrase|authorization|credential|private_?key|access_?key|secret_?key"
@@ -79,6 +81,7 @@ class Redactor:
         self._lock = threading.Lock()
         self._values: frozenset[str] = frozenset()
         self._known: re.Pattern[str] | None = None
+        self._before_cut = _BEFORE_CUT
         if environ:
             self.learn(value for name, value in os.environ.items() if name.upper().endswith(_ENVIRONMENT_NAMES))
 
@@ -88,6 +91,7 @@ class Redactor:
         with self._lock:
             if not new <= self._values:
                 self._values |= new
+                self._before_cut = max(_BEFORE_CUT, *map(len, self._values))
                 # The longest first: a secret that begins like another is masked whole.
                 self._known = re.compile("|".join(map(re.escape, sorted(self._values, key=len, reverse=True))))
 
@@ -109,6 +113,16 @@ class Redactor:
         except OutOfSteps:
             return MASK  # nobody knows what in it is to be masked
         return text
+
+    def beginning(self, text: str, limit: int) -> str:
+        """text(), or its beginning, where `text` has more than `limit` characters; what is beyond takes no work.
+
+        A secret that the cut divides is not in it: what stands before a cut is left out.
+        """
+        before = 2 * self._before_cut  # a mask may be longer than what it stands for
+        if len(text) <= limit + before:
+            return self.text(text)
+        return self.text(text[: limit + before])[:-before] + " ..."
 
     def configuration(self, value: Any) -> Any:
         """A JSON-safe copy of settings. What stands under a secret's name is masked and learned; headers are masked."""

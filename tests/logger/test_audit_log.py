@@ -104,6 +104,8 @@ class TestEvents:
         (entry,) = entries(path)
         assert entry["reason"].startswith("\\x1b[2J\\n[redacted]xxx")
         assert len(entry["reason"]) == 200
+        log.refusal("s", rule="r", reason="sk-1" + "a" * 785 + " corp-7f3a-9b1c" + "x" * 1_000_000)
+        assert "corp" not in entries(path)[1]["reason"]
 
     @given(st.text(alphabet=st.characters(codec=None)))
     def test_any_text_makes_a_line_that_verifies(self, text: str) -> None:

@@ -140,6 +140,18 @@ def test_the_longest_secret_is_masked_whole(redactor: Redactor) -> None:
     assert redactor.text("abcd1234efgh abcd1234") == f"{MASK} {MASK}"
 
 
+@pytest.mark.parametrize("secret", ["Zx" + "5f" * 32, "9f" * 2_000, "abc12345"])
+def test_no_part_of_a_secret_is_in_the_beginning_of_a_text(redactor: Redactor, secret: str) -> None:
+    redactor.learn([secret])
+    for length in (200, 700, 790, 800, 1_200, 1_300, 4_000, 4_780, 4_800):
+        # A long secret before it, or many short ones, leave room for what stood at the cut.
+        for text in ("sk-1" + "a" * length, f"{secret} " * (length // (len(secret) + 1)), "." * length):
+            beginning = redactor.beginning(f"{text} {secret} and more {'.' * 10_000}", 800)
+            assert len(beginning) <= 2 * (800 + 2 * max(512, len(secret))) and secret[:6] not in beginning
+    assert redactor.beginning(f"the key is {secret}", 800) == f"the key is {MASK}"
+    assert redactor.beginning("." * 100_000, 800) == "." * 800 + " ..."
+
+
 def test_secrets_of_the_environment_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_VENDOR_API_KEY", "vendor-a1b2c3d4")
     monkeypatch.setenv("SOME_PATH", "/usr/lib/whatever-1234")
