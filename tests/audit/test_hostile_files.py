@@ -215,3 +215,34 @@ def test_a_file_whose_reading_fails_is_not_readable(tmp_path: Path) -> None:
     (tmp_path / "a.json").symlink_to("/proc/self/mem")
     with pytest.raises(Unreadable, match="cannot be read"):
         audit([str(tmp_path / "a.json")])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "RUN true \x0cUSER 65534\n",
+        "RUN true \u2028USER 65534\n",
+        "USER 65534\n# a comment\nRUN true \\\n\nUSER 65534\nUSER 0\n",
+        "RUN true \\\n\nUSER 65534\n",
+        'USER 65534\nLABEL a="<<B"\nUSER root\n',
+        'USER 65534\nRUN echo "<<B"\nUSER root\n',
+    ],
+)
+def test_a_dockerfile_has_the_instructions_that_its_builder_sees(text: str, tmp_path: Path) -> None:
+    (tmp_path / "Dockerfile").write_text(f"FROM python:3.11\n{text}", newline="")
+    assert "image-root" in {each.rule for each in audit([str(tmp_path)]).findings}
+
+
+@pytest.mark.parametrize(
+    ("text", "root"),
+    [
+        ("# escape=`\nFROM a\nUSER 65534\nRUN dir C:\\\nUSER root\n", True),
+        ("# syntax=docker/dockerfile:1\n# Escape = `\r\nFROM a\r\nRUN a `\r\n  b\r\nUSER 65534\r\n", False),
+        ("# a comment\n# escape=`\nFROM a\nRUN a \\\n  b\nUSER 65534\n", False),
+        ("# escape=\\\nFROM a\nRUN cat <<-'E' 3<<F > a\n# USER\nE\nF\nUSER 65534", False),
+    ],
+)
+def test_the_escape_of_a_dockerfile_is_the_one_that_it_asks_for(text: str, root: bool, tmp_path: Path) -> None:
+    (tmp_path / "Dockerfile").write_text(text, newline="")
+    report = audit([str(tmp_path)])
+    assert not report.not_checked and ("image-root" in {each.rule for each in report.findings}) is root

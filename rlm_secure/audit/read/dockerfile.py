@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from rlm_secure.audit.finding import Location, Unreadable
 
 _INSTRUCTION = re.compile(r"\s*([A-Za-z]+)(?:\s+|$)")
-_HEREDOC = re.compile(r"<<-?\s*([\"']?)([A-Za-z_][A-Za-z0-9_]*)\1")
+#: A word that begins with it, in an instruction that takes one: `"<<EOF"` is a text like any other.
+_HEREDOC = re.compile(r"(?<![^\s0-9])<<-?([\"']?)([A-Za-z_][A-Za-z0-9_]*)\1")
+_TAKE_HEREDOCS = ("RUN", "COPY", "ADD")
+_DIRECTIVE = re.compile(r"#[ \t]*([A-Za-z]+)[ \t]*=")
 _KNOWN = frozenset(
     {
         "ADD", "ARG", "CMD", "COPY", "ENTRYPOINT", "ENV", "EXPOSE", "FROM", "HEALTHCHECK", "LABEL", "MAINTAINER",
@@ -57,7 +60,9 @@ class DockerfileSubject:
 
 def read(text: str, file: str) -> DockerfileSubject:
     """The instructions of a Dockerfile. Raises Unreadable where there is a line that is none."""
-    lines = text.splitlines()
+    # As a builder splits it: other line ends are characters of a line, and what follows them no instruction.
+    lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+    escape = _escape(lines)
     found = []
     number = 0
     while number < len(lines):
@@ -74,18 +79,19 @@ def read(text: str, file: str) -> DockerfileSubject:
         size, column = 0, match.end()
         while True:
             body = line[column:].rstrip()
-            continued = body.endswith("\\")
+            continued = body.endswith(escape)
             body = body[:-1] if continued else body
             parts.append(body)
             starts.append((size, number + 1, column + 1))
             size += len(body)
             number += 1
-            while continued and number < len(lines) and lines[number].lstrip().startswith("#"):
-                number += 1  # comments inside a continuation are dropped
+            while continued and number < len(lines) and lines[number].lstrip()[:1] in ("", "#"):
+                number += 1  # comments and empty lines inside a continuation are dropped
             if not continued or number >= len(lines):
                 break
             line, column = lines[number], 0
-        for heredoc in _HEREDOC.finditer("".join(parts)):
+        takes = match[1].upper() in _TAKE_HEREDOCS
+        for heredoc in _HEREDOC.finditer("".join(parts)) if takes else ():
             while number < len(lines) and lines[number].strip() != heredoc[2]:
                 parts += ("\n", lines[number])
                 starts.append((size + 1, number + 1, 1))
@@ -96,3 +102,14 @@ def read(text: str, file: str) -> DockerfileSubject:
     if not any(each.keyword == "FROM" for each in found):
         raise Unreadable("there is no FROM; this is no Dockerfile")
     return DockerfileSubject(file, tuple(found))
+
+
+def _escape(lines: list[str]) -> str:
+    """What continues a line: a backslash, where no directive at the top says otherwise."""
+    for line in lines:
+        match = _DIRECTIVE.match(line)
+        if match is None:
+            break
+        if match[1].lower() == "escape":
+            return "`" if line[match.end() :].strip() == "`" else "\\"
+    return "\\"
