@@ -10,18 +10,37 @@ What is handed out elsewhere, all of it below 2**31, where tools that take an id
 - 2,147,352,576 to 2,147,418,111 by systemd to files of foreign systems
 
 The range is above all but the last, and ends below that. It is not configurable: nothing of a worker's is ever on a
-disk, so no id has to be known to anybody.
+disk, so no id has to be known to anybody. A process gives out one after the other, and begins anywhere: it gives none
+twice before it gave all, and rarely one that another process has.
 """
 
 from __future__ import annotations
 
+import itertools
+import os
 import secrets
+from collections.abc import Iterator
 from typing import Final
 
 FIRST: Final = 2_146_000_000
 COUNT: Final = 1_000_000
 
 
-def unused() -> int:
-    """A user id, and a group id, that nobody has; another one each time."""
-    return FIRST + secrets.randbelow(COUNT)
+def unused(first: int = FIRST, count: int = COUNT) -> int:
+    """A user id, and a group id, that nobody has; another one each time. It is even, and nobody has the next one."""
+    return first + 2 * (next(_given[0]) % (count // 2))
+
+
+def _begin() -> Iterator[int]:
+    return itertools.count(secrets.randbelow(COUNT))
+
+
+_given = [_begin()]
+
+
+def _forget() -> None:
+    """A child goes its own way: its parent has what comes next."""
+    _given[0] = _begin()
+
+
+os.register_at_fork(after_in_child=_forget)

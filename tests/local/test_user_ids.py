@@ -44,3 +44,30 @@ def test_all_of_the_range_is_free() -> None:
     assert taken(user_ids.FIRST) == taken(user_ids.FIRST + user_ids.COUNT - 1) == []
     assert not any(user_ids.FIRST <= first < user_ids.FIRST + user_ids.COUNT for first, _ in TAKEN.values())
     assert user_ids.FIRST <= user_ids.unused() < user_ids.FIRST + user_ids.COUNT
+
+
+def test_no_two_sessions_of_a_process_have_the_same_ids() -> None:
+    from rlm_secure.environments import user_ids
+    from rlm_secure.environments.docker import container
+
+    both = [container.users({"SecurityOptions": ["name=rootless"]}) for _ in range(10_000)]
+    both += [container.users({}) for _ in range(10_000)]
+    ids = [each for users in both for each in (users.supervisor, users.worker)]
+    ids += [user_ids.unused() for _ in range(10_000)]
+    assert len(set(ids)) == 50_000
+    assert all(20_000 <= each < 60_000 for each in ids[:20_000])
+    assert not any(taken(each) for each in ids[20_000:])
+
+
+def test_a_forked_child_gives_other_ids_than_its_parent() -> None:
+    from rlm_secure.environments import user_ids
+
+    before = user_ids._given[0]
+    user_ids._forget()
+    assert user_ids._given[0] is not before
+    # Where it begins is chance: of a few, one is elsewhere.
+    firsts = set()
+    for _ in range(4):
+        user_ids._forget()
+        firsts.add(user_ids.unused())
+    assert len(firsts) > 1

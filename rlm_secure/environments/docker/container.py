@@ -72,8 +72,7 @@ def users(info: Mapping[str, Any]) -> Users:
     """User ids of one container alone, far from any that somebody has; within 16 bits where ids are mapped."""
     options = " ".join(info.get("SecurityOptions") or ())
     mapped = "name=userns" in options or "name=rootless" in options
-    first = _MAPPED_FIRST + secrets.randbelow(_MAPPED) if mapped else user_ids.unused()
-    first -= first % 2  # no two containers share one
+    first = user_ids.unused(_MAPPED_FIRST, _MAPPED) if mapped else user_ids.unused()
     return Users(first, first + 1)
 
 
