@@ -105,7 +105,7 @@ def read(target: Target, against: Policy, deadline: float = math.inf) -> Any:
         return packages.installed()
     match target.kind:
         case Kind.POLICY:
-            return policy.read(path)
+            return policy.read(path, below=target.below)
         case Kind.TRAJECTORY:
             text = files.text(path, limit=trajectory.MAX_BYTES, below=target.below)
             return trajectory.read(text, target.shown, against)

@@ -81,18 +81,18 @@ def load_policy(ref: Reference) -> Policy:
     return trace(ref).policy
 
 
-def trace(ref: Reference) -> Loaded:
-    """load_policy, and where every value comes from. Raises PolicyError."""
-    loaded, problems = _resolve(_open(ref, Path()), ())
+def trace(ref: Reference, *, below: Path | None = None) -> Loaded:
+    """load_policy, and where every value comes from; of a Path through no link `below` a folder. Raises PolicyError."""
+    loaded, problems = _resolve(_open(ref, Path(), below), ())
     if problems:
         raise problems[0]
     return loaded
 
 
-def problems(ref: Reference) -> tuple[PolicyError, ...]:
-    """Everything that is wrong with a policy, in the order of the file; nothing where it loads."""
+def problems(ref: Reference, *, below: Path | None = None) -> tuple[PolicyError, ...]:
+    """Everything that is wrong with a policy, in the order of the file; nothing where it loads. `below`: as trace()."""
     try:
-        return _resolve(_open(ref, Path()), ())[1]
+        return _resolve(_open(ref, Path(), below), ())[1]
     except PolicyError as error:
         return (error,)
 
@@ -123,13 +123,13 @@ class _Source:
 # -- opening ---------------------------------------------------------------------------------------------
 
 
-def _open(ref: Reference, folder: Path) -> _Source:
+def _open(ref: Reference, folder: Path, below: Path | None = None) -> _Source:
     if isinstance(ref, Policy):
         ref = ref.model_dump(mode="json", exclude_unset=True)
     if isinstance(ref, Mapping):
         return _Source("<dict>", {str(key): _plain(item, (str(key),)) for key, item in ref.items()}, folder, "custom")
     if isinstance(ref, Path):
-        return _file(ref, ref)
+        return _file(ref, ref, below)
     if not isinstance(ref, str):
         raise PolicyError(f"a policy is a name, a path, a mapping or a Policy, not {type(ref).__name__}")
     if ref in policy_names():
@@ -146,9 +146,9 @@ def _no_such_name(name: str) -> str:
     return f"no policy is called {shown(name)}; {instead}, and a file is named by its path, such as ./mine.toml"
 
 
-def _file(path: Path, label: Path) -> _Source:
+def _file(path: Path, label: Path, below: Path | None = None) -> _Source:
     name = str(label)
-    text = _text(path, name)
+    text = _text(path, name, below)
     try:
         data = toml.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -163,12 +163,12 @@ def _file(path: Path, label: Path) -> _Source:
     return _Source(name, _plain(data, ()), path.resolve().parent, stem, locate(text), path.resolve())
 
 
-def _text(path: Path, name: str) -> str:
+def _text(path: Path, name: str, below: Path | None) -> str:
     def problem(sentence: str) -> PolicyError:
         return PolicyError(f"{name}: {sentence}", source=name)
 
     try:
-        data = files.read(path, _MAX_BYTES)
+        data = files.read(path if below is None else path.relative_to(below), _MAX_BYTES, below=below)
     except files.NotAFile:
         folder = path.is_dir()
         raise problem(

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from rlm_secure.audit import CLEAN, COULD_NOT_RUN, NOTHING_AUDITED, Unreadable, audit, run
+from rlm_secure.audit import CLEAN, COULD_NOT_RUN, NOTHING_AUDITED, Unreadable, audit, run, targets
 from rlm_secure.audit.formats import MACHINE
 from rlm_secure.audit.formats import text as text_format
 from rlm_secure.audit.read import trajectory
 from rlm_secure.audit.read.yaml_document import read_yaml
 from rlm_secure.inert import inert, inert_line
+from rlm_secure.policy import Policy
 
 NINE = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9) if n else 'lol'}]\n" for n in range(10))
 MERGED = "".join(f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}\n" for n in range(1, 10))
@@ -246,3 +247,17 @@ def test_the_escape_of_a_dockerfile_is_the_one_that_it_asks_for(text: str, root:
     (tmp_path / "Dockerfile").write_text(text, newline="")
     report = audit([str(tmp_path)])
     assert not report.not_checked and ("image-root" in {each.rule for each in report.findings}) is root
+
+
+@pytest.mark.parametrize("swapped", ["policies/a.toml", "policies"])
+def test_a_policy_that_became_a_link_since_it_was_found_is_not_followed(tmp_path: Path, swapped: str) -> None:
+    for folder in ("repository/policies", "outside"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "a.toml").write_text("[limits]\nsecret = 1\n")
+    repository = tmp_path / "repository"
+    (target,) = targets.expand(str(repository))
+    (repository / swapped).rename(tmp_path / "gone")
+    (repository / swapped).symlink_to(tmp_path / "outside" / swapped.removeprefix("policies").lstrip("/"))
+    subject = targets.read(target, Policy())
+    assert subject.loaded is None
+    assert not any("secret" in str(each) for each in subject.problems)

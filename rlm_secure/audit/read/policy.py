@@ -44,12 +44,12 @@ class PolicySubject:
         return Location(self.file, place.line, place.column) if place else Location(self.file)
 
 
-def read(ref: str | Path, *, today: date | None = None) -> PolicySubject:
-    """The policy that `ref` names: a shipped one, or a file."""
+def read(ref: str | Path, *, today: date | None = None, below: Path | None = None) -> PolicySubject:
+    """The policy that `ref` names: a shipped one, or a file; one that was found in a folder, through no link `below` it."""
     path = policy_file(ref) if isinstance(ref, str) and ref in policy_names() else Path(ref)
-    wrong, loaded = problems(path), None
+    wrong, loaded = problems(path, below=below), None
     try:
-        loaded = None if wrong else trace(path)
+        loaded = None if wrong else trace(path, below=below)
     except PolicyError as error:  # it has become another file in between
         wrong = (error,)
     return PolicySubject(shown(path), path, loaded, wrong, today or datetime.now(UTC).date())
