@@ -251,16 +251,16 @@ class Program:
         self._control.settimeout(_START_SECONDS)
         try:
             self._control.sendall(self.target.secrets["memory"].encode())
-            told = loads(self._control.recv(1 << 16))
+            trouble, address = _told(self._control.recv(1 << 16))
         except (OSError, ValueError) as error:
             self._stop()
             raise SessionFailed(f"{self._name} could not be loaded: {type(error).__name__}") from None
-        if told["trouble"]:
+        if trouble:
             self._stop()
-            raise SessionFailed(f"{self._name} cannot be imported: {writable(told['trouble'])}")
+            raise SessionFailed(f"{self._name} cannot be imported: {writable(trouble)}")
         self._own = frozenset(each.pid for each in _below(self._process.pid))  # what its module started
         self._control.settimeout(_FORK_SECONDS)
-        self._address = int(told["address"])
+        self._address = address
 
     def _stop(self) -> None:
         if self._process is None:
@@ -451,6 +451,15 @@ class Session:
         """End it. A host that cannot is killed before the next attempt."""
         with contextlib.suppress(SessionFailed, HostDied, HostLate):
             self._host.ask({"op": "close", "session": self._number}, _OPEN_SECONDS)
+
+
+def _told(data: bytes) -> tuple[str, int]:
+    """What is wrong with the module, and where its secret is. Raises ValueError: a module may speak in its place."""
+    told = loads(data)
+    trouble, address = (told.get(name) for name in ("trouble", "address")) if isinstance(told, dict) else (None, None)
+    if not isinstance(trouble, str) or type(address) is not int or not 0 <= address < 1 << 64:
+        raise ValueError("it is not what a program of hosts says")
+    return trouble, address
 
 
 def _text(value: object) -> str:
