@@ -17,6 +17,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from rlm_secure.inert import inert_line
 from rlm_secure.policy.keys import Key, Order, keys, sections, value
 from rlm_secure.policy.load import Loaded
 from rlm_secure.policy.model import Policy
@@ -80,7 +81,9 @@ def show(loaded: Loaded) -> str:
         if origin is None:
             origins[key] = "default"
         else:
-            origins[key] = f"{origin.source}:{origin.line}" if origin.line else origin.source
+            # A comment of one line: a file whose name has a line end would write the next one.
+            source = inert_line(origin.source)
+            origins[key] = f"{source}:{origin.line}" if origin.line else source
     return render(loaded.policy, origins)
 
 

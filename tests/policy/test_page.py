@@ -93,3 +93,12 @@ def test_show_says_where_each_value_comes_from(tmp_path: Path) -> None:
 def test_a_value_that_no_policy_has_is_refused() -> None:
     with pytest.raises(TypeError, match="object is not a value of a policy"):
         toml(object())
+
+
+def test_the_name_of_a_file_writes_no_line_of_a_page(tmp_path: Path) -> None:
+    base = tmp_path / "a\nname = 'forged'\n#.toml"
+    base.write_text("[limits]\ncell_seconds = 5\n")
+    (tmp_path / "mine.toml").write_text(f"extends = {json.dumps(base.name)}\n")
+    page = show(trace(tmp_path / "mine.toml"))
+    assert "\\nname = 'forged'" in page
+    assert not any(line.startswith("name = 'forged'") for line in page.split("\n"))

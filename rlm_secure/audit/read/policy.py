@@ -45,7 +45,7 @@ class PolicySubject:
 
 
 def read(ref: str | Path, *, today: date | None = None, below: Path | None = None) -> PolicySubject:
-    """The policy that `ref` names: a shipped one, or a file; one that was found in a folder, through no link `below` it."""
+    """The policy that `ref` names: a shipped one, or a file, through no link `below` the folder it was found in."""
     path = policy_file(ref) if isinstance(ref, str) and ref in policy_names() else Path(ref)
     wrong, loaded = problems(path, below=below), None
     try:
