@@ -261,3 +261,14 @@ def test_a_policy_that_became_a_link_since_it_was_found_is_not_followed(tmp_path
     subject = targets.read(target, Policy())
     assert subject.loaded is None
     assert not any("secret" in str(each) for each in subject.problems)
+
+
+def test_a_key_beside_the_turns_of_a_trajectory_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = "sk-" + "proj-Ab3dEf6hIj9lMn2pQr5tUv8x"
+    settings = json.dumps({"type": "metadata", "backend_kwargs": {"api_key": key}})
+    (tmp_path / "run.jsonl").write_text(settings + '\n{"type": "iteration", "code_blocks": []}\n')
+    (finding,) = audit([str(tmp_path)]).findings
+    assert finding.rule == "trajectory-secret" and finding.location.line == 1
+    assert key not in str(finding)
+    monkeypatch.setattr(trajectory, "_MAX_OTHERS", 0)
+    assert "no turns" in audit([str(tmp_path)]).not_checked[0].reason

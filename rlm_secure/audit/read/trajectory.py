@@ -14,6 +14,8 @@ from rlm_secure.untrusted_json import LOG_DEPTH, MalformedJson, loads
 MAX_BYTES = 256 * 1024 * 1024
 #: Values, those of all lines together.
 _MAX_NODES = 2_000_000
+#: Lines that are no turns: one for each run says how it was configured.
+_MAX_OTHERS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +52,20 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class TrajectorySubject:
-    """A run, and the policy that it is held against."""
+    """A run, and the policy that it is held against. `others` are the lines that are no turns, each with its place."""
 
     file: str
     turns: tuple[Turn, ...]
     cells: tuple[Cell, ...]
     policy: Policy
+    others: tuple[tuple[Location, str], ...] = ()
 
 
 def read(text: str, file: str, policy: Policy) -> TrajectorySubject:
     """The turns and cells of a trajectory. Raises Unreadable for a line that is not JSON."""
     turns: list[Turn] = []
     cells: list[Cell] = []
+    others: list[tuple[Location, str]] = []
     left = _MAX_NODES
     for number, line in enumerate(_lines(text), 1):
         if not line.strip():
@@ -77,6 +81,9 @@ def read(text: str, file: str, policy: Policy) -> TrajectorySubject:
         if not isinstance(entry, dict):
             raise Unreadable("this line is not a JSON object", number)
         if entry.get("type") != "iteration" and "code_blocks" not in entry:
+            others.append((Location(file, number), line))
+            if len(others) > _MAX_OTHERS:
+                raise Unreadable(f"there are more than {_MAX_OTHERS:,} lines in it that are no turns", number)
             continue
         turn = Turn(len(turns) + 1, Location(file, number), entry, line)
         turns.append(turn)
@@ -86,7 +93,7 @@ def read(text: str, file: str, policy: Policy) -> TrajectorySubject:
                 cells.append(Cell(block["code"], turn.location, label, inline=False))
     if not turns:
         raise Unreadable("there is no turn in it; a trajectory has lines of the type iteration")
-    return TrajectorySubject(file, tuple(turns), tuple(cells), policy)
+    return TrajectorySubject(file, tuple(turns), tuple(cells), policy, tuple(others))
 
 
 def _lines(text: str) -> Iterator[str]:

@@ -135,6 +135,9 @@ class TrajectorySecret(Rule[TrajectorySubject]):
                 # Which key it is stays out of the report.
                 message = f"turn {turn.number} holds what looks like a key"
                 yield self.finding(turn.location, message, about=str(turn.number))
+        for place, raw in subject.others:
+            if redactor.text(raw) != raw:
+                yield self.finding(place, "a line beside the turns holds what looks like a key", about="others")
 
 
 _SUMS = frozenset({"lm.calls", "lm.tokens", "lm.cost_usd", "limits.cells", "limits.run_seconds"})
