@@ -99,7 +99,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _source(name: str) -> str:
     """The text of a Python file or of stdin. Raises SystemExit(2) with a sentence."""
     try:
-        data = sys.stdin.buffer.read(_MOST + 1) if name == "-" else files.read(name, _MOST)
+        # A stdin that does not wait says so here, where a reader of Python's would take what there is for all of it.
+        data = b"".join(files.chunks(sys.stdin.fileno(), _MOST + 1)) if name == "-" else files.read(name, _MOST)
         if len(data) > _MOST:
             raise files.TooLarge(errno.EFBIG, f"it is larger than {_MOST:,} bytes")
         return data.decode("utf-8-sig")

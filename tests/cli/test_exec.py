@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from rlm_secure.cli import exec_
 from tests.cli.conftest import COMMAND, Run, environment
 
 
@@ -182,3 +183,16 @@ def test_a_reader_that_leaves_early_is_no_crash() -> None:
     process.stderr.close()
     assert process.wait(30) == 2
     assert err == b""
+
+
+def test_half_of_a_program_is_not_run_where_stdin_does_not_wait(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reading, writing = os.pipe2(os.O_NONBLOCK)
+    with os.fdopen(reading) as stdin, os.fdopen(writing, "w") as sender:
+        monkeypatch.setattr("sys.stdin", stdin)
+        sender.write("delete = True\n")
+        sender.flush()
+        with pytest.raises(SystemExit):
+            exec_._source("-")
+    assert "- cannot be read: Resource temporarily unavailable; name a Python file" in capsys.readouterr().err
