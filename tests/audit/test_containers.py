@@ -151,3 +151,11 @@ def test_what_was_mounted_in_the_long_form_is_a_mount(tmp_path: Path) -> None:
 def test_the_size_of_files_in_a_compose_file(tmp_path: Path, limits: str, held: bool) -> None:
     text = f"services:\n  cells:\n    image: worker\n    ulimits: {limits}\n"
     assert ("container-file-size" in rules(of(tmp_path, text, "compose.yaml"))) is not held
+
+
+@pytest.mark.parametrize("true", ["true", '"true"', "'Yes'", "y", '"1"', "on"])
+def test_a_truth_in_a_compose_file_may_be_text(tmp_path: Path, true: str) -> None:
+    found = rules(of(tmp_path, f"services:\n  a:\n    privileged: {true}\n    read_only: {true}\n", "compose.yaml"))
+    assert "container-privileged" in found and "container-writable-root" not in found
+    found = rules(of(tmp_path, 'services:\n  a:\n    privileged: "false"\n    read_only: "no"\n', "compose.yaml"))
+    assert "container-privileged" not in found and "container-writable-root" in found

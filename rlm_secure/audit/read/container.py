@@ -33,6 +33,9 @@ _INSPECT = {
     "readonly_paths": "ReadonlyPaths",
     "ulimits": "Ulimits",
 }
+#: Truths that Compose takes as text as well, and how they are written then.
+_TRUTHS = ("privileged", "read_only")
+_TRUE = ("true", "1", "t", "y", "yes", "on")
 #: What it calls the two ends of a mount or a device, beside the `source` and `target` of Compose.
 _SOURCES = ("source", "Source", "PathOnHost")
 _TARGETS = ("target", "Target", "Destination", "PathInContainer")
@@ -103,6 +106,7 @@ def _is_inspected(value: Any) -> bool:
 def _composed(document: Document, name: str, service: dict[str, Any]) -> Container:
     path: KeyPath = ("services", name)
     settings = dict(service)
+    settings |= {key: str(service[key]).lower() in _TRUE for key in _TRUTHS if isinstance(service.get(key), str)}
     paths = {key: (*path, key) for key in service}
     limits: Any = service
     for part in ("deploy", "resources", "limits"):
