@@ -272,3 +272,17 @@ def test_a_key_beside_the_turns_of_a_trajectory_is_found(tmp_path: Path, monkeyp
     assert key not in str(finding)
     monkeypatch.setattr(trajectory, "_MAX_OTHERS", 0)
     assert "no turns" in audit([str(tmp_path)]).not_checked[0].reason
+
+
+def test_a_key_that_is_no_text_keeps_no_rule_from_a_program(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(f"import os\nx = {{0x{'f' * 20_000}: 'x', b'a': 'x', 'api_key': y}}\nos.system(x)\n")
+    report = audit([str(tmp_path)])
+    assert not report.not_checked and [each.rule for each in report.findings] == ["shell-command"]
+
+
+@pytest.mark.parametrize(
+    ("shell", "found"), [("1", True), ("'yes'", True), ("0", False), ("None", False), ("x", False)]
+)
+def test_a_shell_is_one_where_python_takes_it_for_true(tmp_path: Path, shell: str, found: bool) -> None:
+    (tmp_path / "a.py").write_text(f"import subprocess\nsubprocess.run(x, shell={shell})\n")
+    assert bool(audit([str(tmp_path)]).findings) is found

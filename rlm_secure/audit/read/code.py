@@ -160,7 +160,8 @@ class _Reader:
             pairs = [(each.arg or "", each.value) for each in node.keywords]
         elif isinstance(node, ast.Dict):
             named = [(key, value) for key, value in zip(node.keys, node.values, strict=True)]
-            pairs = [(str(key.value), value) for key, value in named if isinstance(key, ast.Constant)]
+            texts = [(key.value, value) for key, value in named if isinstance(key, ast.Constant)]
+            pairs = [(key, value) for key, value in texts if isinstance(key, str)]
         elif isinstance(node, ast.Assign):
             pairs = [(self._dotted(_target(each)), node.value) for each in node.targets]
         elif isinstance(node, ast.AnnAssign) and node.value is not None:

@@ -326,7 +326,7 @@ class ShellCommand(Rule[PythonSubject]):
     def check(self, subject: PythonSubject) -> Iterator[Finding]:
         for call in subject.calls:
             shell = call.keywords.get("shell")
-            given = shell is not None and shell.value is True
+            given = shell is not None and shell.value is not UNKNOWN and bool(shell.value)
             constant = bool(call.arguments) and call.arguments[0].value is not UNKNOWN
             if (given or call.name in _SHELLS) and not constant:
                 yield self.finding(call.location, f"{call.name} hands a line to a shell", about=call.name)
