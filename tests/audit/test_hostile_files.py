@@ -286,3 +286,12 @@ def test_a_key_that_is_no_text_keeps_no_rule_from_a_program(tmp_path: Path) -> N
 def test_a_shell_is_one_where_python_takes_it_for_true(tmp_path: Path, shell: str, found: bool) -> None:
     (tmp_path / "a.py").write_text(f"import subprocess\nsubprocess.run(x, shell={shell})\n")
     assert bool(audit([str(tmp_path)]).findings) is found
+
+
+@pytest.mark.parametrize("seconds", [10**400, 1e300, 10**6])
+def test_no_number_of_a_trajectory_makes_up_for_another(tmp_path: Path, seconds: float) -> None:
+    turns = [{"type": "iteration", "iteration_time": each} for each in (-(10**9), -1e300, seconds)]
+    (tmp_path / "run.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in turns))
+    report = audit([str(tmp_path)])
+    assert not report.not_checked
+    assert [each.message.partition(":")[0] for each in report.findings] == ["turn 3 goes over limits.run_seconds"]

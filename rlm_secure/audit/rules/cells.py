@@ -140,6 +140,8 @@ class TrajectorySecret(Rule[TrajectorySubject]):
                 yield self.finding(place, "a line beside the turns holds what looks like a key", about="others")
 
 
+#: More than any limit, and no more than a float holds.
+_MOST = 10**18
 _SUMS = frozenset({"lm.calls", "lm.tokens", "lm.cost_usd", "limits.cells", "limits.run_seconds"})
 
 
@@ -164,7 +166,10 @@ def _amounts(turn: Turn) -> Iterator[tuple[str, float]]:
 
 
 def _number(item: Any) -> float:
-    return float(item) if isinstance(item, int | float) and not isinstance(item, bool) and item == item else 0.0
+    """What a log says that something took: nothing takes less than nothing, which would make up for the rest."""
+    if not isinstance(item, int | float) or isinstance(item, bool) or not item > 0:
+        return 0.0
+    return float(min(item, _MOST))
 
 
 RULES = (CellRefused, CellReaches)
