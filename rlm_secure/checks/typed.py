@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal, InvalidOperation
 from typing import Any, Final
+from uuid import UUID
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -31,10 +33,14 @@ _MISTAKES: Final = 1_000
 #: that nothing below it is looked at for one.
 _OBJECTS: Final = frozenset({"dict", "typed-dict", "model", "model-fields", "dataclass", "dataclass-args"})
 _ARRAYS: Final = frozenset({"list", "tuple", "set", "frozenset", "generator"})
-#: Numbers of one hash that may go into one set: in a table, each is compared with all the others.
+#: Values of one hash that may go into one set: in a table, each is compared with all the others.
 _ALIKE: Final = 1_000
-#: Digits from which two numbers may have the same hash without being the same.
-_LONG: Final = 18
+#: Characters of texts that may be numbers of one hash without being the same number.
+_FEWEST, _LONGEST = 4, 4_300
+#: Kinds whose hash is that of their fields, in an order and with defaults that a value does not show: so many objects
+#: may be in one list where a set has such items.
+_RECORDS: Final = frozenset({"model", "dataclass", "call", "arguments"})
+_MOST_RECORDS: Final = 2_000
 
 
 class Typed:
@@ -53,13 +59,13 @@ class Typed:
                 "str, and leave regex_engine out"
             )
         self._ways = schema.ways()
-        self._hashes = schema.hashes()
+        self._hashed = schema.hashed()
 
     def read(self, value: Any, steps: Steps) -> Any:
         """`value`, which JSON can hold, as the type. Raises pydantic.ValidationError, OutOfSteps, or as `steps`."""
         steps.take(1 + _looks(value, self._ways) // 2)
-        if self._hashes:
-            _bound_hashes(value)
+        if self._hashed - {"str"}:
+            _bound_hashes(value, self._hashed)
         return self.adapter.validate_json(json.dumps(value), strict=True)
 
 
@@ -94,24 +100,97 @@ def _parts(value: Any) -> Iterator[Any]:
         yield from value
 
 
-def _bound_hashes(value: Any) -> None:
-    """Raise OutOfSteps where many numbers in `value` have one hash: Python's is the same in every process."""
-    hashes: Counter[int] = Counter()
-    level = [value]
-    while level:
-        following: list[Any] = []
-        for each in level:
-            if isinstance(each, dict):
-                following += [*each, *each.values()]
-            elif isinstance(each, list):
-                following += each
-            elif isinstance(each, int) and each.bit_length() > 60:
-                hashes[hash(each)] += 1
-            elif isinstance(each, str) and _LONG < len(each) <= 4300 and each.strip().lstrip("+-").isdecimal():
-                hashes[hash(int(each))] += 1
-        level = following
-    if hashes and max(hashes.values()) > _ALIKE:
+def _bound_hashes(value: Any, kinds: frozenset[str]) -> None:
+    """Raise OutOfSteps where many parts of `value` have one hash: those of numbers are the same in every process.
+
+    `kinds` are those of what becomes an item of a set, or a key, and of its parts.
+    """
+    for number in (_whole, *(read for kind, read in _NUMBERS.items() if kind in kinds)):
+        _Alike(number, lists="frozenset" in kinds or "tuple" in kinds or "named-tuple" in kinds).look(value)
+    if kinds & _RECORDS and _pairs_of_objects(value) > _MOST_RECORDS**2:
         raise OutOfSteps
+
+
+class _Alike:
+    """Looks for many values of one hash that are not the same. `number` reads a text as what its hash is of."""
+
+    def __init__(self, number: Callable[[str], Any], *, lists: bool) -> None:
+        self._number = number
+        self._lists = lists
+        self._first: dict[int, int] = {}
+        self._others: dict[int, set[int]] = {}
+
+    def look(self, value: Any) -> tuple[int, int]:
+        """The hash of `value`, a list taken for a tuple, and one that nobody can foresee. Raises OutOfSteps."""
+        if isinstance(value, dict):
+            for key in value:
+                self.look(key)
+        if isinstance(value, list | dict):
+            looked = [self.look(each) for each in _parts(value)]
+            hashes, names = tuple(each for each, _ in looked), tuple(each for _, each in looked)
+            if self._lists:
+                self._note(hash(hashes), hash(names))
+                self._note(hash(frozenset(hashes)), hash(frozenset(names)))
+            return hash(hashes), hash(names)
+        if isinstance(value, str):
+            found = self._number(value) if _FEWEST <= len(value) <= _LONGEST else None
+            if found is not None:
+                self._note(hash(found), hash(value))
+            return hash(value if found is None else found), hash(value)
+        name = hash(str(value))
+        if isinstance(value, int) and value.bit_length() > 60:
+            self._note(hash(value), name)
+        return hash(value), name
+
+    def _note(self, of: int, name: int) -> None:
+        first = self._first.setdefault(of, name)
+        if first != name:
+            others = self._others.setdefault(of, set())
+            others.add(name)
+            if len(others) >= _ALIKE:
+                raise OutOfSteps
+
+
+def _pairs_of_objects(value: Any) -> int:
+    """How many pairs there are of objects that are in one list."""
+    pairs, level = 0, [value]
+    while level:
+        pairs += sum(sum(isinstance(part, dict) for part in each) ** 2 for each in level if isinstance(each, list))
+        level = [part for each in level for part in _parts(each)]
+    return pairs
+
+
+def _whole(text: str) -> int | None:
+    try:
+        return int(text)
+    except ValueError:
+        return None
+
+
+def _decimal(text: str) -> Decimal | None:
+    try:
+        found = Decimal(text)
+    except InvalidOperation:
+        return None
+    return found if found.is_finite() else None
+
+
+def _complex(text: str) -> complex | None:
+    try:
+        return complex(text)
+    except ValueError:
+        return None
+
+
+def _uuid(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+#: What reads a text as the number that its hash is of.
+_NUMBERS: Final[Mapping[str, Callable[[str], Any]]] = {"complex": _complex, "decimal": _decimal, "uuid": _uuid}
 
 
 class _Core:
@@ -141,13 +220,21 @@ class _Core:
                 return pattern
         return None
 
-    def hashes(self) -> bool:
-        """Whether something other than text becomes an item of a set, or a key."""
-        for each in self._nodes:
-            inner = each.get(_HASHED.get(str(each.get("type")), ""))
-            if isinstance(inner, Mapping) and inner.get("type") != "str":
-                return True
-        return False
+    def hashed(self) -> frozenset[str]:
+        """The kinds of all that becomes an item of a set, or a key, and of its parts."""
+        kinds: set[str] = set()
+        todo, seen = [each.get(_HASHED.get(str(each.get("type")), "")) for each in self._nodes], set()
+        while todo:
+            each = todo.pop()
+            if each is None or id(each) in seen:
+                continue
+            seen.add(id(each))
+            if isinstance(each, Mapping):
+                kinds.add(str(each.get("type")))
+                if each.get("type") == "definition-ref":
+                    todo.append(self._named.get(each["schema_ref"]))
+            todo += _within(each)
+        return frozenset(kinds)
 
     def ways(self) -> int:
         """In how many ways a value is tried at most that a union leads back to; 1 where it is tried once."""

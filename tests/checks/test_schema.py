@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from decimal import Decimal
 from typing import Annotated, Any, Literal, Union
+from uuid import UUID
 
 import jsonschema
 import pytest
@@ -275,6 +277,62 @@ def test_numbers_that_are_made_to_collide_are_no_set() -> None:
         Typed(TypeAdapter(dict[int, int])).read({str(each): 1 for each in alike}, Steps())
     assert len(Typed(TypeAdapter(set[int])).read(list(range(20_000)), Steps())) == 20_000
     assert len(Typed(TypeAdapter(list[int])).read(alike, Steps())) == len(alike)
+
+
+class Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True)
+    number: int
+
+
+def alike_pairs(count: int) -> list[list[int]]:
+    """Pairs whose tuples have one hash: for each first number, the second that makes it so."""
+    size, first, second, last = 2**64, 11400714785074694791, 14029467366897019727, 2870177450012600261
+    wanted = pow(first, -1, size) * (2**63 - (2 ^ (last ^ 3527539))) % size
+    before = ((wanted >> 31) | (wanted << 33)) % size
+    pairs: list[list[int]] = []
+    for number in range(1, 100 * count):
+        lane = (last + number * second) % size
+        lane = ((lane << 31) | (lane >> 33)) * first % size
+        other = (before - lane) * pow(second, -1, size) % size
+        if other < 2**60:
+            pairs.append([number, other])
+    return pairs[:count]
+
+
+def test_what_is_made_to_collide_is_no_set_whatever_its_type_is() -> None:
+    alike = [(2**61 - 1) * each + 7 for each in range(1, 1_100)]
+    assert len({hash(tuple(each)) for each in alike_pairs(1_100)}) == 1
+    for kind, value in (
+        (set[UUID], [str(UUID(int=each)) for each in alike]),
+        (dict[UUID, int], {str(UUID(int=each)): 1 for each in alike}),
+        (set[Decimal], [f"{each}.0" for each in alike]),
+        (set[tuple[int, int]], alike_pairs(1_100)),
+        (set[frozenset[int]], [[each] for each in alike]),
+        (set[complex], [f"{7 - 1_000_003 * each}+{each}j" for each in range(1, 1_100)]),
+        (set[tuple[UUID, int]], [[str(UUID(int=each)), 1] for each in alike]),
+        (set[Frozen], [{"number": each} for each in range(2_100)]),
+    ):
+        with pytest.raises(OutOfSteps):
+            Typed(TypeAdapter(kind)).read(value, Steps())
+
+
+def test_large_sets_of_what_does_not_collide_are_read() -> None:
+    for kind, value in (
+        (set[UUID], [str(UUID(int=each * 2**64 + 1)) for each in range(3_000)]),
+        (set[Decimal], [f"{each}.5" for each in range(3_000)]),
+        (set[tuple[int, int]], [[each, 0] for each in range(3_000)]),
+        (set[tuple[str, str]], [[str(each), "x"] for each in range(3_000)]),
+        (set[Frozen], [{"number": each} for each in range(900)]),
+        (tuple[set[int], list[int]], [[1], [10**20] * 3_000]),
+        (tuple[set[frozenset[int]], list[list[int]]], [[[1]], [[1, 2], [2, 1]] * 2_000]),
+    ):
+        assert len(Typed(TypeAdapter(kind)).read(value, Steps())) == len(value)
+
+
+@pytest.mark.parametrize("text", ["--1234567890123456789012", "+-1234567890123456789012", "- 1234567890123456789012"])
+def test_what_is_nearly_a_number_misfits_a_set_of_numbers(text: str) -> None:
+    assert AnswerSchema(set[int]).read(json.dumps([text]))[1] == "the answer[0]: Input should be a valid integer"
+    assert AnswerSchema(dict[int, int]).read(json.dumps({text: 1}))[1] is not None
 
 
 def test_a_pattern_of_a_type_is_matched_in_linear_time_or_refused() -> None:
