@@ -455,6 +455,54 @@ def test_an_ingress_where_nobody_listens_is_cut() -> None:
         transport.request("GET", "/", {}, b"", limit=10, deadline=time.monotonic() + 5)
 
 
+def test_addresses_that_are_silent_share_the_time_that_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    addresses = [f"127.0.0.{each}" for each in range(2, 7)]
+    with contextlib.ExitStack() as opened:
+        port = 0
+        for address in addresses:  # with a queue that is full: nobody else is answered
+            listener = opened.enter_context(socket.socket())
+            listener.bind((address, port))
+            listener.listen(0)
+            port = listener.getsockname()[1]
+            for _ in range(3):
+                waiting = opened.enter_context(socket.socket())
+                waiting.setblocking(False)
+                waiting.connect_ex((address, port))
+        found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, port)) for each in addresses]
+        resolve = socket.getaddrinfo
+        monkeypatch.setattr(
+            socket,
+            "getaddrinfo",
+            lambda host, *rest, **named: found if host == "localhost" else resolve(host, *rest, **named),
+        )
+        began = time.monotonic()
+        with pytest.raises(Cut):
+            HttpsTransport(f"https://localhost:{port}").request("GET", "/", {}, b"", limit=10, deadline=began + 1)
+        assert time.monotonic() - began < 2
+
+
+def test_one_that_is_silent_in_the_handshake_has_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = socket.create_connection
+
+    def slowly(*arguments: object) -> socket.socket:
+        time.sleep(0.8)
+        return connect(*arguments)
+
+    monkeypatch.setattr(socket, "create_connection", slowly)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        transport = HttpsTransport(f"https://127.0.0.1:{listener.getsockname()[1]}")
+        began = time.monotonic()
+        with pytest.raises(Cut, match="TLS"):
+            transport.request("GET", "/", {}, b"", limit=10, deadline=began + 1)
+        assert time.monotonic() - began < 1.6
+
+
+@pytest.mark.parametrize("host", ["a..b", "x" * 70 + ".example", ".x"])
+def test_a_name_that_no_resolver_takes_is_cut(host: str) -> None:
+    with pytest.raises(Cut, match="cannot be reached"):
+        HttpsTransport(f"https://{host}").request("GET", "/", {}, b"", limit=10, deadline=time.monotonic() + 5)
+
+
 def test_a_signed_refusal_names_its_rule() -> None:
     key = SessionKey()
     body = json.dumps({"error": "x" * 5000, "rule": "busy"}).encode()
@@ -477,6 +525,7 @@ def test_a_signed_refusal_names_its_rule() -> None:
     [
         "http://example.com", "http://10.0.0.1:80", "ftp://127.0.0.1", "https://user:pass@example.com", "https://",
         "https://example.com/path", "https://example.com/?q=1", "//example.com", "http://169.254.169.254",
+        "https://ex\u00e4mple.com",
     ],
 )  # fmt: skip
 def test_an_ingress_is_https_or_on_this_machine(url) -> None:

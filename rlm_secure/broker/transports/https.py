@@ -13,6 +13,7 @@ import ipaddress
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
@@ -38,6 +39,8 @@ class HttpsTransport(Transport):
         parts = urlsplit(url)
         if parts.scheme not in ("https", "http") or not parts.hostname or parts.path not in ("", "/") or parts.query:
             raise ValueError(f"an ingress is https://host[:port], not {url!r}")
+        if not parts.netloc.isascii():
+            raise ValueError(f"an ingress has a name in ASCII, not {parts.netloc!r}")
         if parts.scheme == "http" and not _loopback(parts.hostname):
             raise ValueError(f"{url!r} is not encrypted; an ingress is https://")
         if parts.username or parts.password:
@@ -92,18 +95,29 @@ class HttpsTransport(Transport):
             if self._idle:
                 return self._idle.pop()
         try:
-            connection = socket.create_connection((self._host, self._port), min(left(deadline), _CONNECT_SECONDS))
-        except OSError as error:
+            connection = _connected(self._host, self._port, min(deadline, time.monotonic() + _CONNECT_SECONDS))
+        except (OSError, UnicodeError) as error:  # a name that no resolver takes is the provider's as well
             raise Cut(f"{self._host} cannot be reached: {error}") from None
         with contextlib.suppress(OSError):
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if self._context is None:
             return connection
         try:
+            connection.settimeout(min(left(deadline), _CONNECT_SECONDS))
             return self._context.wrap_socket(connection, server_hostname=self._host)
-        except OSError as error:
-            connection.close()
+        except (OSError, ValueError) as error:
             raise Cut(f"{self._host} does not speak TLS as it should: {error}") from None
+        finally:
+            connection.close()  # what was wrapped has let go of it
+
+
+def _connected(host: str, port: int, deadline: float) -> socket.socket:
+    """A connection to an address of the host, each with its share of the time. Raises OSError, UnicodeError or Cut."""
+    addresses = list(dict.fromkeys(str(each[4][0]) for each in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)))
+    for place, address in enumerate(addresses[:-1]):
+        with contextlib.suppress(OSError):
+            return socket.create_connection((address, port), left(deadline) / (len(addresses) - place))
+    return socket.create_connection((addresses[-1], port), left(deadline))
 
 
 def _context(given: ssl.SSLContext | None) -> ssl.SSLContext:
