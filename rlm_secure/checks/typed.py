@@ -16,8 +16,10 @@ from typing import Any, Final
 from uuid import UUID
 
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import PydanticCustomError
 
 from rlm_secure.checks.steps import OutOfSteps, Steps
+from rlm_secure.inert import excerpt
 
 #: What of a core schema holds no schemas.
 _NO_SCHEMAS: Final = frozenset({"metadata", "serialization", "cls", "function", "default", "expected", "members"})
@@ -29,6 +31,8 @@ _LOOKS: Final = 400_000
 #: Mistakes of a value that are put into words, to show the first: all of them are made at once, and take more memory
 #: than the value.
 _MISTAKES: Final = 1_000
+#: Characters of what is said of one.
+_SAID: Final = 400
 #: What a choice of a union begins with, as far as that says which JSON values it takes: a list fits no dict at all, so
 #: that nothing below it is looked at for one.
 _OBJECTS: Final = frozenset({"dict", "typed-dict", "model", "model-fields", "dataclass", "dataclass-args"})
@@ -66,7 +70,14 @@ class Typed:
         steps.take(1 + _looks(value, self._ways) // 2)
         if self._hashed - {"str"}:
             _bound_hashes(value, self._hashed)
-        return self.adapter.validate_json(json.dumps(value), strict=True)
+        try:
+            return self.adapter.validate_json(json.dumps(value), strict=True)
+        except (ArithmeticError, OSError) as error:
+            # pydantic's own types let some pass: a path that is too long to be looked at, a pattern that cannot be.
+            mistake = PydanticCustomError(
+                "unreadable", "It cannot be read as its type: {name}", {"name": type(error).__name__}
+            )
+        raise ValidationError.from_exception_data("its type", [{"type": mistake, "input": None}])
 
 
 def first_mistake(error: ValidationError) -> tuple[tuple[int | str, ...], str]:
@@ -75,7 +86,8 @@ def first_mistake(error: ValidationError) -> tuple[tuple[int | str, ...], str]:
     if count > _MISTAKES:
         return (), f"{count:,} parts of it do not fit"
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    return first["loc"], first["msg"]
+    # What an alternative is named, or a time zone, is a part of it: as long as it was in the value.
+    return first["loc"], excerpt(first["msg"], _SAID)
 
 
 def _looks(value: Any, ways: int) -> int:

@@ -7,12 +7,13 @@ import re
 from decimal import Decimal
 from typing import Annotated, Any, Literal, Union
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 import jsonschema
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import Base64Bytes, BaseModel, ConfigDict, Field, SecretStr, TypeAdapter
+from pydantic import Base64Bytes, BaseModel, ConfigDict, Field, FilePath, SecretStr, TypeAdapter
 from typing_extensions import TypeAliasType
 
 from rlm_secure.answers import AnswerSchema
@@ -333,6 +334,26 @@ def test_large_sets_of_what_does_not_collide_are_read() -> None:
 def test_what_is_nearly_a_number_misfits_a_set_of_numbers(text: str) -> None:
     assert AnswerSchema(set[int]).read(json.dumps([text]))[1] == "the answer[0]: Input should be a valid integer"
     assert AnswerSchema(dict[int, int]).read(json.dumps({text: 1}))[1] is not None
+
+
+class Left(BaseModel):
+    side: Literal["left"]
+
+
+class Right(BaseModel):
+    side: Literal["right"]
+
+
+def test_what_pydantic_says_of_a_value_is_short_and_one_line() -> None:
+    sides = Annotated[Left | Right, Field(discriminator="side")]
+    for kind, value in ((sides, {"side": "\x1b[31m\n" * 50_000}), (ZoneInfo, "x\n" * 50_000)):
+        problem = AnswerSchema(kind).read(json.dumps(value))[1]
+        assert problem is not None and len(problem) < 1_000 and problem.isprintable()
+
+
+@pytest.mark.parametrize(("kind", "value"), [(FilePath, "a" * 5_000), (re.Pattern, "a{99999999999999}")])
+def test_what_pydantic_lets_pass_is_a_misfit(kind: Any, value: str) -> None:
+    assert "cannot be read as its type" in (AnswerSchema(kind).read(json.dumps(value))[1] or "")
 
 
 def test_a_pattern_of_a_type_is_matched_in_linear_time_or_refused() -> None:
