@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias
 from rlm_secure.checks.equality import same_text
 from rlm_secure.checks.keywords import problems, target
 from rlm_secure.checks.patterns import Pattern
-from rlm_secure.checks.steps import Steps
+from rlm_secure.checks.steps import OutOfSteps, Steps
 from rlm_secure.untrusted_json import MAX_DEPTH
 
 #: Schemas within schemas that are followed for one value. A level of a value that is a tree takes three: the property,
@@ -79,7 +79,8 @@ class JSONSchema:
             return None if schema else Mismatch(place, "is not allowed")
         steps.take(1 + len(schema))
         if depth > _DEPTH:
-            return Mismatch(place, f"is nested deeper than {_DEPTH}")
+            # No misfit: what must not fit, or must fit one of two, would be taken for what it is not.
+            raise OutOfSteps
         if "$ref" in schema:
             failure = self._mismatch(value, self._target(schema["$ref"]), place, depth + 1, steps)
             if failure is not None:

@@ -181,6 +181,21 @@ def test_the_schema_that_pydantic_writes_for_a_type_is_taken() -> None:
     assert schema.read(json.dumps({"pets": [{"kind": "cow"}], "rooms": {}}))[1] is not None
 
 
+def test_what_is_too_deep_to_be_checked_is_no_misfit() -> None:
+    lists: dict[str, Any] = {"type": "array", "items": {"$ref": "#/$defs/lists"}}
+    for _ in range(3):
+        lists = {"allOf": [lists]}
+    reference = {"$ref": "#/$defs/lists"}
+    value: list[Any] = []
+    for _ in range(60):
+        value = [value]
+    for schema in ({"not": reference}, {"oneOf": [reference, {"type": "array"}]}):
+        schema = schema | {"$defs": {"lists": lists}}
+        assert not jsonschema.Draft202012Validator(schema).is_valid(value)
+        read, problem = AnswerSchema(schema).read(json.dumps(value))
+        assert read is None and "too deep" in (problem or "")
+
+
 def test_a_message_is_short_whatever_the_answer_is() -> None:
     name = "n" * 1_000_000
     for schema in ({"additionalProperties": False}, {"additionalProperties": {"type": "null"}}, TWICE):
