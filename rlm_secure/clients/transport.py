@@ -12,6 +12,7 @@ import contextlib
 import functools
 import importlib
 import socket
+import ssl
 import sys
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
@@ -21,6 +22,25 @@ from rlm_secure.clients.reply import Reply
 
 #: How much is written in one go: what comes between two looks at the clock.
 _SLICE: Final = 16 * 1024
+
+
+class _TimedTLS(ssl.SSLSocket):
+    """TLS to a proxy, within which there is TLS to a provider: each piece of a record has what is left of its call.
+
+    The HTTP library gives one operation a timeout, and then waits as long for every piece of what it needs.
+    """
+
+    def recv(self, buflen: int = 1024, flags: int = 0) -> bytes:
+        self._hurry()
+        return super().recv(buflen, flags)
+
+    def send(self, data: Any, flags: int = 0) -> int:
+        self._hurry()
+        return super().send(data, flags)
+
+    def _hurry(self) -> None:
+        call, timeout = current(), self.gettimeout()
+        self.settimeout(timeout if call is None else call.wait(timeout))
 
 
 class _Stream:
@@ -46,6 +66,9 @@ class _Stream:
 
     def start_tls(self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None) -> _Stream:
         call = current()
+        below = self._inner.get_extra_info("socket")
+        if type(below) is ssl.SSLSocket:
+            below.__class__ = _TimedTLS  # the library has it already, and asks for an SSLSocket
         return _Stream(
             self._inner.start_tls(ssl_context, server_hostname, timeout if call is None else call.wait(timeout))
         )

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import socket
+import ssl
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from rlm_secure import Policy
@@ -234,3 +240,44 @@ def test_reading_a_reply_takes_time_in_proportion_to_it() -> None:
 
     for unit in (b"x", b'\\"', b"\\\\", b"[", b",", "\u20ac".encode(), b"\\u20ac"):
         assert cost(1_600_000, unit) <= 2.3 * cost(800_000, unit) + 0.01, unit
+
+
+@contextlib.contextmanager
+def dripping_through_a_proxy() -> Iterator[str]:
+    """A proxy that speaks TLS, and behind it a provider whose first record comes a byte at a time."""
+    certificates = Path(__file__).parents[1] / "broker" / "tls"
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificates / "certificate.pem", certificates / "key.pem")
+    over = threading.Event()
+
+    def serve() -> None:
+        with contextlib.suppress(OSError), context.wrap_socket(listener.accept()[0], server_side=True) as proxy:
+            proxy.recv(65536)
+            proxy.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+            proxy.recv(65536)
+            proxy.sendall(b"\x16\x03\x03\x40\x00\x02\x00\x3f\xfc")
+            for _ in range(100):
+                if over.wait(0.1):
+                    break
+                proxy.sendall(b"\0")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield f"https://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            over.set()
+            thread.join()
+
+
+def test_records_within_a_proxys_come_until_the_deadline_only() -> None:
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with dripping_through_a_proxy() as address:
+        through = httpx.Client(proxy=httpx.Proxy(address, ssl_context=context), verify=context)
+        client = OpenAIClient("key", "m", "https://provider.example/v1", max_retries=0, http_client=through)
+        began = time.monotonic()
+        with through, pytest.raises(ProviderError, match="no reply within 1 seconds"):
+            client.complete("q", timeout=1)
+        assert time.monotonic() - began < 3
