@@ -481,6 +481,22 @@ def test_addresses_that_are_silent_share_the_time_that_there_is(monkeypatch: pyt
         assert time.monotonic() - began < 2
 
 
+def test_the_first_address_that_answers_is_spoken_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(lambda connection, _: connection.sendall(answer(b"{}"))) as url:
+        port = int(url.rpartition(":")[2])
+        found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, port)) for each in ("127.0.0.1", "127.0.0.2")]
+        resolve = socket.getaddrinfo
+        monkeypatch.setattr(
+            socket,
+            "getaddrinfo",
+            lambda host, *rest, **named: found if host == "localhost" else resolve(host, *rest, **named),
+        )
+        transport = HttpsTransport(f"http://localhost:{port}")
+        answered = transport.request("GET", "/", {}, b"", limit=10, deadline=time.monotonic() + 5)
+        assert answered.body == b"{}"
+        transport.close()
+
+
 def test_one_that_is_silent_in_the_handshake_has_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     connect = socket.create_connection
 
