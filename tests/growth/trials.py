@@ -476,6 +476,7 @@ READERS: dict[str, Reader] = {
     "checks/typed.py": Reader("validate_json", ("json of the host",)),
     "cli/options.py": Reader("json.loads", reason="an argument of the command line, from the user"),
     "clients/prices.py": Reader("tomllib.loads", reason="a table of ours, in the package"),
+    "clients/transport.py": Reader("recv", reason="one piece for the library that asked for it; nobody looks into it"),
     "comms.py": Reader("loads, recv, unpack", ("frames of upstream",)),
     "environments/_lease.py": Reader("decode", ("lines of a lease",)),
     "environments/_provider.py": Reader("urlsplit", reason="addresses that the user configured"),
