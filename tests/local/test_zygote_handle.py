@@ -139,7 +139,8 @@ def test_an_answer_that_nobody_waits_for_any_more_is_not_taken_for_the_next(give
             forked.end()
             return status, descriptors() - before
 
-    assert in_child(body) == "(9, 0)"
+    # Killed; or ended by itself before that, as it does where so little of its limits is said.
+    assert in_child(body) in ("(9, 0)", f"({70 << 8}, 0)")
 
 
 def test_ctrl_c_after_any_call_of_a_question_leaves_a_zygote_that_answers() -> None:
