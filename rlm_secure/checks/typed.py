@@ -11,7 +11,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any, Final
 from uuid import UUID
 
@@ -117,16 +117,24 @@ def _bound_hashes(value: Any, kinds: frozenset[str]) -> None:
 
     `kinds` are those of what becomes an item of a set, or a key, and of its parts.
     """
-    for number in (_whole, *(read for kind, read in _NUMBERS.items() if kind in kinds)):
+    readers: list[Callable[[str], object]] = [int, *(read for kind, read in _NUMBERS.items() if kind in kinds)]
+    for number in readers:
         _Alike(number, lists="frozenset" in kinds or "tuple" in kinds or "named-tuple" in kinds).look(value)
     if kinds & _RECORDS and _pairs_of_objects(value) > _MOST_RECORDS**2:
         raise OutOfSteps
 
 
+class _Hash(int):
+    """A hash, whose own hash it is: Python's of an int is a remainder, and others have the same one."""
+
+    def __hash__(self) -> int:
+        return int(self)
+
+
 class _Alike:
     """Looks for many values of one hash that are not the same. `number` reads a text as what its hash is of."""
 
-    def __init__(self, number: Callable[[str], Any], *, lists: bool) -> None:
+    def __init__(self, number: Callable[[str], object], *, lists: bool) -> None:
         self._number = number
         self._lists = lists
         self._first: dict[int, int] = {}
@@ -139,16 +147,16 @@ class _Alike:
                 self.look(key)
         if isinstance(value, list | dict):
             looked = [self.look(each) for each in _parts(value)]
-            hashes, names = tuple(each for each, _ in looked), tuple(each for _, each in looked)
+            hashes, names = tuple(_Hash(each) for each, _ in looked), tuple(each for _, each in looked)
             if self._lists:
                 self._note(hash(hashes), hash(names))
                 self._note(hash(frozenset(hashes)), hash(frozenset(names)))
             return hash(hashes), hash(names)
         if isinstance(value, str):
-            found = self._number(value) if _FEWEST <= len(value) <= _LONGEST else None
+            found = _hash(self._number, value) if _FEWEST <= len(value) <= _LONGEST else None
             if found is not None:
-                self._note(hash(found), hash(value))
-            return hash(value if found is None else found), hash(value)
+                self._note(found, hash(value))
+            return hash(value) if found is None else found, hash(value)
         name = hash(str(value))
         if isinstance(value, int) and value.bit_length() > 60:
             self._note(hash(value), name)
@@ -172,37 +180,16 @@ def _pairs_of_objects(value: Any) -> int:
     return pairs
 
 
-def _whole(text: str) -> int | None:
+def _hash(kind: Callable[[str], object], text: str) -> int | None:
+    """The hash of the number that `text` is, as `kind` reads it; None where it is none, or one that has no hash."""
     try:
-        return int(text)
-    except ValueError:
-        return None
-
-
-def _decimal(text: str) -> Decimal | None:
-    try:
-        found = Decimal(text)
-    except InvalidOperation:
-        return None
-    return found if found.is_finite() else None
-
-
-def _complex(text: str) -> complex | None:
-    try:
-        return complex(text)
-    except ValueError:
-        return None
-
-
-def _uuid(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
+        return hash(kind(text))
+    except (ArithmeticError, TypeError, ValueError):
         return None
 
 
 #: What reads a text as the number that its hash is of.
-_NUMBERS: Final[Mapping[str, Callable[[str], Any]]] = {"complex": _complex, "decimal": _decimal, "uuid": _uuid}
+_NUMBERS: Final[Mapping[str, Callable[[str], object]]] = {"complex": complex, "decimal": Decimal, "uuid": UUID}
 
 
 class _Core:

@@ -389,3 +389,37 @@ def test_the_package_agrees_about_multiples() -> None:
     for value, of in [(1e308, 0.5), (7.5, 2.5), (1, 3), (10**30, 10**15), (4, 0.5)]:
         expected = jsonschema.Draft202012Validator({"multipleOf": of}).is_valid(value)
         assert (JSONSchema({"multipleOf": of}).mismatch(value, Steps()) is None) == expected
+
+
+def test_sets_of_tuples_that_were_computed_to_one_hash_are_refused() -> None:
+    """CPython adds up the hashes of a set's items without a remainder: Objects/setobject.c, frozenset_hash."""
+
+    def shuffled(item: tuple[int, int]) -> int:
+        number = hash(item) & (1 << 64) - 1
+        return ((number ^ 89869747 ^ number << 16) * 3644798167) & (1 << 64) - 1
+
+    items = [(each, each + 1) for each in range(1000, 1130)]
+    basis: dict[int, tuple[int, int]] = {}
+    nothing = []  # choices of items, as bits, that add up to nothing
+    for place, item in enumerate(items):
+        number, chosen = shuffled(item), 1 << place
+        for bit in sorted(basis, reverse=True):
+            if number >> bit & 1:
+                number, chosen = number ^ basis[bit][0], chosen ^ basis[bit][1]
+        if number:
+            basis[number.bit_length() - 1] = number, chosen
+        else:
+            nothing.append(chosen)
+    sizes: dict[int, list[list[tuple[int, int]]]] = {}
+    for first in range(len(nothing)):
+        for second in range(first):
+            for third in range(second):
+                chosen = nothing[first] ^ nothing[second] ^ nothing[third]
+                sets = [item for place, item in enumerate(items) if chosen >> place & 1]
+                sizes.setdefault(len(sets), []).append(sets)
+    alike = max(sizes.values(), key=len)[:1_500]
+    assert len({hash(frozenset(each)) for each in alike}) == 1 and len(alike) == 1_500
+    value = [[list(item) for item in each] for each in alike]
+    with pytest.raises(OutOfSteps):
+        Typed(TypeAdapter(set[frozenset[tuple[int, int]]])).read(value, Steps())
+    Typed(TypeAdapter(set[frozenset[tuple[int, int]]])).read(value[:900], Steps())
