@@ -22,6 +22,8 @@ from rlm_secure.types import CodeBlock, RLMIteration, RLMMetadata, UsageSummary,
 #: Characters of one text that are shown, and calls of one cell.
 _SHOWN: Final = 4_000
 _CALLS: Final = 50
+#: Characters of one that is shown on a line.
+_LINE: Final = 400
 
 _log = logging.getLogger("rlm_secure")
 
@@ -178,12 +180,12 @@ class VerbosePrinter:
             return Text()
         # Secrets first: half of one, at the end of what is shown, looks like none.
         plain = value if isinstance(value, str) else json.dumps(json_safe(value), ensure_ascii=False)
-        text = self._redactor.text(plain)
+        text = self._redactor.beginning(plain, _SHOWN)
         if len(text) > _SHOWN:
-            text = f"{text[:_SHOWN]}... + [{len(text) - _SHOWN} chars...]"
+            text = f"{text[:_SHOWN]}... + [{len(plain) - _SHOWN} chars...]"
         return Text(inert(text), style=style)
 
     def _line(self, text: str, style: str = "") -> Text:
         """The beginning of a text, on one line."""
-        text = self._redactor.text(text)
-        return self._text(" ".join(text[:400].split()) + ("..." if len(text) > 400 else ""), style)
+        text = self._redactor.beginning(text, _LINE)
+        return self._text(" ".join(text[:_LINE].split()) + ("..." if len(text) > _LINE else ""), style)
