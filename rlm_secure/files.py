@@ -276,6 +276,6 @@ def _listed(name: Name, folder: int | None, limit: int) -> tuple[int, list[str]]
     try:
         with os.scandir(descriptor) as entries:
             return descriptor, sorted(entry.name for entry in islice(entries, limit + 1))
-    except BaseException:
+    except BaseException:  # Ctrl-C as well: no descriptor stays open
         os.close(descriptor)
         raise

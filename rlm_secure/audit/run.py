@@ -85,9 +85,13 @@ class _State:
     not_checked: list[NotChecked] = field(default_factory=list)
     unnamed: int = 0
     environments: list[EnvironmentSubject] = field(default_factory=list)
-    seen: dict[str, None] = field(default_factory=dict)
-    looked: set[tuple[Kind, str]] = field(default_factory=set)
+    looked: dict[tuple[Kind, str], None] = field(default_factory=dict)
     ran: dict[tuple[str, str], None] = field(default_factory=dict)
+
+    @property
+    def seen(self) -> tuple[str, ...]:
+        """What was looked at, as it is shown: a file once, of however many kinds it is."""
+        return tuple(dict.fromkeys(name for _, name in self.looked))
 
     @property
     def policy(self) -> Policy:
@@ -116,8 +120,7 @@ class _State:
         """Read one target and let the rules of its kind look at it."""
         if (target.kind, target.shown) in self.looked:
             return
-        self.looked.add((target.kind, target.shown))
-        self.seen[target.shown] = None
+        self.looked[target.kind, target.shown] = None
         if target.refused:
             self._skip(target.shown, target.refused)
             return
@@ -159,7 +162,7 @@ class _State:
         self.not_checked += subject.not_checked
         if subject.probes:
             self._apply(Kind.ENVIRONMENT, subject, f"environment {subject.name}")
-            self.seen[f"environment {subject.name}"] = None
+            self.looked[Kind.ENVIRONMENT, f"environment {subject.name}"] = None
 
     def _apply(self, kind: Kind, subject: Any, shown: str) -> None:
         for rule in rules.of(kind):
@@ -200,7 +203,7 @@ class _State:
             policy=self.base.file,
             started=datetime.now(UTC),
             seconds=time.monotonic() - started,
-            targets=tuple(self.seen),
+            targets=self.seen,
             findings=tuple(sorted(left, key=_order)),
             ignored=tuple(sorted((*ignored, *old), key=lambda each: _order(each.finding))),
             not_checked=tuple(self.not_checked),

@@ -111,6 +111,7 @@ def _http_library(options: Any) -> Any:
     for name in ("httpx2", "httpx"):
         try:
             library = importlib.import_module(name)
+            # It speaks to nobody: its type is what is asked, and certificates take longest to load.
             with library.Client(verify=False) as sample:
                 options(httpx_client=sample)
         except (ImportError, ValueError):

@@ -28,19 +28,20 @@ COUNT: Final = 1_000_000
 
 def unused(first: int = FIRST, count: int = COUNT) -> int:
     """A user id, and a group id, that nobody has; another one each time. It is even, and nobody has the next one."""
-    return first + 2 * (next(_given[0]) % (count // 2))
+    return first + 2 * (next(_given) % (count // 2))
 
 
 def _begin() -> Iterator[int]:
     return itertools.count(secrets.randbelow(COUNT))
 
 
-_given = [_begin()]
+_given = _begin()
 
 
 def _forget() -> None:
     """A child goes its own way: its parent has what comes next."""
-    _given[0] = _begin()
+    global _given
+    _given = _begin()
 
 
 os.register_at_fork(after_in_child=_forget)

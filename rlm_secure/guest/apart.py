@@ -54,7 +54,7 @@ class Door:
             if theirs != uid:
                 raise OSError(1, f"the zygote came as uid {theirs}, not as {uid}")
             control.settimeout(None)
-        except BaseException:
+        except BaseException:  # Ctrl-C as well: no descriptor stays open
             control.close()
             raise
         return control, pid

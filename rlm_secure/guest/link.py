@@ -211,7 +211,7 @@ class Zygote:
             if flags & socket.MSG_CTRUNC:
                 raise Failed("no room for what the zygote sent: as many files are open here as may be")
             return _object(data), received
-        except BaseException:
+        except BaseException:  # Ctrl-C as well: no descriptor stays open
             for fd in received:
                 os.close(fd)
             raise
@@ -285,7 +285,7 @@ class Worker:
         """Whether what it holds can be seen. Where not, what bounds it is the sandbox around it."""
         try:
             self._look()
-        except BaseException:
+        except BaseException:  # Ctrl-C as well: no descriptor stays open
             self.close()
             raise
 

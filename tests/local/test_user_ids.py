@@ -62,9 +62,9 @@ def test_no_two_sessions_of_a_process_have_the_same_ids() -> None:
 def test_a_forked_child_gives_other_ids_than_its_parent() -> None:
     from rlm_secure.environments import user_ids
 
-    before = user_ids._given[0]
+    before = user_ids._given
     user_ids._forget()
-    assert user_ids._given[0] is not before
+    assert user_ids._given is not before
     # Where it begins is chance: of a few, one is elsewhere.
     firsts = set()
     for _ in range(4):
