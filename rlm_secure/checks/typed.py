@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any, Final
 from uuid import UUID
 
@@ -188,8 +189,18 @@ def _hash(kind: Callable[[str], object], text: str) -> int | None:
         return None
 
 
+def _fraction(text: str) -> Fraction | Decimal:
+    """A number with the hash of this fraction: equal ones have the same, and a Decimal writes no zeros out."""
+    return Fraction(text) if "/" in text else Decimal(text)
+
+
 #: What reads a text as the number that its hash is of.
-_NUMBERS: Final[Mapping[str, Callable[[str], object]]] = {"complex": complex, "decimal": Decimal, "uuid": UUID}
+_NUMBERS: Final[Mapping[str, Callable[[str], object]]] = {
+    "complex": complex,
+    "decimal": Decimal,
+    "fraction": _fraction,
+    "uuid": UUID,
+}
 
 
 class _Core:

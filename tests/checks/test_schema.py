@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from decimal import Decimal
+from fractions import Fraction
 from typing import Annotated, Any, Literal, Union
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -321,6 +322,8 @@ def test_what_is_made_to_collide_is_no_set_whatever_its_type_is() -> None:
     for kind, value in (
         (set[UUID], [str(UUID(int=each)) for each in alike]),
         (dict[UUID, int], {str(UUID(int=each)): 1 for each in alike}),
+        # Of one remainder: each is its numerator divided by its denominator, modulo 2**61 - 1.
+        (set[Fraction], [f"{1234567890123 * each % (2**61 - 1)}/{each}" for each in range(10**17, 10**17 + 3_000)]),
         (set[Decimal], [f"{each}.0" for each in alike]),
         (set[tuple[int, int]], alike_pairs(1_100)),
         (set[frozenset[int]], [[each] for each in alike]),
