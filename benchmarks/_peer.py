@@ -64,7 +64,7 @@ def fake_client(package: str, root_cell: str) -> type[Any]:
 def prepare(package: str, workload: str) -> Any:
     """A function that runs the workload once and returns its seconds."""
     cell, options = WORKLOADS[workload]
-    loop = importlib.import_module("rlm_secure.loop" if package == "rlm_secure" else "rlm.core.rlm")
+    loop = importlib.import_module("rlm_secure.rlm.rlm" if package == "rlm_secure" else "rlm.core.rlm")
     client = fake_client(package, cell)
     expected = {"batch": "64", "children": "16", "turn": "1"}[workload]
 

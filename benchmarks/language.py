@@ -27,7 +27,7 @@ from RestrictedPython import Guards as stock_guards
 
 from benchmarks import runner
 from benchmarks.runner import Case, benchmark
-from rlm_secure.guest import compiler, facades, guards
+from rlm_secure.guest.language import compiler, facades, guards
 
 PLAIN = "plain exec"
 MODULES = ("collections", "dataclasses", "json", "math", "re")

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rlm_secure.environments.place import place
+from rlm_secure.environments.registry import place
 from rlm_secure.errors import CellTimeout, RLMSecureError
 from rlm_secure.policy import Policy, load_policy
 from rlm_secure.testing import arena, corpus, judge, verdict

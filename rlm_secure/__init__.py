@@ -53,8 +53,8 @@ from rlm_secure.errors import (
 if TYPE_CHECKING:
     from rlm_secure.guarantees import EnforcementReport, Guarantee, Level, Wall
     from rlm_secure.logger import RLMLogger
-    from rlm_secure.loop import RLM
     from rlm_secure.policy import Policy
+    from rlm_secure.rlm.rlm import RLM
     from rlm_secure.sandbox import Sandbox
     from rlm_secure.types import REPLResult, RLMChatCompletion
 
@@ -66,7 +66,7 @@ _LAZY = {
     "Level": "rlm_secure.guarantees",
     "Policy": "rlm_secure.policy",
     "REPLResult": "rlm_secure.types",
-    "RLM": "rlm_secure.loop",
+    "RLM": "rlm_secure.rlm.rlm",
     "RLMChatCompletion": "rlm_secure.types",
     "RLMLogger": "rlm_secure.logger",
     "Sandbox": "rlm_secure.sandbox",

@@ -7,7 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from rlm_secure.environments import REPL, Audit, place
+from rlm_secure.environments import REPL, Audit
+from rlm_secure.environments.registry import place
 from rlm_secure.environments.turn import Owned
 from rlm_secure.guarantees import EnforcementReport
 from rlm_secure.policy import Policy

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from rlm_secure.events import Event
-from rlm_secure.loop import RLM
 from rlm_secure.policy.model import LM, Policy
+from rlm_secure.rlm.rlm import RLM
 
 E = TypeVar("E", bound=Event)
 

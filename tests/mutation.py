@@ -1,4 +1,4 @@
-"""Mutation testing, by hand: `python -m tests.mutation rlm_secure/budget.py [--sample N] [--seconds S]`.
+"""Mutation testing, by hand: `python -m tests.mutation rlm_secure/rlm/budget.py [--sample N] [--seconds S]`.
 
 Changes one small thing at a time in a module, in a child process, and runs the tests of the file there. A change that no
 test notices survives: either a test is missing, or the change means nothing, and then SURVIVORS says why. What tests run
@@ -32,7 +32,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "rlm_secure/untrusted_json.py": ("tests/broker/test_json_bounds.py", "tests/broker/test_decoder.py"),
     "rlm_secure/guest/wire.py": ("tests/broker/test_wire.py", "tests/broker/test_json_bounds.py"),
     "rlm_secure/policy/gate.py": ("tests/policy/test_gate.py",),
-    "rlm_secure/budget.py": ("tests/test_budget.py",),
+    "rlm_secure/rlm/budget.py": ("tests/test_budget.py",),
 }
 #: Tests that take long, or run in processes of their own.
 _LEFT_OUT = "not linear and not long_to_refuse and not thread and not reader"
@@ -281,7 +281,7 @@ SURVIVORS: dict[str, dict[str, str]] = {
         "if len(text) * 4 <= limit:: len(text) * 4 <= limit -> len(text) * 4 < limit": _SHORT_CUT_SIZE,
         "if len(text) * 4 <= limit:: 4 -> 5": _SHORT_CUT_SIZE,
     },
-    "rlm_secure/budget.py": {
+    "rlm_secure/rlm/budget.py": {
         "__slots__ = (\"_ended\", \"_ledger\", \"cost_usd\", \"tokens\"): __slots__ = ('_ended', '_ledger', "
         "'cost_usd', 'tokens') -> nothing": "its size in memory alone",
     },

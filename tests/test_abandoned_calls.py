@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from rlm_secure import Sandbox
-from rlm_secure.hostcall import HostCall, abandoned
 from rlm_secure.policy.gate import ABANDONED_OF_OWNER, ABANDONED_OF_PROCESS
+from rlm_secure.tools.hostcall import HostCall, abandoned
 from tests.loops import cell, scripted
 from tests.test_host_calls import strict
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, TypeAdapter
 
-from rlm_secure.answers import KEYWORDS, AnswerSchema, _unfenced
+from rlm_secure.rlm.answers import KEYWORDS, AnswerSchema, _unfenced
 from tests.effort import examples
 from tests.growth.cost import assert_linear
 

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rlm_secure.budget import Allowance, Ledger, Meter, Records, exhausted, limit_name
 from rlm_secure.clients.prices import Price
 from rlm_secure.errors import (
     BudgetExceededError,
@@ -21,6 +20,7 @@ from rlm_secure.errors import (
 )
 from rlm_secure.policy import Policy, load_policy
 from rlm_secure.resources import policy_names
+from rlm_secure.rlm.budget import Allowance, Ledger, Meter, Records, exhausted, limit_name
 from rlm_secure.types import ModelUsageSummary
 from tests.effort import examples
 

@@ -27,7 +27,7 @@ print(made.sha256)
 LOAD = """
 import sys
 sys.path.insert(0, sys.argv[1])
-import guest.values as module
+import guest.session.values as module
 print(module.__file__, module.plain.__code__.co_filename)
 """
 
@@ -82,7 +82,7 @@ def test_bytecode_lies_beside_every_source_and_names_no_place_of_the_host(made: 
 
 
 def test_a_sandbox_runs_the_bytecode(made: tuple[Path, str]) -> None:
-    assert load(made[0]) == [f"{made[0]}/guest/values.pyc", "guest/values.py"]
+    assert load(made[0]) == [f"{made[0]}/guest/session/values.pyc", "guest/session/values.py"]
 
 
 def test_another_version_of_python_takes_the_sources(made: tuple[Path, str], tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_another_version_of_python_takes_the_sources(made: tuple[Path, str], tmp
         for name in archive.namelist():
             data = archive.read(name)
             changed.writestr(name, b"\0\0\r\n" + data[4:] if name.endswith(".pyc") else data)
-    assert load(other) == [f"{other}/guest/values.py"] * 2
+    assert load(other) == [f"{other}/guest/session/values.py"] * 2
 
 
 def test_it_is_compiled_once_and_then_taken_from_beside_the_package_s_bytecode(
@@ -111,7 +111,7 @@ def test_what_is_kept_and_wrong_is_made_anew(made: tuple[Path, str], cache: Path
     other = good.removesuffix(made[1].encode()) + b"0" * 64
     path.write_bytes({"garbage": b"PK" * 100, "cut short": good[:-100], "of other sources": other, "empty": b""}[broken])
     assert build(tmp_path / "again", cache=cache) == made[1]
-    assert load(tmp_path / "again")[1] == "guest/values.py"
+    assert load(tmp_path / "again")[1] == "guest/session/values.py"
     with zipfile.ZipFile(path) as archive:
         assert archive.comment.decode() == made[1]
         assert archive.testzip() is None
@@ -139,4 +139,4 @@ def test_a_full_disk_costs_the_bytecode_and_nothing_else(
 def test_a_directory_that_is_not_ours_to_write_gets_nothing(tmp_path: Path) -> None:
     sources = tmp_path / "sources.zip"
     assert len(build(sources, cache=None)) == 64
-    assert json.dumps(load(sources)) == json.dumps([f"{sources}/guest/values.py"] * 2)
+    assert json.dumps(load(sources)) == json.dumps([f"{sources}/guest/session/values.py"] * 2)

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tests.effort  # noqa: F401 - fewer examples
-from rlm_secure import compaction
-from rlm_secure.compaction import (
+from rlm_secure.rlm import compaction
+from rlm_secure.rlm.compaction import (
     DEFAULT_CONTEXT_LIMIT,
     compacted,
     count_tokens,

@@ -29,9 +29,9 @@ from rlm_secure.comms import (
 )
 from rlm_secure.environments import get_environment
 from rlm_secure.errors import ProtocolViolation
-from rlm_secure.handler import LMHandler
 from rlm_secure.policy import Gate
 from rlm_secure.policy.model import LM, Policy
+from rlm_secure.rlm.handler import LMHandler
 from rlm_secure.types import ModelUsageSummary, RLMChatCompletion, UsageSummary
 from tests.effort import examples
 

@@ -21,15 +21,16 @@ import pytest
 
 from rlm_secure import CellException, CellTimeout, Policy, RLMSecureError, Sandbox, SessionEnded
 from rlm_secure.clients import get_client
-from rlm_secure.environments import LocalREPL, logged
-from rlm_secure.environments.clock import Clock
+from rlm_secure.environments import LocalREPL
+from rlm_secure.environments import replay as logged
+from rlm_secure.environments.deadline import Clock
 from rlm_secure.environments.local.session import open_session
 from rlm_secure.environments.turn import Served, Turn, refuse, serve
 from rlm_secure.errors import CallRefused, CellCallsRefused, TimeoutExceededError
 from rlm_secure.events import Violation
-from rlm_secure.handler import LMHandler
 from rlm_secure.logger import AuditLog
 from rlm_secure.policy import Decision, load_policy
+from rlm_secure.rlm.handler import LMHandler
 from tests.broker.support import session as broker_session
 from tests.loops import Heard, cell, scripted
 

@@ -25,20 +25,18 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("policy",),
     ("clients",),
     ("broker",),
-    ("hostcall",),
     ("tools",),
     ("environments",),
-    ("parsing", "events", "logger"),
-    ("prompts", "compaction", "budget", "handler", "answers", "comms", "subcalls", "tree"),
-    ("sandbox", "loop", "run", "batch"),
-    ("agents",),
+    ("events", "logger"),
+    ("comms",),
+    ("sandbox", "rlm"),
     ("testing",),
     ("audit",),
     ("cli", "__main__"),
 )
 RANKS = {name: rank for rank, row in enumerate(LAYERS) for name in row}
 #: `from rlm_secure import RLM`: the library face sits just above the loop.
-RANKS[""] = RANKS["loop"]
+RANKS[""] = RANKS["rlm"]
 
 GUEST_MAY_IMPORT = frozenset({"RestrictedPython"})
 
@@ -50,12 +48,12 @@ BANNED = frozenset(
 #: Modules that reach past Python, and the only files that may import them, each with its reason.
 NAMED_FILES: dict[str, dict[str, str]] = {
     "ctypes": {
-        "guest/seal.py": "the kernel calls that raise the walls have no wrapper in the standard library",
-        "guest/stack.py": "where the stack ends is a symbol of the C library",
-        "guest/held_memory.py": "gives classes of the interpreter methods that hold what they ask an object about",
-        "guest/unbound_methods.py": "takes methods of the interpreter from instructions that do not ask for an argument",
-        "guest/memory.py": "maps the context that the host shares, without a copy",
-        "guest/unicode_errors.py": "gives classes of the interpreter a text that reads nothing out of bounds",
+        "guest/kernel/seal.py": "the kernel calls that raise the walls have no wrapper in the standard library",
+        "guest/kernel/stack.py": "where the stack ends is a symbol of the C library",
+        "guest/language/held_memory.py": "gives classes of the interpreter methods that hold what they ask an object about",
+        "guest/language/unbound_methods.py": "takes methods of the interpreter from instructions that do not ask for an argument",
+        "guest/session/memory.py": "maps the context that the host shares, without a copy",
+        "guest/language/unicode_errors.py": "gives classes of the interpreter a text that reads nothing out of bounds",
         "environments/local/context.py": "fills a sealed memory file from a str, without a copy",
         "environments/local/seccomp.py": "asks the loader for libseccomp, as no search needs to look for its file",
         "removal.py": "staying on one mount, and taking off what is mounted, have no wrapper in the standard library",
@@ -85,7 +83,7 @@ JSON_READERS = ("untrusted_json.py", "guest/wire.py")
 TRUSTED_JSON: dict[str, str] = {
     "checks/schema.py": "a copy of the caller's own schema",
     "checks/typed.py": "a value that was decoded, written anew for a validator",
-    "tools.py": "results that were written here",
+    "tools/toolbox.py": "results that were written here",
     "policy/load.py": "a policy that tomllib has read, written anew for a validator",
     "cli/options.py": "an argument of the command that the user typed",
     "environments/local/pool.py": "the begin frame that the host itself wrote",
@@ -96,13 +94,13 @@ TRUSTED_JSON: dict[str, str] = {
     "testing/host.py": "requests of the judge, by whom this program was started",
     "testing/arena/build.py": "the job of the command outside; it has the interpreter alone",
     "testing/arena/attempts.py": "a request of the command outside, by whom this program was started",
-    "guest/memory.py": "a context that the host itself wrote, of any size, in a worker that nobody else shares",
-    "guest/facades/text.py": "what a cell parses, in its own process",
+    "guest/session/memory.py": "a context that the host itself wrote, of any size, in a worker that nobody else shares",
+    "guest/language/facades/text.py": "what a cell parses, in its own process",
 }
 PARSES_JSON = frozenset({"load", "loads", "JSONDecoder", "scan_once", "raw_decode", "from_json"})
 
 #: The only file that turns text into code.
-COMPILER = "guest/compiler.py"
+COMPILER = "guest/language/compiler.py"
 CODE_BUILTINS = frozenset({"exec", "eval", "compile", "__import__"})
 
 
@@ -298,33 +296,33 @@ def test_no_module_breaks_the_rule(rule) -> None:
         (upward_imports, "policy/gate.py", "from ..environments import interface"),
         (upward_imports, "environments/docker.py", "from rlm_secure import RLM"),
         (upward_imports, "environments/docker.py", "import importlib\nimportlib.import_module('rlm_secure.cli')"),
-        (upward_imports, "loop.py", "from rlm_secure.cli import main"),
+        (upward_imports, "rlm/rlm.py", "from rlm_secure.cli import main"),
         (upward_imports, "environments/repl.py", "from rlm_secure.guest import wire"),
         (upward_imports, "environments/repl.py", "from rlm_secure.guest.wire import read"),
         (upward_imports, "manager.py", "import json"),
-        (foreign_guest_imports, "guest/worker.py", "import psutil"),
-        (foreign_guest_imports, "guest/worker.py", "from rlm_secure import errors"),
-        (foreign_guest_imports, "guest/worker.py", "from rlm_secure.guest import wire"),
-        (foreign_guest_imports, "guest/worker.py", "from .. import errors"),
-        (banned_imports, "guest/worker.py", "import pickle"),
-        (banned_imports, "loop.py", "def f():\n    from marshal import loads"),
-        (banned_imports, "loop.py", "import multiprocessing.pool"),
-        (banned_imports, "loop.py", "pickle = __import__('pickle')"),
-        (unnamed_tools, "loop.py", "import subprocess"),
-        (unnamed_tools, "guest/repl.py", "from ctypes import CDLL"),
-        (unnamed_tools, "guest/repl.py", "import _ctypes"),
-        (code_from_text, "guest/repl.py", "exec('1')"),
-        (code_from_text, "loop.py", "run = eval"),
-        (code_from_text, "loop.py", "import builtins\nbuiltins.compile('1', '', 'eval')"),
-        (code_from_text, "loop.py", "import os\nos.system('true')"),
+        (foreign_guest_imports, "guest/session/worker.py", "import psutil"),
+        (foreign_guest_imports, "guest/session/worker.py", "from rlm_secure import errors"),
+        (foreign_guest_imports, "guest/session/worker.py", "from rlm_secure.guest import wire"),
+        (foreign_guest_imports, "guest/session/worker.py", "from ... import errors"),
+        (banned_imports, "guest/session/worker.py", "import pickle"),
+        (banned_imports, "rlm/rlm.py", "def f():\n    from marshal import loads"),
+        (banned_imports, "rlm/rlm.py", "import multiprocessing.pool"),
+        (banned_imports, "rlm/rlm.py", "pickle = __import__('pickle')"),
+        (unnamed_tools, "rlm/rlm.py", "import subprocess"),
+        (unnamed_tools, "guest/session/repl.py", "from ctypes import CDLL"),
+        (unnamed_tools, "guest/session/repl.py", "import _ctypes"),
+        (code_from_text, "guest/session/repl.py", "exec('1')"),
+        (code_from_text, "rlm/rlm.py", "run = eval"),
+        (code_from_text, "rlm/rlm.py", "import builtins\nbuiltins.compile('1', '', 'eval')"),
+        (code_from_text, "rlm/rlm.py", "import os\nos.system('true')"),
         (code_from_text, COMPILER, "import os\nos.popen('true')"),
-        (code_from_text, "loop.py", "run('true', shell=True)"),
-        (unbounded_json, "loop.py", "import json\njson.loads(text)"),
-        (unbounded_json, "guest/link.py", "import json\nread = json.load"),
+        (code_from_text, "rlm/rlm.py", "run('true', shell=True)"),
+        (unbounded_json, "rlm/rlm.py", "import json\njson.loads(text)"),
+        (unbounded_json, "guest/supervisor/link.py", "import json\nread = json.load"),
         (unbounded_json, "comms.py", "from json import loads"),
         (unbounded_json, "comms.py", "Policy.model_validate_json(line)"),
         (unbounded_json, "comms.py", "ADAPTER.validate_json(line)"),
-        (host_parsers, "loop.py", "import ast"),
+        (host_parsers, "rlm/rlm.py", "import ast"),
         (host_parsers, "environments/repl.py", "from RestrictedPython import compile_restricted"),
     ],
 )
@@ -337,15 +335,15 @@ def test_a_planted_violation_is_caught(rule, path: str, source: str) -> None:
     [
         (upward_imports, "policy/gate.py", "from rlm_secure import errors"),
         (upward_imports, "cli/run.py", "from rlm_secure import RLM, Sandbox"),
-        (upward_imports, "errors.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import rlm_secure.loop"),
-        (foreign_guest_imports, "guest/facades/json.py", "import json\nfrom .. import wire\nfrom RestrictedPython import x"),
-        (banned_imports, "guest/guards.py", "NAMES = {'pickle'}\nimport copyreg"),
-        (unnamed_tools, "guest/seal.py", "import ctypes"),
+        (upward_imports, "errors.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import rlm_secure.rlm.rlm"),
+        (foreign_guest_imports, "guest/language/facades/json.py", "import json\nfrom .. import wire\nfrom RestrictedPython import x"),
+        (banned_imports, "guest/language/guards.py", "NAMES = {'pickle'}\nimport copyreg"),
+        (unnamed_tools, "guest/kernel/seal.py", "import ctypes"),
         (code_from_text, COMPILER, "exec(compile('1', '', 'exec'))"),
-        (code_from_text, "loop.py", "import re\nre.compile('x')"),
+        (code_from_text, "rlm/rlm.py", "import re\nre.compile('x')"),
         (unbounded_json, "untrusted_json.py", "import json\njson.JSONDecoder()"),
-        (unbounded_json, "loop.py", "import json\njson.dumps({})\nloads(text)"),
-        (host_parsers, "guest/compiler.py", "import ast"),
+        (unbounded_json, "rlm/rlm.py", "import json\njson.dumps({})\nloads(text)"),
+        (host_parsers, "guest/language/compiler.py", "import ast"),
     ],
 )  # fmt: skip
 def test_what_is_allowed_passes(rule, path: str, source: str) -> None:

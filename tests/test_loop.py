@@ -9,9 +9,9 @@ from unittest.mock import Mock
 
 import pytest
 
-from rlm_secure import loop
 from rlm_secure.errors import PolicyError, ProviderError, Refused
-from rlm_secure.loop import RLM
+from rlm_secure.rlm import rlm as loop
+from rlm_secure.rlm.rlm import RLM
 from rlm_secure.types import ModelUsageSummary, RLMChatCompletion, UsageSummary
 from tests.loops import cell, limited, scripted
 

@@ -13,9 +13,6 @@ from typing import Any
 
 import pytest
 
-from rlm_secure import loop
-from rlm_secure.batch import Item
-from rlm_secure.budget import Records
 from rlm_secure.errors import (
     CallLimitExceededError,
     CellCallsRefused,
@@ -34,11 +31,14 @@ from rlm_secure.events import (
     RunCompleted,
     Violation,
 )
-from rlm_secure.handler import LMHandler
 from rlm_secure.logger import AuditLog, RLMLogger, VerbosePrinter
 from rlm_secure.policy import Gate
 from rlm_secure.policy.model import MIB, Policy
-from rlm_secure.tree import Backlog
+from rlm_secure.rlm import rlm as loop
+from rlm_secure.rlm.batch import Item
+from rlm_secure.rlm.budget import Records
+from rlm_secure.rlm.handler import LMHandler
+from rlm_secure.rlm.tree import Backlog
 from rlm_secure.types import ModelUsageSummary, RefusedCall, UsageSummary, held_bytes
 from tests.loops import Heard, cell, scripted
 
@@ -341,7 +341,8 @@ def test_a_display_that_fails_ends_no_run() -> None:
 
 
 def test_the_log_that_a_session_replays_is_bounded_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rlm_secure.environments import LocalREPL, logged
+    from rlm_secure.environments import LocalREPL
+    from rlm_secure.environments import replay as logged
 
     monkeypatch.setattr(logged, "LOG_BYTES", 100_000)
     policy = bounded(isolation={"checkpoints": False})
@@ -360,7 +361,7 @@ def test_the_log_that_a_session_replays_is_bounded_as_a_whole(monkeypatch: pytes
 MEASURED = """
 import json, os, pathlib, sys, time
 from rlm_secure.logger import RLMLogger
-from rlm_secure.loop import RLM
+from rlm_secure.rlm.rlm import RLM
 from rlm_secure.policy.model import Policy
 code = "big = 'x' * 1_000_000" + chr(10) + "while True:" + chr(10) + "    llm_query(big)"
 policy = Policy.model_validate({"name": "t", "limits": {"run_seconds": 6.0}, "lm": {"calls": 5}})

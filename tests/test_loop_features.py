@@ -13,11 +13,11 @@ import pytest
 from pydantic import BaseModel
 
 from rlm_secure import events as kinds
-from rlm_secure.answers import StructuredCompletion
-from rlm_secure.batch import Item
 from rlm_secure.errors import AnswerInvalidError, BudgetExceededError, ErrorThresholdExceededError
 from rlm_secure.logger import RLMLogger
-from rlm_secure.loop import RLM
+from rlm_secure.rlm.answers import StructuredCompletion
+from rlm_secure.rlm.batch import Item
+from rlm_secure.rlm.rlm import RLM
 from tests.loops import Heard, cell, limited, scripted
 
 # -- persistence -----------------------------------------------------------------------------------------

@@ -24,8 +24,8 @@ from rlm_secure.errors import (
     TokenLimitExceededError,
 )
 from rlm_secure.events import CellCompleted, CellStarted, LimitReached, ModelCalled, RunCompleted, TurnStarted
-from rlm_secure.loop import RLM
 from rlm_secure.policy.model import Limits, Policy
+from rlm_secure.rlm.rlm import RLM
 from tests.loops import Heard, cell, scripted
 from tests.servers.openai_server import OpenAIServer
 

@@ -10,8 +10,8 @@ import pytest
 
 from rlm_secure.errors import BudgetExceededError, CallLimitExceededError, CancellationError, TokenLimitExceededError
 from rlm_secure.events import ModelCalled, RunStarted, SubcallStarted
-from rlm_secure.loop import RLM
-from rlm_secure.subcalls import Places
+from rlm_secure.rlm.children import Places
+from rlm_secure.rlm.rlm import RLM
 from tests.loops import Heard, cell, limited, scripted
 from tests.servers.openai_server import OpenAIServer
 

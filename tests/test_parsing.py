@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import tests.effort  # noqa: F401 - fewer examples
 from rlm_secure.errors import CellException, CellTimeout
-from rlm_secure.parsing import (
+from rlm_secure.rlm.parsing import (
     FinalText,
     FinalVar,
     check_for_final_answer,

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rlm_secure.rlm.prompts.texts import SLOT
 
 import tests.effort  # noqa: F401 - fewer examples
 from rlm_secure.errors import MissingExtra
 from rlm_secure.policy import load_policy
-from rlm_secure.prompts import (
+from rlm_secure.rlm.prompts import (
     ORCHESTRATOR_ADDENDUM,
     RLM_SYSTEM_PROMPT,
     RLM_SYSTEM_PROMPT_FINAL,
@@ -25,7 +26,6 @@ from rlm_secure.prompts import (
     prompt_set,
     tools_section,
 )
-from rlm_secure.prompts.texts import SLOT
 
 METADATA = QueryMetadata("x" * 1234)
 
@@ -219,7 +219,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         (tmp_path / "rlm" / "utils").mkdir(parents=True)
         (tmp_path / "rlm" / "__init__.py").touch()
         (tmp_path / "rlm" / "utils" / "__init__.py").touch()
-        (tmp_path / "rlm" / "utils" / "prompts.py").write_text(source)
+        (tmp_path / "rlm" / "utils" / "rlm/prompts.py").write_text(source)
 
     def forget() -> None:
         for name in [each for each in sys.modules if each == "rlm" or each.startswith("rlm.")]:

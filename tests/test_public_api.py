@@ -73,9 +73,9 @@ def test_importing_the_package_is_quiet_and_imports_no_sdk() -> None:
                 "UsageSummary",
             ],
         ),
-        ("rlm_secure.parsing", ["find_code_blocks", "find_final_answer", "format_execution_result", "format_iteration"]),
-        ("rlm_secure.prompts", ["build_rlm_system_prompt", "build_user_prompt"]),
-        ("rlm_secure.handler", ["LMHandler"]),
+        ("rlm_secure.rlm.parsing", ["find_code_blocks", "find_final_answer", "format_execution_result", "format_iteration"]),
+        ("rlm_secure.rlm.prompts", ["build_rlm_system_prompt", "build_user_prompt"]),
+        ("rlm_secure.rlm.handler", ["LMHandler"]),
     ],
 )  # fmt: skip
 def test_upstream_names_are_where_this_package_keeps_them(module: str, names: list[str]) -> None:

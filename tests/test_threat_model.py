@@ -116,10 +116,10 @@ def disagreements(text: str, report: EnforcementReport) -> list[str]:
 
 #: Files that reach past Python without guarding anything, each with its reason.
 NO_GUARDS = {
-    "guest/held_memory.py": "the language layer, which is no boundary",
-    "guest/memory.py": "maps what the host has sealed, in a worker that nobody else shares",
-    "guest/unbound_methods.py": "the language layer, which is no boundary",
-    "guest/unicode_errors.py": "the language layer, which is no boundary",
+    "guest/language/held_memory.py": "the language layer, which is no boundary",
+    "guest/session/memory.py": "maps what the host has sealed, in a worker that nobody else shares",
+    "guest/language/unbound_methods.py": "the language layer, which is no boundary",
+    "guest/language/unicode_errors.py": "the language layer, which is no boundary",
     "testing/launch.py": "a control has no walls; the arena around it has",
 }
 

@@ -46,7 +46,7 @@ def test_the_wheel_carries_package_policies_and_attacks_only(wheel: Path) -> Non
     assert {
         "rlm_secure/py.typed",
         "rlm_secure/_data/policies/strict.toml",
-        "rlm_secure/guest/seal.py",
+        "rlm_secure/guest/kernel/seal.py",
     } <= names
 
 

@@ -149,7 +149,7 @@ class _Examined:
 
 
 def _examine(name: str, policy: Policy) -> _Examined:
-    from rlm_secure.environments import place
+    from rlm_secure.environments.registry import place
     from rlm_secure.errors import EnvironmentUnavailable, MissingExtra
 
     # A wall that cannot be built must be shown, not end the examination: nothing is required while looking.

@@ -49,7 +49,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def _buildable() -> list[str]:
-    from rlm_secure.environments.place import PLACES
+    from rlm_secure.environments.registry import PLACES
 
     return sorted(PLACES.keys() - {"local"})
 
@@ -69,7 +69,7 @@ def _build(arguments: argparse.Namespace) -> int:
         name = arguments.name or DEFAULT_IMAGE
         build(arguments.base, name, progress=progress)
     else:
-        from rlm_secure.environments import cloud_images
+        from rlm_secure.environments.cloud import images as cloud_images
 
         name = cloud_images.build(arguments.environment, arguments.base, arguments.name, progress=progress)
     print(name)
@@ -77,7 +77,7 @@ def _build(arguments: argparse.Namespace) -> int:
 
 
 def _sweep(arguments: argparse.Namespace) -> int:
-    from rlm_secure.environments.place import place
+    from rlm_secure.environments.registry import place
 
     print(place(arguments.environment).sweep())
     return OK

@@ -12,14 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
-from rlm_secure.clients.base import (
-    DEFAULT_TIMEOUT,
-    Completion,
-    SDKClient,
-    call_usage,
-    estimated_tokens,
-    prompt_text,
-)
+from rlm_secure.clients.base import DEFAULT_TIMEOUT, Completion, SDKClient, call_usage, estimated_tokens, prompt_text
 from rlm_secure.clients.call import Call
 from rlm_secure.clients.openai import reported_cost
 from rlm_secure.clients.transport import bind_library

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rlm_secure.environments.interface import Audit, CallFailed, Environment, HostCalls, Session
-from rlm_secure.environments.place import PLACES, place
+from rlm_secure.environments.registry import PLACES, place
 from rlm_secure.environments.repl import REPL
 from rlm_secure.environments.upstream import E2BREPL, DaytonaREPL, DockerREPL, LocalREPL, ModalREPL, PrimeREPL
 

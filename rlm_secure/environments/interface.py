@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from rlm_secure.broker.protocol import Call, CellResult
-from rlm_secure.environments.fleet import Berth
+from rlm_secure.environments.quota import Berth
 from rlm_secure.environments.turn import Owned
 from rlm_secure.errors import CallFailed
 from rlm_secure.guarantees import EnforcementReport

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from rlm_secure.broker.protocol import Call
 from rlm_secure.environments.interface import Audit, HostCalls
-from rlm_secure.environments.place import place
+from rlm_secure.environments.registry import place
 from rlm_secure.environments.repl import REPL
 from rlm_secure.policy.model import Policy
 

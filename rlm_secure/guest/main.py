@@ -21,7 +21,7 @@ def main() -> None:
     sys.modules["__main__"] = types.ModuleType("__main__")
     match sys.argv[1:]:
         case ["zygote", path] if not path.isdigit():
-            from . import apart
+            from .zygote import apart
 
             apart.become_zygote(path)
         case ["zygote", fd]:
@@ -29,19 +29,19 @@ def main() -> None:
             # What modules do after a fork is for threads, and for copies that go on side by side. A session is alone;
             # it has its seed from the host, and keeps it in its copies, so that it can be run again.
             os.register_at_fork = _never
-            from . import zygote
+            from .zygote import zygote
 
             zygote.main(int(fd))
         case ["supervise", "--zygote", path, *rest]:
-            from . import supervisor
+            from .supervisor import supervisor
 
             supervisor.main(rest, path)
         case ["supervise", *rest]:
-            from . import supervisor
+            from .supervisor import supervisor
 
             supervisor.main(rest)
         case ["dial", path]:
-            from . import dial
+            from .supervisor import dial
 
             dial.main(path)
         case _:

@@ -19,7 +19,7 @@ host -> worker
 worker -> host
     ready    {walls: {wall: [level, evidence]}, details}    once, before the first untrusted byte
     call     {call, prompts, model} or {call: "tool", tool, args, kwargs}
-    done     see guest/worker.py
+    done     see guest/session/worker.py
 
 `loads` is the only reader of JSON in the guest, for supervisor, zygote and worker: what a parser could be hurt with
 is bounded on the bytes, before a parser sees them.

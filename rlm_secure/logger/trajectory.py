@@ -21,15 +21,7 @@ from rlm_secure.errors import LogError
 from rlm_secure.logger.file import LogFile
 from rlm_secure.logger.redact import Redactor
 from rlm_secure.policy.model import Data
-from rlm_secure.types import (
-    CodeBlock,
-    RLMChatCompletion,
-    RLMIteration,
-    RLMMetadata,
-    held_bytes,
-    json_safe,
-    not_kept,
-)
+from rlm_secure.types import CodeBlock, RLMChatCompletion, RLMIteration, RLMMetadata, held_bytes, json_safe, not_kept
 
 _log = logging.getLogger("rlm_secure")
 

@@ -2,7 +2,7 @@
 #
 # BASE has no default: what untrusted code runs in is named by the digest of what was reviewed, not by a tag that
 # can move. Nothing is installed, here or at start; the guest is put in by the host when a sandbox starts.
-# Build it with `rlm_secure.environments.cloud_images.build("e2b", "python@sha256:<digest>")`.
+# Build it with `rlm_secure.environments.cloud.images.build("e2b", "python@sha256:<digest>")`.
 ARG BASE
 FROM ${BASE}
 

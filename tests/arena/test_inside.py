@@ -9,12 +9,12 @@ import sys
 
 import pytest
 
-from rlm_secure.environments._owner import is_orphan, owner
+from rlm_secure.environments.owner import is_orphan, owner
 from rlm_secure.testing import arena
 from rlm_secure.testing.arena import Arena
 
 ASKED = """
-from rlm_secure.environments._owner import is_orphan, owner
+from rlm_secure.environments.owner import is_orphan, owner
 from rlm_secure.testing import arena
 about = arena.inside()
 arena.require()
@@ -60,7 +60,7 @@ def test_waiving(monkeypatch, uid):
 
 def test_an_arenas_sandboxes_are_no_orphans_to_who_is_outside():
     """Their owner's process id means nothing here: a sweep that took it for a dead one would end live sandboxes."""
-    code = "from rlm_secure.environments._owner import owner; print(owner())"
+    code = "from rlm_secure.environments.owner import owner; print(owner())"
     with Arena().start([sys.executable, "-c", code], stdout=subprocess.PIPE) as running:
         label = running.process.stdout.read().decode().strip()
         assert running.wait() == 0

@@ -19,7 +19,9 @@ from rlm_secure.broker import signed
 from rlm_secure.environments.local.seccomp import compile_profile
 from rlm_secure.environments.remote import supervisor as reported
 from rlm_secure.guarantees import Level, Wall
-from rlm_secure.guest import apart, link, privileges, seal
+from rlm_secure.guest.kernel import seal
+from rlm_secure.guest.supervisor import link, privileges
+from rlm_secure.guest.zygote import apart
 from rlm_secure.removal import Scratch
 from tests.broker.support import ProcessLease, policy, session
 from tests.emulators.base import anybodys_python, as_user

@@ -14,13 +14,7 @@ from hypothesis import strategies as st
 import tests.effort  # noqa: F401 - fewer examples
 from rlm_secure.broker import protocol
 from rlm_secure.broker.protocol import Answer, Call, CellResult, Variable
-from rlm_secure.errors import (
-    CellException,
-    CellMemoryLimit,
-    CellRefused,
-    CellTimeout,
-    ProtocolViolation,
-)
+from rlm_secure.errors import CellException, CellMemoryLimit, CellRefused, CellTimeout, ProtocolViolation
 
 LIMIT = 8 * 1024 * 1024
 

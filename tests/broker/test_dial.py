@@ -27,7 +27,7 @@ from rlm_secure.broker.transports.lines import MAX_LINE, fields
 from rlm_secure.broker.transports.stdio import StdioTransport
 from rlm_secure.broker.transports.tube import PIECE, WINDOW
 from rlm_secure.environments.bundle import bundle
-from rlm_secure.guest import dial as guest_dial
+from rlm_secure.guest.supervisor import dial as guest_dial
 from tests.broker.support import BUNDLE, DialledLease, ProcessPipe, session
 from tests.growth.cost import assert_linear
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from rlm_secure.guest import bodies, http, link
+from rlm_secure.guest.supervisor import bodies, http, link
 from tests.growth.cost import assert_linear
 
 

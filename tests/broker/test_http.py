@@ -16,7 +16,7 @@ import tests.effort  # noqa: F401 - fewer examples
 from rlm_secure.broker.session import SessionKey
 from rlm_secure.broker.transports import Cut
 from rlm_secure.broker.transports.http1 import exchange
-from rlm_secure.guest import http, supervisor
+from rlm_secure.guest.supervisor import http, supervisor
 
 KEY = SessionKey(b"k" * 32)
 

@@ -98,10 +98,10 @@ def test_no_other_reader_of_what_somebody_else_wrote_breaks_one() -> None:
     found = in_a_small_thread("""
         import socket, struct
         from rlm_secure import comms
-        from rlm_secure.answers import AnswerSchema
+        from rlm_secure.rlm.answers import AnswerSchema
         from rlm_secure.audit.read import cells, document, trajectory
         from rlm_secure.audit import probes
-        from rlm_secure.environments._lease import _lines
+        from rlm_secure.environments.cloud.lease import _lines
         from rlm_secure.logger import audit_log, view
         from rlm_secure.policy import load_policy
         from rlm_secure.testing import control
@@ -158,7 +158,8 @@ PLACES = {
 def test_no_reader_in_the_guest_breaks_one() -> None:
     found = in_a_small_thread("""
         import socket
-        from rlm_secure.guest import bodies, dial, link, wire
+        from rlm_secure.guest import wire
+        from rlm_secure.guest.supervisor import bodies, dial, link
         deep = b"[" * 300_000
         digits = b"9" * 800_000
         def framed(data):

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from rlm_secure.guest import link
-from rlm_secure.guest.leash import Leash, on
+from rlm_secure.guest.kernel.leash import Leash, on
+from rlm_secure.guest.supervisor import link
 from tests.broker.support import session
 from tests.broker.test_apart import Listening
 from tests.local.kernels import in_child

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from rlm_secure.guest import link
-from rlm_secure.guest.exchange import Exchange
+from rlm_secure.guest.supervisor import link
+from rlm_secure.guest.supervisor.exchange import Exchange
 
 #: Every zygote here begins so: with the control socket, and what it was configured with.
 BEGIN = """

@@ -15,7 +15,7 @@ import pytest
 
 from rlm_secure.broker.client import Declined
 from rlm_secure.environments.remote.contexts import Contexts
-from rlm_secure.guest import http, link, server, supervisor
+from rlm_secure.guest.supervisor import http, link, server, supervisor
 from tests.broker.test_supervisor import CONFIG, NoZygote, asking, driven, exchanging, framed, request
 
 

@@ -14,9 +14,9 @@ import psutil
 import pytest
 
 from rlm_secure.environments.docker import container
-from rlm_secure.environments.logged import LOG_ATTACHMENTS
 from rlm_secure.environments.remote import RemoteSession
-from rlm_secure.guest.uploads import MAX_UPLOADS
+from rlm_secure.environments.replay import LOG_ATTACHMENTS
+from rlm_secure.guest.supervisor.uploads import MAX_UPLOADS
 from tests.broker.support import ProcessLease, policy, session
 
 #: More than a container has descriptors, and than a log may have contexts; what a day may have.

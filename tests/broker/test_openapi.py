@@ -22,7 +22,7 @@ from schemathesis.specs.openapi.checks import (
 
 import rlm_secure.broker
 from rlm_secure.broker import client
-from rlm_secure.guest import http, server, supervisor, uploads
+from rlm_secure.guest.supervisor import http, server, supervisor, uploads
 from tests.broker.support import ListeningLease, Raw, session
 from tests.effort import examples
 

@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
-from rlm_secure.guest import supervisor
+from rlm_secure.guest.supervisor import supervisor
 from tests.broker.support import ListeningLease, Raw, read_answer, session
 
 START = json.dumps({"limits": {"NPROC": 1, "NOFILE": [64, 64]}, "profile": "worker", "frame_bytes": 100_000}).encode()

@@ -12,7 +12,8 @@ import pytest
 
 from rlm_secure.broker.client import Client, Declined
 from rlm_secure.broker.protocol import Call
-from rlm_secure.environments import CallFailed, logged
+from rlm_secure.environments import CallFailed
+from rlm_secure.environments import replay as logged
 from rlm_secure.environments.local import pidfd
 from rlm_secure.environments.turn import GiveUp, Turn
 from rlm_secure.errors import (

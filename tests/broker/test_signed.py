@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 import tests.effort
 from rlm_secure.broker import protocol, signed
-from rlm_secure.environments._lease import CloudLease
-from rlm_secure.environments._provider import Made
+from rlm_secure.environments.cloud.lease import CloudLease
+from rlm_secure.environments.cloud.provider import Made
 from rlm_secure.environments.docker import DockerLease, hardening
 from rlm_secure.environments.remote import RemoteSession, contexts, supervisor, worker
 from rlm_secure.errors import ProtocolViolation, RLMSecureError

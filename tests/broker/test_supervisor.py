@@ -26,10 +26,10 @@ from rlm_secure.broker.session import SessionKey
 from rlm_secure.broker.transports.uds import UnixTransport
 from rlm_secure.environments.bundle import bundle
 from rlm_secure.environments.remote import start_configuration
-from rlm_secure.guest import link, server, supervisor
-from rlm_secure.guest.exchange import Exchange
-from rlm_secure.guest.http import Bad, Request
-from rlm_secure.guest.leash import on
+from rlm_secure.guest.kernel.leash import on
+from rlm_secure.guest.supervisor import link, server, supervisor
+from rlm_secure.guest.supervisor.exchange import Exchange
+from rlm_secure.guest.supervisor.http import Bad, Request
 from tests.broker.support import BUNDLE, ListeningLease, Raw, environment, policy, read_answer, session
 
 CONFIG = {"key": "00" * 32, "context_bytes": 1000, "profiles": {"worker": None}, "idle_seconds": 60.0, "grace_seconds": 1.0}

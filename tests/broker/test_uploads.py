@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import pytest
 
 from rlm_secure.environments.docker import container
-from rlm_secure.guest import uploads as module
-from rlm_secure.guest.http import Bad
-from rlm_secure.guest.uploads import MAX_UPLOADS, Uploads
+from rlm_secure.guest.supervisor import uploads as module
+from rlm_secure.guest.supervisor.http import Bad
+from rlm_secure.guest.supervisor.uploads import MAX_UPLOADS, Uploads
 
 CHUNKS = (b"first chunk", b"second")
 TOTAL = sum(map(len, CHUNKS))

@@ -57,7 +57,7 @@ def as_plain(source: str) -> tuple[dict[str, Any], str]:
 
 def as_cell(source: str) -> tuple[dict[str, Any], str]:
     """Run `source` behind the language layer alone: its globals, and how it ended."""
-    from rlm_secure.guest import compiler, facades, guards
+    from rlm_secure.guest.language import compiler, facades, guards
 
     space = guards.build_globals(facades.NAMES, lambda *values, **options: None)
     space.update(host.names())
@@ -119,7 +119,7 @@ def serve(run: Callable[[str], tuple[dict[str, Any], str]]) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1] == "cell":
-        from rlm_secure.guest import compiler, facades, guards
+        from rlm_secure.guest.language import compiler, facades, guards
 
         assert compiler and guards  # imported before the first fork
         facades.preload()

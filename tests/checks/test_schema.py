@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from pydantic import Base64Bytes, BaseModel, ConfigDict, Field, FilePath, SecretStr, TypeAdapter
 from typing_extensions import TypeAliasType
 
-from rlm_secure.answers import AnswerSchema
 from rlm_secure.checks import JSONSchema, OutOfSteps, Steps, Typed
 from rlm_secure.checks.equality import same_text
+from rlm_secure.rlm.answers import AnswerSchema
 from tests.effort import examples
 from tests.growth.cost import MOST, assert_linear
 

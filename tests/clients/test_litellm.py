@@ -16,7 +16,7 @@ import pytest
 
 from rlm_secure.clients import Client, get_client
 from rlm_secure.errors import ProviderError
-from rlm_secure.loop import RLM
+from rlm_secure.rlm.rlm import RLM
 from tests.loops import cell
 from tests.servers.openai_server import OpenAIServer, Raw
 

@@ -13,7 +13,7 @@ import pytest
 from rlm_secure.clients import Client, get_client
 from rlm_secure.clients.gemini import GeminiClient
 from rlm_secure.errors import MissingExtra, ProviderError
-from rlm_secure.loop import RLM
+from rlm_secure.rlm.rlm import RLM
 from tests.loops import cell
 from tests.servers.openai_server import OpenAIServer, Raw
 

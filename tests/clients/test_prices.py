@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlm_secure import clients
-from rlm_secure.budget import Allowance, Ledger
 from rlm_secure.clients.prices import REPORTED, Price, Prices, taken
 from rlm_secure.errors import BudgetExceededError, PriceUnknownError
 from rlm_secure.events import Noticed
-from rlm_secure.loop import RLM
 from rlm_secure.policy.model import Policy
+from rlm_secure.rlm.budget import Allowance, Ledger
+from rlm_secure.rlm.rlm import RLM
 from rlm_secure.types import ModelUsageSummary
 from tests.effort import examples
 from tests.loops import Heard, cell, scripted
@@ -259,6 +259,6 @@ def test_a_backend_that_costs_nothing_needs_no_price() -> None:
 
 def test_children_know_the_prices_of_their_root() -> None:
     rlm = RLM(prices={"m": (1, 2)})
-    from rlm_secure.subcalls import child_of
+    from rlm_secure.rlm.children import child_of
 
     assert child_of(rlm, RLM, None).prices.of("m") == Price(1.0, 2.0)

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from rlm_secure.environments import daytona, modal
-from rlm_secure.environments.place import place
+from rlm_secure.environments.cloud import daytona, modal
+from rlm_secure.environments.registry import place
 from rlm_secure.environments.remote import RemoteSession
 from rlm_secure.policy import Policy, load_policy
 from rlm_secure.sandbox import Sandbox

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 import pytest
 
 from rlm_secure.broker.client import Declined, Lost
-from rlm_secure.environments import _cloud
-from rlm_secure.environments._lease import CloudLease
-from rlm_secure.environments.fleet import Fleet
+from rlm_secure.environments.cloud import base as _cloud
+from rlm_secure.environments.cloud.lease import CloudLease
+from rlm_secure.environments.quota import Fleet
 from rlm_secure.testing import battery, corpus, judge
 from rlm_secure.testing.bare import Unscreened
 from rlm_secure.testing.control import Control

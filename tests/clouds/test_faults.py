@@ -10,8 +10,8 @@ import time
 import pytest
 
 from rlm_secure.broker.transports import Cut
-from rlm_secure.environments import _lease
-from rlm_secure.environments.e2b import E2BProvider
+from rlm_secure.environments.cloud import lease as _lease
+from rlm_secure.environments.cloud.e2b import E2BProvider
 from rlm_secure.errors import CellCrashed, EnvironmentUnavailable, SessionEnded
 from tests.clouds.conftest import Cloud, limits, provided
 from tests.emulators.base import until

@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from rlm_secure.environments import _lease
-from rlm_secure.environments.fleet import Fleet
-from rlm_secure.environments.place import place
+from rlm_secure.environments.cloud import lease as _lease
+from rlm_secure.environments.quota import Fleet
+from rlm_secure.environments.registry import place
 from rlm_secure.errors import CancellationError, CellCrashed, WallViolation
 from rlm_secure.events import CellCompleted, ModelCalled, SandboxTaken
-from rlm_secure.loop import RLM
 from rlm_secure.policy import Policy
+from rlm_secure.rlm.rlm import RLM
 from tests.clouds.conftest import Cloud, limits
 from tests.emulators.base import Sandbox
 from tests.loops import Heard, cell, limited, scripted

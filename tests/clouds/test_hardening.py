@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from rlm_secure.environments import prime
-from rlm_secure.environments.place import place
+from rlm_secure.environments.cloud import prime
+from rlm_secure.environments.registry import place
 from rlm_secure.errors import EnvironmentUnavailable
 from tests.clouds import hardening
 from tests.clouds.conftest import Cloud, limits

@@ -51,7 +51,7 @@ def test_every_use_in_a_fork_is_an_error_and_the_fork_ends_nothing(cloud: Cloud)
 
         def child() -> list[object]:
             found = refusals(box, session)
-            from rlm_secure.environments import _lease
+            from rlm_secure.environments.cloud import lease as _lease
 
             _lease.close_all()
             return [found, len(cloud.emulator.live)]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rlm_secure.environments.cloud_images import RECIPES, build, recipe
+from rlm_secure.environments.cloud.images import RECIPES, build, recipe
 from rlm_secure.errors import EnvironmentUnavailable
 from rlm_secure.resources import sandboxes_dir
 from tests.clouds.conftest import Cloud

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rlm_secure.environments.place import place
+from rlm_secure.environments.registry import place
 from rlm_secure.errors import CellCrashed, EnvironmentUnavailable, ProtocolViolation, Refused
 from rlm_secure.policy import Policy
 from tests.clouds.conftest import WITH_INGRESS, Cloud, limits

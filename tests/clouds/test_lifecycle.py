@@ -17,10 +17,12 @@ from pathlib import Path
 import pytest
 
 from rlm_secure.broker.transports import Cut
-from rlm_secure.environments import _lease, _provider, e2b, prime
-from rlm_secure.environments._owner import is_orphan, owner
-from rlm_secure.environments._stream import Loop
-from rlm_secure.environments.place import place
+from rlm_secure.environments.cloud import e2b, prime
+from rlm_secure.environments.cloud import lease as _lease
+from rlm_secure.environments.cloud import provider as _provider
+from rlm_secure.environments.cloud.stream import Loop
+from rlm_secure.environments.owner import is_orphan, owner
+from rlm_secure.environments.registry import place
 from rlm_secure.errors import EnvironmentUnavailable, MissingExtra
 from tests.clouds.conftest import Cloud, limits
 from tests.emulators.base import Request, until
@@ -287,7 +289,7 @@ def test_a_token_of_prime_that_expired_is_replaced() -> None:
 
 
 def test_a_long_log_begins_a_new_stream(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rlm_secure.environments import daytona
+    from rlm_secure.environments.cloud import daytona
 
     monkeypatch.setattr(daytona, "_LOG_BYTES", 20_000)
     cloud = Cloud("daytona")

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from rlm_secure.environments import _lease
-from rlm_secure.environments._provider import LABEL
-from rlm_secure.environments._stream import Loop
-from rlm_secure.environments.place import place
+from rlm_secure.environments.cloud import lease as _lease
+from rlm_secure.environments.cloud.provider import LABEL
+from rlm_secure.environments.cloud.stream import Loop
+from rlm_secure.environments.registry import place
 from rlm_secure.errors import CellTimeout, EnvironmentUnavailable
 from rlm_secure.guarantees import Level, Wall
 from tests.clouds.conftest import Cloud, limits

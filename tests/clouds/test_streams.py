@@ -15,8 +15,8 @@ import pytest
 
 from rlm_secure.broker.transports import Cut, Garbled
 from rlm_secure.broker.transports.lines import Charge
-from rlm_secure.environments._lease import _lines
-from rlm_secure.environments._stream import Loop, Stream
+from rlm_secure.environments.cloud.lease import _lines
+from rlm_secure.environments.cloud.stream import Loop, Stream
 from rlm_secure.environments.docker import stream as docker_stream
 from tests.growth.cost import assert_linear
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rlm_secure import resources
-from rlm_secure.guest import facades
+from rlm_secure.guest.language import facades
 
 from . import engine, holes
 from .engine import Figures, Found, Reach, Session, Step, World, _tuples, in_fork

@@ -25,7 +25,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from rlm_secure.guest import compiler, guards, names, repl, values
+from rlm_secure.guest.language import compiler, guards, names
+from rlm_secure.guest.session import repl, values
 from tests.bypasses import host
 
 from . import recorders

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from rlm_secure.guest import facades, names
+from rlm_secure.guest.language import facades, names
 from tests.bypasses import host
 from tests.guest.walk import FORBIDDEN_OBJECTS, FORBIDDEN_ORIGINS, REENTRANT_CLASSES, reentrant, shared_containers
 
@@ -146,7 +146,7 @@ class Kinds:
             return None
         module = str(space.get("__name__"))
         top = module.partition(".")[0]
-        if top in FORBIDDEN_ORIGINS or module in ("rlm_secure.guest.guards", "rlm_secure.guest.attributes"):
+        if top in FORBIDDEN_ORIGINS or module in ("rlm_secure.guest.language.guards", "rlm_secure.guest.language.attributes"):
             return f"is the function {module}.{function.__qualname__}"
         if not module.startswith(_GUEST) and "." not in function.__qualname__ and function.__name__.startswith("_") and space.get(function.__name__) is function:
             return f"is the private function {module}.{function.__qualname__}"

@@ -23,7 +23,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rlm_secure.guest import facades, names
+from rlm_secure.guest.language import facades, names
 from tests.bypasses import corpus
 from tests.guest.attacks import ATTACKS
 from tests.guest.honest import HONEST

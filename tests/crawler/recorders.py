@@ -13,7 +13,7 @@ import types
 from collections.abc import Iterator
 from functools import cache
 
-from rlm_secure.guest import facades, names
+from rlm_secure.guest.language import facades, names
 
 #: Where code that a hook smuggles into generated source would end up: an audit hook looks for it.
 TRIPWIRE = "TRIPWIRE"
@@ -144,7 +144,7 @@ def asked() -> tuple[str, ...]:
     """The public and private attributes that library code behind the facades reads by name."""
     found: set[str] = set()
     todo: list[types.CodeType] = []
-    guest = [name for name in sys.modules if name.startswith("rlm_secure.guest.facades")]
+    guest = [name for name in sys.modules if name.startswith("rlm_secure.guest.language.facades")]
     for title in (*_BEHIND, *guest):
         module = sys.modules.get(title)
         for value in list(vars(module).values()) if module else ():
@@ -167,7 +167,7 @@ def _class(name: str, bases: str, hooks: frozenset[str], *more: str) -> str:
 
 def _derived() -> Iterator[tuple[str, str]]:
     """A class of hooks on top of everything that can be derived from: its name, its source."""
-    from rlm_secure.guest import classes
+    from rlm_secure.guest.language import classes
 
     bases = {"": "str int float complex bytes bytearray tuple list dict set frozenset Exception ValueError StopIteration AttributeError KeyError BaseException object"}
     bases |= classes._DERIVABLE

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from rlm_secure.guest import compiler, facades, guards, names
+from rlm_secure.guest.language import compiler, facades, guards, names
 from tests.bypasses import host
 
 from . import engine, recorders

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from rlm_secure.environments._owner import owner
 from rlm_secure.environments.docker import DockerEnvironment, build
 from rlm_secure.environments.docker import container as containers
+from rlm_secure.environments.owner import owner
 from rlm_secure.environments.remote import RemoteSession
 from rlm_secure.policy import Policy
 from tests.broker.support import policy

@@ -10,10 +10,10 @@ import docker
 import pytest
 
 from rlm_secure.broker.transports import Cut
-from rlm_secure.environments._owner import owner
 from rlm_secure.environments.docker import container
 from rlm_secure.environments.docker.hardening import Offered
 from rlm_secure.environments.docker.ways import NotThere
+from rlm_secure.environments.owner import owner
 from rlm_secure.errors import EnvironmentUnavailable
 from tests.broker.support import policy
 

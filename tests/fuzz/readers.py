@@ -20,19 +20,20 @@ from pathlib import Path
 from typing import Any
 
 from rlm_secure import comms
-from rlm_secure.answers import AnswerSchema
 from rlm_secure.broker import protocol
 from rlm_secure.broker.client import Client, Declined, Lost
 from rlm_secure.broker.session import SessionKey
 from rlm_secure.broker.transports import Answer, Cut, Garbled, Transport
 from rlm_secure.broker.transports.http1 import exchange
 from rlm_secure.broker.transports.stdio import StdioTransport
-from rlm_secure.environments.clock import Clock
+from rlm_secure.environments.deadline import Clock
 from rlm_secure.environments.docker.stream import Stream
 from rlm_secure.environments.local.worker import Died, Worker
 from rlm_secure.errors import ProtocolViolation
-from rlm_secure.guest import dial, http, link, wire
+from rlm_secure.guest import wire
+from rlm_secure.guest.supervisor import dial, http, link
 from rlm_secure.policy import Policy
+from rlm_secure.rlm.answers import AnswerSchema
 
 KEY = bytes(range(32))
 #: Bytes that a frame, a body, and a cell's output may have here: small, so that limits are met often.

@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from rlm_secure import parsing, untrusted_json
-from rlm_secure.guest import http, wire
+from rlm_secure import untrusted_json
+from rlm_secure.guest import wire
+from rlm_secure.guest.supervisor import http
 from rlm_secure.inert import inert, inert_for_model
+from rlm_secure.rlm import parsing
 from tests.fuzz import readers
 from tests.fuzz.mutate import LONGEST, deep, pieces
 from tests.fuzz.readers import KEY, Pieces

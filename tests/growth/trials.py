@@ -15,17 +15,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rlm_secure import parsing, untrusted_json
-from rlm_secure.answers import AnswerSchema
+from rlm_secure import untrusted_json
 from rlm_secure.audit.finding import Unreadable
 from rlm_secure.audit.read import code, container, dockerfile, document, packages, trajectory
-from rlm_secure.environments import _lease
+from rlm_secure.environments.cloud import lease as _lease
 from rlm_secure.errors import AuditLogError, PolicyError
 from rlm_secure.guest import wire
 from rlm_secure.inert import inert, inert_for_model
 from rlm_secure.logger import audit_log, view
 from rlm_secure.logger.redact import Redactor
 from rlm_secure.policy import Policy, locate, toml
+from rlm_secure.rlm import parsing
+from rlm_secure.rlm.answers import AnswerSchema
 from rlm_secure.types import json_safe
 from tests.fuzz import readers, targets
 
@@ -451,7 +452,7 @@ _KERNEL = "what the kernel wrote, of a size that the module names"
 _ARENA = "the arena's own processes, on pipes and files of theirs; sizes are checked where a session could have written"
 
 READERS: dict[str, Reader] = {
-    "answers.py": Reader("loads", (*_HOST_JSON, "answers under a plain schema", "answers under an object's schema")),
+    "rlm/answers.py": Reader("loads", (*_HOST_JSON, "answers under a plain schema", "answers under an object's schema")),
     "audit/accept.py": Reader("loads", _HOST_JSON),
     "audit/attack.py": Reader("validate_json", reason="the job that the same user's audit wrote for its own process"),
     "audit/probes.py": Reader("bound loads validate_json", _HOST_JSON),
@@ -478,8 +479,8 @@ READERS: dict[str, Reader] = {
     "clients/prices.py": Reader("tomllib.loads", reason="a table of ours, in the package"),
     "clients/transport.py": Reader("recv", reason="one piece for the library that asked for it; nobody looks into it"),
     "comms.py": Reader("loads, recv, unpack", ("frames of upstream",)),
-    "environments/_lease.py": Reader("decode", ("lines of a lease",)),
-    "environments/_provider.py": Reader("urlsplit", reason="addresses that the user configured"),
+    "environments/cloud/lease.py": Reader("decode", ("lines of a lease",)),
+    "environments/cloud/provider.py": Reader("urlsplit", reason="addresses that the user configured"),
     "environments/docker/engine.py": Reader("urlsplit", reason="DOCKER_HOST, from the user"),
     "environments/docker/stream.py": Reader("recv, unpack_from", ("frames of an engine",)),
     "environments/local/listener.py": Reader("unpack_from", reason=_KERNEL),
@@ -492,33 +493,33 @@ READERS: dict[str, Reader] = {
         "decode event os.pread recv socket.recv_fds unpack_from", ("frames in the host",)
     ),
     "environments/local/zygote.py": Reader("decode socket.recv_fds", _HOST_JSON),
-    "environments/prime.py": Reader("partition in a loop", reason="names of sandboxes that the provider's API lists"),
+    "environments/cloud/prime.py": Reader("partition in a loop", reason="names of sandboxes that the provider's API lists"),
     "environments/remote/worker.py": Reader("decode event", ("frames in the host",)),
     "files.py": Reader("os.read", reason="pieces of a file, counted; who asks for them decodes"),
-    "guest/apart.py": Reader("recvmsg socket.recv_fds unpack", reason=_KERNEL),
-    "guest/bodies.py": Reader("wire.loads", _GUEST_JSON),
-    "guest/compiler.py": Reader("compile", reason="a cell's own source, in its worker, under the clock of its cell"),
-    "guest/dial.py": Reader("base64.b64decode, find in a loop, os.read, recv, wire.loads", ("guest lines",)),
-    "guest/facades/binary.py": Reader("zlib.decompressobj", reason="for a cell, in its worker, under its own limits"),
-    "guest/facades/text.py": Reader(
+    "guest/zygote/apart.py": Reader("recvmsg socket.recv_fds unpack", reason=_KERNEL),
+    "guest/supervisor/bodies.py": Reader("wire.loads", _GUEST_JSON),
+    "guest/language/compiler.py": Reader("compile", reason="a cell's own source, in its worker, under the clock of its cell"),
+    "guest/supervisor/dial.py": Reader("base64.b64decode, find in a loop, os.read, recv, wire.loads", ("guest lines",)),
+    "guest/language/facades/binary.py": Reader("zlib.decompressobj", reason="for a cell, in its worker, under its own limits"),
+    "guest/language/facades/text.py": Reader(
         "ast.literal_eval json.loads", reason="for a cell, in its worker, under its limits"
     ),
-    "guest/leash.py": Reader("os.read", reason="one byte at a time, and none is looked at"),
-    "guest/http.py": Reader("recv recv_into", ("guest http",)),
-    "guest/link.py": Reader(
+    "guest/kernel/leash.py": Reader("os.read", reason="one byte at a time, and none is looked at"),
+    "guest/supervisor/http.py": Reader("recv recv_into", ("guest http",)),
+    "guest/supervisor/link.py": Reader(
         "os.pread os.read recv socket.recv_fds unpack_from wire.loads", ("frames in the supervisor", *_GUEST_JSON)
     ),
-    "guest/memory.py": Reader("json.loads", reason="a context of the host's, in the worker that has it"),
-    "guest/privileges.py": Reader("fromhex", reason=_KERNEL),
-    "guest/supervisor.py": Reader("fromhex os.read wire.loads", _GUEST_JSON),
-    "guest/uploads.py": Reader("fromhex", reason="64 digits, matched before"),
+    "guest/session/memory.py": Reader("json.loads", reason="a context of the host's, in the worker that has it"),
+    "guest/supervisor/privileges.py": Reader("fromhex", reason=_KERNEL),
+    "guest/supervisor/supervisor.py": Reader("fromhex os.read wire.loads", _GUEST_JSON),
+    "guest/supervisor/uploads.py": Reader("fromhex", reason="64 digits, matched before"),
     "guest/wire.py": Reader(
         "json.JSONDecoder recvmsg struct.unpack unpack_from", ("frames in the guest", "json of the guest")
     ),
-    "guest/zygote.py": Reader("fromhex recv wire.loads", _GUEST_JSON),
+    "guest/zygote/zygote.py": Reader("fromhex recv wire.loads", _GUEST_JSON),
     "logger/audit_log.py": Reader("loads os.pread", ("audit logs",)),
     "logger/view.py": Reader("loads", ("pages of logs",)),
-    "parsing.py": Reader("find in a loop", ("a model's words",)),
+    "rlm/parsing.py": Reader("find in a loop", ("a model's words",)),
     "policy/locate.py": Reader("tomllib.loads", ("places in TOML",)),
     "policy/toml.py": Reader("tomllib.loads", ("TOML",)),
     "testing/arena/__init__.py": Reader("loads", _HOST_JSON),
@@ -532,7 +533,7 @@ READERS: dict[str, Reader] = {
     "testing/nested.py": Reader("os.read struct.unpack", reason=_ARENA),
     "testing/target.py": Reader("os.pread recv", reason=_ARENA),
     "testing/yardstick.py": Reader("unpack_from", reason="two numbers in memory of our own"),
-    "tools.py": Reader("json.loads", reason="what the host itself wrote of a tool's result, of at most its limit"),
+    "tools/toolbox.py": Reader("json.loads", reason="what the host itself wrote of a tool's result, of at most its limit"),
     "untrusted_json.py": Reader("json.JSONDecoder", _HOST_JSON),
 }
 

@@ -232,7 +232,7 @@ class Hooked:
 
 def main(seed: int, calls: int, names: list[str]) -> None:
     if not names:
-        from rlm_secure.guest import facades
+        from rlm_secure.guest.language import facades
 
         facades.preload()
     resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))

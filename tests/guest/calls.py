@@ -20,7 +20,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from rlm_secure.guest import classes, compiler, facades, guards  # noqa: E402
+from rlm_secure.guest.language import classes, compiler, facades, guards  # noqa: E402
 from tests.bypasses import arena, host  # noqa: E402
 from tests.guest import test_facades  # noqa: E402
 from tests.guest.walk import shared_containers, walk  # noqa: E402

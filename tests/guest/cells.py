@@ -8,8 +8,8 @@ import sys
 import types
 from typing import Any
 
-from rlm_secure.guest import compiler, facades, guards
-from rlm_secure.guest.violations import RuleViolation
+from rlm_secure.guest.language import compiler, facades, guards
+from rlm_secure.guest.language.violations import RuleViolation
 
 from .walk import FORBIDDEN_OBJECTS
 

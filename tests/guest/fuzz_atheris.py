@@ -17,7 +17,7 @@ import types
 import atheris
 
 with atheris.instrument_imports(include=["rlm_secure.guest"]):
-    from rlm_secure.guest import compiler
+    from rlm_secure.guest.language import compiler
 
 from rlm_secure.removal import Scratch
 from tests.guest.attacks import ATTACKS

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from rlm_secure.guest.facades import borrowed
+from rlm_secure.guest.language.facades import borrowed
 
 from .cells import Session
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rlm_secure.guest.facades import caches
+from rlm_secure.guest.language.facades import caches
 
 _SIZES = [None, 0, 1, 2, 5, 64, -3, True]
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from rlm_secure.broker import protocol
-from rlm_secure.guest import repl, wire
-from rlm_secure.guest.repl import Repl
+from rlm_secure.guest import wire
+from rlm_secure.guest.session import repl
+from rlm_secure.guest.session.repl import Repl
 
 BYTES = 64 << 20
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from rlm_secure.guest import names, registry
-from rlm_secure.guest.compiler import Refusal, compile_cell, compile_plain, run
-from rlm_secure.guest.transformer import CellTransformer
+from rlm_secure.guest.language import names, registry
+from rlm_secure.guest.language.compiler import Refusal, compile_cell, compile_plain, run
+from rlm_secure.guest.language.transformer import CellTransformer
 from tests.growth.cost import assert_linear
 
 from .cells import LIMITS, Session, rule_of
@@ -352,7 +352,7 @@ def test_no_text_breaks_the_compiler_or_takes_long() -> None:
         "import json, resource, sys\n"
         "resource.setrlimit(resource.RLIMIT_DATA, (1 << 30, 1 << 30))\n"
         "resource.setrlimit(resource.RLIMIT_CPU, (30, 30))\n"
-        "from rlm_secure.guest import compiler\n"
+        "from rlm_secure.guest.language import compiler\n"
         "for name, source in json.load(sys.stdin).items():\n"
         "    try:\n        compiler.compile_cell(source, source_bytes=1 << 20, ast_nodes=50_000)\n"
         "    except compiler.Refusal as refusal:\n        assert len(str(refusal)) < 2000\n"
@@ -422,7 +422,7 @@ def test_the_language_that_models_write_is_accepted(source: str) -> None:
 
 def test_every_node_type_is_accepted_checked_or_unknown_to_restrictedpython() -> None:
     """RestrictedPython denies node types that it does not know; so does the table, and it knows no more."""
-    from rlm_secure.guest import transformer
+    from rlm_secure.guest.language import transformer
 
     stock = {name[6:] for name in dir(CellTransformer.__mro__[1]) if name.startswith("visit_")}
     ours = {kind.__name__ for kind in transformer._TABLE}

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rlm_secure.guest.facades import contexts
+from rlm_secure.guest.language.facades import contexts
 
 from .cells import Session
 

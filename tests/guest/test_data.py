@@ -16,10 +16,10 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from rlm_secure.guest.language.facades.data import data
 
-from rlm_secure.guest import facades
-from rlm_secure.guest.facades.data import data
-from rlm_secure.guest.registry import own_class
+from rlm_secure.guest.language import facades
+from rlm_secure.guest.language.registry import own_class
 
 from .cells import Session
 from .test_facades import results

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import pytest
 from RestrictedPython import compile_restricted_exec
 
-from rlm_secure.guest import compiler
+from rlm_secure.guest.language import compiler
 
 from .attacks import ATTACKS
 
@@ -281,8 +281,8 @@ def test_a_refusal_of_restrictedpython_outside_the_list_is_ours_too(source: str)
 
 
 def test_the_comparison_catches_a_planted_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rlm_secure.guest.names.CLOSED", frozenset())
+    monkeypatch.setattr("rlm_secure.guest.language.names.CLOSED", frozenset())
     assert difference("x.gi_frame") is not None
-    monkeypatch.setattr("rlm_secure.guest.names.CLOSED", frozenset({"append"}))
+    monkeypatch.setattr("rlm_secure.guest.language.names.CLOSED", frozenset({"append"}))
     monkeypatch.delitem(RESTRICTIONS, "closed-attribute")
     assert difference("x.append(1)") is not None

@@ -17,8 +17,9 @@ from typing import Any
 
 import pytest
 
-from rlm_secure.guest import facades, registry, values
-from rlm_secure.guest.facades import binary, late, times
+from rlm_secure.guest.language import facades, registry
+from rlm_secure.guest.language.facades import binary, late, times
+from rlm_secure.guest.session import values
 from rlm_secure.policy.model import STRICT_MODULES
 
 from .cells import plain
@@ -826,7 +827,8 @@ def test_strftime_needs_the_stand_in() -> None:
 
 SEALED = """
 import resource, sys
-from rlm_secure.guest import facades, values
+from rlm_secure.guest.language import facades
+from rlm_secure.guest.session import values
 facades.preload()
 resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
 opened = []

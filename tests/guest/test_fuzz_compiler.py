@@ -13,7 +13,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from rlm_secure.guest import compiler, names
+from rlm_secure.guest.language import compiler, names
 from tests.effort import examples
 
 from .attacks import ATTACKS

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from rlm_secure.guest import classes, guards, names
-from rlm_secure.guest.violations import RuleViolation
+from rlm_secure.guest.language import classes, guards, names
+from rlm_secure.guest.language.violations import RuleViolation
 
 from .attacks import ATTACKS
 from .cells import Session, is_loot, plain

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rlm_secure.guest import facades, names
+from rlm_secure.guest.language import facades, names
 
 from .cells import Session, is_loot
 

@@ -23,7 +23,7 @@ _KEPT_INSIDE = {
 _LIST = """
 import gc, itertools, json, types
 {before}
-from rlm_secure.guest import facades
+from rlm_secure.guest.language import facades
 facades.preload()
 names = "accumulate batched chain count cycle groupby islice pairwise zip_longest".split()
 unsafe = {{id(getattr(itertools, name)): name for name in names if hasattr(itertools, name)}}

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from rlm_secure.guest import facades
-from rlm_secure.guest.registry import namespace_of
+from rlm_secure.guest.language import facades
+from rlm_secure.guest.language.registry import namespace_of
 
 facades.preload()
 

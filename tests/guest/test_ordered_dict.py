@@ -248,15 +248,15 @@ made = OrderedDict(a=1)
 
 
 def test_many_are_taken_from_the_front_in_good_time() -> None:
-    from rlm_secure.guest.ordered_dict import OrderedDict
+    from rlm_secure.guest.language.ordered_dict import OrderedDict
 
     items = OrderedDict.fromkeys(range(300_000))
     assert [items.popitem(last=False)[0] for _ in range(300_000)] == list(range(300_000))  # minutes, if gaps were left
 
 
 def test_no_module_keeps_the_one_in_c() -> None:
-    from rlm_secure.guest import ordered_dict
+    from rlm_secure.guest.language import ordered_dict
 
     ordered_dict.keep()
     kept = {name for name, module in list(sys.modules.items()) for value in vars(module).values() if value is ordered_dict._C}
-    assert kept == {"rlm_secure.guest.ordered_dict"}
+    assert kept == {"rlm_secure.guest.language.ordered_dict"}

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from rlm_secure.guest.transformer import _TABLE, CellTransformer
+from rlm_secure.guest.language.transformer import _TABLE, CellTransformer
 
 GRAMMAR = '''
 import a, b.c as d

@@ -19,9 +19,10 @@ from typing import Any
 import pytest
 
 from rlm_secure.environments.bundle import bundle
-from rlm_secure.guest import compiler, faults, names, registry
-from rlm_secure.guest.facades import generated
-from rlm_secure.guest.violations import RuleViolation
+from rlm_secure.guest.language import compiler, names, registry
+from rlm_secure.guest.language.facades import generated
+from rlm_secure.guest.language.violations import RuleViolation
+from rlm_secure.guest.session import faults
 
 from .cells import LIMITS, Session, is_loot
 
@@ -100,10 +101,10 @@ def test_the_worker_has_no_module_that_classes_of_cells_point_to(tmp_path: Path)
     path = tmp_path / "guest.zip"
     with zipfile.ZipFile(io.BytesIO(bundle().data)) as whole, zipfile.ZipFile(path, "w") as archive:
         for name in whole.namelist():
-            if not name.startswith("guest/dial.py"):
+            if not name.startswith("guest/supervisor/dial.py"):
                 archive.writestr(name, whole.read(name))
         archive.writestr(
-            "guest/dial.py",
+            "guest/supervisor/dial.py",
             "import sys\ndef main(path): print(sorted(vars(sys.modules['__main__'])), sys.modules['__main__'])\n",
         )
     done = subprocess.run(

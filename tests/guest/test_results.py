@@ -11,8 +11,8 @@ import pytest
 from rlm_secure import Policy, Sandbox
 from rlm_secure.environments.local.session import LocalSession
 from rlm_secure.errors import CellException, CellMemoryLimit, CellRefused, CellTimeout
-from rlm_secure.guest import values
-from rlm_secure.guest.repl import Repl
+from rlm_secure.guest.session import values
+from rlm_secure.guest.session.repl import Repl
 
 #: What a cell may leave behind that runs its code while the result is built.
 GENERATOR = """

@@ -142,7 +142,7 @@ def test_they_answer_as_those_of_python() -> None:
 
 _LEFT = """
 import ctypes, sys, types
-from rlm_secure.guest import facades, unbound_methods
+from rlm_secure.guest.language import facades, unbound_methods
 from tests.guest.cells import ALL, Session
 session = Session()
 for name in sorted(ALL):

@@ -12,7 +12,7 @@ import types
 import warnings
 from collections.abc import Iterator, Mapping
 
-from rlm_secure.guest.names import CLOSED, GUARDED
+from rlm_secure.guest.language.names import CLOSED, GUARDED
 
 DEPTH = 6
 _UNREADABLE = CLOSED | GUARDED
@@ -48,7 +48,7 @@ FORBIDDEN_ORIGINS = frozenset({"os", "posix", "nt", "sys", "subprocess", "import
 _GROUPS = type(next(itertools.groupby("a"))[1])
 _OF_A_CALLABLE, _OF_ITEMS = type(iter(len, 0)), type(iter(type("_", (), {"__getitem__": lambda _self, at: at})()))
 _SEARCH = re.compile("").scanner("").search
-#: Iterators of C code that let go of what they are asking when they are asked again: see guest/facades/iterators.py.
+#: Iterators of C code that let go of what they are asking when they are asked again: see guest/language/facades/iterators.py.
 _REENTRANT: tuple[type, ...] = (
     itertools.accumulate, itertools.chain, itertools.cycle, itertools.groupby, _GROUPS, itertools.islice,
     itertools.pairwise, itertools.zip_longest, *([itertools.batched] if sys.version_info >= (3, 12) else []), _OF_ITEMS,

@@ -32,7 +32,7 @@ from rlm_secure import (
     SessionEnded,
     WallViolation,
 )
-from rlm_secure.environments import logged
+from rlm_secure.environments import replay as logged
 from rlm_secure.environments.local import pidfd
 from rlm_secure.environments.local import session as local
 from rlm_secure.environments.local.cgroup import Bounds, Group, Parents

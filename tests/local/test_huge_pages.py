@@ -13,7 +13,7 @@ from rlm_secure.environments.local import cgroup, pool
 from rlm_secure.environments.local.session import LocalSession
 from rlm_secure.errors import WallViolation
 from rlm_secure.guarantees import Level, Wall
-from rlm_secure.guest import seal, walls
+from rlm_secure.guest.kernel import seal, walls
 from rlm_secure.policy import load_policy
 from rlm_secure.testing import Unscreened, unscreened
 from tests.local.kernels import LIES, in_child

@@ -15,7 +15,9 @@ from typing import Any
 
 import pytest
 
-from rlm_secure.guest import ahead, boot, listener, probes, seal, stack, walls
+from rlm_secure.guest.kernel import listener, seal, stack, walls
+from rlm_secure.guest.zygote import boot, probes
+from rlm_secure.guest.zygote import prefork as ahead
 from rlm_secure.testing import nested
 from tests.local.kernels import LIES, anew, in_child
 

@@ -14,7 +14,7 @@ import pyseccomp
 import pytest
 
 from rlm_secure.environments.local.seccomp import compile_profile
-from rlm_secure.guest import seal, walls
+from rlm_secure.guest.kernel import seal, walls
 from tests.local.kernels import in_child
 
 

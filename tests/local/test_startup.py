@@ -13,7 +13,7 @@ import pytest
 
 from rlm_secure.environments.local import startup
 from rlm_secure.errors import EnvironmentUnavailable
-from rlm_secure.guest import boot
+from rlm_secure.guest.zygote import boot
 
 ROOT = Path(__file__).parents[2]
 #: A host in a process of its own. It says on descriptor 9 what came of a session, as its other streams may be closed.
@@ -200,7 +200,7 @@ def test_a_user_who_may_start_no_thread_has_sessions() -> None:
 def test_a_host_in_a_container_says_which_walls_it_cannot_build() -> None:
     first = """
         from rlm_secure.environments.local.seccomp import compile_profile
-        from rlm_secure.guest import seal
+        from rlm_secure.guest.kernel import seal
         seal.no_new_privs()
         seal.seccomp(compile_profile("docker"))
     """

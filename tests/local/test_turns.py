@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from rlm_secure import CellCrashed, CellTimeout, Sandbox, SessionEnded
-from rlm_secure.environments import logged
-from rlm_secure.environments.clock import Clock
+from rlm_secure.environments import replay as logged
+from rlm_secure.environments.deadline import Clock
 from rlm_secure.environments.local import cgroup, pidfd
 from rlm_secure.environments.local import session as local
 from rlm_secure.environments.local.cputime import CpuAccount
-from rlm_secure.environments.local.forked import Forked
+from rlm_secure.environments.local.process import Forked
 from rlm_secure.environments.local.session import LocalSession
 from rlm_secure.environments.local.worker import Worker
 from rlm_secure.environments.local.zygote import Zygote

@@ -21,11 +21,11 @@ from typing import Any
 import pytest
 
 from rlm_secure.broker.protocol import decode
-from rlm_secure.environments.clock import Clock
+from rlm_secure.environments.deadline import Clock
 from rlm_secure.environments.local import cgroup, pidfd
 from rlm_secure.environments.local import worker as hosts
 from rlm_secure.environments.local.cputime import CpuAccount
-from rlm_secure.environments.local.forked import Forked
+from rlm_secure.environments.local.process import Forked
 from rlm_secure.environments.local.worker import Died, Overdue, Worker
 from rlm_secure.errors import (
     CellCrashed,

@@ -19,7 +19,7 @@ import pytest
 
 from rlm_secure.environments.local import pidfd
 from rlm_secure.environments.local.seccomp import compile_profile
-from rlm_secure.guest import zygote
+from rlm_secure.guest.zygote import zygote
 from tests.local.kernels import refuse
 
 pytestmark = [pytest.mark.root, pytest.mark.timeout(120)]
@@ -135,7 +135,7 @@ def test_a_zygote_and_a_session_on(kernel: str) -> None:
     refused, config, missing = KERNELS[kernel]
     guest = Guest(*refused, **config)
     levels = guest.booted()
-    assert {wall for wall, level in levels.items() if level != "full"} == missing, guest.walls
+    assert {wall for wall, level in levels.items() if level != "full"} == missing, guest.kernel.walls
     with session(guest) as talk:
         talk.say({"op": "setup", "profile": "worker", "limits": {"NPROC": 0}})
         assert talk.hear()["op"] == "ready"

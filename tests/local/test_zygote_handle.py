@@ -19,8 +19,8 @@ import pytest
 
 from rlm_secure.environments.local import listener, pidfd, pool
 from rlm_secure.environments.local import zygote as zygotes
-from rlm_secure.environments.local.ahead import Setup
-from rlm_secure.environments.logged import begin
+from rlm_secure.environments.local.prefork import Setup
+from rlm_secure.environments.replay import begin
 from rlm_secure.errors import EnvironmentUnavailable
 from rlm_secure.policy import load_policy
 from tests.local.kernels import in_child, refuse

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from rlm_secure.guarantees import Wall
-from rlm_secure.guest import facades
+from rlm_secure.guest.language import facades
 from rlm_secure.policy import Policy, load_policy
 from rlm_secure.policy.compare import diff
 from rlm_secure.policy.keys import ORDERS, keys, sections, value

@@ -28,7 +28,7 @@ _MAX_TEXT = 300
 # (an import, a builtin that is not there) is found by its syntax tree, which nobody but this session sees.
 _SCREEN = """
 import ast, json, sys
-compiler, names = sys.modules["guest.compiler"], sys.modules["guest.names"]
+compiler, names = sys.modules["guest.language.compiler"], sys.modules["guest.language.names"]
 def look(source):
     found = []
     try:

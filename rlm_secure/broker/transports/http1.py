@@ -2,7 +2,7 @@
 
 All of this runs before any signature is checked, so each byte is looked at a fixed number of times: lines are cut at
 their ends and at their first colon, and sets of bytes are compared, without patterns that could try again.
-`guest/http.py` reads requests in the same way.
+`guest/supervisor/http.py` reads requests in the same way.
 
 Guards: the bytes of an answer: bounded, and of one meaning
 """

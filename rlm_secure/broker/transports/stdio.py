@@ -1,4 +1,4 @@
-"""The stream of an exec in the sandbox, as connections to the supervisor: the host's end of `guest/dial.py`.
+"""The stream of an exec in the sandbox, as connections to the supervisor: the host's end of `guest/supervisor/dial.py`.
 
 Nothing listens and no port is open. Lines may be lost, doubled or mixed with noise; whole streams may break,
 and are dialled again: a request that was under way is then sent again by its sender, under its old number. Where

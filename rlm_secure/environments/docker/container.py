@@ -15,12 +15,12 @@ from typing import Any, Final
 
 from rlm_secure.broker.transports import Cut
 from rlm_secure.environments import user_ids
-from rlm_secure.environments._owner import is_orphan, owner
 from rlm_secure.environments.docker import hardening
 from rlm_secure.environments.docker.engine import explained
 from rlm_secure.environments.docker.hardening import Offered
 from rlm_secure.environments.docker.stream import Stream
 from rlm_secure.environments.docker.ways import NotThere, Way, archive
+from rlm_secure.environments.owner import is_orphan, owner
 from rlm_secure.errors import EnvironmentUnavailable
 from rlm_secure.policy.model import MIB, Policy
 from rlm_secure.resources import seccomp_profile
@@ -43,7 +43,8 @@ OVERHEAD_BYTES: Final = 128 * MIB
 ROOM_BYTES: Final = 16 * MIB
 #: init, supervisor, zygote, its probes, a dial or two, and runc while it starts them.
 PROCESSES: Final = 24
-#: Descriptors of one process: twice as many as contexts are kept (guest/uploads.py), and more than all else takes.
+#: Descriptors of one process: twice as many as contexts are kept (guest/supervisor/uploads.py), which is more than
+#: all else takes.
 OPEN_FILES: Final = 256
 #: The first id of a container where ids are mapped, of which there are often no more than 16 bits.
 _MAPPED_FIRST, _MAPPED = 20_000, 40_000

@@ -12,7 +12,7 @@ import contextlib
 import math
 import resource
 
-from rlm_secure.environments.clock import SESSION_CPU
+from rlm_secure.environments.deadline import SESSION_CPU
 from rlm_secure.environments.local import pidfd
 from rlm_secure.environments.local.cgroup import Group
 from rlm_secure.environments.local.worker import Worker

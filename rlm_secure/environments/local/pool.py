@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from rlm_secure.broker import protocol
-from rlm_secure.environments.clock import Clock
+from rlm_secure.environments.deadline import Clock
 from rlm_secure.environments.local import cgroup, report
-from rlm_secure.environments.local.ahead import Setup
 from rlm_secure.environments.local.cgroup import Bounds
-from rlm_secure.environments.local.forked import Forked
+from rlm_secure.environments.local.prefork import Setup
+from rlm_secure.environments.local.process import Forked
 from rlm_secure.environments.local.worker import Died, Overdue, Worker
 from rlm_secure.environments.local.zygote import Plan, zygote
 from rlm_secure.errors import EnvironmentUnavailable, RLMSecureError

@@ -23,16 +23,17 @@ from dataclasses import replace
 from typing import Any
 
 from rlm_secure.broker.protocol import CellResult
-from rlm_secure.environments.clock import SESSION_CPU, Clock
-from rlm_secure.environments.local import keeper, pool, report
+from rlm_secure.environments.deadline import SESSION_CPU, Clock
+from rlm_secure.environments.local import idle as keeper
 from rlm_secure.environments.local import pidfd as process
+from rlm_secure.environments.local import pool, report
 from rlm_secure.environments.local.context import SharedContext, share
 from rlm_secure.environments.local.cputime import CpuAccount
-from rlm_secure.environments.local.forked import Forked
 from rlm_secure.environments.local.listener import Listener
+from rlm_secure.environments.local.process import Forked
 from rlm_secure.environments.local.worker import Died, Overdue, Worker, weigh
 from rlm_secure.environments.local.zygote import Plan
-from rlm_secure.environments.logged import REPLAY_SECONDS, Answers, Entry, LoggedSession, begin
+from rlm_secure.environments.replay import REPLAY_SECONDS, Answers, Entry, LoggedSession, begin
 from rlm_secure.errors import CellCrashed, CellError, CellTimeout, EnvironmentUnavailable, ProtocolViolation
 from rlm_secure.guarantees import Level, Wall
 from rlm_secure.policy import cost

@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from rlm_secure.broker.protocol import Call, CellResult, check_nonce, decode, event, fresh_nonce
-from rlm_secure.environments.clock import SLICE_SECONDS, Clock
+from rlm_secure.environments.deadline import SLICE_SECONDS, Clock
 from rlm_secure.environments.local import pidfd as process
-from rlm_secure.environments.local.forked import Forked
 from rlm_secure.environments.local.listener import Listener
+from rlm_secure.environments.local.process import Forked
 from rlm_secure.errors import (
     CellCrashed,
     CellError,

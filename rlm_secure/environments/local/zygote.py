@@ -27,9 +27,10 @@ from typing import Any
 from rlm_secure.broker.protocol import decode
 from rlm_secure.environments import user_ids
 from rlm_secure.environments.bundle import bundle
-from rlm_secure.environments.local import keeper, startup
-from rlm_secure.environments.local.ahead import Ahead, Setup
-from rlm_secure.environments.local.forked import Forked
+from rlm_secure.environments.local import idle as keeper
+from rlm_secure.environments.local import startup
+from rlm_secure.environments.local.prefork import Ahead, Setup
+from rlm_secure.environments.local.process import Forked
 from rlm_secure.environments.local.seccomp import compile_profile
 from rlm_secure.errors import EnvironmentUnavailable, ProtocolViolation
 from rlm_secure.policy.load import load_policy

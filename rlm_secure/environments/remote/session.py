@@ -18,13 +18,13 @@ from typing import Any
 
 from rlm_secure.broker.client import Declined, Lost
 from rlm_secure.broker.protocol import CellResult, ready
-from rlm_secure.environments.clock import SESSION_CPU, Clock
+from rlm_secure.environments.deadline import SESSION_CPU, Clock
 from rlm_secure.environments.local.context import SharedContext, flatten
-from rlm_secure.environments.logged import Answers, Entry, LoggedSession, begin
 from rlm_secure.environments.remote import supervisor
 from rlm_secure.environments.remote.contexts import Contexts
 from rlm_secure.environments.remote.lease import Lease, report
 from rlm_secure.environments.remote.worker import KILL_SECONDS, Died, Overdue, RemoteWorker, verdict
+from rlm_secure.environments.replay import Answers, Entry, LoggedSession, begin
 from rlm_secure.errors import (
     CellCrashed,
     CellError,

@@ -1,6 +1,6 @@
 """What is reported of a supervisor itself: that it is another user than its worker, and what it gave up.
 
-It tried that before any untrusted code was there (guest/privileges.py); the kernel said whose the worker is.
+It tried that before any untrusted code was there (guest/supervisor/privileges.py); the kernel said whose the worker is.
 """
 
 from __future__ import annotations

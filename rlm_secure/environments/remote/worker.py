@@ -14,7 +14,7 @@ from typing import Any, Final
 from rlm_secure.broker.client import Client, Declined, Lost
 from rlm_secure.broker.protocol import Call, CellResult, check_nonce, decode, event, fresh_nonce
 from rlm_secure.broker.signed import Asked, Ended, Events, Stopped
-from rlm_secure.environments.clock import SESSION_CPU, Clock
+from rlm_secure.environments.deadline import SESSION_CPU, Clock
 from rlm_secure.environments.local import pidfd as process
 from rlm_secure.errors import CellCrashed, CellError, CellMemoryLimit, CellTimeout, ProtocolViolation, WallViolation
 from rlm_secure.policy.model import Limits

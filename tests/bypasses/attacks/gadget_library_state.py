@@ -11,8 +11,8 @@ class Writer:
 """
 _WRAPS = (
     "any(wrapper().fill('x') != 'x' for wrapper in [__import__('textwrap').TextWrapper, *("
-    "[sys.modules['rlm_secure.guest.facades'].load('textwrap').TextWrapper] "
-    "if 'rlm_secure.guest.facades' in sys.modules else [])])"
+    "[sys.modules['rlm_secure.guest.language.facades'].load('textwrap').TextWrapper] "
+    "if 'rlm_secure.guest.language.facades' in sys.modules else [])])"
 )
 
 ADVISORY = ""

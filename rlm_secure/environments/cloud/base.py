@@ -1,0 +1,175 @@
+"""What the cloud environments share: a sandbox made with everything shut, our supervisor in it, and its sure end.
+
+The control channel is the provider's exec stream: no port is open, in either direction. Where the policy allows
+it, the provider's authenticated ingress may be asked for instead: it is faster, and one door more.
+
+A sandbox ends when its lease is closed, by an error, Ctrl-C or the interpreter's exit; where the host dies, its
+provider ends it, because nobody renews it; and `sweep` finds what carries the label of a process that is gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+from rlm_secure.causes import local_cause
+from rlm_secure.environments.cloud.lease import CloudLease, Unanswered, destroy
+from rlm_secure.environments.cloud.provider import (
+    ATTEMPT,
+    LABEL,
+    OVERHEAD_BYTES,
+    OWNER,
+    UNRENEWED_SECONDS,
+    Made,
+    Plan,
+    Provider,
+    credential,
+    need,
+    no_proxy_for_loopback,
+)
+from rlm_secure.environments.cloud.stream import Loop, Program, Stream
+from rlm_secure.environments.interface import Environment, Session
+from rlm_secure.environments.owner import is_orphan
+from rlm_secure.environments.quota import Berth, Use, slots_of
+from rlm_secure.environments.remote import RemoteSession
+from rlm_secure.errors import CellCrashed, EnforcementError, EnvironmentUnavailable, ProtocolViolation, RLMSecureError
+from rlm_secure.guarantees import Wall
+from rlm_secure.policy.gate import Gate
+from rlm_secure.policy.model import Policy
+
+__all__ = [
+    "ATTEMPT",
+    "LABEL",
+    "OVERHEAD_BYTES",
+    "OWNER",
+    "UNRENEWED_SECONDS",
+    "CloudEnvironment",
+    "CloudLease",
+    "Made",
+    "Plan",
+    "Program",
+    "Provider",
+    "Stream",
+    "credential",
+    "need",
+    "no_proxy_for_loopback",
+]
+
+_log = logging.getLogger("rlm_secure.cloud")
+_SWEEP_SECONDS = 300.0
+
+
+class CloudEnvironment(Environment):
+    """Sessions in a provider's sandboxes.
+
+    `ttl_seconds` is the longest life of one, `max_live` the most at a time in this process, `create_seconds` how
+    long the provider may take to make one. `transport` is "exec", or "ingress" where the policy allows it
+    (`network.ingress`): the provider's token opens its door then, and our key signs every message all the same.
+    `reuse=False` gives every run of a tree a sandbox of its own; else they use them one after another.
+    """
+
+    def __init__(
+        self, ttl_seconds: int, max_live: int, create_seconds: float, transport: str, reuse: bool = True
+    ) -> None:
+        if ttl_seconds < 60 or max_live < 1:
+            raise ValueError(f"ttl_seconds is at least 60 and max_live at least 1, not {ttl_seconds} and {max_live}")
+        if transport not in ("exec", "ingress"):
+            raise ValueError(f"transport is 'exec' or 'ingress', not {transport!r}")
+        self._ttl_seconds = ttl_seconds
+        self._max_live = max_live
+        self._create_seconds = create_seconds
+        self._transport = transport
+        self._reuse = reuse
+        self._shared: tuple[Berth, Mapping[str, Any]] | None = None
+
+    def share(self, berth: Berth, options: Mapping[str, Any]) -> None:
+        """Have sessions use the sandboxes of one tree of runs. See Environment.share."""
+        self._shared = berth, options
+
+    @abstractmethod
+    def provider(self, policy: Policy | None) -> Provider:
+        """A connection to the provider. Raises MissingExtra, or EnvironmentUnavailable without credentials."""
+
+    def open(
+        self,
+        policy: Policy,
+        *,
+        tools: Mapping[str, str] | None = None,
+        features: frozenset[str] = frozenset(),  # noqa: ARG002 - every session can do them all
+    ) -> Session:
+        """Start a sealed session in a sandbox of its own. See Environment.open."""
+        return self.session(policy, tools=tools)
+
+    def session(
+        self,
+        policy: Policy,
+        *,
+        tools: Mapping[str, str] | None = None,
+        screen: bool = True,
+        required: tuple[Wall, ...] | None = None,
+    ) -> RemoteSession:
+        """As `open`; `screen=False` and `required` are for tests and audits."""
+        if self._transport == "ingress":
+            Gate(policy).ingress().require()
+        lease: CloudLease | None = None
+        try:
+            lease = self._lease(policy)
+            return RemoteSession(lease, policy, tools=tools, screen=screen, required=required)
+        except (EnvironmentUnavailable, ProtocolViolation, CellCrashed) as error:
+            if not _another_may_do(error, lease):
+                raise
+            _log.info("a session did not start (%s); it is started in a new %s sandbox", error, self.name)
+        # Nothing of the session has happened yet, and what it was to happen in has ended.
+        return RemoteSession(self._lease(policy, new=True), policy, tools=tools, screen=screen, required=required)
+
+    def _lease(self, policy: Policy, *, new: bool = False) -> CloudLease:
+        """A sandbox: one that the same tree of runs has used before, or a new one."""
+        slots, use, below = slots_of(self.name), None, 0
+        if self._shared is not None:
+            berth, options = self._shared
+            use, below = Use(berth.fleet, options, policy), berth.below
+        kept: CloudLease | None = slots.take(self._max_live, policy.limits.start_seconds, use, below=below, new=new)
+        if kept is not None:
+            return kept
+        try:
+            provider = self.provider(policy)
+        except BaseException:  # Ctrl-C as well: the slot would be lost
+            slots.give_back()
+            raise
+        return CloudLease(
+            provider, policy, self._ttl_seconds, self._create_seconds, self._transport, use if self._reuse else None
+        )
+
+    def sweep(self) -> int:
+        """End the sandboxes that dead processes of this machine left behind. Returns how many."""
+        provider = self.provider(None)
+        loop = Loop(provider.name)
+        try:
+            return loop.call(_sweep(provider), _SWEEP_SECONDS)
+        except Exception as error:  # noqa: BLE001 - the SDKs raise trees of their own
+            said = f"{provider.name} could not be swept: {provider.explain(error)[0]}; try again"
+            raise EnvironmentUnavailable(said) from local_cause(error)
+        finally:
+            with contextlib.suppress(Exception):
+                loop.call(provider.close(), _SWEEP_SECONDS)
+            loop.close()
+
+
+def _another_may_do(error: RLMSecureError, lease: CloudLease | None) -> bool:
+    """Whether a new sandbox may start what this one did not."""
+    if lease is None:
+        return isinstance(error, Unanswered)
+    # One that was used before has no second chance, whatever it says. A new one that lacks a wall, or breaks the
+    # protocol, is not asked again.
+    return lease.served > 0 or not isinstance(error, EnforcementError | ProtocolViolation)
+
+
+async def _sweep(provider: Provider) -> int:
+    found = await provider.find({LABEL: "1"})
+    orphans = [sandbox for sandbox, labels in found if is_orphan(labels.get(OWNER, ""))]
+    for sandbox in orphans:
+        await destroy(provider, sandbox)
+    return len(orphans)

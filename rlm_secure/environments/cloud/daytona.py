@@ -1,0 +1,271 @@
+"""The daytona environment: a Daytona sandbox without a network, and a sealed worker in it.
+
+Traps of the SDK that are shut here: it reads `.env` files of the current directory for whatever it was not given
+(so it is given everything), it may trace to a collector (so it does not), what a program writes is kept in a log
+in the sandbox (so a stream is begun anew before its log is long), and input is echoed into that log (so it is
+not). A session's input has no end: the supervisor ends when its host is silent, and with its sandbox.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import math
+import os
+import re
+import secrets
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from rlm_secure.environments.cloud.base import (
+    OVERHEAD_BYTES,
+    UNRENEWED_SECONDS,
+    CloudEnvironment,
+    Made,
+    Plan,
+    Provider,
+    credential,
+    need,
+    no_proxy_for_loopback,
+)
+from rlm_secure.environments.cloud.stream import Stream
+from rlm_secure.policy.model import MIB, Policy
+
+#: Built by `sandboxes/daytona`; the number counts changes of what is in it.
+DEFAULT_SNAPSHOT = "rlm-secure-sandbox-1"
+DEFAULT_URL = "https://app.daytona.io/api"
+
+_GIB = 1024 * MIB
+_REQUEST_SECONDS = 30
+_LOG_BYTES = 64 * MIB
+_PINNED = re.compile(r"[a-z0-9][a-z0-9._/:-]*@sha256:[0-9a-f]{64}")
+_PASSING = frozenset({408, 429, 500, 502, 503, 504})
+_PASSING_NAMES = ("DaytonaRateLimitError", "DaytonaTimeoutError", "DaytonaConnectionError")
+
+
+class DaytonaEnvironment(CloudEnvironment):
+    """Sessions in Daytona sandboxes, made from `snapshot` (its size is its own) or from `image`.
+
+    An `image` is named by its digest and gets `cpus`, `memory_gib` (what the policy needs by default) and
+    `disk_gib`. `api_key` is DAYTONA_API_KEY by default, `api_url` DAYTONA_API_URL, `target` (the region)
+    DAYTONA_TARGET. `user` is who runs the supervisor in there.
+    """
+
+    name = "daytona"
+
+    def __init__(
+        self,
+        snapshot: str = DEFAULT_SNAPSHOT,
+        image: str | None = None,
+        api_key: str | None = None,
+        api_url: str | None = None,
+        target: str | None = None,
+        user: str | None = None,
+        cpus: int = 1,
+        memory_gib: int | None = None,
+        disk_gib: int = 3,
+        ttl_seconds: int = 3600,
+        max_live: int = 20,
+        create_seconds: float = 120.0,
+        transport: str = "exec",
+        reuse: bool = True,
+    ) -> None:
+        super().__init__(ttl_seconds, max_live, create_seconds, transport, reuse)
+        if image is not None and not _PINNED.fullmatch(image):
+            raise ValueError(f"an image is named by its digest, as in python@sha256:..., not {image!r}")
+        self._source = {"snapshot": snapshot} if image is None else {"image": image}
+        self._key = api_key
+        self._url = api_url or os.environ.get("DAYTONA_API_URL") or DEFAULT_URL
+        self._target = target or os.environ.get("DAYTONA_TARGET") or "us"
+        self._user = user
+        self._size = (cpus, memory_gib, disk_gib)
+
+    def provider(self, policy: Policy | None) -> DaytonaProvider:
+        """See CloudEnvironment.provider."""
+        need("daytona", self.name)
+        key = credential(self._key, "DAYTONA_API_KEY", "Daytona")
+        no_proxy_for_loopback(self._url)
+        cpus, memory, disk = self._size
+        if memory is None:
+            needed = (policy.limits.memory_bytes if policy is not None else 0) + OVERHEAD_BYTES
+            memory = math.ceil(needed / _GIB)
+        connection = {"api_key": key, "api_url": self._url, "target": self._target}
+        return DaytonaProvider(connection, self._source, self._user, {"cpu": cpus, "memory": memory, "disk": disk})
+
+
+class DaytonaProvider(Provider):
+    """The SDK's asynchronous client."""
+
+    name = "daytona"
+    network = "networkBlockAll true, public false"
+    renew_every: ClassVar[float | None] = UNRENEWED_SECONDS / 3
+    bind: ClassVar[str] = "0.0.0.0"  # noqa: S104 - previews come from outside of the sandbox's loopback; our key is asked
+
+    def __init__(
+        self, connection: Mapping[str, str], source: Mapping[str, str], user: str | None, size: Mapping[str, int]
+    ) -> None:
+        self._connection = dict(connection)
+        self._source = source
+        self._user = user
+        self._size = size
+        self._client: Any = None
+        self._sandbox: Any = None
+        self._secrets: tuple[str, ...] = (self._connection["api_key"],)
+
+    async def create(self, plan: Plan) -> Made:
+        """See Provider.create."""
+        sdk = _sdk()
+        options: dict[str, Any] = {
+            "name": plan.name,
+            "labels": dict(plan.labels),
+            "os_user": self._user,
+            "env_vars": {},
+            "public": False,
+            "network_block_all": True,
+            "ttl_minutes": math.ceil(plan.ttl_seconds / 60),
+            "auto_stop_interval": math.ceil(UNRENEWED_SECONDS / 60),
+            "auto_delete_interval": 0,  # what stops is deleted
+            "volumes": [],
+            **self._source,
+        }
+        if "image" in self._source:
+            params = sdk.CreateSandboxFromImageParams(**options, resources=sdk.Resources(**self._size))
+        else:
+            params = sdk.CreateSandboxFromSnapshotParams(**options)
+        self._sandbox = await self.client.create(params, timeout=0)  # the lease has the clock
+        self._check(self._sandbox)
+        facts = {**self._source, "cpus": self._sandbox.cpu, "memory_gib": self._sandbox.memory}
+        facts |= {"disk_gib": self._sandbox.disk, "class": self._sandbox.sandbox_class or "unknown"}
+        return Made(str(self._sandbox.id), int(self._sandbox.memory) * _GIB, facts)
+
+    async def put(self, name: str, data: bytes) -> str:
+        """See Provider.put."""
+        path = f"{(await self._sandbox.get_work_dir()).rstrip('/')}/{name}"
+        await self._sandbox.fs.upload_file(data, path, timeout=_REQUEST_SECONDS)
+        return path
+
+    async def run(self, command: str, stream: Stream) -> _Command:
+        """See Provider.run."""
+        process = self._sandbox.process
+        session = f"rlm-secure-{secrets.token_hex(8)}"
+        await process.create_session(session)
+        try:
+            # In a shell of its own: `exec` would replace the session's.
+            request = _sdk().SessionExecuteRequest(command=f"({command})", run_async=True, suppress_input_echo=True)
+            answer = await process.execute_session_command(session, request, timeout=_REQUEST_SECONDS)
+        except BaseException:  # a cancellation as well: the session would stay
+            with contextlib.suppress(Exception):
+                await process.delete_session(session)
+            raise
+        return _Command(process, session, answer.cmd_id, stream, self)
+
+    async def ingress(self, port: int) -> tuple[str, Mapping[str, str]]:
+        """The preview of a port, opened by its token: in a header, never in a URL that somebody may log."""
+        preview = await self._sandbox.get_preview_link(port)
+        self._secrets = (*self._secrets, preview.token)
+        return preview.url, {"X-Daytona-Preview-Token": preview.token, "X-Daytona-Skip-Preview-Warning": "true"}
+
+    async def running(self) -> bool:
+        """See Provider.running."""
+        try:
+            await self._sandbox.refresh_data()
+        except _sdk().DaytonaNotFoundError:
+            return False
+        return str(getattr(self._sandbox.state, "value", self._sandbox.state)) == "started"
+
+    async def renew(self) -> None:
+        """Tell Daytona that the sandbox is not idle."""
+        await self._sandbox.refresh_activity()
+
+    async def destroy(self, sandbox: str) -> None:
+        """See Provider.destroy."""
+        with contextlib.suppress(_sdk().DaytonaNotFoundError):
+            own = self._sandbox if self._sandbox is not None and self._sandbox.id == sandbox else None
+            await (own or await self.client.get(sandbox)).delete(wait=True)
+
+    async def find(self, labels: Mapping[str, str]) -> list[tuple[str, Mapping[str, str]]]:
+        """See Provider.find."""
+        query = _sdk().ListSandboxesQuery(labels=dict(labels))
+        return [(each.id, each.labels) async for each in self.client.list(query)]
+
+    async def close(self) -> None:
+        """See Provider.close."""
+        if self._client is not None:
+            await self._client.close()
+
+    def passing(self, error: BaseException) -> bool:
+        """See Provider.passing."""
+        if getattr(error, "status_code", None) in _PASSING:
+            return True
+        kinds = tuple(getattr(_sdk(), name) for name in _PASSING_NAMES if hasattr(_sdk(), name))
+        return isinstance(error, kinds)
+
+    def secrets(self) -> tuple[str, ...]:
+        """See Provider.secrets."""
+        return self._secrets
+
+    @property
+    def client(self) -> Any:
+        """The SDK's client, made when it is first used: on the loop."""
+        if self._client is None:
+            sdk = _sdk()
+            options: dict[str, Any] = {**self._connection, "otel_enabled": False}
+            if "use_deprecated_polling" in sdk.DaytonaConfig.model_fields:
+                options["use_deprecated_polling"] = True  # a websocket for one state is one too many
+            self._client = sdk.AsyncDaytona(sdk.DaytonaConfig(**options))
+        return self._client
+
+    def _check(self, sandbox: Any) -> None:
+        """An organisation's own settings override what was asked for: what came out is what counts."""
+        if sandbox.public or not sandbox.network_block_all:
+            raise PermissionError(
+                f"the sandbox is public ({sandbox.public}) or has a network (blocked: {sandbox.network_block_all}), "
+                "although the opposite was asked for: look at the organisation's settings"
+            )
+
+
+class _Command:
+    """One command in a session of its own, and the task that follows its log."""
+
+    def __init__(self, process: Any, session: str, command: str, stream: Stream, provider: DaytonaProvider) -> None:
+        self._process = process
+        self._session = session
+        self._command = command
+        self._stream = stream
+        stream.longest = _LOG_BYTES
+        self._follower = asyncio.ensure_future(self._follow(provider))
+
+    async def write(self, data: bytes) -> None:
+        """See Program.write."""
+        text = data.decode("ascii")  # lines of JSON
+        await self._process.send_session_command_input(self._session, self._command, text)
+
+    async def close(self) -> None:
+        """See Program.close."""
+        await self.drop()
+        with contextlib.suppress(_sdk().DaytonaError):  # it ended by itself
+            await self._process.delete_session(self._session)
+
+    async def drop(self) -> None:
+        """See Program.drop."""
+        self._follower.cancel()
+
+    async def _follow(self, provider: DaytonaProvider) -> None:
+        follow = self._process.get_session_command_logs_async
+        try:
+            await follow(self._session, self._command, self._output, self._error)
+        except Exception as error:  # noqa: BLE001 - the SDK raises aiohttp's errors as well
+            self._stream.finish(provider.explain(error)[0])
+        else:
+            self._stream.finish()
+
+    async def _output(self, text: str) -> None:
+        await self._stream.feed(text.encode("utf-8", "replace"))
+
+    def _error(self, text: str) -> None:
+        self._stream.complain(text.encode("utf-8", "replace"))
+
+
+def _sdk() -> Any:
+    return importlib.import_module("daytona")

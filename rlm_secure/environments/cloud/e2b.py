@@ -1,0 +1,235 @@
+"""The e2b environment: a Firecracker machine of E2B without a network, and a sealed worker in it.
+
+Traps of the SDK that are shut here: a background command is killed after 60 s (so its timeout is 0), its output
+is kept in memory for good (so it is not retained, or a stream is begun anew before that is long), sandboxes are
+public and have the internet (so both are denied by name), E2B_DEBUG makes it talk to localhost instead (so it is
+off), and what a sandbox does at the end of its time is the server's choice (so it is told to end). `user` may use
+sudo in E2B's templates: no worker can, because no_new_privs is set before there is one; and it is one user, of whom
+root makes two.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import inspect
+import math
+import re
+import time
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from rlm_secure.environments.cloud.base import (
+    UNRENEWED_SECONDS,
+    CloudEnvironment,
+    Made,
+    Plan,
+    Provider,
+    credential,
+    need,
+    no_proxy_for_loopback,
+)
+from rlm_secure.environments.cloud.stream import Stream
+from rlm_secure.policy.model import MIB, Policy
+
+#: Built by `sandboxes/e2b`; the number counts changes of what is in it.
+DEFAULT_TEMPLATE = "rlm-secure-sandbox-1"
+
+_REQUEST_SECONDS = 30.0
+#: What a program may say to an SDK that keeps all of it in this process, as those before 2.57 do.
+_KEPT_BYTES = 64 * MIB
+_PASSING = frozenset({408, 429, 500, 502, 503, 504})
+
+
+class E2BEnvironment(CloudEnvironment):
+    """Sessions in E2B sandboxes, made from `template` (its processors and memory are the template's).
+
+    `api_key` is E2B_API_KEY by default; `domain`, `api_url` and `sandbox_url` are the SDK's, for other clusters.
+    `user` is who starts the supervisor in there: "root" becomes two users, one for it and one for the worker, and keeps
+    no capability; another one is both.
+    """
+
+    name = "e2b"
+
+    def __init__(
+        self,
+        template: str = DEFAULT_TEMPLATE,
+        api_key: str | None = None,
+        domain: str | None = None,
+        api_url: str | None = None,
+        sandbox_url: str | None = None,
+        user: str = "root",
+        ttl_seconds: int = 3600,
+        max_live: int = 20,
+        create_seconds: float = 120.0,
+        transport: str = "exec",
+        reuse: bool = True,
+    ) -> None:
+        super().__init__(ttl_seconds, max_live, create_seconds, transport, reuse)
+        self._template = template
+        self._user = user
+        self._options = {"api_key": api_key, "domain": domain, "api_url": api_url, "sandbox_url": sandbox_url}
+
+    def provider(self, policy: Policy | None) -> E2BProvider:  # noqa: ARG002 - a template's size is its own
+        """See CloudEnvironment.provider."""
+        need("e2b", self.name)
+        options = {name: value for name, value in self._options.items() if value is not None}
+        options["api_key"] = credential(self._options["api_key"], "E2B_API_KEY", "E2B")
+        no_proxy_for_loopback(options.get("api_url"), options.get("sandbox_url"))
+        return E2BProvider(self._template, self._user, options)
+
+
+class E2BProvider(Provider):
+    """The SDK's asynchronous client."""
+
+    name = "e2b"
+    network = "deny_out 0.0.0.0/0, allow_internet_access false, allow_public_traffic false"
+    renew_every: ClassVar[float | None] = UNRENEWED_SECONDS / 3
+
+    def __init__(self, template: str, user: str, options: Mapping[str, str]) -> None:
+        self._template = template
+        self._user = user
+        self._options = {**options, "debug": False, "request_timeout": _REQUEST_SECONDS}
+        self._sandbox: Any = None
+        self._ends_at = 0.0
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """What every call of the SDK is given: key, endpoints, and what must not come from the environment."""
+        return self._options
+
+    async def create(self, plan: Plan) -> Made:
+        """See Provider.create."""
+        sdk = _sdk()
+        self._ends_at = time.monotonic() + plan.ttl_seconds
+        # One attempt has one key: a request that the SDK sends again makes no second sandbox. Before 2.57 it has no
+        # such key, and sends nothing again: the lease makes another attempt.
+        keyed = _takes(sdk.AsyncSandbox.create, "idempotency_key")
+        once: dict[str, Any] = {"idempotency_key": plan.attempt} if keyed else {"retries": 0}
+        self._sandbox = await sdk.AsyncSandbox.create(
+            self._template,
+            timeout=min(plan.ttl_seconds, UNRENEWED_SECONDS),
+            metadata=dict(plan.labels),
+            envs={},
+            allow_internet_access=False,
+            network={"allow_out": [], "deny_out": [sdk.ALL_TRAFFIC], "allow_public_traffic": False},
+            lifecycle={"on_timeout": "kill"},
+            **once,
+            **self._options,
+        )
+        info = await self._sandbox.get_info(**self._options)
+        facts = {"template": self._template, "cpus": info.cpu_count, "memory_mb": info.memory_mb}
+        return Made(str(self._sandbox.sandbox_id), int(info.memory_mb) * MIB, facts)
+
+    async def put(self, name: str, data: bytes) -> str:
+        """See Provider.put."""
+        written = await self._sandbox.files.write(name, data, user=self._user)
+        return str(written.path)
+
+    async def run(self, command: str, stream: Stream) -> _Command:
+        """See Provider.run."""
+        run = self._sandbox.commands.run
+        forgets = _takes(run, "retain_output")
+        if not forgets:
+            stream.longest = _KEPT_BYTES
+        handle = await run(
+            command,
+            background=True,
+            user=self._user,
+            stdin=True,
+            timeout=0,  # 60 s is the default, and it ends the command itself
+            request_timeout=_REQUEST_SECONDS,
+            on_stdout=lambda text: stream.feed(text.encode("utf-8", "replace")),
+            on_stderr=lambda text: stream.complain(text.encode("utf-8", "replace")),
+            **({"retain_output": False} if forgets else {}),
+        )
+        return _Command(handle, stream, self)
+
+    async def ingress(self, port: int) -> tuple[str, Mapping[str, str]]:
+        """The edge of E2B, opened by the sandbox's traffic token. It forwards to the sandbox's loopback."""
+        sandbox = self._sandbox
+        url = sandbox.connection_config.get_sandbox_url(sandbox.sandbox_id, sandbox.sandbox_domain, port)
+        headers = {"E2b-Sandbox-Id": sandbox.sandbox_id, "E2b-Sandbox-Port": str(port)}
+        return url, {**headers, "E2b-Traffic-Access-Token": sandbox.traffic_access_token}
+
+    async def running(self) -> bool:
+        """See Provider.running."""
+        return bool(await self._sandbox.is_running(request_timeout=_REQUEST_SECONDS))
+
+    async def renew(self) -> None:
+        """Push the end of the sandbox away, up to the end of its time to live."""
+        left = math.ceil(self._ends_at - time.monotonic())
+        if left > 0:
+            await self._sandbox.set_timeout(min(left, UNRENEWED_SECONDS), **self._options)
+
+    async def destroy(self, sandbox: str) -> None:
+        """See Provider.destroy."""
+        await _sdk().AsyncSandbox.kill(sandbox, **self._options)
+
+    async def find(self, labels: Mapping[str, str]) -> list[tuple[str, Mapping[str, str]]]:
+        """See Provider.find."""
+        sdk = _sdk()
+        pages = sdk.AsyncSandbox.list(query=sdk.SandboxQuery(metadata=dict(labels)), **self._options)
+        found: list[tuple[str, Mapping[str, str]]] = []
+        while pages.has_next:
+            found += [(each.sandbox_id, each.metadata or {}) for each in await pages.next_items()]
+        return found
+
+    def passing(self, error: BaseException) -> bool:
+        """See Provider.passing."""
+        import httpx
+
+        sdk = _sdk()
+        gone = getattr(sdk, "SandboxNotRunningException", None)
+        if gone is not None and isinstance(error, gone):
+            return False
+        if getattr(error, "status_code", None) in _PASSING:
+            return True
+        if isinstance(error, sdk.RateLimitException | sdk.TimeoutException | httpx.TransportError):
+            return True
+        return re.match(r"(408|429|50[0234])\b", str(error)) is not None  # the SDK keeps the status in its text
+
+    def secrets(self) -> tuple[str, ...]:
+        """See Provider.secrets."""
+        token = getattr(self._sandbox, "traffic_access_token", None)
+        return tuple(str(each) for each in (self._options["api_key"], token) if each)
+
+
+class _Command:
+    """One command of the sandbox, and the task that says how it ended."""
+
+    def __init__(self, handle: Any, stream: Stream, provider: E2BProvider) -> None:
+        self._handle = handle
+        self._end = asyncio.ensure_future(self._watch(stream, provider))
+
+    async def write(self, data: bytes) -> None:
+        await self._handle.send_stdin(data, request_timeout=_REQUEST_SECONDS)
+
+    async def close(self) -> None:
+        await self.drop()
+        with contextlib.suppress(Exception):  # it ended by itself
+            await self._handle.kill()
+
+    async def drop(self) -> None:
+        self._end.cancel()
+        await self._handle.disconnect()
+
+    async def _watch(self, stream: Stream, provider: E2BProvider) -> None:
+        try:
+            await self._handle.wait()
+        except _sdk().CommandExitException:
+            stream.finish()
+        except Exception as error:  # noqa: BLE001 - the SDK raises several trees
+            stream.finish(provider.explain(error)[0])
+        else:
+            stream.finish()
+
+
+def _sdk() -> Any:
+    return importlib.import_module("e2b")
+
+
+def _takes(function: Any, parameter: str) -> bool:
+    """Whether this version of the SDK knows a parameter."""
+    return parameter in inspect.signature(function).parameters

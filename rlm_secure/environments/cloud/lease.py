@@ -1,0 +1,456 @@
+"""One cloud sandbox with our supervisor in it: made with everything shut, and ended for sure."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import logging
+import os
+import secrets
+import shlex
+import threading
+import time
+import weakref
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from rlm_secure.broker import signed
+from rlm_secure.broker.client import Client, Declined, Lost
+from rlm_secure.broker.protocol import decode
+from rlm_secure.broker.session import SessionKey
+from rlm_secure.broker.signed import Around
+from rlm_secure.broker.transports import Cut, Garbled
+from rlm_secure.broker.transports.https import HttpsTransport
+from rlm_secure.broker.transports.lines import Charge, Lines
+from rlm_secure.broker.transports.stdio import StdioTransport
+from rlm_secure.causes import local_cause
+from rlm_secure.environments.bundle import bundle
+from rlm_secure.environments.cloud.provider import (
+    ATTEMPT,
+    LABEL,
+    OVERHEAD_BYTES,
+    OWNER,
+    UNRENEWED_SECONDS,
+    Made,
+    Plan,
+    Provider,
+)
+from rlm_secure.environments.cloud.stream import Loop, Program, Stream, cancelled
+from rlm_secure.environments.owner import owner
+from rlm_secure.environments.quota import Use, slots_of
+from rlm_secure.environments.remote import Lease, log_refusals, start_configuration
+from rlm_secure.errors import EnvironmentUnavailable, ProtocolViolation
+from rlm_secure.guarantees import Level, Wall, WallStatus
+from rlm_secure.policy.model import MIB, Policy
+
+_log = logging.getLogger("rlm_secure.cloud")
+T = TypeVar("T")
+
+_ATTEMPTS = 3
+#: A provider that says no so often, not in passing, is not asked again: a key that was revoked, say.
+_REFUSALS = 3
+_CALL_SECONDS = 30.0
+_DESTROY_SECONDS = 20.0
+#: How long it is waited for whether a sandbox still runs: at some providers who answers that is in the sandbox.
+_LOOK_SECONDS = 5.0
+_PAUSES = (0.5, 2.0, 5.0)
+_MAX_LINE = 64 * 1024
+#: Bytes of a stream before a supervisor has said where it listens.
+_MAX_NOISE = 1024 * 1024
+_SUPERVISOR_UID = 65533  # what a supervisor becomes that starts as root; its workers are 65534
+#: How long the end of a session may take in a sandbox that is kept for another.
+_END_SECONDS = 10.0
+_METADATA = "169.254.169.254:80"  # some providers' own agents need it; nothing in ours can reach it
+
+
+class Unanswered(EnvironmentUnavailable):
+    """Its provider did not say in time whether it made a sandbox, or the supervisor in it does not answer.
+
+    What there was is ended, nothing ran in it, and another may do better.
+    """
+
+
+class CloudLease(Lease):
+    """One sandbox with a supervisor in it, which gives its slot back when it ends.
+
+    `use` is what it is made for, where a later session may have it. Raises EnvironmentUnavailable when it cannot be
+    had.
+    """
+
+    def __init__(
+        self,
+        provider: Provider,
+        policy: Policy,
+        ttl_seconds: int,
+        create_seconds: float,
+        transport: str = "exec",
+        use: Use | None = None,
+    ) -> None:
+        self.environment = provider.name
+        self._provider = provider
+        self._policy = policy
+        self._ttl_seconds = ttl_seconds
+        self._transport = transport
+        self.use = use
+        #: Sessions that it served before the one that has it.
+        self.served = 0
+        self._pid = os.getpid()
+        self._made: Made | None = None
+        self._attempts: list[str] = []
+        self._gone = threading.Event()
+        self._lock = threading.Lock()
+        self._closed = False
+        self._directory = ""
+        self._supervisor: Stream | None = None
+        self._memory: int | None = None
+        self._refusals = 0
+        self._slots = slots_of(provider.name)
+        self._loop = Loop(provider.name)
+        # A session has at least half of the longest life before it.
+        self._kept_until = time.monotonic() + ttl_seconds / 2
+        try:
+            self._start(create_seconds)
+        except BaseException:  # Ctrl-C as well: the sandbox would stay, and cost money
+            self.close()
+            raise
+        _leases.add(self)
+
+    # -- start ------------------------------------------------------------------------------------
+
+    def _start(self, create_seconds: float) -> None:
+        self._made = self._create(create_seconds)
+        self._check_memory(self._made)
+        if self._provider.renew_every is not None:
+            self._loop.spawn(self._renew(self._provider.renew_every))
+        deadline = time.monotonic() + self._policy.limits.start_seconds
+        folder = f".rlm-secure-{secrets.token_hex(4)}"
+        path = self._persistent(lambda: self._provider.put(f"{folder}/guest.zip", bundle().data), deadline)
+        self._directory = path.rpartition("/")[0]
+        key = SessionKey()
+        try:
+            self._supervisor, port = self._supervise(path, key, deadline)
+            self.client = Client(
+                StdioTransport(self._dial) if port is None else self._ingress(port, deadline),
+                key,
+                frame_bytes=self._policy.limits.result_bytes,
+                alive=self._running,
+                refusals=lambda refused: log_refusals(self._name, refused),
+            )
+            self.client.health(seconds=max(deadline - time.monotonic(), 1.0))
+        except (Cut, Lost, Declined, TimeoutError, ProtocolViolation) as error:
+            said = self._supervisor.last_words() if self._supervisor is not None else ""
+            raise Unanswered(
+                f"the {self._name} did not answer: {error}; {self.epitaph()}" + (f"; it said: {said}" if said else "")
+            ) from None
+
+    def _create(self, seconds: float) -> Made:
+        """Make a sandbox, with a few attempts; what a failed one left behind is ended first."""
+        deadline = time.monotonic() + seconds
+        for attempt in range(_ATTEMPTS):
+            plan = self._plan()
+            self._attempts.append(plan.attempt)
+            try:
+                made = self._loop.call(self._provider.create(plan), deadline - time.monotonic())
+            except Exception as error:  # noqa: BLE001 - the SDKs raise trees of their own
+                said, passing = self._provider.explain(error)
+                over = time.monotonic() + _PAUSES[attempt] >= deadline
+                if not passing or over or attempt == _ATTEMPTS - 1:
+                    kind = Unanswered if isinstance(error, TimeoutError) else EnvironmentUnavailable
+                    raise kind(f"{self.environment} gave no sandbox: {said}") from local_cause(error)
+                _log.info("%s gave no sandbox (%s); trying again", self.environment, said)
+                self._discard()
+                time.sleep(_PAUSES[attempt])
+            else:
+                self._attempts.pop()
+                return made
+        raise AssertionError("the last attempt returns or raises")
+
+    def _plan(self) -> Plan:
+        attempt = secrets.token_hex(8)
+        labels = {LABEL: "1", OWNER: owner(), ATTEMPT: attempt}
+        memory = self._policy.limits.memory_bytes + OVERHEAD_BYTES
+        return Plan(f"rlm-secure-{attempt}", labels, memory, self._ttl_seconds)
+
+    def _check_memory(self, made: Made) -> None:
+        if made.memory_bytes is None:
+            return
+        self._memory = made.memory_bytes - self._policy.limits.memory_bytes - OVERHEAD_BYTES
+        if self._memory < 0:
+            raise EnvironmentUnavailable(
+                f"a sandbox of {made.memory_bytes // MIB} MiB is too small for limits.memory_bytes = "
+                f"{self._policy.limits.memory_bytes} and {OVERHEAD_BYTES // MIB} MiB beside it; use a larger one"
+            )
+
+    def _persistent(self, step: Callable[[], Awaitable[T]], deadline: float) -> T:
+        """Do a step that may be done twice, again while its failure may pass."""
+        attempt = 0
+        while True:
+            try:
+                return self._loop.call(_await(step()), deadline - time.monotonic())
+            except Exception as error:  # noqa: BLE001 - as above
+                said, passing = self._provider.explain(error)
+                pause = _PAUSES[min(attempt, len(_PAUSES) - 1)]
+                if not passing or time.monotonic() + pause >= deadline:
+                    raise EnvironmentUnavailable(f"the {self._name} cannot be used: {said}") from local_cause(error)
+                time.sleep(pause)
+                attempt += 1
+
+    def _supervise(self, path: str, key: SessionKey, deadline: float) -> tuple[Stream, int | None]:
+        """Start the supervisor and configure it over its standard input, where nothing is kept.
+
+        Returns its stream, and its port where it has one.
+        """
+        show = """printf '{"machine":"%s"}\\n' "$(uname -m)" """
+        stream = self._stream(f"{show}; exec {_python(path)} supervise", deadline)
+        try:
+            lines = _lines(stream, deadline)
+            machine = next(name for line in lines if (name := signed.machine(line)) is not None)
+            listen = f"{self._directory}/broker" if self._transport == "exec" else (self._provider.bind, 0)
+            patience: dict[str, Any] = {"idle_seconds": UNRENEWED_SECONDS} if self._provider.pinned else {}
+            configuration = start_configuration(
+                key, self._policy, listen=listen, arch=machine, supervisor_uid=_SUPERVISOR_UID, **patience
+            )
+            stream.write(configuration, deadline)
+            # Who says that it listens elsewhere is no supervisor of ours, and opens no door that was not asked for.
+            asked = str if self._transport == "exec" else int
+            where = next(place for line in lines if isinstance(place := signed.listening(line), asked))
+        except (StopIteration, Cut, TimeoutError) as error:
+            said = stream.last_words()
+            stream.close()
+            told = "; it said: " + said if said else ""
+            raise Cut(f"the supervisor did not start ({str(error) or 'it ended'}){told}") from None
+        return stream, where if isinstance(where, int) else None
+
+    def _ingress(self, port: int, deadline: float) -> HttpsTransport:
+        url, headers = self._persistent(lambda: self._provider.ingress(port), deadline)
+        try:
+            return HttpsTransport(url, headers=headers)
+        except (AttributeError, TypeError, ValueError) as error:  # it is whatever the provider says
+            said = self._provider.explain(error)[0]
+            raise EnvironmentUnavailable(f"the {self._name} has no ingress that can be used: {said}") from None
+
+    def _dial(self, deadline: float) -> Stream:
+        """A new stream to the supervisor, started until `deadline`. Raises Cut."""
+        command = f"exec {_python(f'{self._directory}/guest.zip')} dial {shlex.quote(f'{self._directory}/broker')}"
+        stream = self._stream(command, min(deadline, time.monotonic() + _CALL_SECONDS))
+        self._refusals = 0
+        return stream
+
+    def _stream(self, command: str, deadline: float) -> Stream:
+        stream = Stream(self._loop, self._provider.explain, self._gone)
+        try:
+            stream.open(lambda opened: self._run(command, opened), deadline - time.monotonic())
+        except BaseException:  # Ctrl-C as well: its program would stay
+            stream.close()
+            raise
+        return stream
+
+    async def _run(self, command: str, stream: Stream) -> Program:
+        try:
+            return await self._provider.run(command, stream)
+        except Exception as error:
+            self._refusals += not self._provider.explain(error)[1]
+            raise
+
+    async def _renew(self, every: float) -> None:
+        while not self._gone.is_set():
+            await asyncio.sleep(every)
+            try:
+                async with asyncio.timeout(_CALL_SECONDS):
+                    await self._provider.renew()
+                client = getattr(self, "client", None)
+                if self._provider.pinned and client is not None:
+                    await asyncio.to_thread(client.health, seconds=_CALL_SECONDS)
+            except Exception as error:  # as above; who needs the sandbox notices by itself
+                if cancelled():
+                    raise
+                _log.info("the %s could not be renewed: %s", self._name, self._provider.explain(error)[0])
+
+    # -- what a session asks ----------------------------------------------------------------------
+
+    def walls(self, around: Around) -> Iterator[WallStatus]:
+        """The provider's walls are its word; what was tried from inside can only take from it."""
+        assert self._made is not None
+        facts = ", ".join(f"{name} {value}" for name, value in self._made.facts.items())
+        yield WallStatus(Wall.PROVIDER_VM, Level.VENDOR, f"{self.environment} says so; {facts}"[:300])
+        tried = around.connect
+        reached = ["?"] if tried is None else sorted(where for where, how in tried.items() if how == "won")
+        level = Level.NONE if set(reached) - {_METADATA} else Level.PARTIAL if reached else Level.VENDOR
+        ends = ", ".join(f"{where}: {how}" for where, how in (tried or {}).items())
+        evidence = f"asked for: {self._provider.network}; tried from inside: {ends}"[:300]
+        yield WallStatus(Wall.PROVIDER_NETWORK_BLOCK, level, evidence)
+        limit, most = around.memory_bytes, self._made.memory_bytes
+        bounded = limit is not None and most is not None and limit <= most
+        evidence = f"cgroup: memory {around.memory_max}, pids {around.pids_max}; the sandbox: {facts}"[:300]
+        yield WallStatus(Wall.CGROUP, Level.FULL if bounded else Level.VENDOR, evidence)
+
+    @property
+    def details(self) -> Mapping[str, Any]:
+        """The sandbox's id, whether it was used before, the transport, its longest life, and the provider's facts."""
+        made = self._made
+        own: dict[str, Any] = {"sandbox": made.id if made else None, "reused": self.served > 0}
+        own |= {"transport": self._transport, "ttl_seconds": self._ttl_seconds}
+        return {**own, **(made.facts if made is not None else {})}
+
+    def make_room(self, size: int) -> None:
+        """A cloud sandbox does not grow: raises EnvironmentUnavailable where its contexts do not fit."""
+        if self._memory is not None and size > self._memory:
+            raise EnvironmentUnavailable(
+                f"a context, with which there are {size} bytes of them, does not fit: this {self.environment} sandbox "
+                f"has {self._memory} bytes left for contexts; use one with more memory"
+            )
+
+    def _running(self) -> bool:
+        if self._gone.is_set() or self._refusals >= _REFUSALS:
+            return False
+        try:
+            return self._loop.call(self._provider.running(), _LOOK_SECONDS)
+        except Exception:  # noqa: BLE001 - nobody can tell: it is tried again until the time is over
+            return not self._gone.is_set()
+
+    def epitaph(self) -> str:
+        """Why the sandbox does not answer, as far as the provider knows."""
+        if self._gone.is_set():
+            return "it was ended"
+        try:
+            runs = self._loop.call(self._provider.running(), _LOOK_SECONDS)
+        except Exception as error:  # noqa: BLE001 - as above
+            return f"{self.environment} does not say whether it still runs ({self._provider.explain(error)[0]})"
+        if runs:
+            return "it runs, but does not answer"
+        return f"{self.environment} has ended it (its time to live is {self._ttl_seconds} s), or it ended by itself"
+
+    # -- end --------------------------------------------------------------------------------------
+
+    def kill(self) -> None:
+        """End the sandbox at once."""
+        with self._lock:  # who comes second waits: what comes after it counts on the sandbox's end
+            if self._gone.is_set() or os.getpid() != self._pid:
+                return
+            self._gone.set()
+            if self._made is not None:
+                self._destroy(self._made.id)
+            self._hang_up()  # a provider's stream may go on without its sandbox, and somebody wait for it
+            self._discard()
+
+    def release(self) -> None:
+        """Keep the sandbox for another session of its use, where everything is in order; else end it.
+
+        In order is: the supervisor says that the worker is ended and its contexts are forgotten, it never refused
+        a request (nobody but us should speak to it), and the sandbox is in the first half of its life.
+        """
+        if self.usable:
+            try:
+                self.client.end(seconds=_END_SECONDS, fresh=True)
+            except (Lost, Declined, ProtocolViolation) as error:
+                _log.info("the %s is not used again: %s", self._name, error)
+            except BaseException:  # Ctrl-C as well: nobody knows what state it is in
+                self.close()
+                raise
+            else:
+                self.served += 1
+                if self.usable and self._slots.keep(self):
+                    return
+        self.close()
+
+    @property
+    def usable(self) -> bool:
+        """Whether another session may have the sandbox, as far as is known here."""
+        if self.use is None or self.use.fleet.closed or self._gone.is_set() or os.getpid() != self._pid:
+            return False
+        return not self.client.refused and time.monotonic() < self._kept_until
+
+    def close(self) -> None:
+        """End the sandbox, its streams, and the loop."""
+        _leases.discard(self)
+        if self._closed or os.getpid() != self._pid:
+            return
+        self._closed = True
+        try:
+            self.kill()
+        finally:
+            self._hang_up()
+            if self._supervisor is not None:
+                self._supervisor.close()
+            with contextlib.suppress(Exception):  # the sandbox is ended; what the SDK holds dies with its loop
+                self._loop.call(self._provider.close(), _CALL_SECONDS)
+            self._loop.close()
+            self._slots.give_back()
+
+    def _hang_up(self) -> None:
+        client = getattr(self, "client", None)
+        if client is not None:
+            client.close()
+
+    def _destroy(self, sandbox: str) -> None:
+        try:
+            self._loop.call(destroy(self._provider, sandbox), _DESTROY_SECONDS)
+        except Exception as error:  # noqa: BLE001 - as above
+            _log.warning(
+                "%s sandbox %s could not be ended (%s); it ends by itself within %d s, or by `sweep`",
+                self.environment,
+                sandbox,
+                self._provider.explain(error)[0],
+                self._ttl_seconds,
+            )
+
+    def _discard(self) -> None:
+        """End what attempts left behind that failed, and may have made something."""
+        for attempt in self._attempts:
+            try:
+                found = self._loop.call(self._provider.find({LABEL: "1", ATTEMPT: attempt}), _DESTROY_SECONDS)
+            except Exception as error:  # noqa: BLE001 - as above
+                said = self._provider.explain(error)[0]
+                _log.warning("%s does not say what an attempt left behind (%s)", self.environment, said)
+                continue
+            for sandbox, _ in found:
+                self._destroy(sandbox)
+
+    @property
+    def _name(self) -> str:
+        return f"{self.environment} sandbox {self._made.id if self._made is not None else ''}".rstrip()
+
+
+_leases: weakref.WeakSet[CloudLease] = weakref.WeakSet()
+
+
+@atexit.register
+def close_all() -> None:
+    """Close every lease of this process: at its exit, and before the exit of what a lease stands on."""
+    for lease in list(_leases):
+        lease.close()
+
+
+async def _await(awaitable: Awaitable[T]) -> T:
+    return await awaitable
+
+
+async def destroy(provider: Provider, sandbox: str) -> None:
+    """End a sandbox, again while its failure may pass."""
+    for pause in (*_PAUSES, None):
+        try:
+            await provider.destroy(sandbox)
+            return
+        except Exception as error:
+            if pause is None or not provider.explain(error)[1]:
+                raise
+            await asyncio.sleep(pause)
+
+
+def _python(path: str) -> str:
+    return f"python3 -I -S -B -X utf8 {shlex.quote(path)}"
+
+
+def _lines(stream: Stream, deadline: float) -> Iterator[dict[str, Any]]:
+    """The JSON objects among the lines of a stream: a login shell may say something, too."""
+    lines, noise = Lines(_MAX_LINE), Charge(_MAX_NOISE)
+    try:
+        while data := stream.read(deadline):
+            noise.took(len(data))
+            for line in lines.take(data):
+                noise.took()
+                with contextlib.suppress(ProtocolViolation):
+                    yield decode(line.strip(), limit=_MAX_LINE)
+    except Garbled as garbled:
+        raise Cut(str(garbled)) from None

@@ -1,0 +1,97 @@
+"""How an exception of a cell becomes text for the model and a kind for the host."""
+
+from __future__ import annotations
+
+from opcode import opmap
+
+from ..language.compiler import Refusal
+from ..language.registry import derives, title
+from ..language.violations import RuleViolation, said
+
+_FRAMES = 8
+#: As the interpreter keeps it: no hook of the exception's class runs.
+_traceback_of = BaseException.__dict__["__traceback__"].__get__
+_arguments_of = BaseException.__dict__["args"].__get__
+
+
+#: What is said of a cell whose time is over. Never the text of an exception: a cell can raise one of any class.
+INTERRUPTED = "the cell was interrupted: its time is used up"
+_OUT_OF_MEMORY = "the cell asked for more memory than the policy grants (limits.memory_bytes)"
+
+
+class CellInterrupted(BaseException):
+    """Raised in a cell by a signal from the host: its wall clock or its CPU seconds are used up."""
+
+
+class FinalAnswerCalled(BaseException):
+    """Raised by final_answer(): the cell is over, and has an answer."""
+
+
+def fault(error: BaseException, source: str, *, interrupted: bool) -> tuple[str, str, str | None, str]:
+    """`(kind, message, rule, text)`: the closed kind for the host, one sentence, the rule, the whole text.
+
+    `interrupted` says whether the worker was: a cell holds the class of what once ended it, since `__exit__` is given
+    that, and raises it when it likes. What nobody but a cell can have made is an exception like any other.
+    """
+    if type(error) is Refusal:
+        return "refused", f"{error.rule}: {error.message}", error.rule, str(error)
+    kind = type(error)
+    text = _frames(error, source)
+    # By the exact class: isinstance() would ask an exception of a cell for its __class__.
+    if interrupted and kind is CellInterrupted:
+        return "interrupted", INTERRUPTED, None, f"{text}{INTERRUPTED}\n"
+    if derives(kind, RuleViolation) and (by_a_guard := said(error)):  # type: ignore[arg-type]
+        rule, message = by_a_guard
+        return "refused", f"{rule}: {message}.", rule, f"{text}{rule}: {message}.\n"
+    if kind is MemoryError and _arguments_of(error) == () and not _by_a_statement(error):
+        return "memory", _OUT_OF_MEMORY, None, f"{text}MemoryError: {_OUT_OF_MEMORY}\n"
+    name = title(kind)
+    try:
+        message = str.__str__(str(error))
+    except BaseException:  # __str__ is the cell's own code, and raises what it likes
+        message = "<its message could not be built>"
+    message = message if len(message) <= 2000 else message[:2000] + f"... [{len(message)} characters]"
+    if derives(kind, SystemExit):
+        message = "the cell asked to exit; the cell is over, the session goes on"
+    line = f"{name}: {message}" if message else name
+    return "exception", line, None, f"{text}{line}\n"
+
+
+#: Where a frame stands that an exception was thrown into, which comes with a traceback of the thrower's choice.
+_WAITING = frozenset(opmap[name] for name in ("RETURN_GENERATOR", "POP_TOP", "YIELD_VALUE", "RESUME"))
+#: Where the frame stands, too, whose own code raised.
+_RAISING = _WAITING | {opmap[name] for name in ("RAISE_VARARGS", "RERAISE", "SEND")}
+
+
+def _by_a_statement(error: BaseException) -> bool:
+    """Whether code raised `error`, and not the interpreter for want of memory."""
+    trace = _traceback_of(error)
+    while trace is not None:
+        at = trace.tb_frame.f_code.co_code[trace.tb_lasti]
+        if at in _WAITING or (trace.tb_next is None and at in _RAISING):
+            return True
+        trace = trace.tb_next
+    return False
+
+
+def _frames(error: BaseException, source: str) -> str:
+    """The cell's own frames, newest last, with their source lines."""
+    lines = source.split("\n")
+    entries = []
+    trace = _traceback_of(error)
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_filename.startswith("<cell"):
+            entries.append((trace.tb_lineno, code.co_name))
+            if len(entries) > 2 * _FRAMES:
+                del entries[_FRAMES]
+        trace = trace.tb_next
+    if not entries:
+        return ""
+    parts = ["Traceback (most recent call last):\n"]
+    for number, name in entries:
+        where = "" if name == "<module>" else f", in {name}"
+        parts.append(f"  Cell, line {number}{where}\n")
+        if 0 < number <= len(lines):
+            parts.append(f"    {lines[number - 1].strip()[:160]}\n")
+    return "".join(parts)

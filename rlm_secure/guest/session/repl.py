@@ -1,0 +1,223 @@
+"""The names that a cell finds: contexts, model calls, ways to finish, tools; and their restoration.
+
+A cell may shadow any of them; after the cell they are what they were, so that a later cell, or a later
+turn of the model, is not misled by an earlier one.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..language import guards, violations
+from ..language.registry import is_instance, title
+from . import values
+from .faults import FinalAnswerCalled
+
+#: Sends one call frame; returns the host's reply, or raises what it refused with.
+Ask = Callable[[dict[str, Any]], Any]
+
+#: What the host's decoder takes in one call (broker/protocol.py): beyond it, it ends the session.
+MAX_PROMPTS = 10_000
+MAX_MODEL = 256
+#: Values in all arguments of a tool call; each takes at most one bracket and one comma of the decoder's MAX_NODES.
+_MAX_VALUES = 190_000
+
+_MISSING = object()
+
+
+class Repl:
+    """One session's namespace. `ask` sends a call frame and returns the host's reply or raises."""
+
+    def __init__(
+        self, namespace: dict[str, Any], ask: Ask, *, tools: Iterable[str], value_bytes: int, result_bytes: int
+    ) -> None:
+        self.namespace = namespace
+        self._ask = ask
+        self._value_bytes = value_bytes
+        self._result_bytes = result_bytes
+        self.begin()
+        self._scaffold: dict[str, Any] = {
+            "llm_query": self._single("llm_query"),
+            "llm_query_batched": self._batched("llm_query_batched"),
+            "rlm_query": self._single("rlm_query"),
+            "rlm_query_batched": self._batched("rlm_query_batched"),
+            "SHOW_VARS": self._show_vars(),
+            "FINAL_VAR": self._final_var(),
+            "final_answer": self._final_answer(),
+        }
+        for name in tools:
+            self._scaffold[name] = self._tool(name)
+        self._hidden = frozenset(self._scaffold) | {"answer"}
+        namespace["answer"] = {"content": "", "ready": False}
+        self.restore()
+
+    def begin(self) -> None:
+        """Begin a cell: it has no answer, and no guard has refused it anything."""
+        violations.forget()
+        self.final: dict[str, Any] | None = None
+        self._ended: weakref.ref[FinalAnswerCalled] | None = None
+
+    def ended_by(self, raised: BaseException) -> bool:
+        """Whether this very exception is what the cell's call of final_answer() raised: a cell can keep its class."""
+        return self._ended is not None and self._ended() is raised
+
+    def assign(self, name: str, value: Any) -> None:
+        """Bind `name`; contexts, histories and host values are restored when a cell shadows them."""
+        self.namespace[name] = value
+        if name != "answer":
+            self._scaffold[name] = value
+
+    def alias(self, name: str, target: str) -> None:
+        """Bind `name` to the object that `target` names."""
+        self.assign(name, self.namespace[target])
+
+    def restore(self) -> None:
+        """Put every shadowed name back; a user's `answer` of another type is replaced by a fresh one."""
+        self.namespace.update(self._scaffold)
+        if type(self.namespace.get("answer")) is not dict:
+            self.namespace["answer"] = {"content": "", "ready": False}
+
+    def variables(self) -> dict[str, dict[str, Any]]:
+        """name -> description, for the result: everything but guards and functions of the REPL."""
+        described: dict[str, dict[str, Any]] = {}
+        room = self._result_bytes // 4
+        for name, value in list(self.namespace.items()):
+            if name in self._hidden or guards.is_internal(name) or len(name) > 128:
+                continue
+            if len(described) == 256:
+                break
+            try:
+                entry = values.describe(value, self._value_bytes)
+            except MemoryError:
+                raise  # the whole result is tried again, with more memory
+            except Exception:
+                entry = {"type": title(type(value)), "repr": "<it cannot be shown>"}
+            text = entry.get("value")
+            room -= 200 + (6 * len(text) if type(text) is str else 0)
+            if room < 0:
+                entry = {"type": entry["type"]}
+            described[name] = entry
+        return described
+
+    def answer(self) -> dict[str, Any] | None:
+        """The cell's final answer as {"text", "value"?}, or None. Runs no code of the cell."""
+        if self.final is not None:
+            return self.final
+        answer = self.namespace.get("answer", _MISSING)
+        # By the exact class and storage, and by iteration: a look-up would compare with keys of the cell's own kind.
+        if not is_instance(answer, dict):
+            return None
+        given = {key: value for key, value in dict.items(answer) if type(key) is str and key in ("ready", "content")}
+        ready = given.get("ready", False)
+        if type(ready) not in (bool, int, str) or not ready:
+            return None
+        return self._finish(given.get("content", ""))
+
+    def _finish(self, value: Any) -> dict[str, Any]:
+        if type(value) is str:
+            return {"text": value}
+        plain = values.jsonable(value, self._result_bytes // 8, nodes=50_000)
+        try:
+            text = str(value) if plain or type(value) in (int, float) else values.shown(value)
+        except ValueError:  # more digits than the interpreter writes
+            text = values.shown(value)
+        return {"text": text, "value": plain[0]} if plain else {"text": text}
+
+    def _single(self, kind: str) -> Callable[..., Any]:
+        def query(prompt: str, model: str | None = None) -> Any:
+            if not _is_text(prompt):
+                raise TypeError(f"{kind} takes one string, not {title(type(prompt))}; build a str first")
+            return self._ask({"call": kind, "prompts": [str.__str__(prompt)], "model": _model(model)})
+
+        query.__name__ = query.__qualname__ = kind
+        return query
+
+    def _batched(self, kind: str) -> Callable[..., Any]:
+        def query(prompts: Iterable[str], model: str | None = None) -> Any:
+            if _is_text(prompts):
+                raise TypeError(f"{kind} takes a list of strings, not one string; use {kind[:-8]} for one prompt")
+            prompts = list(prompts)
+            for prompt in prompts:
+                if not _is_text(prompt):
+                    raise TypeError(f"{kind} takes a list of strings; one of them is {title(type(prompt))}")
+            if not prompts:
+                return []
+            if len(prompts) > MAX_PROMPTS:
+                raise ValueError(
+                    f"{kind} takes at most {MAX_PROMPTS} prompts in one call, not {len(prompts)}; split the list"
+                )
+            return self._ask({"call": kind, "prompts": [str.__str__(p) for p in prompts], "model": _model(model)})
+
+        query.__name__ = query.__qualname__ = kind
+        return query
+
+    def _tool(self, name: str) -> Callable[..., Any]:
+        limit = self._result_bytes // 8
+
+        def tool(*args: Any, **kwargs: Any) -> Any:
+            share = min(100_000, _MAX_VALUES // max(1, len(args) + len(kwargs)))
+            keywords = {str.__str__(key): values.plain(arg, limit, share) for key, arg in kwargs.items()}
+            if values.alike(keywords):
+                raise TypeError(f"{name} takes keywords that differ as UTF-8; lone surrogates are spelled out there")
+            plain = [values.plain(arg, limit, share) for arg in args]
+            return self._ask({"call": "tool", "tool": name, "args": plain, "kwargs": keywords})
+
+        tool.__name__ = tool.__qualname__ = name
+        return tool
+
+    def _show_vars(self) -> Callable[[], str]:
+        def SHOW_VARS() -> str:
+            names = {
+                name: title(type(value))
+                for name, value in list(self.namespace.items())
+                if name not in self._hidden and not name.startswith("_") and not guards.is_internal(name)
+            }
+            if not names:
+                return "No variables created yet. Use ```repl``` blocks to create variables."
+            return f"Available variables: {names}"
+
+        return SHOW_VARS
+
+    def _final_var(self) -> Callable[[Any], str]:
+        def FINAL_VAR(name: Any) -> str:
+            if not _is_text(name):
+                text = str(name)
+            else:
+                key = str.__str__(name).strip().strip("\"'")
+                if key not in self.namespace or guards.is_internal(key):
+                    return f"Error: Variable '{key[:100]}' not found. {self._scaffold['SHOW_VARS']()}"
+                text = str(self.namespace[key])
+            text = str.__str__(text)  # what a __str__ returned may be of any class of str
+            self.final = {"text": text}
+            return text
+
+        return FINAL_VAR
+
+    def _final_answer(self) -> Callable[[Any], None]:
+        def final_answer(value: Any) -> None:
+            final = self._finish(value)
+            if final.get("value") is None and type(value) is not str:
+                final["text"] = str.__str__(str(value))
+            ended = FinalAnswerCalled()
+            self.final, self._ended = final, weakref.ref(ended)
+            raise ended
+
+        return final_answer
+
+
+def _model(model: str | None) -> str | None:
+    if model is None:
+        return None
+    if not _is_text(model):
+        raise TypeError(f"model is a name, not {title(type(model))}")
+    name = str.__str__(model)
+    if len(name.encode("utf-8", "backslashreplace").decode()) > MAX_MODEL:
+        raise ValueError(f"a model name has at most {MAX_MODEL} characters, not {len(name)}; give the name alone")
+    return name
+
+
+def _is_text(value: object) -> bool:
+    """Whether `value` is a str; isinstance() would believe what it says about itself."""
+    return is_instance(value, str)

@@ -1,0 +1,129 @@
+"""Values of cells as JSON, without running a line of the cell's code: exact built-in types only."""
+
+from __future__ import annotations
+
+import math
+import types
+from typing import Any
+
+from ..language.registry import order_of, title
+
+_NODES = 256
+_DEPTH = 8
+_ITEMS = 8
+_TEXT = 200
+_STRING = 2000
+
+
+def describe(value: Any, value_bytes: int) -> dict[str, Any]:
+    """`{"type", "value"?, "repr"?}` for a variable; the value when it is small JSON, else a bounded repr."""
+    kind = type(value)
+    name = title(kind).encode("utf-8", "backslashreplace").decode()[:128]
+    if kind is str and len(value) <= min(value_bytes // 6, _STRING):
+        return {"type": name, "value": value}
+    if kind in (bool, type(None)) or (kind is float and math.isfinite(value)):
+        return {"type": name, "value": value}
+    if kind is int and value.bit_length() <= 4096:
+        return {"type": name, "value": value}
+    if kind in (list, dict, tuple):
+        plain = jsonable(value, value_bytes)
+        if plain is not None:
+            return {"type": name, "value": plain[0]}
+    return {"type": name, "repr": shown(value)[: value_bytes // 6]}
+
+
+def jsonable(value: Any, limit: int, nodes: int = _NODES) -> tuple[Any] | None:
+    """`(copy,)` when `value` is JSON of exact built-in types within `limit` bytes, else None."""
+    budget = [nodes, limit]
+    try:
+        return (_copy(value, _DEPTH, budget),)
+    except _TooMuch:
+        return None
+
+
+class _TooMuch(Exception):
+    pass
+
+
+def _copy(value: Any, depth: int, budget: list[int]) -> Any:
+    budget[0] -= 1
+    kind = type(value)
+    if kind is str:
+        budget[1] -= 6 * len(value) + 2
+    elif kind is int:
+        budget[1] -= value.bit_length() // 3 + 2
+    else:
+        budget[1] -= 24
+    if depth < 0 or min(budget) < 0:
+        raise _TooMuch
+    if kind in (str, bool, type(None)):
+        return value
+    if kind is int and value.bit_length() <= 4096:
+        return value
+    if kind is float and math.isfinite(value):
+        return value
+    if kind in (list, tuple):
+        return [_copy(item, depth - 1, budget) for item in value]
+    if kind is dict:
+        if not all(type(key) is str for key in value) or alike(value):
+            raise _TooMuch
+        return {_copy(key, 0, budget): _copy(item, depth - 1, budget) for key, item in value.items()}
+    raise _TooMuch
+
+
+def alike(table: dict[str, Any]) -> bool:
+    """Whether two keys of `table` are one to the host, which takes no key twice.
+
+    It joins the halves of surrogate pairs, and spells lone ones out.
+    """
+    try:
+        "".join(table).encode()
+    except UnicodeEncodeError:
+        joined = (key.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass") for key in table)
+        return len({key.encode("utf-8", "backslashreplace") for key in joined}) < len(table)
+    return False
+
+
+def shown(value: Any, depth: int = 3) -> str:
+    """A repr of at most a few hundred characters that runs no code of the value's class."""
+    kind = type(value)
+    if kind in (str, bytes):
+        return repr(value) if len(value) <= _TEXT else repr(value[:_TEXT]) + f"... [{len(value)} long]"
+    if kind is int:
+        return repr(value) if value.bit_length() <= 4096 else f"<int of {value.bit_length()} bits>"
+    if kind in (float, complex, bool, type(None)):
+        return repr(value)
+    if kind is range:
+        parts = (value.start, value.stop) if value.step == 1 else (value.start, value.stop, value.step)
+        return f"range({', '.join(map(shown, parts))})"
+    if kind in (list, tuple, set, frozenset, dict):
+        return _container(value, kind, depth)
+    if type in order_of(kind):
+        return f"<class {title(value)}>"
+    if kind in (types.FunctionType, types.BuiltinFunctionType):
+        return f"<function {str.__str__(value.__name__)[:100]}>"
+    return f"<{title(kind)} object>"
+
+
+def _container(value: Any, kind: type, depth: int) -> str:
+    if depth == 0:
+        return f"<{kind.__name__} of {len(value)}>"
+    rest = f", ... [{len(value)} in all]" if len(value) > _ITEMS else ""
+    parts = []
+    # Iterating a dict or set runs no code of its keys; hashing would.
+    for index, item in enumerate(value.items() if kind is dict else value):
+        if index == _ITEMS:
+            break
+        pair = item if kind is dict else (item,)
+        parts.append(": ".join(shown(part, depth - 1) for part in pair))
+    opening, closing = "[]" if kind is list else "()" if kind is tuple else "{}"
+    return f"{opening}{', '.join(parts)}{rest}{closing}"
+
+
+def plain(value: Any, limit: int, nodes: int) -> Any:
+    """`value` as JSON for a host call; raises TypeError naming what cannot cross the wall."""
+    copied = jsonable(value, limit, nodes)
+    if copied is None:
+        most = f"at most {limit} bytes and {nodes} values"
+        raise TypeError(f"only JSON of {most} can cross the wall, not {shown(value)[:80]}")
+    return copied[0]

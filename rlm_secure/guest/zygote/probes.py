@@ -1,0 +1,102 @@
+"""Attempts on the walls, in children that are sealed like sessions: a wall is reported only when it stopped one.
+
+Guards: that a wall is reported only where it stopped an attempt
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import socket
+
+from .. import wire
+from ..kernel import walls
+from ..session import memory
+
+
+def _seal(fd: int, landlock: int | None, program: bytes | None, *, own_namespaces: bool) -> None:
+    walls.keep_only(fd, landlock)
+    walls.confine(walls.enclose(landlock, own_namespaces=own_namespaces), program, {"NPROC": 0, "NOFILE": 128})
+
+
+def forbidden_call(fd: int, landlock: int | None, program: bytes, *, own_namespaces: bool) -> None:
+    """A probe sealed like a session that calls socket(2). Returns only where the filter does not hold."""
+    _seal(fd, landlock, program, own_namespaces=own_namespaces)
+    socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+
+
+def try_everything(fd: int, landlock: int | None, *, own_namespaces: bool) -> None:
+    """A probe with every wall but seccomp: try what the others must stop, and write down what happened."""
+    _seal(fd, landlock, None, own_namespaces=own_namespaces)
+    outcome = {}
+    for what, attempt in ATTEMPTS.items():
+        try:
+            outcome[what] = f"won: {attempt()!r}"[:100]
+        except OSError as error:
+            outcome[what] = errno.errorcode.get(error.errno or 0, "an OSError")
+        except _Stopped as stopped:
+            outcome[what] = str(stopped)
+    os.write(wire.FD, json.dumps(outcome).encode())
+
+
+class _Stopped(Exception):
+    """An attempt found nothing to win."""
+
+
+def _list_root() -> list[str]:
+    names = os.listdir("/")
+    if not names:
+        raise _Stopped("nothing there")
+    return names[:3]
+
+
+def _open_root() -> int:
+    return os.open("/", os.O_RDONLY | os.O_DIRECTORY)
+
+
+def _connect() -> str:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.settimeout(0.2)
+        try:
+            probe.connect(("127.0.0.1", 9))
+        except ConnectionRefusedError:
+            return "the loopback device answered"
+    return "connected"
+
+
+def _signal_neighbour() -> str:
+    os.kill(2, 0)
+    return "signalled"
+
+
+def _map_executable() -> str:
+    memory.map_pages(None, 4096, 1 | 2 | 4, 0x22, -1)  # read, write, execute; private and anonymous
+    return "mapped"
+
+
+def _fork() -> str:
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)
+    return "forked"
+
+
+ATTEMPTS = {
+    "listing /": _list_root,
+    "opening /": _open_root,
+    "connecting to 127.0.0.1:9": _connect,
+    "signalling process 2": _signal_neighbour,
+    "mapping memory writable and executable": _map_executable,
+    "forking": _fork,
+}
+#: wall -> the attempt in ATTEMPTS that it must stop
+PROBES = {
+    "empty-root": "listing /",
+    "landlock": "opening /",
+    "network-namespace": "connecting to 127.0.0.1:9",
+    "pid-namespace": "signalling process 2",
+    "memory-deny-write-execute": "mapping memory writable and executable",
+    "rlimits": "forking",
+}

@@ -1,0 +1,251 @@
+"""The zygote: one clean process that forks sealed sessions. It never runs a line of untrusted code.
+
+Boot order: import everything that a session may ever need (no file can be opened later) -> give up root ->
+own user, PID, mount, network, IPC, UTS and cgroup namespaces -> fork (the child is pid 1) -> empty root ->
+no_new_privs, bounding set, MDWE -> try the walls in throw-away children -> freeze the heap -> serve.
+
+Session order: one socket and nothing else -> own user, network and IPC namespaces -> not dumpable ->
+no capabilities -> Landlock -> the host says over the session's own socket what it is for (ahead.py) -> rlimits ->
+seccomp -> `ready`. A step that fails is reported, and the host sends no cell to a session that lacks a wall which its
+policy requires.
+
+Messages on the control socket (SEQPACKET, JSON). None says anything about a session: what the zygote hears, every
+later session inherits in its memory.
+    {op: fork, leash?} -> {pid} with the session's socket, its pidfd and, where asked for, its leash (leash.py)
+    {op: status, pid} -> {status}
+    {op: signal, pid, number} for kernels without pidfds (gVisor), where {pid} comes alone, and hosts of another user
+Any may answer {error}. An answer repeats the `id` of its request, where that has one: one that nobody waited for is not
+that of the next request. Closing the socket, or the host's death, ends everything.
+
+Guards: the process that sessions are forked from, which runs no line of theirs
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import select
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from .. import wire
+from ..kernel import leash, seal, walls
+from ..session import memory, worker
+from . import boot, probes
+from . import prefork as ahead
+
+_MESSAGE = 256 * 1024
+_STATUSES = 4096
+_STATUS_TRIES = 50
+_REAP_MILLISECONDS = 1000
+
+
+def main(control_fd: int) -> None:
+    """Boot from the configuration that the host sends first, then serve until it is gone."""
+    boot.default_signals()
+    control = socket.socket(fileno=control_fd)
+    config = wire.loads(control.recv(_MESSAGE))
+    host = ahead.pidfd(config["host_pid"])
+    if os.getppid() != config["host_pid"] and not config.get("apart"):
+        return  # the host died before we could watch it
+    boot.preload()
+    boot.raise_file_limit()
+    found = walls.Walls()
+    found.note("separate-process", f"pid {os.getpid()}, started by exec with an empty environment")
+    found.note("empty-environment", boot.clear_environment())
+    found.attempt("unprivileged-uid", boot.leave_root, config["uid"])
+    if config["namespaces"]:
+        boot.enter_namespaces(found)
+    if found.held("pid-namespace"):
+        gc.collect()
+        gc.freeze()  # before the fork: a collection writes to every object, and the parent would keep a copy of it all
+        child = os.fork()
+        if child:
+            control.close()
+            os._exit(boot.report_end(os.waitpid(child, 0)[1]))
+        seal.die_with_parent(signal.SIGKILL)
+    _Zygote(control, host, config, found).serve()
+
+
+def _id(request: dict[str, Any]) -> dict[str, Any]:
+    return {"id": request["id"]} if "id" in request else {}
+
+
+class _Zygote:
+    def __init__(self, control: socket.socket, host: int | None, config: dict[str, Any], found: walls.Walls) -> None:
+        self._control = control
+        self._host = host
+        self._found = found
+        self._config = config
+        self._profiles = {name: program and bytes.fromhex(program) for name, program in config["profiles"].items()}
+        self._landlock: int | None = None
+        self._children: set[int] = set()
+        self._statuses: dict[int, int] = {}
+        self._own_pid = self._own_user = False
+        self._answered = _id(config)  # what is answered from here on
+
+    def serve(self) -> NoReturn:
+        found = self._found
+        if found.held("mount-namespace"):
+            found.attempt("empty-root", seal.empty_root, evidence="pivot_root to an empty read-only tmpfs")
+        else:
+            found.miss("empty-root", "needs a mount namespace")
+        found.attempt("no-new-privs", seal.no_new_privs, evidence="PR_GET_NO_NEW_PRIVS reads 1")
+        if self._config["mdwe"]:
+            found.attempt("memory-deny-write-execute", seal.deny_write_execute, evidence="PR_GET_MDWE reads 1")
+        with contextlib.suppress(OSError):  # without a capability to drop there is nothing in the set that matters
+            seal.empty_bounding_set()
+        if self._config["landlock"]:
+            found.attempt("landlock", self._prepare_landlock)
+        self._own_pid, self._own_user = found.held("pid-namespace"), found.held("user-namespace")
+        worker.listen()
+        for modules in self._config.get("modules", ()):
+            worker.prepare(modules)
+        found.attempt("rlimits", walls.shared_limits)
+        gc.collect()
+        gc.freeze()
+        gc.enable()
+        self._prove()
+        walls.bound_message_queues(found)
+        self._send({"op": "booted", "walls": found.found, "details": self._details()})
+        poll = select.poll()
+        for watched in (self._control, self._host):
+            if watched is not None:  # without a host's pidfd, the end of the control socket has to do
+                poll.register(watched, select.POLLIN)
+        while True:
+            ready = dict(poll.poll(_REAP_MILLISECONDS if self._children else None))
+            self._reap()
+            if self._host in ready:
+                os._exit(0)
+            if self._control.fileno() in ready:
+                self._answer()
+
+    def _prepare_landlock(self) -> str:
+        abi = seal.landlock_abi()
+        self._landlock, known = seal.landlock_ruleset(abi)
+        return f"ABI {abi}, a ruleset that allows nothing" + (f" of what ABI {known} knows" if known != abi else "")
+
+    def _details(self) -> dict[str, Any]:
+        return {
+            "python": sys.version.split()[0],
+            "kernel": os.uname().release,
+            "machine": os.uname().machine,
+            "zero_copy_context": memory.in_place(),
+        }
+
+    def _answer(self) -> None:
+        try:
+            data = self._control.recv(_MESSAGE)
+        except ConnectionResetError:
+            os._exit(0)
+        if not data:
+            os._exit(0)
+        request = wire.loads(data)
+        self._answered = _id(request)
+        try:
+            match request["op"]:
+                case "fork":
+                    self._fork(leashed=request.get("leash") is True)
+                case "status":
+                    self._send({"status": self._status(request["pid"])})
+                case "signal":
+                    # Only our own children, which nobody else reaps: the number cannot mean another process.
+                    if request["pid"] in self._children:
+                        os.kill(request["pid"], request["number"])
+                    self._send({})
+                case unknown:
+                    self._send({"error": f"no such request: {unknown}"})
+        except OSError as error:
+            self._send({"error": str(error)})
+
+    def _send(self, message: dict[str, Any], fds: tuple[int, ...] = ()) -> None:
+        data = wire.encode({**message, **self._answered}).encode("ascii")
+        try:
+            socket.send_fds(self._control, [data], fds)
+        except (BrokenPipeError, ConnectionResetError):
+            os._exit(0)
+
+    def _fork(self, *, leashed: bool) -> None:
+        child = ahead.Child(self._spawn, self._profiles, self._landlock, own_namespaces=self._own_user)
+        self._children.add(child.pid)
+        pidfd = () if child.pidfd is None else (child.pidfd,)
+        ends = leash.on(child.pid) if leashed else ()
+        try:
+            self._send({"pid": child.pid}, (child.connection.fileno(), *pidfd, *ends))
+        finally:
+            for end in ends:
+                os.close(end)
+            child.close()
+
+    def _spawn(self, body: Callable[[], None]) -> int:
+        """Fork a child, pid 1 of its own PID namespace where that works, that runs `body` and never returns."""
+        if self._own_pid:
+            seal.unshare(seal.CLONE_NEWPID)
+        try:
+            pid = os.fork()
+            if pid == 0:
+                code = 70
+                try:
+                    if not self._own_pid:
+                        seal.die_with_parent(signal.SIGKILL)
+                    body()
+                    code = 0
+                finally:
+                    os._exit(code)
+        finally:
+            if self._own_pid:
+                seal.children_in_own_pid_namespace()
+        return pid
+
+    def _reap(self) -> None:
+        while self._children:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                return
+            self._children.discard(pid)
+            self._statuses[pid] = status
+            while len(self._statuses) > _STATUSES:
+                self._statuses.pop(next(iter(self._statuses)))
+
+    def _status(self, pid: int) -> int | None:
+        # Asked after a death; but the zygote waits for no session, not even for one that should be dead.
+        for _ in range(_STATUS_TRIES):
+            self._reap()
+            if pid not in self._children:
+                break
+            time.sleep(0.001)
+        return self._statuses.pop(pid, None)
+
+    def _prove(self) -> None:
+        """Try what the walls must stop, in children that are sealed like sessions, before reporting them."""
+        own = self._own_user
+        reader, writer = os.pipe()
+        probe = self._spawn(lambda: probes.try_everything(writer, self._landlock, own_namespaces=own))
+        os.close(writer)
+        with os.fdopen(reader, "rb") as pipe:
+            tried = wire.loads(pipe.read(_MESSAGE) or b"{}")
+        os.waitpid(probe, 0)
+        for wall, what in probes.PROBES.items():
+            outcome = tried.get(what, "the probe died")
+            if not self._found.held(wall):
+                continue
+            stopped = outcome != "the probe died" and not outcome.startswith("won")
+            note = self._found.note if stopped else self._found.miss
+            note(wall, f"{self._found.found[wall][1]}; {what}: {outcome}")
+        program = self._profiles["worker"]
+        if program is None:
+            return
+        reader, writer = os.pipe()
+        probe = self._spawn(lambda: probes.forbidden_call(writer, self._landlock, program, own_namespaces=own))
+        os.close(reader)
+        os.close(writer)
+        _, status = os.waitpid(probe, 0)
+        if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGSYS:
+            self._found.note("seccomp", f"{len(program) // 8} instructions; socket(2) killed a probe with SIGSYS")
+        else:
+            self._found.miss("seccomp", f"a probe called socket(2) and lived (status {status})")

@@ -1,0 +1,91 @@
+"""Several completions at the same time, under one allowance."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from rlm_secure.errors import ResultTooLarge
+from rlm_secure.events import tell
+from rlm_secure.rlm.budget import Records
+from rlm_secure.rlm.children import Places
+from rlm_secure.rlm.tree import Tree
+from rlm_secure.types import RLMChatCompletion, held_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What became of one prompt: exactly one of `completion` and `error` is set."""
+
+    index: int
+    completion: RLMChatCompletion | None = None
+    error: Exception | None = None
+
+    @property
+    def response(self) -> str:
+        """The answer. Raises the item's error where there is none."""
+        if self.completion is None:
+            assert self.error is not None
+            raise self.error
+        return self.completion.response
+
+
+class Complete(Protocol):
+    """One completion inside a tree."""
+
+    def __call__(self, tree: Tree, prompt: Any, root_prompt: str | None) -> RLMChatCompletion: ...
+
+
+def run(
+    complete: Complete,
+    tree: Tree,
+    prompts: Sequence[Any],
+    root_prompts: Sequence[str | None] | str | None,
+    concurrency: int,
+    on_progress: Callable[[int, int], Any] | None,
+) -> list[Item]:
+    """One Item per prompt, in order. A failure is in its Item and stops no other.
+
+    `root_prompts` is one question for all, or one for each. `concurrency` completions run at a time; all draw on
+    the ledger of `tree`, and on its `limits.kept_bytes`: an answer that goes beyond them is a ResultTooLarge in its
+    Item. `on_progress(done, of)` is called after each. Raises ValueError when the lengths differ.
+    """
+    if concurrency < 1:
+        raise ValueError(f"concurrency is {concurrency}; it must be at least 1")
+    questions = [root_prompts] * len(prompts) if root_prompts is None or isinstance(root_prompts, str) else root_prompts
+    if len(questions) != len(prompts):
+        raise ValueError(f"there are {len(prompts)} prompts and {len(questions)} root_prompts; give one for each")
+    done = 0
+    lock = threading.Lock()
+    answers = Records(tree.records.limit)
+
+    def one(index: int) -> Item:
+        nonlocal done
+        try:
+            item = _kept(answers, Item(index, complete(tree, prompts[index], questions[index])))
+        except Exception as error:  # noqa: BLE001  handed to the caller in its item
+            item = Item(index, error=error)
+        with lock:
+            done += 1
+            now = done
+        tell(on_progress, now, len(prompts))
+        return item
+
+    places = Places(concurrency, tree.overdue)
+    try:
+        return places.map(one, range(len(prompts)))
+    except BaseException:  # Ctrl-C: the runs in other threads end with the tree, and are waited for
+        tree.stop("Execution cancelled: its batch was cancelled")
+        places.join(2.0)
+        raise
+
+
+def _kept(answers: Records, item: Item) -> Item:
+    """The item, or what says that its answer was one too many for what a batch may hold."""
+    assert item.completion is not None
+    size = held_bytes(item.completion.response)
+    if answers.take(size):
+        return item
+    return Item(item.index, error=ResultTooLarge(size, answers.limit))

@@ -1,0 +1,398 @@
+"""One completion: its messages, its cells, its limits. A turn is `Run.turn`, from the prompt to the feedback."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rlm_secure.errors import (
+    AnswerInvalidError,
+    CancellationError,
+    CellCrashed,
+    CellError,
+    CellRefused,
+    CellSkipped,
+    ErrorThresholdExceededError,
+    LogError,
+    ProtocolViolation,
+    SessionEnded,
+    TimeoutExceededError,
+    WallViolation,
+)
+from rlm_secure.events import (
+    AnswerReady,
+    AnswerRejected,
+    CellCompleted,
+    CellStarted,
+    Compacted,
+    LimitReached,
+    TurnCompleted,
+    TurnStarted,
+    Violation,
+    tell,
+)
+from rlm_secure.logger import RLMLogger
+from rlm_secure.policy import Gate
+from rlm_secure.rlm.answers import StructuredCompletion
+from rlm_secure.rlm.budget import Meter
+from rlm_secure.rlm.compaction import compacted, history_entries, should_compact, summary_request
+from rlm_secure.rlm.handler import LMHandler
+from rlm_secure.rlm.parsing import FinalVar, find_code_blocks, find_final_answer, format_iteration, parse_final
+from rlm_secure.rlm.prompts import Message, describe_session
+from rlm_secure.rlm.tree import Tree
+from rlm_secure.types import (
+    CodeBlock,
+    QueryMetadata,
+    REPLResult,
+    RLMChatCompletion,
+    RLMIteration,
+    RLMMetadata,
+    held_bytes,
+)
+
+if TYPE_CHECKING:
+    from rlm_secure.rlm.rlm import RLM
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A final answer: its text, where it came from ("cell", "text", "default"), and its value under a schema."""
+
+    text: str
+    source: str
+    value: Any = None
+
+
+class Run:
+    """The turns of one completion. `partial` is the best answer so far, for whoever must end it early."""
+
+    def __init__(
+        self,
+        rlm: RLM,
+        tree: Tree,
+        handler: LMHandler,
+        environment: Any,
+        payload: Any,
+        metadata: QueryMetadata,
+        root_prompt: str | None,
+        log: RLMLogger | None,
+    ) -> None:
+        self.rlm = rlm
+        self.tree = tree
+        self.handler = handler
+        self.environment = environment
+        self.payload = payload
+        self.root_prompt = root_prompt
+        self.log = log
+        self.partial: str | None = None
+        self.gate = Gate(rlm.policy)
+        self.meter = Meter(
+            tree.ledger, iterations=min(rlm.max_iterations, rlm.policy.lm.iterations), errors=rlm.max_errors
+        )
+        self.words = rlm.words
+        self.messages: list[Message] = self.words.opening(
+            metadata,
+            system_prompt=rlm.custom_system_prompt,
+            root_prompt=root_prompt,
+            custom_tools=rlm.custom_tools,
+            orchestrator=rlm.orchestrator,
+            session=describe_session(rlm.policy) if rlm.describe_session else None,
+            answer_schema=None if rlm.answer_schema is None else rlm.answer_schema.prompt,
+            compaction=rlm.compaction,
+            user_prologue=rlm.user_prologue,
+        )
+        self._opening = len(self.messages)
+        self._compactions = 0
+        self._began = time.monotonic()
+        self._restarts = 0
+
+    def complete(self) -> RLMChatCompletion:
+        """Turn after turn until there is an answer; an answer in plain text after the last."""
+        self.rlm.verbose.print_metadata(metadata_of(self.rlm))
+        for number in range(1, self.meter.max_iterations + 1):
+            answer = self.turn(number)
+            if answer is not None:
+                return self.finish(answer)
+        return self.finish(self.default_answer())
+
+    def turn(self, number: int) -> Answer | None:
+        """Ask the model, run its cells, look for an answer; without one, check the limits and give feedback."""
+        began = self.begin(number)
+        asked = list(self.messages)
+        response = self.handler.ask(asked).text
+        self.partial = response or self.partial
+        blocks = self.run_cells(number, find_code_blocks(response))
+        answer, objection = self.answer_in(response, blocks)
+        error = objection["content"] if objection else _first_error(blocks)
+        self.meter.count(error)
+        final = None if answer is None else answer.text
+        iteration = RLMIteration(asked, response, blocks, final, time.monotonic() - began)
+        try:
+            self.record(number, iteration, error)
+        except LogError as failed:
+            failed.partial_answer = final
+            raise
+        self.messages += format_iteration(iteration)
+        if answer is None:
+            self.messages += [objection] if objection else []
+            self.check()
+        return answer
+
+    def begin(self, number: int) -> float:
+        """Tell who listens, make room, and add the message that opens the turn. Returns the clock."""
+        self.tree.check(self.partial)
+        self.compact()
+        self.tree.emit(TurnStarted(depth=self.rlm.depth, number=number, limit=self.meter.max_iterations))
+        tell(self.rlm.on_iteration_start, self.rlm.depth, number)
+        began = time.monotonic()
+        self.messages.append(
+            self.words.turn(
+                self.root_prompt,
+                number - 1,
+                self.environment.get_context_count(),
+                self.environment.get_history_count(),
+                self.meter.max_iterations,
+            )
+        )
+        return began
+
+    def compact(self) -> None:
+        """Put a summary in the place of the turns so far when they fill the model's context."""
+        rlm = self.rlm
+        if not rlm.compaction or not should_compact(self.messages, rlm.root_model, rlm.compaction_threshold_pct):
+            return
+        summary = self.handler.ask(summary_request(self.messages), purpose="summary").text
+        with self.tree.running(self.environment):
+            for entry in history_entries(self.messages[self._opening :], summary):
+                self.environment.append_compaction_entry(entry)
+        self._compactions += 1
+        self.messages = compacted(self.messages, self._opening, summary, self._compactions)
+        rlm.verbose.print_compaction()
+        self.tree.emit(Compacted(depth=rlm.depth, count=self._compactions))
+
+    # -- cells ---------------------------------------------------------------------------------------
+
+    def run_cells(self, number: int, cells: Sequence[str]) -> list[CodeBlock]:
+        """Each cell in turn; none after one that gave the answer, or that was stopped with the tree.
+
+        A turn's results are all kept until the model reads them, so there is an end to how much they may be.
+        """
+        blocks: list[CodeBlock] = []
+        held = 0
+        for index, code in enumerate(cells, 1):
+            decision = self.gate.results(held)
+            if not decision.allowed:
+                skipped = CellSkipped(decision.reason, limit="limits.kept_bytes")
+                blocks.append(CodeBlock(code, REPLResult("", f"\n{skipped}", {}, error=skipped)))
+                self.tree.emit(LimitReached(depth=self.rlm.depth, limit="records", message=decision.reason))
+                break
+            self.tree.emit(CellStarted(depth=self.rlm.depth, number=number, index=index, code=code))
+            block = CodeBlock(code, self.run_cell(code))
+            blocks.append(block)
+            held += held_bytes([code, block.result.stdout, block.result.stderr, block.result.locals])
+            self.tree.emit(CellCompleted(depth=self.rlm.depth, number=number, index=index, block=block))
+            if isinstance(block.result.error, CellRefused | WallViolation):
+                rule = block.result.error.rule or block.result.error.wall or "language"
+                self.tree.emit(Violation(depth=self.rlm.depth, rule=rule, message=str(block.result.error)))
+            if block.result.final_answer is not None or self.tree.stopped:
+                break
+        return blocks
+
+    def run_cell(self, code: str) -> REPLResult:
+        """The result of one cell. A session that is lost is replaced, as often as the policy resumes one."""
+        try:
+            with self.tree.running(self.environment):
+                result: REPLResult = self.environment.execute_code(code)
+        except (SessionEnded, ProtocolViolation) as lost:
+            self.tree.check(self.partial)
+            if not Gate(self.rlm.policy).resumes(self._restarts + 1).allowed:
+                raise
+            self._restarts += 1
+            if isinstance(lost, ProtocolViolation):
+                self.tree.emit(Violation(depth=self.rlm.depth, rule="protocol", message=str(lost)))
+            self.environment = self.rlm._restarted(self.tree, self.environment, self.handler, self.payload)
+            told = f"{type(lost).__name__}: {lost} A new session was started; variables of earlier cells are gone."
+            result = REPLResult("", f"\n{told}", {}, error=CellCrashed(told, session_ended=True))
+        # An environment that is not ours leaves the calls with the handler.
+        result.rlm_calls = result.rlm_calls or self.handler.drain()
+        result.dropped_calls += self.handler.dropped()
+        return result
+
+    # -- answers -------------------------------------------------------------------------------------
+
+    def answer_in(self, response: str, blocks: Sequence[CodeBlock]) -> tuple[Answer | None, Message | None]:
+        """The turn's answer, or None and what to tell the model about the one that it tried to give."""
+        for block in blocks:
+            if block.result.final_answer is not None:
+                return self.accepted(block.result.final_answer, "cell", block.result.final_value)
+        final = parse_final(response)
+        if final is None:
+            return None, None
+        if not isinstance(final, FinalVar):
+            return self.accepted(final.text, "text")
+        text = self.variable(final.name) if final.is_name else None
+        if text is not None:
+            return self.accepted(text, "text")
+        known = blocks[-1].result.locals if blocks else {}
+        self.tree.emit(AnswerRejected(depth=self.rlm.depth, problem=f"no variable {final.name[:80]!r}"))
+        return None, self.words.unknown_variable(final.name, known)
+
+    def variable(self, name: str) -> str | None:
+        """The text of a cell's variable, None where there is none, or no session any more."""
+        try:
+            with self.tree.running(self.environment):
+                if hasattr(self.environment, "read_text"):
+                    return self.environment.read_text(name)  # type: ignore[no-any-return]  # an environment of any kind
+                return find_final_answer(f"FINAL_VAR({name})", self.environment)
+        except (SessionEnded, ProtocolViolation):
+            return None
+
+    def accepted(self, text: str, source: str, value: Any = None) -> tuple[Answer | None, Message | None]:
+        """The answer when it fits the schema (or there is none), else what is wrong with it."""
+        if self.rlm.answer_schema is None:
+            return Answer(text, source), None
+        read, problem = self.rlm.answer_schema.read(text, value, lambda: self.tree.check(text))
+        if problem is None:
+            return Answer(text if value is None else json.dumps(value), source, read), None
+        self.partial = text
+        self.tree.emit(AnswerRejected(depth=self.rlm.depth, problem=problem))
+        with self.tree.running(self.environment):
+            self.environment.reset_answer()
+        return None, self.words.answer_rejected(problem)
+
+    def default_answer(self) -> Answer:
+        """An answer in plain text, asked for when the turns are used up."""
+        began = time.monotonic()
+        asked = [*self.messages, self.words.default_answer()]
+        response = self.handler.ask(asked, purpose="answer").text
+        # A model that answers in the words of a turn means what stands between the parentheses.
+        answer, objection = self.answer_in(response, [])
+        if answer is None and parse_final(response) is None:
+            answer, objection = self.accepted(response, "default")
+        if answer is None and self.rlm.answer_schema is not None:
+            assert objection is not None
+            raise AnswerInvalidError(objection["content"], partial_answer=response)
+        answer = answer or Answer(response, "default")
+        iteration = RLMIteration(asked, response, [], answer.text, time.monotonic() - began)
+        if self.log is not None:
+            try:
+                self.log.log(iteration)
+            except LogError as failed:
+                failed.partial_answer = answer.text
+                raise
+        self.rlm.verbose.print_iteration(iteration, self.meter.iterations + 1)
+        return answer
+
+    def finish(self, answer: Answer) -> RLMChatCompletion:
+        """The completion, with everything that the run and its children used."""
+        rlm = self.rlm
+        self.tree.emit(AnswerReady(depth=rlm.depth, answer=answer.text, source=answer.source))
+        if rlm.persistent:
+            try:
+                with self.tree.running(self.environment):
+                    self.environment.add_history(self.messages)
+            except (TimeoutExceededError, CancellationError) as ended:
+                # The answer is there; what the next completion will miss is no reason to lose it.
+                self.tree.notice(rlm.depth, "records", f"the conversation is not in the session's history: {ended}")
+        completion = RLMChatCompletion(
+            root_model=rlm.root_model,
+            prompt=self.payload,
+            response=answer.text,
+            usage_summary=self.handler.get_usage_summary(),
+            execution_time=time.monotonic() - self._began,
+            metadata=None if self.log is None else self.log.get_trajectory(),
+        )
+        rlm.verbose.print_final_answer(answer.text)
+        rlm.verbose.print_summary(self.meter.iterations, completion.execution_time, completion.usage_summary)
+        return completion if rlm.answer_schema is None else StructuredCompletion.of(completion, answer.value)
+
+    # -- limits and records --------------------------------------------------------------------------
+
+    def check(self) -> None:
+        """Raise upstream's exception for a limit that this turn crossed."""
+        self.tree.check(self.partial)
+        try:
+            self.meter.check(self.partial)
+        except ErrorThresholdExceededError as limit:
+            self.tree.emit(LimitReached(depth=self.rlm.depth, limit="errors", message=str(limit)))
+            raise
+
+    def record(self, number: int, iteration: RLMIteration, error: str | None) -> None:
+        """Log the turn, show it, and tell who listens."""
+        seconds = iteration.iteration_time or 0.0
+        if self.log is not None:
+            self.log.log(iteration)
+        self.rlm.verbose.print_iteration(iteration, number)
+        tell(self.rlm.on_iteration_complete, self.rlm.depth, number, seconds)
+        self.tree.emit(TurnCompleted(depth=self.rlm.depth, number=number, seconds=seconds, error=error))
+
+
+def metadata_of(rlm: RLM) -> RLMMetadata:
+    """How `rlm` is configured, as a trajectory begins with it."""
+    return RLMMetadata(
+        root_model=rlm.root_model,
+        max_depth=rlm.max_depth,
+        max_iterations=rlm.max_iterations,
+        backend=rlm.backend,
+        backend_kwargs=rlm.backend_kwargs,
+        environment_type=rlm.environment_type,
+        environment_kwargs=rlm.environment_kwargs,
+        other_backends=rlm.other_backends,
+    )
+
+
+def log_of(rlm: RLM, stack: ExitStack, tree: Tree) -> RLMLogger | None:
+    """The logger of one completion: the RLM's own, or one beside it while another completion uses that.
+
+    Raises LogError where its file cannot be written, and the policy requires it.
+    """
+    if rlm.logger is None:
+        return None
+    log = rlm.logger
+    if rlm.log_lock.acquire(blocking=False):
+        stack.callback(rlm.log_lock.release)
+    else:
+        log = log.fresh(on_disk=True)
+    log.restrict(rlm.policy.data, withhold=rlm.custom_tools)
+    log.begin_run(
+        keep=tree.records.take,
+        seconds_left=lambda: tree.ledger.seconds_left,
+        notice=lambda message: tree.notice(rlm.depth, "log", message),
+    )
+    stack.callback(log.end_run)
+    log.log_metadata(metadata_of(rlm))
+    return log
+
+
+def plain_answer(handler: LMHandler, model: str, payload: Any, root_prompt: str | None) -> RLMChatCompletion:
+    """The answer of a plain model, without cells: what a run at its greatest depth is."""
+    began = time.monotonic()
+    prompt = payload
+    if not (isinstance(payload, str) or _is_messages(payload)):
+        prompt = json.dumps(payload, ensure_ascii=False, default=str)
+    if root_prompt:
+        prompt = f"{root_prompt}\n\n{prompt}" if isinstance(prompt, str) else [*prompt, _user(root_prompt)]
+    text = handler.ask(prompt, purpose="rlm_query").text
+    return RLMChatCompletion(model, payload, text, handler.get_usage_summary(), time.monotonic() - began)
+
+
+def _user(text: str) -> Message:
+    return {"role": "user", "content": text}
+
+
+def _is_messages(payload: Any) -> bool:
+    return (
+        isinstance(payload, list)
+        and bool(payload)
+        and all(isinstance(each, dict) and {"role", "content"} <= each.keys() for each in payload)
+    )
+
+
+def _first_error(blocks: Sequence[CodeBlock]) -> str | None:
+    """The first error of a turn's cells. Warnings on stderr are none."""
+    errors: list[CellError] = [block.result.error for block in blocks if block.result.error is not None]
+    return f"{type(errors[0]).__name__}: {errors[0]}" if errors else None

@@ -1,0 +1,464 @@
+"""Answers what cells ask: the gate says whether, the ledger says whether still, a client or a child answers.
+
+`LMHandler` is upstream's name. There it is a TCP server that anybody on the machine can talk to; here it is
+the object that an environment calls with a decoded `Call`, so there is no port to protect.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Final, Protocol, Self
+
+from rlm_secure.broker.protocol import Call
+from rlm_secure.clients.base import Client, Completion, InThread, Prompt, Tally, adapt, prompt_text
+from rlm_secure.clients.prices import REPORTED, Price
+from rlm_secure.comms import LMRequest, LMResponse
+from rlm_secure.environments import Audit
+from rlm_secure.environments.turn import refuse
+from rlm_secure.errors import (
+    CallFailed,
+    CellCallsRefused,
+    PriceUnknownError,
+    ProviderError,
+    RLMSecureError,
+    TimeoutExceededError,
+)
+from rlm_secure.events import LimitReached, ModelCalled, Violation
+from rlm_secure.policy import Decision, Gate, load_policy
+from rlm_secure.rlm.budget import LIMITS, Allowance, Ledger, exhausted, limit_name
+from rlm_secure.rlm.tree import Tree
+from rlm_secure.types import ModelUsageSummary, RefusedCall, RLMChatCompletion, UsageSummary, held_bytes, not_kept
+
+__all__ = ["LMHandler", "LMRequest", "LMResponse"]
+
+NO_USAGE: Final = ModelUsageSummary(0, 0, 0)
+
+#: A free model's price.
+_FREE: Final = Price(0.0, 0.0)
+#: Seconds that a reply may be late, on a machine that is busy.
+_LATE: Final = 1.0
+#: Bytes of a record beside its texts: the objects that hold them.
+_RECORD: Final = 2_048
+
+
+class Recursion(Protocol):
+    """Starts a child run. Returns its completion, with `error` set where it failed; never raises Exception."""
+
+    def __call__(self, prompt: str, model: str | None) -> RLMChatCompletion: ...
+
+
+class LMHandler:
+    """Serves the calls of one run's cells, and the run's own turns. Thread-safe.
+
+    `depth` is the depth of the run; calls of its cells go to `other_backend_client` where there is one and
+    the run is the root, as upstream does. `recursion` starts children; without it `rlm_query` is a plain
+    model call. `make_client` builds a client for a model that the policy allows and nobody registered. `audit` is
+    told of the replies to the run itself that the gate refuses.
+    `host`, `port` are accepted and unused. Used alone (not by RLM), it works under the policy `strict`.
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        other_backend_client: Any = None,
+        batch_max_concurrent: int = 16,
+        *,
+        tree: Tree | None = None,
+        gate: Gate | None = None,
+        depth: int = 0,
+        recursion: Recursion | None = None,
+        make_client: Callable[[str], Any] | None = None,
+        audit: Audit | None = None,
+    ) -> None:
+        del host, port
+        self.depth = depth
+        self.tally = Tally()
+        self.recursion = recursion
+        self.batch_max_concurrent = batch_max_concurrent
+        self._make_client = make_client
+        self._audit = audit
+        self._lock = threading.Lock()
+        self._answered: list[RLMChatCompletion] = []
+        self._dropped = 0
+        self._clients: dict[str, Client] = {}
+        self._default = adapt(client)
+        self._other = None if other_backend_client is None else adapt(other_backend_client)
+        for known in (self._other, self._default):
+            if known is not None and known.model_name:
+                self._clients[known.model_name] = known
+        self._own = ExitStack()
+        self._gate = gate or Gate(load_policy("strict"), frozenset(self._clients))
+        self._tree = tree
+        #: Whether its calls end when its run is stopped, so that no session need leave one behind: RLM's do.
+        self.interruptible = tree is not None
+        #: Whose sessions share what they may leave behind.
+        self.owner = None if tree is None else tree.whose
+
+    # -- upstream's face -----------------------------------------------------------------------------
+
+    def register_client(self, model_name: str, client: Any) -> None:
+        """Let cells reach `client` by `model=model_name`, where the gate allows that name."""
+        with self._lock:
+            self._clients[model_name] = adapt(client)
+
+    def get_client(self, model: str | None = None, depth: int = 0) -> Client:
+        """The client for a call: by the model's name, else the sub-call client at depth 1, else the default.
+
+        Raises ProviderError for a model that nobody registered and that cannot be made.
+        """
+        with self._lock:
+            if model is not None and model in self._clients:
+                return self._clients[model]
+        if model is not None and self._make_client is not None:
+            made = adapt(self._make_client(model))
+            with self._lock:
+                return self._clients.setdefault(model, made)
+        if self._other is not None and depth == 1:
+            return self._other
+        return self._default
+
+    def start(self) -> Self:
+        """Be ready to serve. Returns itself, which is what an environment calls."""
+        if self._tree is None:
+            policy = load_policy("strict")
+            ledger = Ledger(Allowance.of(policy))
+            tree = Tree(ledger, concurrency=self.batch_max_concurrent, children=1)
+            self._tree = self._own.enter_context(tree)
+            for client in {id(client): client for client in self._clients.values()}.values():
+                self._tree.adopt(client)
+        return self
+
+    def stop(self) -> None:
+        """End what start() began. Idempotent."""
+        self._own.close()
+
+    @property
+    def address(self) -> Self:
+        """What to give an environment as its handler: this object, which is called with each Call."""
+        return self
+
+    def completion(self, prompt: Prompt, model: str | None = None) -> str:
+        """The reply of the run's own model, through the ledger. Raises what the provider or the ledger raise."""
+        return self.ask(prompt, model=model).text
+
+    def get_usage_summary(self) -> UsageSummary:
+        """What this run used, its children included."""
+        return self.tally.summary()
+
+    def handle(self, request: LMRequest) -> LMResponse:
+        """Answer one request of upstream's wire protocol. Never raises Exception."""
+        problem = request.problem
+        if problem is not None:
+            return LMResponse.error_response(problem)
+        prompts = request.prompts if request.prompts is not None else [request.prompt or ""]
+        refusal = self._refusal(prompts, request.model)
+        if refusal is not None:
+            return LMResponse.error_response(refusal.reason)
+        completions = self._ask_all(prompts, request.model, request.depth, "llm_query")
+        self._record(completions)
+        if request.prompts is not None:
+            return LMResponse.batched_success_response(completions)
+        if completions[0].error is not None:
+            return LMResponse.error_response(completions[0].error)
+        return LMResponse.success_response(completions[0])
+
+    # -- what the loop uses --------------------------------------------------------------------------
+
+    def ask(self, prompt: Prompt, *, model: str | None = None, purpose: str = "turn") -> Completion:
+        """One call of the run's own model, reserved and settled. Raises what the client or the ledger raise.
+
+        Raises ProviderError for a reply that is longer than lm.reply_bytes: it would be sent again with every turn.
+        """
+        snapshot = prompt if isinstance(prompt, str) else [dict(message) for message in prompt]
+        completion = self._running_tree().call(self._metered(self._default, snapshot, model, purpose))
+        decision = self._gate.reply(completion.text)
+        if not decision.allowed:
+            self.report(decision)
+            if self._audit is not None:
+                self._audit.refusal(f"run at depth {self.depth}", rule=decision.rule, reason=decision.reason)
+            raise ProviderError(decision.reason)
+        return completion
+
+    def drain(self) -> list[RLMChatCompletion]:
+        """The sub-calls since the last drain, in the order in which they ended, as far as there was room to keep them.
+
+        `dropped()` counts the others.
+        """
+        with self._lock:
+            answered, self._answered = self._answered, []
+            return answered
+
+    def dropped(self) -> int:
+        """The sub-calls since the last look that limits.kept_bytes left no room for."""
+        with self._lock:
+            dropped, self._dropped = self._dropped, 0
+            return dropped
+
+    def __call__(self, call: Call) -> Any:
+        return self.serve(call)
+
+    def serve(self, call: Call) -> Any:
+        """The value that goes back into the cell. Errors of model calls are strings that begin with "Error: ".
+
+        Raises CallFailed for a tool that failed, CellCallsRefused for a cell that was refused too often, and as
+        Tree.check() once the run was stopped: the last two end the cell.
+        """
+        tree = self._running_tree()
+        tree.check()
+        if call.kind == "tool":
+            refuse()
+            raise CallFailed(f"there is no tool {call.tool!r} here")
+        refusal = self._refusal(call.prompts, call.model)
+        if refusal is not None:
+            refuse()
+            self.report(refusal)
+            self._count_refusal()
+            texts = [f"Error: {refusal.reason}"] * len(call.prompts)
+        else:
+            calls = tree.ledger.spent.calls
+            if call.kind.startswith("rlm") and self.recursion is not None:
+                completions = self._recurse(call.prompts, call.model)
+            else:
+                depth = 1 if call.kind.startswith("rlm") else self.depth + 1
+                completions = self._ask_all(call.prompts, call.model, depth, call.kind.removesuffix("_batched"))
+            self._record(completions)
+            # A child that could not even begin asked nobody; it counts as a refused call does.
+            failed = all(each.error is not None for each in completions) and tree.ledger.spent.calls == calls
+            if all(isinstance(each, RefusedCall) for each in completions):
+                refuse()
+            if failed or any(isinstance(each, RefusedCall) for each in completions):
+                self._count_refusal()
+            texts = [self._text(each, call) for each in completions]
+        tree.check()
+        return texts if call.kind.endswith("_batched") else texts[0]
+
+    # -- inside --------------------------------------------------------------------------------------
+
+    def _refusal(self, prompts: Sequence[str], model: str | None) -> Decision | None:
+        # The batch first: a refusal goes back once per prompt, and only that of the batch is always short.
+        for decision in (self._gate.batch(len(prompts)), self._gate.model(model), self._gate.prompts(list(prompts))):
+            if not decision.allowed:
+                return decision
+        return None
+
+    def _recurse(self, prompts: Sequence[str], model: str | None) -> list[RLMChatCompletion]:
+        recursion = self.recursion
+        assert recursion is not None
+        completions = self._running_tree().places.map(lambda prompt: recursion(prompt, model), prompts)
+        for completion in completions:
+            self.tally.add_all(completion.usage_summary)
+        return completions
+
+    def _ask_all(self, prompts: Sequence[str], model: str | None, depth: int, purpose: str) -> list[RLMChatCompletion]:
+        """One completion per prompt, in order, each with its own usage or its error."""
+        tree = self._running_tree()
+        held: list[int] = []
+
+        async def ask_all(client: Client, named: str | None) -> list[RLMChatCompletion]:
+            return await asyncio.gather(*(self._answer(client, prompt, named, purpose, held) for prompt in prompts))
+
+        try:
+            # The client first, in this thread: making one may import an SDK, and the loop serves the whole tree.
+            client = self.get_client(model, depth)
+            # A client that was registered under the name serves it as it is; another is told the name.
+            named = None if model in self._clients else model
+            return tree.call(ask_all(client, named))
+        except InThread:
+            raise
+        except Exception as error:  # noqa: BLE001  a client that cannot be made: only the kind of its error may travel
+            return [self._refused(prompt, model or "unknown", 0.0, _shown(error)) for prompt in prompts]
+        finally:
+            tree.in_hand.give_back(sum(held))
+
+    async def _answer(
+        self, client: Client, prompt: str, model: str | None, purpose: str, held: list[int]
+    ) -> RLMChatCompletion:
+        """One sub-call, with its failure as a value: text that may enter a sandbox.
+
+        `held` gets what its reply takes of the memory for replies in hand.
+        """
+        began = time.monotonic()
+        name = model or client.model_name or "unknown"
+        try:
+            completion = await self._metered(client, prompt, model, purpose)
+        except InThread:
+            raise
+        except LIMITS as limit:
+            return self._refused(prompt, name, time.monotonic() - began, _shown(limit))
+        except Exception as error:  # noqa: BLE001  a user's own client: only the kind of its error may travel
+            return self._failed(prompt, name, time.monotonic() - began, _shown(error))
+        decision = self._gate.reply(completion.text)
+        if not decision.allowed:
+            self.report(decision)
+            return self._failed(prompt, name, time.monotonic() - began, decision.reason, completion.usage)
+        size, in_hand = held_bytes(completion.text), self._running_tree().in_hand
+        if not in_hand.take(size):
+            reason = f"the replies of one batch take more than limits.kept_bytes = {in_hand.limit:,}; ask for less"
+            return self._failed(prompt, name, time.monotonic() - began, reason, completion.usage)
+        held.append(size)
+        return RLMChatCompletion(
+            root_model=completion.model,
+            prompt=prompt,
+            response=completion.text,
+            usage_summary=UsageSummary(model_usage_summaries={completion.model: completion.usage}),
+            execution_time=time.monotonic() - began,
+        )
+
+    async def _metered(self, client: Client, prompt: Prompt, model: str | None, purpose: str) -> Completion:
+        """The one place where a model is called: reserved before, settled after, told to the listeners."""
+        tree = self._running_tree()
+        price = self._price(client, model)
+        try:
+            async with tree.reserve(_size(prompt), price, client.max_output_tokens) as reservation:
+                seconds = min(self._gate.policy.lm.timeout_seconds, max(0.001, tree.ledger.seconds_left))
+                began = time.monotonic()
+                usage = NO_USAGE
+                error: str | None = "cancelled"
+                try:
+                    completion = self._priced(await client.acomplete(prompt, model=model, timeout=seconds), price)
+                    usage, error = completion.usage, None
+                    reservation.settle(usage, _size(completion.text))
+                    self.tally.add(completion.model, usage)
+                    if usage.total_cost is None and client.billing != "none":
+                        self._unpriced(completion.model)
+                    self._in_time(time.monotonic() - began)
+                    return completion
+                except Exception as failure:
+                    error = _shown(failure)
+                    reservation.refuse()
+                    raise
+                finally:
+                    name = model or client.model_name or "unknown"
+                    tree.emit(
+                        ModelCalled(
+                            depth=self.depth,
+                            model=name,
+                            purpose=purpose,
+                            seconds=time.monotonic() - began,
+                            usage=usage,
+                            error=error,
+                        )
+                    )
+        except LIMITS as limit:
+            tree.emit(LimitReached(depth=self.depth, limit=limit_name(limit), message=str(limit)))
+            raise
+
+    def _in_time(self, seconds: float) -> None:
+        """Raise where a reply came after its time: to read one may hold up the loop, and with it every clock there."""
+        ledger, limit = self._running_tree().ledger, self._gate.policy.lm.timeout_seconds
+        if ledger.seconds_left <= 0:
+            raise TimeoutExceededError(ledger.elapsed, ledger.allowance.seconds)
+        if seconds > limit + _LATE:
+            raise ProviderError(f"the model's reply took {seconds:.1f} s, more than lm.timeout_seconds = {limit:g}")
+
+    def _price(self, client: Client, model: str | None) -> Price | None:
+        """What a call costs, as far as that is known before it is made."""
+        if client.billing == "none":
+            return _FREE
+        price = self._running_tree().prices.of(model or client.model_name or "unknown")
+        return None if price == REPORTED else price
+
+    def _priced(self, completion: Completion, price: Price | None) -> Completion:
+        """The completion with its cost by the table, where the provider named none."""
+        usage = completion.usage
+        if usage.total_cost is not None or price is None or price is _FREE:
+            return completion
+        cost = price.cost(usage.total_input_tokens, usage.total_output_tokens)
+        return replace(completion, usage=replace(usage, total_cost=cost))
+
+    def _unpriced(self, model: str) -> None:
+        """A reply came without a cost, and the table has none: with a cost limit that must hold, it was the last."""
+        tree = self._running_tree()
+        try:
+            tree.price_unknown(self.depth, model)
+        except PriceUnknownError as unknown:
+            tree.ledger.refuse_unknown(unknown)
+
+    def _text(self, completion: RLMChatCompletion, call: Call) -> str:
+        """What the cell gets for one prompt."""
+        if completion.error is None:
+            return completion.response
+        if completion.error.startswith("Error: "):
+            return completion.error
+        if call.kind == "llm_query_batched":
+            return f"Error: llm() call failed - {completion.error}"
+        where = " at max depth" if call.kind.startswith("rlm") else ""
+        return f"Error: LM query failed{where} - {completion.error}"
+
+    def _failed(
+        self, prompt: str, model: str, seconds: float, error: str, usage: ModelUsageSummary | None = None
+    ) -> RLMChatCompletion:
+        return RLMChatCompletion(
+            root_model=model,
+            prompt=prompt,
+            response="",
+            usage_summary=UsageSummary(model_usage_summaries={} if usage is None else {model: usage}),
+            execution_time=seconds,
+            error=error,
+        )
+
+    def _refused(self, prompt: str, model: str, seconds: float, error: str) -> RefusedCall:
+        """A call that was not made. Its prompt is not kept: a cell may go on asking."""
+        return RefusedCall(
+            root_model=model,
+            prompt=not_kept(len(prompt), "characters"),
+            response="",
+            usage_summary=UsageSummary(),
+            execution_time=seconds,
+            error=error,
+        )
+
+    def _record(self, completions: Sequence[RLMChatCompletion]) -> None:
+        """Keep what was called for whoever drains it, as far as the run's records have room."""
+        tree = self._running_tree()
+        kept = [each for each in completions if tree.records.take(_RECORD + held_bytes([each.prompt, each.response]))]
+        with self._lock:
+            self._answered.extend(kept)
+            self._dropped += len(completions) - len(kept)
+        if len(kept) < len(completions):
+            message = f"calls were made that are counted and not kept: limits.kept_bytes = {tree.records.limit:,}"
+            tree.notice(self.depth, "records", message)
+
+    def _count_refusal(self) -> None:
+        """Count a call that was refused. Raises CellCallsRefused, which ends the cell, for one too many."""
+        decision = self._gate.refusals(self._running_tree().refused())
+        if not decision.allowed:
+            raise CellCallsRefused(decision.reason, limit="lm.refusals")
+
+    def report(self, decision: Decision) -> None:
+        """Tell the listeners of a refusal."""
+        self._running_tree().emit(Violation(depth=self.depth, rule=decision.rule, message=decision.reason))
+
+    def _running_tree(self) -> Tree:
+        if self._tree is None:
+            raise RuntimeError("the handler is not started; call start(), or use it in a with block")
+        return self._tree
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def _shown(error: Exception) -> str:
+    """An error as text that may enter a sandbox or a log: our own words, or the kind of a foreign one."""
+    if isinstance(error, LIMITS):
+        return exhausted(error)
+    return str(error) if isinstance(error, RLMSecureError) else type(error).__name__
+
+
+def _size(prompt: Prompt) -> int:
+    """Bytes of a prompt's text."""
+    text = prompt if isinstance(prompt, str) else prompt_text(prompt)
+    return len(text.encode("utf-8", "surrogatepass"))

@@ -1,0 +1,290 @@
+"""The messages of a run, slot by slot, in one of three sets of words.
+
+"ours" ends with `final_answer(...)` or `answer`, "final" with FINAL(...) in the text; "rlms" takes the words
+from an installed `rlms` package, for the models that were trained on them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import re
+from collections.abc import Iterable, Mapping
+from types import ModuleType
+from typing import Any, ClassVar, Final, TypeAlias
+
+from rlm_secure.errors import MissingExtra
+from rlm_secure.inert import excerpt
+from rlm_secure.rlm.prompts import texts
+from rlm_secure.tools import ToolInfo, parse_custom_tools
+from rlm_secure.types import QueryMetadata
+
+Message: TypeAlias = dict[str, str]
+
+_PACKAGE: Final = "rlms>=0.1.3"
+_BRACES = re.compile(r"\{\{|\}\}")
+
+
+class PromptSet:
+    """One set of words. Every method returns new messages; none depends on anything but its arguments."""
+
+    name: ClassVar[str] = "ours"
+    system_prompt: ClassVar[str] = texts.SYSTEM
+    #: Whether the model should be told of the sandbox unless the user says otherwise.
+    describes_session: ClassVar[bool] = True
+
+    def opening(
+        self,
+        metadata: QueryMetadata,
+        *,
+        system_prompt: str | None = None,
+        root_prompt: str | None = None,
+        custom_tools: Mapping[str, Any] | None = None,
+        orchestrator: bool = True,
+        session: str | None = None,
+        answer_schema: str | None = None,
+        compaction: bool = False,
+        user_prologue: str | None = None,
+    ) -> list[Message]:
+        """The messages before the first turn: the system's, the one on the material, and the user's prologue.
+
+        `system_prompt` replaces the set's own text; `session` is what describe_session() wrote;
+        `answer_schema` is a JSON Schema on one line. They stay the same for the whole run.
+        """
+        messages = self._opening(metadata, system_prompt, root_prompt, custom_tools, orchestrator)
+        messages[0]["content"] += "".join(
+            section
+            for section in (
+                session,
+                _schema_section(answer_schema) if answer_schema else None,
+                texts.COMPACTION if compaction else None,
+            )
+            if section
+        )
+        if user_prologue:
+            messages.append({"role": "user", "content": user_prologue})
+        return messages
+
+    def _opening(
+        self,
+        metadata: QueryMetadata,
+        system_prompt: str | None,
+        root_prompt: str | None,
+        custom_tools: Mapping[str, Any] | None,
+        orchestrator: bool,
+    ) -> list[Message]:
+        system = fill(self.system_prompt if system_prompt is None else system_prompt, tools_section(custom_tools))
+        return [
+            {"role": "system", "content": system + (texts.ADDENDUM if orchestrator else "")},
+            {"role": "user", "content": _material(metadata, root_prompt)},
+        ]
+
+    def turn(
+        self,
+        root_prompt: str | None = None,  # noqa: ARG002  a slot of upstream's; the question is in the opening
+        iteration: int = 0,
+        context_count: int = 1,
+        history_count: int = 0,
+        max_iterations: int = 30,
+    ) -> Message:
+        """The message that opens turn `iteration`, counted from 0. It is appended, and never changed again."""
+        parts = [texts.FIRST_TURN] if iteration == 0 else []
+        parts.append(f"Turn {iteration + 1} of {max_iterations}.")
+        if iteration == max_iterations - 1 and iteration > 0:
+            parts.append(texts.LAST_TURN)
+        if context_count > 1:
+            parts.append(f"There are {context_count} contexts, `context_0` to `context_{context_count - 1}`.")
+        if history_count == 1:
+            parts.append("The variable `history` holds the messages of the conversation before this one.")
+        elif history_count > 1:
+            parts.append(
+                f"The variables `history_0` to `history_{history_count - 1}` hold the messages of the "
+                f"{history_count} conversations before this one."
+            )
+        return {"role": "user", "content": "\n\n".join(parts)}
+
+    def default_answer(self) -> Message:
+        """Asks for an answer in plain text when the turns are used up."""
+        return {"role": "user", "content": texts.DEFAULT_ANSWER}
+
+    def unknown_variable(self, name: str, known: Iterable[str] = ()) -> Message:
+        """Says that FINAL_VAR named no variable, and which there are."""
+        names = ", ".join(f"`{excerpt(each, 80)}`" for each in list(known)[:50])
+        return {
+            "role": "user",
+            "content": (
+                f"FINAL_VAR names `{excerpt(name, 80)}`, and there is no such variable, so the run goes on. "
+                + (f"The variables are: {names}. " if names else "`SHOW_VARS()` lists those that there are. ")
+                + "Assign the answer to a variable in a `repl` block first, and name it in a later turn."
+            ),
+        }
+
+    def answer_rejected(self, problem: str) -> Message:
+        """Says why an answer does not fit the wanted schema."""
+        return {
+            "role": "user",
+            "content": f"The answer was not accepted: {excerpt(problem, 600)}. Correct it and finish again.",
+        }
+
+
+class FinalPrompts(PromptSet):
+    """The same words, with FINAL(...) and FINAL_VAR(...) in the text as the way to finish."""
+
+    name = "final"
+    system_prompt = texts.SYSTEM_FINAL
+
+
+class InstalledPrompts(PromptSet):
+    """The words of the `rlms` package, read when they are needed. Raises MissingExtra where it is not installed."""
+
+    name = "rlms"
+    describes_session = False
+
+    def _opening(
+        self,
+        metadata: QueryMetadata,
+        system_prompt: str | None,
+        root_prompt: str | None,
+        custom_tools: Mapping[str, Any] | None,
+        orchestrator: bool,
+    ) -> list[Message]:
+        module = _installed()
+        tools = {
+            name: {"tool": tool.value} | ({"description": tool.description} if tool.description else {})
+            for name, tool in parse_custom_tools(custom_tools).items()
+        }
+        messages = module.build_rlm_system_prompt(
+            system_prompt=(
+                module.RLM_SYSTEM_PROMPT if system_prompt is None else _formattable(system_prompt, bool(tools))
+            ),
+            query_metadata=metadata,
+            custom_tools=tools or None,
+            root_prompt=root_prompt,
+            orchestrator=orchestrator,
+        )
+        return [{"role": str(each["role"]), "content": str(each["content"])} for each in messages]
+
+    def turn(
+        self,
+        root_prompt: str | None = None,
+        iteration: int = 0,
+        context_count: int = 1,
+        history_count: int = 0,
+        max_iterations: int = 30,
+    ) -> Message:
+        message = _installed().build_user_prompt(
+            root_prompt=root_prompt,
+            iteration=iteration,
+            context_count=context_count,
+            history_count=history_count,
+            max_iterations=max_iterations,
+        )
+        return {"role": str(message["role"]), "content": str(message["content"])}
+
+
+SETS: Final[Mapping[str, PromptSet]] = {each.name: each for each in (PromptSet(), FinalPrompts(), InstalledPrompts())}
+
+
+def prompt_set(name: str) -> PromptSet:
+    """The set of that name. Raises ValueError for an unknown one, MissingExtra for "rlms" without its package."""
+    if name not in SETS:
+        raise ValueError(f"unknown prompt_set {name!r}; choose one of {', '.join(sorted(SETS))}")
+    if name == InstalledPrompts.name:
+        _installed()
+    return SETS[name]
+
+
+def fill(system_prompt: str, section: str | None) -> str:
+    """`system_prompt` with the tools' section in its slot, or at its end where it has none.
+
+    Braces are text. Only where every brace is doubled, as upstream's str.format asks for, are they halved, as
+    upstream does. Never raises for what the text contains.
+    """
+    parts = _around_slot(system_prompt)
+    if len(parts) == 1:
+        return parts[0] + (f"\n{section}" if section else "")
+    return (section or "").join(parts)
+
+
+def _around_slot(system_prompt: str) -> list[str]:
+    parts = system_prompt.split(texts.SLOT)
+    if any(set("{}") & set(_BRACES.sub("", part)) for part in parts):
+        return parts
+    return [part.replace("{{", "{").replace("}}", "}") for part in parts]
+
+
+def _formattable(system_prompt: str, has_tools: bool) -> str:
+    """`system_prompt` for upstream's builder, which formats it: all braces doubled but those of the slot."""
+    parts = [part.replace("{", "{{").replace("}", "}}") for part in _around_slot(system_prompt)]
+    return texts.SLOT.join(parts) if len(parts) > 1 or not has_tools else f"{parts[0]}\n{texts.SLOT}"
+
+
+def tools_section(custom_tools: Mapping[str, Any] | None) -> str | None:
+    """The numbered item of the system prompt that lists the custom tools; None where there are none."""
+    tools = parse_custom_tools(custom_tools)
+    if not tools:
+        return None
+    return "6. Tools and data of this run:\n" + "\n".join(_tool_line(tool) for tool in tools.values()) + "\n"
+
+
+def _tool_line(tool: ToolInfo) -> str:
+    if tool.is_callable or tool.is_code:
+        shown, what = f"{tool.name}{_parameters(tool.value)}", "a function"
+    else:
+        shown, what = tool.name, f"a value of type {type(tool.value).__name__}"
+    return f"   - `{shown}`: {tool.description or what}"
+
+
+def _parameters(function: Any) -> str:
+    """Names only: an annotation may be long, and a default may be a secret."""
+    try:
+        return f"({', '.join(inspect.signature(function).parameters)})"
+    except (TypeError, ValueError):
+        return "(...)"
+
+
+def _material(metadata: QueryMetadata, root_prompt: str | None) -> str:
+    lengths = metadata.context_lengths
+    parts = ""
+    if metadata.context_type != "str":
+        parts = f", in {len(lengths):,} parts of which the longest has {max(lengths, default=0):,}"
+    question = (
+        f"The question:\n\n{root_prompt}\n\n"
+        if root_prompt
+        else "The question, or the task, is in the material itself. "
+    )
+    return (
+        f"{question}The material in `context` is a {metadata.context_type} of "
+        f"{metadata.context_total_length:,} characters{parts}."
+    )
+
+
+def _schema_section(schema: str) -> str:
+    return f"""
+# The form of the answer
+
+The answer has to be JSON that fits this schema, and is checked against it; `final_answer` also takes a dict or list:
+
+{schema}
+"""
+
+
+def _installed() -> ModuleType:
+    """The module of the `rlms` package that holds its prompts.
+
+    Importing it reads a `.env` file of the working directory into the environment; that is undone.
+    """
+    before = set(os.environ)
+    try:
+        module = importlib.import_module("rlm.utils.prompts")
+    except ImportError as error:
+        raise MissingExtra('prompt_set="rlms"', package=_PACKAGE) from error
+    finally:
+        for name in set(os.environ) - before:
+            del os.environ[name]
+    builders = [getattr(module, name, None) for name in ("build_rlm_system_prompt", "build_user_prompt")]
+    # Older releases have the same names with other slots.
+    if not all(callable(each) and "root_prompt" in inspect.signature(each).parameters for each in builders):
+        raise MissingExtra('prompt_set="rlms"', package=_PACKAGE)
+    return module

@@ -1,0 +1,463 @@
+"""RLM: a language model that works on a context it never sees whole, through code that runs behind walls."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Any, Final, Self
+
+from rlm_secure.clients import get_client, others_with_sampling, with_sampling
+from rlm_secure.clients.base import Client, adapt, in_thread
+from rlm_secure.clients.prices import Prices
+from rlm_secure.environments import REPL, Audit, get_environment
+from rlm_secure.errors import AuditLogError, CancellationError, CellCrashed, LogError, RLMSecureError, SessionEnded
+from rlm_secure.events import Event, Listener, RunCompleted, RunStarted, SandboxTaken
+from rlm_secure.logger import RLMLogger, VerbosePrinter
+from rlm_secure.policy import Gate, Policy, load_policy
+from rlm_secure.rlm import batch as _batch
+from rlm_secure.rlm import prompts
+from rlm_secure.rlm.answers import AnswerSchema
+from rlm_secure.rlm.budget import LIMITS, Allowance, Ledger
+from rlm_secure.rlm.children import child_of, run_child
+from rlm_secure.rlm.completion import Run, log_of, plain_answer
+from rlm_secure.rlm.handler import LMHandler
+from rlm_secure.rlm.tree import Tree, streamed
+from rlm_secure.tools import parse_custom_tools
+from rlm_secure.types import QueryMetadata, RLMChatCompletion
+
+_log = logging.getLogger("rlm_secure")
+
+#: Errors that end a run and carry its answer so far.
+_ENDS: Final = (*LIMITS, CancellationError, AuditLogError, LogError)
+
+#: Seconds between two looks at whether somebody still uses a persistent session that is to be closed.
+_CLOSE_AGAIN: Final = 0.05
+_CLOSED: Final = "Execution cancelled: its RLM was closed"
+_CTRL_C: Final = "Execution cancelled by user (Ctrl+C)"
+
+
+class RLM:
+    """A recursive language model under a policy. Reusable and thread-safe; builds nothing until it is asked.
+
+    The first thirty parameters are upstream's, in upstream's order. `policy` (a shipped name, a path, a mapping
+    or a Policy) bounds all of them: it can only tighten what they ask for.
+
+    - `backend`, `backend_kwargs`: who answers, see `rlm_secure.clients.get_client`; `other_backends` (at most
+      one) answers the root's `llm_query`. `sampling_args` and `sub_sampling_args` go into their requests.
+    - `environment`, `environment_kwargs`: where cells run, see `rlm_secure.environments.get_environment`.
+    - `depth`, `max_depth`: this run's place in a tree, and the depth at which a plain model answers.
+    - `max_iterations` turns; `max_budget` US dollars, `max_tokens` and `max_timeout` seconds for the whole tree
+      of runs; `max_errors` failed turns in a row.
+    - `persistent`: keep the session, its variables and every context and history, between completions.
+    - `custom_tools`, `custom_sub_tools` (None: the same for children): see `rlm_secure.tools`.
+    - `compaction`: summarise the conversation when it fills `compaction_threshold_pct` of the model's context.
+    - `max_concurrent_subcalls`: child runs at the same time, in the whole tree.
+    - `on_subcall_start(depth, model, prompt)`, `on_subcall_complete(depth, model, seconds, error)`,
+      `on_iteration_start(depth, number)`, `on_iteration_complete(depth, number, seconds)`: called where it
+      happens, for children too; what they raise is logged. `on_event` gets every `rlm_secure.events.Event`.
+    - `answer_schema`: a pydantic type or a JSON Schema that the answer must fit; see `rlm_secure.rlm.answers`.
+    - `prices`: what models cost, where the provider does not say and the bundled table (of the day in
+      `rlm_secure/clients/prices.toml`) does not know it or is out of date: `{"my-model": (0.5, 1.5)}` are US dollars
+      per million tokens read and written, "reported" trusts the provider's figures; see `rlm_secure.clients.prices`.
+      A run with `max_budget`, or an `lm.cost_usd` that is no shipped policy's, is refused for a model without a
+      price unless the policy sets `lm.unpriced`.
+    - `audit`: a `rlm_secure.logger.AuditLog` that is told of sessions, refusals, violations and limits.
+    - `prompt_set`: which words the model is given ("ours", "final", "rlms"), see `rlm_secure.rlm.prompts`;
+      `describe_session`: whether they include what the policy lets a cell do
+      (None: in ours, not in those of a released model).
+
+    Raises ValueError for arguments that contradict each other and PolicyError for a bad policy.
+    """
+
+    def __init__(
+        self,
+        backend: str = "openai",
+        backend_kwargs: Mapping[str, Any] | None = None,
+        environment: str = "local",
+        environment_kwargs: Mapping[str, Any] | None = None,
+        depth: int = 0,
+        max_depth: int = 1,
+        max_iterations: int = 30,
+        max_budget: float | None = None,
+        max_timeout: float | None = None,
+        max_tokens: int | None = None,
+        max_errors: int | None = None,
+        custom_system_prompt: str | None = None,
+        other_backends: Sequence[str] | None = None,
+        other_backend_kwargs: Sequence[Mapping[str, Any]] | None = None,
+        logger: RLMLogger | None = None,
+        verbose: bool = False,
+        persistent: bool = False,
+        custom_tools: Mapping[str, Any] | None = None,
+        custom_sub_tools: Mapping[str, Any] | None = None,
+        compaction: bool = False,
+        compaction_threshold_pct: float = 0.85,
+        max_concurrent_subcalls: int = 4,
+        on_subcall_start: Callable[[int, str, str], Any] | None = None,
+        on_subcall_complete: Callable[[int, str, float, str | None], Any] | None = None,
+        on_iteration_start: Callable[[int, int], Any] | None = None,
+        on_iteration_complete: Callable[[int, int, float], Any] | None = None,
+        sampling_args: Mapping[str, Any] | None = None,
+        sub_sampling_args: Mapping[str, Any] | None = None,
+        orchestrator: bool = True,
+        user_prologue: str | None = None,
+        *,
+        policy: Policy | str | Mapping[str, Any] = "strict",
+        on_event: Listener | None = None,
+        answer_schema: Any = None,
+        audit: Audit | None = None,
+        prompt_set: str = "ours",
+        describe_session: bool | None = None,
+        prices: Mapping[str, Any] | None = None,
+    ) -> None:
+        if other_backends is not None and len(other_backends) != 1:
+            raise ValueError(
+                f"We currently only support one additional backend for the recursive sub-calls, "
+                f"not {len(other_backends)}; give other_backends one name"
+            )
+        self.backend = backend
+        self.backend_kwargs = with_sampling(backend_kwargs, sampling_args)
+        self.environment_type = environment
+        self.environment_kwargs = dict(environment_kwargs or {})
+        self.depth = depth
+        self.max_depth = max_depth
+        self.max_iterations = max_iterations
+        self.max_budget = max_budget
+        self.max_timeout = max_timeout
+        self.max_tokens = max_tokens
+        self.max_errors = max_errors
+        self.custom_system_prompt = custom_system_prompt
+        self.other_backends = None if other_backends is None else list(other_backends)
+        self.other_backend_kwargs = others_with_sampling(other_backend_kwargs, other_backends, sub_sampling_args)
+        if sub_sampling_args and other_backends is None:
+            # Other sampling for sub-calls needs a client of its own: the same backend once more.
+            self.other_backends = [backend]
+            self.other_backend_kwargs = [with_sampling(self.backend_kwargs, sub_sampling_args)]
+        self.logger = logger
+        self.verbose = VerbosePrinter(enabled=verbose)
+        self.persistent = persistent
+        self.custom_tools = parse_custom_tools(custom_tools)
+        self.custom_sub_tools = self.custom_tools if custom_sub_tools is None else parse_custom_tools(custom_sub_tools)
+        self.compaction = compaction
+        self.compaction_threshold_pct = compaction_threshold_pct
+        self.max_concurrent_subcalls = max_concurrent_subcalls
+        self.on_subcall_start = on_subcall_start
+        self.on_subcall_complete = on_subcall_complete
+        self.on_iteration_start = on_iteration_start
+        self.on_iteration_complete = on_iteration_complete
+        self.orchestrator = orchestrator
+        self.user_prologue = user_prologue
+        self.policy = load_policy(policy)
+        self.on_event = on_event
+        self.answer_schema = None if answer_schema is None else AnswerSchema(answer_schema)
+        self.audit = audit
+        self.prices = Prices(prices)
+        self.prompt_set = prompt_set
+        self.words = prompts.prompt_set(prompt_set)
+        self.describe_session = self.words.describes_session if describe_session is None else describe_session
+        self._persistent_env: Any = None
+        self._persistent_lock = threading.RLock()
+        #: The trees whose completions use the persistent session, or wait for it.
+        self._users: list[Tree] = []
+        self.log_lock = threading.Lock()
+        self._cumulative_cost = 0.0
+        self._consecutive_errors = 0
+        self._last_error: str | None = None
+        self._best_partial_answer: str | None = None
+
+    # -- what users call -----------------------------------------------------------------------------
+
+    def completion(self, prompt: Any, root_prompt: str | None = None) -> RLMChatCompletion:
+        """Answer `root_prompt` (or whatever `prompt` itself asks) about the context `prompt`.
+
+        `prompt` is a str, a list or a dict; it becomes the variable `context` of the cells. Raises Refused
+        where the policy says no, EnvironmentUnavailable where there is no sandbox, ProviderError where the
+        run's own model fails, and upstream's exceptions, with a partial answer, where a limit ends the run.
+        """
+        with self._tree() as tree:
+            return self._complete(tree, prompt, root_prompt)
+
+    async def acompletion(self, prompt: Any, root_prompt: str | None = None) -> RLMChatCompletion:
+        """As completion(), for an event loop. Cancelling the task ends the whole tree of runs."""
+        return await self._tree().run(lambda tree: self._complete(tree, prompt, root_prompt))
+
+    def stream(self, prompt: Any, root_prompt: str | None = None) -> Iterator[Event]:
+        """The events of one completion as they happen; the last is RunCompleted, with the completion.
+
+        Raises what completion() raises, after the events. Leaving the loop early ends the run. The run does not wait
+        for a slow reader: an EventsDropped stands for events beyond `limits.kept_bytes`, or 10,000, that wait.
+        """
+        work = lambda tree: self._complete(tree, prompt, root_prompt)  # noqa: E731  named for the line's length
+        return streamed(self._tree, work, self.policy.limits.kept_bytes)
+
+    def batch(
+        self,
+        prompts: Sequence[Any],
+        root_prompts: Sequence[str | None] | str | None = None,
+        *,
+        concurrency: int = 4,
+        on_progress: Callable[[int, int], Any] | None = None,
+    ) -> list[_batch.Item]:
+        """Complete several prompts at the same time under one shared allowance; see rlm_secure.rlm.batch."""
+        with self._tree() as tree:
+            return _batch.run(self._complete, tree, prompts, root_prompts, concurrency, on_progress)
+
+    async def abatch(
+        self,
+        prompts: Sequence[Any],
+        root_prompts: Sequence[str | None] | str | None = None,
+        *,
+        concurrency: int = 4,
+        on_progress: Callable[[int, int], Any] | None = None,
+    ) -> list[_batch.Item]:
+        """As batch(), for an event loop. Cancelling the task ends every run of it."""
+        return await self._tree().run(
+            lambda tree: _batch.run(self._complete, tree, prompts, root_prompts, concurrency, on_progress),
+        )
+
+    def close(self) -> None:
+        """End the persistent session, if there is one. The RLM can be used again. Idempotent.
+
+        Completions that use the session, or wait for it, end with CancellationError. Raises WrongProcess in a fork of
+        the process that has the session, and ReentrantCall in a tool of its cells.
+        """
+        self._require()
+        while True:
+            # First: a callback of a completion has the lock, and the completion would go on in another session.
+            for tree in tuple(self._users):
+                tree.stop(_CLOSED)
+            if self._persistent_lock.acquire(timeout=_CLOSE_AGAIN):
+                break
+        try:
+            environment, self._persistent_env = self._persistent_env, None
+        finally:
+            self._persistent_lock.release()
+        if environment is not None:
+            environment.cleanup()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        await in_thread(self.close)
+
+    # -- one completion ------------------------------------------------------------------------------
+
+    def _tree(self, *listeners: Listener) -> Tree:
+        """A new tree of runs, not yet entered."""
+        ledger = Ledger(
+            Allowance.of(
+                self.policy, max_tokens=self.max_tokens, max_budget=self.max_budget, max_timeout=self.max_timeout
+            )
+        )
+        heard = (self.on_event,) if self.on_event is not None else ()
+        return Tree(
+            ledger,
+            concurrency=self.policy.lm.concurrency,
+            children=max(1, min(self.max_concurrent_subcalls, self.policy.lm.concurrency)),
+            listeners=(*heard, *listeners),
+            policy=self.policy,
+            prices=self.prices,
+            whose=self,
+        )
+
+    def _complete(
+        self, tree: Tree, prompt: Any, root_prompt: str | None, parent: Client | None = None
+    ) -> RLMChatCompletion:
+        """One completion inside `tree`; `parent` is the client of the run that asked, for a child."""
+        gate = Gate(self.policy, self._models())
+        gate.depth(self.max_depth).require()
+        leaf = self.depth >= self.max_depth
+        tree.emit(
+            RunStarted(depth=self.depth, model=self.root_model, environment=None if leaf else self.environment_type)
+        )
+        run: Run | None = None
+        completion: RLMChatCompletion | None = None
+        try:
+            with ExitStack() as stack:
+                handler = self._handler(tree, gate, parent)
+                if leaf:
+                    completion = plain_answer(handler, self.root_model, prompt, root_prompt)
+                else:
+                    run = self._run(stack, tree, handler, prompt, root_prompt)
+                    completion = run.complete()
+        except BaseException as error:
+            partial = None if run is None else run.partial if completion is None else completion.response
+            tree.emit(RunCompleted(depth=self.depth, completion=None, error=type(error).__name__))
+            if isinstance(error, KeyboardInterrupt):
+                tree.stop(_CTRL_C)
+                raise CancellationError(partial, _CTRL_C) from None
+            if isinstance(error, _ENDS) and error.partial_answer is None:
+                error.partial_answer = partial
+            if isinstance(error, RLMSecureError):
+                self.verbose.print_limit_exceeded(type(error).__name__, str(error))
+            raise
+        finally:
+            self._remember(tree, run)
+        if self.depth == 0:
+            completion.notices = tree.notices
+        tree.emit(RunCompleted(depth=self.depth, completion=completion, error=None))
+        return completion
+
+    def _run(self, stack: ExitStack, tree: Tree, handler: LMHandler, prompt: Any, root_prompt: str | None) -> Run:
+        """The run of one completion, with its log and its environment; `stack` ends both."""
+        facts = QueryMetadata(prompt)
+        log = log_of(self, stack, tree)
+        environment = self._session(stack, tree, handler, prompt)
+        try:
+            run = Run(self, tree, handler, environment, prompt, facts, root_prompt, log)
+        except BaseException:  # Ctrl-C as well: the session must not outlive it
+            if not self.persistent:
+                environment.cleanup()
+            raise
+        if not self.persistent:
+            stack.callback(lambda: run.environment.cleanup())
+        return run
+
+    def _remember(self, tree: Tree, run: Run | None) -> None:
+        """Upstream's attributes on the latest completion, for programs that look at them."""
+        self._cumulative_cost = tree.ledger.spent.cost_usd
+        if run is not None:
+            self._consecutive_errors, self._last_error = run.meter.errors, run.meter.last_error
+            self._best_partial_answer = run.partial
+
+    @property
+    def root_model(self) -> str:
+        """The name of the run's own model, as upstream reports it."""
+        return str(self.backend_kwargs.get("model_name") or "unknown")
+
+    def _models(self) -> frozenset[str]:
+        """The models that this run was given; its cells may always name them."""
+        named = [self.backend_kwargs, *(self.other_backend_kwargs or ())]
+        return frozenset(kwargs["model_name"] for kwargs in named if kwargs.get("model_name"))
+
+    def _client(self, backend: str, kwargs: Mapping[str, Any], tree: Tree, parent: Client | None) -> Client:
+        client = adapt(get_client(backend, dict(kwargs)))
+        client.model_name = client.model_name or kwargs.get("model_name")
+        client.retries = min(client.retries, self.policy.lm.retries)
+        client.reply_bytes = self.policy.lm.reply_bytes
+        if parent is not None:
+            client.inherit(parent)
+        tree.expect_price(self.depth, client)
+        tree.adopt(client)
+        return client
+
+    def _handler(self, tree: Tree, gate: Gate, parent: Client | None) -> LMHandler:
+        """What serves the cells of one completion, with its clients made and its children in reach."""
+        client = self._client(self.backend, self.backend_kwargs, tree, parent)
+        other = None
+        if self.other_backends and self.other_backend_kwargs:
+            other = self._client(self.other_backends[0], self.other_backend_kwargs[0], tree, None)
+        handler = LMHandler(
+            client,
+            other_backend_client=other,
+            tree=tree,
+            gate=gate,
+            depth=self.depth,
+            audit=self.audit,
+            make_client=lambda model: self._client(
+                self.backend, {**self.backend_kwargs, "model_name": model}, tree, client
+            ),
+        )
+        if self.depth + 1 < self.max_depth:
+            handler.recursion = lambda prompt, model: self._child(tree, client, prompt, model)
+        return handler
+
+    def _session(self, stack: ExitStack, tree: Tree, handler: LMHandler, prompt: Any) -> Any:
+        """The environment of one completion: a new one, or the persistent one with a context more."""
+        if not self.persistent:
+            return self._environment(tree, handler, prompt)
+        self._require()
+        self._users.append(tree)
+        stack.callback(self._users.remove, tree)
+        stack.enter_context(self._persistent_lock)
+        tree.check()
+        if self._persistent_env is None:
+            self._persistent_env = self._environment(tree, handler, prompt)
+            return self._persistent_env
+        self._persistent_env.update_handler(handler)
+        try:
+            with tree.running(self._persistent_env):
+                self._persistent_env.add_context(prompt)
+        except SessionEnded as ended:
+            _log.warning("the persistent session is replaced, its variables are gone: %s", ended)
+            return self._restarted(tree, self._persistent_env, handler, prompt)
+        return self._persistent_env
+
+    def _require(self) -> None:
+        """Raise where the persistent session cannot be used from here, before anybody waits for its lock."""
+        require = getattr(self._persistent_env, "require", None)
+        if require is not None:
+            require()
+
+    def _environment(self, tree: Tree, handler: LMHandler, prompt: Any) -> Any:
+        """A new environment. Tools that are code run in it first, behind its walls, as its set-up."""
+        code = [tool.source for tool in self.custom_tools.values() if tool.is_code]
+        setup = self.environment_kwargs.get("setup_code")
+        options = {
+            **self.environment_kwargs,
+            "policy": self.policy,
+            "audit": self.audit,
+            "calls": handler,
+            "context_payload": prompt,
+            "setup_code": "\n\n".join([*([setup] if setup else []), *code]) or None,
+            "running": tree.running,
+            "persistent": self.persistent,
+            "depth": self.depth + 1,
+            "custom_tools": {name: tool for name, tool in self.custom_tools.items() if not tool.is_code},
+            "compaction": self.compaction,
+            "max_concurrent_subcalls": self.max_concurrent_subcalls,
+        }
+        if not self.persistent:  # a persistent session outlives its tree
+            options["berth"] = tree.fleet.berth(below=max(0, self.max_depth - 1 - self.depth))
+        return self._opened(tree, options)
+
+    def _opened(self, tree: Tree, options: dict[str, Any]) -> Any:
+        """The environment with these options; once more where its sandbox is lost before the first cell."""
+        began = time.monotonic()
+        try:
+            environment = get_environment(self.environment_type, options)
+        except (SessionEnded, CellCrashed) as lost:
+            if isinstance(lost, CellCrashed) and lost.wall != "container":
+                raise
+            _log.warning("a session is opened once more: %s", lost)
+            environment = get_environment(self.environment_type, options)
+        details = environment.report.details if isinstance(environment, REPL) else {}
+        if isinstance(sandbox := details.get("sandbox"), str):
+            seconds, reused = time.monotonic() - began, bool(details.get("reused"))
+            tree.emit(SandboxTaken(depth=self.depth, sandbox=sandbox, reused=reused, seconds=seconds))
+        return environment
+
+    # -- children ------------------------------------------------------------------------------------
+
+    def _subcall(self, prompt: str, model: str | None = None) -> RLMChatCompletion:
+        """A child run, or a plain model at the leaf, outside of any run. Never raises Exception."""
+        with self._tree() as tree:
+            return self._child(tree, None, prompt, model)
+
+    def _child(self, tree: Tree, client: Client | None, prompt: str, model: str | None) -> RLMChatCompletion:
+        """A run one level deeper, in a sandbox of its own, on the same ledger."""
+        child = child_of(self, RLM, model)
+        return run_child(tree, child, prompt, lambda: child._complete(tree, prompt, None, client))
+
+    def _restarted(self, tree: Tree, lost: Any, handler: LMHandler, prompt: Any) -> Any:
+        """A new environment in the place of one that is lost."""
+        lost.cleanup()
+        environment = self._environment(tree, handler, prompt)
+        if self.persistent:
+            self._persistent_env = environment
+        return environment

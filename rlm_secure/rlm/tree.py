@@ -1,0 +1,435 @@
+"""One run and all its descendants, as far as they share something: spending, calls out, and an end.
+
+Model calls of the whole tree run on one event loop in a thread of its own, so that ending the tree cancels
+them on the wire. A stop also interrupts every running cell, again and again until its session has noticed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextvars
+import logging
+import os
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, Final, Protocol, TypeVar
+
+from rlm_secure.clients.base import Client, InThread, in_thread
+from rlm_secure.clients.prices import Price, Prices
+from rlm_secure.environments.quota import Fleet
+from rlm_secure.errors import (
+    CancellationError,
+    CellError,
+    PriceUnknownError,
+    SessionEnded,
+    TimeoutExceededError,
+    WrongProcess,
+)
+from rlm_secure.events import Event, EventsDropped, Listener, Noticed, RunCompleted, event_bytes, tell
+from rlm_secure.policy import Gate
+from rlm_secure.policy.model import Policy
+from rlm_secure.rlm.budget import Ledger, Records, Reservation
+from rlm_secure.rlm.children import Places
+from rlm_secure.types import Notice
+
+T = TypeVar("T")
+
+#: Seconds between two interrupts of a cell that goes on after a stop.
+_INTERRUPT_AGAIN: Final = 0.1
+#: Longest wait for threads of a tree that has ended, in seconds.
+_JOIN: Final = 2.0
+_ENDED: Final = "Execution cancelled: its run has ended"
+#: Notices of one tree: each is said once, and there are few kinds.
+_NOTICES: Final = 32
+#: Events that wait for whoever reads them.
+_EVENTS: Final = 10_000
+
+_log = logging.getLogger("rlm_secure")
+
+
+class Interruptible(Protocol):
+    """A session that can be told to stop from another thread."""
+
+    def interrupt(self) -> None:
+        """End the running cell."""
+
+
+class Tree:
+    """What a root run creates and every descendant shares, the run's clock among it.
+
+    `concurrency` bounds model calls in flight, `children` the child runs that run at the same time. `policy` bounds
+    what is kept (`records`), held for a moment (`in_hand`) and refused. `prices` says what models cost, `whose` which
+    RLM its sessions are counted for. Use as a context manager: leaving it ends whatever still runs, and closes
+    sandboxes and the connections of adopted clients.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        *,
+        concurrency: int,
+        children: int,
+        listeners: Sequence[Listener] = (),
+        policy: Policy | None = None,
+        prices: Prices | None = None,
+        whose: object = None,
+    ) -> None:
+        policy = policy or Policy()
+        self.ledger = ledger
+        self._owner = os.getpid()
+        self.prices = prices or Prices()
+        self.whose = whose
+        self.records = Records(policy.limits.kept_bytes)
+        self.in_hand = Held(policy.limits.kept_bytes)
+        self.places = Places(children, self.overdue)
+        self._refused = 0
+        self._notices: list[Notice] = []
+        self.fleet = Fleet(self.check)
+        self._listeners = tuple(listeners)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._serve, name="rlm-secure-tree", daemon=True)
+        self._in_flight = asyncio.Semaphore(concurrency)
+        self._settled = asyncio.Event()
+        self._lock = threading.Lock()
+        self._calls: set[concurrent.futures.Future[Any]] = set()
+        self._sessions: list[Interruptible] = []
+        self._clients: list[Client] = []
+        self._reason: str | None = None
+
+    def __enter__(self) -> Tree:
+        self._thread.start()
+        self._loop.call_soon_threadsafe(self._loop.call_later, max(0.0, self.ledger.seconds_left), self._expire)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if not self.ours:
+            return  # a fork has neither the threads nor the sandboxes of the tree, and must end nothing of it
+        if self.places.busy or self._calls or self._sessions:
+            self.stop(_ENDED)
+        self.places.join(_JOIN)
+        try:
+            self.fleet.close()
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
+        closing = asyncio.run_coroutine_threadsafe(self._close(), self._loop)
+        concurrent.futures.wait([closing], timeout=2 * _JOIN)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(_JOIN)
+
+    async def run(self, work: Callable[[Tree], T]) -> T:
+        """`work(self)` inside the tree, in a thread, for another event loop. Cancelling stops the tree, and waits."""
+
+        def entered() -> T:
+            with self:
+                return work(self)
+
+        running = asyncio.ensure_future(in_thread(entered))
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            self.stop("Execution cancelled: its task was cancelled")
+            await asyncio.wait([running])
+            running.exception()  # looked at: the caller learns of the cancellation, not of what it made fail
+            raise
+        except InThread as carried:
+            raise carried.cause from None
+
+    def stop(self, reason: str) -> None:
+        """End the tree: cancel calls in flight, interrupt cells, let nothing new begin. Idempotent."""
+        with self._lock:
+            if self._reason is not None:
+                return
+            self._reason = reason
+            calls = tuple(self._calls)
+        self.places.close()
+        for call in calls:
+            call.cancel()
+        try:
+            # In no context: whoever stops the tree may be what a cell of it waits for, and must not seem to interrupt
+            # it.
+            self._loop.call_soon_threadsafe(self._interrupt, context=contextvars.Context())
+        except RuntimeError:
+            return  # the loop is closed: the tree has ended, and nothing of it runs
+
+    @property
+    def ours(self) -> bool:
+        """Whether this process began the tree; a fork of it did not."""
+        return Gate.process(self._owner).allowed
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the tree was stopped, or ran out of time."""
+        return self._reason is not None
+
+    def check(self, partial_answer: str | None = None) -> None:
+        """Raise why the tree was stopped: TimeoutExceededError or CancellationError. Else do nothing."""
+        if self._reason is None:
+            return
+        if self.ledger.seconds_left <= 0:
+            raise TimeoutExceededError(self.ledger.elapsed, self.ledger.allowance.seconds, partial_answer)
+        raise CancellationError(partial_answer, self._reason)
+
+    def overdue(self) -> bool:
+        """Whether the tree's time was over so long ago that nothing of it should still run."""
+        return self._reason is not None and self.ledger.seconds_left < -_JOIN
+
+    @contextmanager
+    def running(self, session: Interruptible) -> Iterator[None]:
+        """Have `session` interrupted when the tree is stopped inside the block. Raises as check().
+
+        Everything that a run asks of its session happens in such a block: this is where its clock reaches the cells.
+        """
+        with self._lock:
+            self._sessions.append(session)
+        try:
+            self.check()
+            yield
+        except (CellError, SessionEnded):
+            self.check()  # it was interrupted: why is the tree's to say
+            raise
+        finally:
+            with self._lock:
+                self._sessions.remove(session)
+
+    def call(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run `coroutine` on the tree's loop and wait for it. Raises what it raises, or as check().
+
+        Raises WrongProcess in a fork, where nothing serves the loop, and CancellationError after the tree's end.
+        """
+        if not self.ours:
+            coroutine.close()
+            Gate.process(self._owner).require(WrongProcess)
+        try:
+            future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        except RuntimeError:  # the loop is closed
+            coroutine.close()
+            self.check()
+            raise CancellationError(None, _ENDED) from None
+        with self._lock:
+            self._calls.add(future)
+            stopped = self._reason is not None
+        if stopped:
+            future.cancel()
+        try:
+            return future.result()
+        except concurrent.futures.CancelledError:
+            self.check()
+            raise
+        except InThread as carried:
+            raise carried.cause from None
+        finally:
+            future.cancel()
+            with self._lock:
+                self._calls.discard(future)
+
+    @asynccontextmanager
+    async def reserve(
+        self, prompt_bytes: int, price: Price | None = None, max_output_tokens: int | None = None
+    ) -> AsyncIterator[Reservation]:
+        """Wait for a place in flight and for an allowance, for one call. Raises as Ledger.reserve().
+
+        A call that leaves the block unsettled is charged as lost.
+        """
+        async with self._in_flight:
+            while (reservation := self.ledger.reserve(prompt_bytes, price, max_output_tokens)) is None:
+                await self._settled.wait()
+            try:
+                yield reservation
+            finally:
+                reservation.lose()
+                settled, self._settled = self._settled, asyncio.Event()
+                settled.set()
+
+    def adopt(self, client: Client) -> None:
+        """Close the connections of `client` when the tree ends."""
+        with self._lock:
+            self._clients.append(client)
+
+    # -- what cells are refused, and what the caller is told ------------------------------------------
+
+    def refused(self) -> int:
+        """Count a call of a cell that was refused. Returns how many there were."""
+        with self._lock:
+            self._refused += 1
+            return self._refused
+
+    def expect_price(self, depth: int, client: Client) -> None:
+        """Before a client is used: whether anybody knows what its calls cost. Raises as price_unknown()."""
+        name = client.model_name or "unknown"
+        if client.billing == "table" and self.prices.of(name) is None:
+            self.price_unknown(depth, name)
+
+    def price_unknown(self, depth: int, model: str) -> None:
+        """Nobody knows what `model` costs. Raises PriceUnknownError where the run's cost limit must hold."""
+        if self.ledger.allowance.priced:
+            raise PriceUnknownError(model)
+        self.notice(
+            depth,
+            "bounded-spend",
+            f"partial: the price of the model {model[:80]!r} is unknown, so its calls count as free; calls and tokens "
+            "are bounded, and prices= makes the cost bounded as well",
+        )
+
+    def notice(self, depth: int, kind: str, message: str) -> None:
+        """Have the completion say this, once."""
+        notice = Notice(kind, message)
+        with self._lock:
+            if notice in self._notices or len(self._notices) >= _NOTICES:
+                return
+            self._notices.append(notice)
+        _log.log(logging.INFO if kind == "bounded-spend" else logging.WARNING, "%s: %s", kind, message)
+        self.emit(Noticed(depth=depth, kind=kind, message=message))
+
+    @property
+    def notices(self) -> list[Notice]:
+        """What the completion has to say of the whole tree."""
+        with self._lock:
+            return list(self._notices)
+
+    def emit(self, event: Event) -> None:
+        """Tell every listener."""
+        for listener in self._listeners:
+            tell(listener, event)
+
+    def _serve(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_forever()
+        finally:
+            self._loop.close()
+
+    def _expire(self) -> None:
+        self.stop("Execution cancelled: its time is used up")
+
+    def _interrupt(self) -> None:
+        """Interrupt every running cell, and look again: a cell may have begun in this moment."""
+        with self._lock:
+            sessions = tuple(self._sessions)
+        for session in sessions:
+            self._loop.create_task(_interrupted(session))
+        self._loop.call_later(_INTERRUPT_AGAIN, self._interrupt)
+
+    async def _close(self) -> None:
+        this = asyncio.current_task()
+        others = [task for task in asyncio.all_tasks() if task is not this]
+        for task in others:
+            task.cancel()
+        if others:
+            await asyncio.wait(others, timeout=_JOIN)
+        await asyncio.gather(*(client.aclose() for client in self._clients), return_exceptions=True)
+
+
+async def _interrupted(session: Interruptible) -> None:
+    try:
+        await in_thread(session.interrupt)
+    except Exception:  # noqa: BLE001  a session that cannot be interrupted is gone, or is asked again
+        return
+
+
+class Held:
+    """Memory that calls hold for a moment: the replies of a batch, until they are in the sandbox."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._lock = threading.Lock()
+        self._held = 0
+
+    def take(self, size: int) -> bool:
+        """Whether there is room for `size` bytes, which are then taken."""
+        with self._lock:
+            if self._held + size > self.limit:
+                return False
+            self._held += size
+            return True
+
+    def give_back(self, size: int) -> None:
+        """Let go of what was taken."""
+        with self._lock:
+            self._held -= size
+
+
+class Backlog:
+    """Events between the run, which does not wait, and whoever reads them, who may be slow.
+
+    At most `limit` bytes and 10,000 events wait; what comes then is counted, and an EventsDropped stands for it. The
+    last event of the run is always kept.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._waiting: deque[tuple[Event, int]] = deque()
+        self._bytes = 0
+        self._dropped = 0
+        self._ended = False
+        self._changed = threading.Condition()
+
+    def put(self, event: Event) -> None:
+        """Keep an event, where there is room."""
+        size = event_bytes(event)
+        with self._changed:
+            full = self._bytes + size > self._limit or len(self._waiting) >= _EVENTS
+            if full and not (isinstance(event, RunCompleted) and event.depth == 0):
+                self._dropped += 1
+                return
+            if self._dropped:
+                self._waiting.append((EventsDropped(depth=0, count=self._dropped), 0))
+                self._dropped = 0
+            self._waiting.append((event, size))
+            self._bytes += size
+            self._changed.notify_all()
+
+    def end(self) -> None:
+        """No more events come."""
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+    def get(self) -> Event | None:
+        """The next event; None after the last. Waits."""
+        with self._changed:
+            while not self._waiting and not self._ended:
+                self._changed.wait()
+            if self._waiting:
+                event, size = self._waiting.popleft()
+                self._bytes -= size
+                return event
+            dropped, self._dropped = self._dropped, 0
+            return EventsDropped(depth=0, count=dropped) if dropped else None
+
+
+def streamed(make: Callable[[Listener], Tree], work: Callable[[Tree], object], limit: int) -> Iterator[Event]:
+    """The events of `work(tree)` as they happen, in a tree that `make` gives a listener.
+
+    At most `limit` bytes of them wait to be read. Raises what `work` raises, after its events. Closing the generator
+    stops the tree and waits for its end.
+    """
+    events = Backlog(limit)
+    failures: list[BaseException] = []
+    owner = os.getpid()
+
+    def run(tree: Tree) -> None:
+        try:
+            work(tree)
+        except BaseException as error:  # noqa: BLE001  raised again where the events are read
+            failures.append(error)
+        finally:
+            events.end()
+
+    with make(events.put) as tree:
+        worker = threading.Thread(target=run, args=(tree,), name="rlm-secure-stream", daemon=True)
+        worker.start()
+        try:
+            while (event := events.get()) is not None:
+                yield event
+                Gate.process(owner).require(WrongProcess)  # a fork has no thread that puts more events there
+        finally:
+            if tree.ours:
+                tree.stop("Execution cancelled: nobody reads its events")
+                worker.join()
+    if failures:
+        raise failures[0]
