@@ -21,6 +21,8 @@ from rlm_secure.errors import CellError, CellException, CellMemoryLimit, CellRef
 from rlm_secure.guarantees import Wall
 from rlm_secure.inert import inert_line
 from rlm_secure.types import not_kept
+from rlm_secure.untrusted_json import MAX_DEPTH as MAX_DEPTH
+from rlm_secure.untrusted_json import MAX_NODES as MAX_NODES
 from rlm_secure.untrusted_json import MalformedJson, loads
 
 MAX_NAMES: Final = 256
