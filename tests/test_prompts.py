@@ -219,7 +219,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         (tmp_path / "rlm" / "utils").mkdir(parents=True)
         (tmp_path / "rlm" / "__init__.py").touch()
         (tmp_path / "rlm" / "utils" / "__init__.py").touch()
-        (tmp_path / "rlm" / "utils" / "rlm/prompts.py").write_text(source)
+        (tmp_path / "rlm" / "utils" / "prompts.py").write_text(source)
 
     def forget() -> None:
         for name in [each for each in sys.modules if each == "rlm" or each.startswith("rlm.")]:
