@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rlm_secure.rlm.prompts.texts import SLOT
 
 import tests.effort  # noqa: F401 - fewer examples
 from rlm_secure.errors import MissingExtra
@@ -26,6 +25,7 @@ from rlm_secure.rlm.prompts import (
     prompt_set,
     tools_section,
 )
+from rlm_secure.rlm.prompts.texts import SLOT
 
 METADATA = QueryMetadata("x" * 1234)
 

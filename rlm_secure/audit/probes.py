@@ -26,7 +26,7 @@ from rlm_secure.errors import RLMSecureError
 from rlm_secure.guarantees import EnforcementReport, Guarantee, Wall
 from rlm_secure.testing import arena as arenas
 from rlm_secure.testing.arena import Arena, ArenaProcess
-from rlm_secure.testing.corpus import load
+from rlm_secure.testing.corpus import Attack, load
 from rlm_secure.testing.verdict import Reach, Result
 from rlm_secure.untrusted_json import bound, loads
 
@@ -137,14 +137,20 @@ class EnvironmentSubject:
 class Job:
     """What is attacked, under which policy (as JSON), and how much.
 
-    `only` names the attacks, all of them when empty; after `deadline` seconds none is started.
+    `only` names the attacks, all of them when empty; `own` are attacks beside the shipped ones. After `deadline`
+    seconds none is started.
     """
 
     name: str
     policy: str
     quick: bool = False
     only: tuple[str, ...] = ()
+    own: tuple[Attack, ...] = ()
     deadline: float = 3_600.0
+
+    def corpus(self) -> list[Attack]:
+        """The attacks that are asked for."""
+        return [each for each in (*self.own, *load()) if not self.only or each.name in self.only]
 
 
 JOB: TypeAdapter[Job] = TypeAdapter(Job)
@@ -163,17 +169,19 @@ def attack(
     arena: Arena | None = None,
     quick: bool = False,
     only: frozenset[str] = frozenset(),
+    own: tuple[Attack, ...] = (),
     deadline: float = 3_600.0,
     progress: Progress | None = None,
 ) -> EnvironmentSubject:
     """Attack the environment called `name` under `policy`, with limits so low that each attack ends soon.
 
+    The attacks are the shipped ones and `own`, or those of them that `only` names.
     It happens in an arena that is given what `arena` says; in the present one where this process is in one already;
     and on the machine itself after arena.waive(). Raises ArenaRefused where no arena can be built, ValueError for an
     unknown environment, AttackFailed when the attacker did not survive; never for what an attack does.
     """
     check(name, arena or Arena())
-    job = Job(name, policy.model_dump_json(), quick, tuple(sorted(only)), deadline)
+    job = Job(name, policy.model_dump_json(), quick, tuple(sorted(only)), own, deadline)
     if not arenas.waived():
         return _in_arena(job, arena or Arena(), progress)
     from rlm_secure.audit.attack import attack_here
@@ -249,9 +257,9 @@ def _end_at(running: ArenaProcess, until: float, heard: list[float]) -> None:
 
 def _checked(subject: EnvironmentSubject, job: Job, running: ArenaProcess) -> EnvironmentSubject:
     """What the arena says, where it can be: of what was asked for, and of attacks that there are."""
-    guarantees = {attack.name: attack.guarantee for attack in load()}
+    guarantees = {attack.name: attack.guarantee for attack in job.corpus()}
     told = Counter((probe.name, probe.screened) for probe in subject.probes)
-    names, wanted = {name for name, _ in told}, {each for each in guarantees if not job.only or each in job.only}
+    names, wanted = {name for name, _ in told}, set(guarantees)
     whole = not is_foreign(job.name) or job.quick or subject.trouble or names == wanted
     if not whole or not names <= wanted or max(told.values(), default=1) > 1:
         raise AttackFailed(f"the attacker of {job.name} tells of other attacks than those that it was to try")

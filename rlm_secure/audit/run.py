@@ -21,6 +21,7 @@ from rlm_secure.audit.report import Ignored, Report
 from rlm_secure.audit.rule import Kind
 from rlm_secure.policy import Policy
 from rlm_secure.testing.arena import Arena
+from rlm_secure.testing.corpus import Attack
 
 T = TypeVar("T")
 
@@ -42,6 +43,7 @@ def audit(
     fail_on: Severity = Severity.MEDIUM,
     progress: Progress | None = None,
     only: frozenset[str] = frozenset(),
+    own_attacks: tuple[Attack, ...] = (),
     arena: Arena | None = None,
     deadline: float = 3_600.0,
     strict: bool = False,
@@ -51,8 +53,9 @@ def audit(
     `names` are files, folders, shipped policies, `packages`, or KIND:PATH. `policy` (a shipped one or a path) is what
     cells and environments are held against, and whose ignores count; those of a policy among the `names` count for
     itself. Without names and environments: the policy, the installed packages and the local environment. `known` are
-    fingerprints of a baseline; `only` names the attacks that are tried (all when empty), in the `arena`. After
-    `deadline` seconds no further file is looked at, and no further attack is started: what is left is not checked.
+    fingerprints of a baseline; `only` names the attacks that are tried (all when empty), in the `arena`, and
+    `own_attacks` are tried beside the shipped ones (see rlm_secure.testing.corpus.own). After `deadline` seconds no
+    further file is looked at, and no further attack is started: what is left is not checked.
     With `strict`, what is not checked makes the report's code COULD_NOT_RUN.
     Never raises for what is in a target; Unreadable for a name that leads nowhere, PolicyError for a policy that is
     no target and does not load, ValueError for an unknown environment, ArenaRefused where no arena can be built.
@@ -67,7 +70,14 @@ def audit(
         state.look_through(name)
     for environment in environments:
         subject = probes.attack(
-            environment, state.policy, arena=arena, quick=quick, only=only, deadline=deadline, progress=progress
+            environment,
+            state.policy,
+            arena=arena,
+            quick=quick,
+            only=only,
+            own=own_attacks,
+            deadline=deadline,
+            progress=progress,
         )
         state.attacked(subject)
     return state.report(known, fail_on, started, strict)

@@ -84,6 +84,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         metavar="NAME",
         help="attack this environment, or package.module:name of yours; may be repeated",
     )
+    command.add_argument(
+        "--attacks", metavar="FOLDER", help="attack with the files of FOLDER as well, written like sandboxes/attacks"
+    )
     options.add_policy(command)
     command.add_argument("--quick", action="store_true", help="fewer attacks, in a few seconds")
     command.add_argument("--format", choices=_FORMATS, default="text", metavar="FORMAT", help=", ".join(_FORMATS))
@@ -122,6 +125,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rlm_secure.audit import Severity, Unreadable, accept, audit
     from rlm_secure.audit.formats.text import one_line
     from rlm_secure.audit.probes import AttackFailed
+    from rlm_secure.testing import corpus
     from rlm_secure.testing.arena import ArenaRefused, NotInArena, waive
 
     try:
@@ -140,6 +144,7 @@ def run(arguments: argparse.Namespace) -> int:
                 known=known,
                 fail_on=Severity(arguments.fail_on),
                 progress=progress,
+                own_attacks=corpus.own(Path(arguments.attacks)) if arguments.attacks else (),
                 arena=options.arena_of(arguments),
                 deadline=arguments.deadline,
                 strict=arguments.strict,

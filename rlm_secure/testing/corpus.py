@@ -141,6 +141,19 @@ def load(directory: Path | None = None) -> tuple[Attack, ...]:
     )
 
 
+def own(directory: Path) -> tuple[Attack, ...]:
+    """The attacks of somebody's own `directory`, written like the shipped ones and tried beside them.
+
+    Raises ValueError for a file that is not well formed, a directory without attacks, and a name of the shipped corpus.
+    """
+    attacks = load(directory)
+    if not attacks:
+        raise ValueError(f"{str(directory)!r} has no attack; an attack is a file NAME.py, see sandboxes/attacks")
+    for name in sorted({attack.name for attack in attacks} & {attack.name for attack in load()}):
+        raise ValueError(f"attack {name}: the shipped corpus has one of that name; rename {str(directory / name)!r}.py")
+    return attacks
+
+
 def parse(name: str, text: str) -> Attack:
     """The attack that `text` is. Raises ValueError that names `name` and what is wrong."""
     header = _HEADER.match(text)

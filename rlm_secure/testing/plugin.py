@@ -15,6 +15,7 @@ It is loaded into every pytest run of whoever has this package: it imports nothi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -35,8 +36,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     for name, default, said in (
         ("env", "local", "the environment that secure_sandbox and rlm_attack use"),
         ("policy", "strict", "the policy of rlm_policy: a shipped name or a TOML file"),
+        ("attacks", "", "a folder of attacks of yours, for rlm_attack beside the shipped ones"),
     ):
-        group.addoption(f"--rlm-secure-{name}", default=None, metavar="NAME", help=f"{said} (default: {default})")
+        shown = default or "none"
+        group.addoption(f"--rlm-secure-{name}", default=None, metavar="NAME", help=f"{said} (default: {shown})")
         parser.addini(f"rlm_secure_{name}", f"{said}", default=default)
 
 
@@ -52,12 +55,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if _ATTACK not in metafunc.fixturenames:
         return
     from rlm_secure.guarantees import Guarantee
-    from rlm_secure.testing.corpus import for_layer, load
+    from rlm_secure.testing.corpus import for_layer, load, own
 
     # Of ours, only a local session can be given the plain Python that attacks on the kernel's walls need; what
     # somebody else's has is tried.
     environment = _setting(metafunc.config, "env")
-    corpus = load() if environment == _LOCAL or ":" in environment else for_layer(load(), screened=True)
+    folder = _setting(metafunc.config, "attacks")
+    try:
+        corpus = load() + (own(Path(folder)) if folder else ())
+    except ValueError as error:
+        raise pytest.UsageError(str(error)) from None
+    if environment != _LOCAL and ":" not in environment:
+        corpus = for_layer(corpus, screened=True)
     wanted: set[str] = set()
     for marker in metafunc.definition.iter_markers("rlm_guarantee"):
         wanted.update(str(name) for name in marker.args)
@@ -99,11 +108,13 @@ def rlm_attack(
 ) -> Callable[[], Verdict]:
     """Runs one attack of the corpus against --rlm-secure-env, in an arena, when called; returns its Verdict."""
     from rlm_secure.testing import judge
+    from rlm_secure.testing.corpus import load
 
     attack: Any = request.param
     tight = judge.policy(rlm_policy)
     environment = _setting(pytestconfig, "env")
-    return lambda: rlm_arena.attempt(attack, environment, tight)
+    own = attack.name not in {each.name for each in load()}
+    return lambda: rlm_arena.attempt(attack, environment, tight, own=own)
 
 
 def _setting(config: pytest.Config, name: str) -> str:

@@ -94,7 +94,7 @@ def test_a_judge_that_dies_is_an_error_and_the_next_attempt_has_a_new_one(attemp
     if when == "before":
         first.kill()
         attempts._running.process.wait(10)
-    unknown = replace(attack, name="not-in-the-corpus")  # which a judge cannot look up
+    unknown = replace(attack, layer="no such layer")  # which a judge cannot read
     with pytest.raises(RLMSecureError, match="the judge of .* did not survive"):
         attempts.attempt(attack if when == "before" else unknown, "local", POLICY)
     assert not first.is_running()

@@ -22,7 +22,7 @@ from rlm_secure.inert import excerpt, inert
 from rlm_secure.policy import Policy
 from rlm_secure.testing import arena, battery
 from rlm_secure.testing.control import Control
-from rlm_secure.testing.corpus import Attack, Excuse, Layer, load
+from rlm_secure.testing.corpus import Attack, Excuse, Layer
 from rlm_secure.testing.foreign import Ground
 from rlm_secure.testing.judge import bounds_of
 from rlm_secure.testing.session import Session
@@ -36,11 +36,12 @@ _SECONDS = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One attack, by its name, on one environment under one policy (as JSON)."""
+    """One attack on one environment under one policy (as JSON). `own` is one that our tests know nothing of."""
 
-    attack: str
+    attack: Attack
     environment: str
     policy: str
+    own: bool = False
 
 
 _REQUEST: TypeAdapter[Request] = TypeAdapter(Request)
@@ -55,11 +56,14 @@ class Attempts:
         self._running: arena.ArenaProcess | None = None
         self._told: IO[bytes] | None = None
 
-    def attempt(self, attack: Attack, environment: str, policy: Policy) -> Verdict:
-        """The verdict on `attack`. Raises what opening a session raises, and ArenaRefused."""
-        request = Request(attack.name, environment, policy.model_dump_json())
+    def attempt(self, attack: Attack, environment: str, policy: Policy, *, own: bool = False) -> Verdict:
+        """The verdict on `attack`. Raises what opening a session raises, and ArenaRefused.
+
+        An attack of one's `own` has its control tried first: it proves nothing where plain Python stops it as well.
+        """
+        request = Request(attack, environment, policy.model_dump_json(), own)
         if arena.waived():
-            return _attempt(request, attack)
+            return _attempt(request)
         if self._running is None:
             self._start()
         assert self._running is not None and self._running.process.stdin is not None and self._told is not None
@@ -109,7 +113,6 @@ class Attempts:
 
 def main() -> None:
     """Answer requests from standard input, until there are no more."""
-    attacks = {attack.name: attack for attack in load()}
     above = False
     with os.fdopen(int(sys.argv[1]), "wb") as told:
         for line in sys.stdin.buffer:
@@ -118,7 +121,7 @@ def main() -> None:
                 if ":" in request.environment and not above:
                     arena.stand_above()
                     above = True
-                verdict = _attempt(request, attacks[request.attack])
+                verdict = _attempt(request)
                 answer = {"verdict": _VERDICT.dump_python(verdict, mode="json")}
             except (RLMSecureError, ValueError) as error:
                 answer = {"failed": str(error)}
@@ -126,9 +129,11 @@ def main() -> None:
             told.flush()
 
 
-def _attempt(request: Request, attack: Attack) -> Verdict:
-    policy, name = Policy.model_validate_json(request.policy), request.environment
+def _attempt(request: Request) -> Verdict:
+    policy, name, attack = Policy.model_validate_json(request.policy), request.environment, request.attack
     checked = {attack.name: Control(attack.name, True, "", Excuse.NOTHING, "")}
+    if request.own:
+        checked = battery.controls([attack], bounds_of(policy))
     layered = attack.layer is not Layer.KERNEL
     with contextlib.ExitStack() as stack:
         if ":" in name:

@@ -1,0 +1,64 @@
+"""Attacks of somebody's own, from a folder of theirs: tried beside the shipped ones, each after its control."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rlm_secure.audit import audit
+from rlm_secure.cli import main
+from rlm_secure.testing import corpus
+from rlm_secure.testing.verdict import Result
+
+pytestmark = pytest.mark.attack
+
+SOCKET = '''"""Open a socket.
+
+guarantee: no-network
+layer: kernel
+wins: prints
+outcome: harmless
+"""
+
+import socket
+
+socket.socket()
+print("WON")
+'''
+NOTHING = SOCKET.replace("socket.socket()", "raise OSError")
+
+
+def folder(path: Path, **attacks: str) -> Path:
+    for name, text in attacks.items():
+        (path / f"{name.replace('_', '-')}.py").write_text(text)
+    return path
+
+
+def test_they_are_tried_with_their_controls(tmp_path: Path) -> None:
+    mine = corpus.own(folder(tmp_path, my_socket=SOCKET, my_nothing=NOTHING))
+    found = audit((), environments=("local",), own_attacks=mine, only=frozenset({"my-socket", "my-nothing"}))
+    results = {probe.name: probe.result for probe in found.environments[0].probes}
+    assert results == {"my-socket": Result.STOPPED, "my-nothing": Result.NOT_CHECKED}
+
+
+def test_the_command_takes_a_folder_of_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder(tmp_path, my_socket=SOCKET)
+    assert main(["audit", "--env", "local", "--quick", "--attacks", str(tmp_path), "--format", "json"]) == 0
+    assert '"my-socket"' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("attacks", "said"),
+    [
+        ({}, "has no attack"),
+        ({"sleep": SOCKET}, "attack sleep: the shipped corpus has one of that name; rename"),
+        ({"broken": "print(1)"}, "attack broken: it must start with a docstring"),
+    ],
+)
+def test_a_folder_that_is_no_good_is_refused_in_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], attacks: dict[str, str], said: str
+) -> None:
+    folder(tmp_path, **attacks)
+    assert main(["audit", "--env", "local", "--attacks", str(tmp_path)]) == 2
+    assert said in capsys.readouterr().err
