@@ -10,8 +10,8 @@ import pytest
 
 from rlm_secure.errors import BudgetExceededError, CallLimitExceededError, CancellationError, TokenLimitExceededError
 from rlm_secure.events import ModelCalled, RunStarted, SubcallStarted
-from rlm_secure.rlm.children import Places
 from rlm_secure.rlm.rlm import RLM
+from rlm_secure.rlm.slots import ChildSlots
 from tests.loops import Heard, cell, limited, scripted
 from tests.servers.openai_server import OpenAIServer
 
@@ -378,7 +378,7 @@ def test_the_first_failure_of_a_map_is_raised_after_what_had_begun() -> None:
         return n
 
     with pytest.raises(ValueError, match="2"):
-        Places(3).map(work, range(50))
+        ChildSlots(3).map(work, range(50))
     assert len(done) < 50
 
 
@@ -392,13 +392,13 @@ def test_an_interrupt_of_the_calling_thread_is_raised_at_once() -> None:
 
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        Places(4).map(work, range(4))
+        ChildSlots(4).map(work, range(4))
     assert time.monotonic() - began < 5
     release.set()
 
 
 def test_a_map_of_nothing_is_nothing() -> None:
-    assert Places(4).map(lambda x: x, []) == []
+    assert ChildSlots(4).map(lambda x: x, []) == []
 
 
 def test_completions_do_not_share_a_ledger() -> None:
@@ -419,6 +419,6 @@ def test_a_helper_that_does_not_end_is_left_behind_when_the_time_is_long_over() 
 
     try:
         with pytest.raises(CancellationError, match="did not end with its run"):
-            Places(2, over.is_set).map(work, [1, 2])
+            ChildSlots(2, over.is_set).map(work, [1, 2])
     finally:
         released.set()

@@ -38,13 +38,14 @@ class StructuredCompletion(RLMChatCompletion):
 
 
 class AnswerSchema:
-    """Reads an answer as a value of the wanted shape.
+    """Reads an answer as a value of the wanted shape, which `given` says.
 
     Raises ValueError when `schema` is neither a type that pydantic knows nor a JSON Schema of `KEYWORDS`, and for a
     regular expression that cannot be matched in linear time.
     """
 
     def __init__(self, schema: Any) -> None:
+        self.given = schema
         self._check: JSONSchema | Typed
         if isinstance(schema, Mapping):
             self._check = JSONSchema(schema, "answer_schema")

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from rlm_secure.errors import ResultTooLarge
 from rlm_secure.events import tell
 from rlm_secure.rlm.budget import Records
-from rlm_secure.rlm.children import Places
+from rlm_secure.rlm.slots import ChildSlots
 from rlm_secure.rlm.tree import Tree
 from rlm_secure.types import RLMChatCompletion, held_bytes
 
@@ -73,12 +73,12 @@ def run(
         tell(on_progress, now, len(prompts))
         return item
 
-    places = Places(concurrency, tree.overdue)
+    slots = ChildSlots(concurrency, tree.overdue)
     try:
-        return places.map(one, range(len(prompts)))
+        return slots.map(one, range(len(prompts)))
     except BaseException:  # Ctrl-C: the runs in other threads end with the tree, and are waited for
         tree.stop("Execution cancelled: its batch was cancelled")
-        places.join(2.0)
+        slots.join(2.0)
         raise
 
 

@@ -91,17 +91,18 @@ class Spent:
 class Reservation:
     """One call that is about to be made, or in flight. End it exactly once; later ends are ignored."""
 
-    __slots__ = ("_ended", "_ledger", "cost_usd", "tokens")
+    __slots__ = ("_ledger", "cost_usd", "ended", "tokens")
 
     def __init__(self, ledger: Ledger, tokens: int, cost_usd: float) -> None:
         self._ledger = ledger
-        self._ended = False
+        self.ended = False
         self.tokens = tokens
         self.cost_usd = cost_usd
 
     def settle(self, usage: ModelUsageSummary, reply_bytes: int) -> None:
         """The call was answered: charge what it really used."""
-        self._end(
+        self._ledger.settle(
+            self,
             input_tokens=usage.total_input_tokens,
             output_tokens=usage.total_output_tokens,
             cost_usd=usage.total_cost or 0.0,
@@ -110,24 +111,11 @@ class Reservation:
 
     def lose(self) -> None:
         """The call was cut off (deadline, cancel): charge the estimate, for the provider may."""
-        self._end(input_tokens=self.tokens, cost_usd=self.cost_usd)
+        self._ledger.settle(self, input_tokens=self.tokens, cost_usd=self.cost_usd)
 
     def refuse(self) -> None:
         """The provider refused or failed: nothing but the call itself is charged."""
-        self._end()
-
-    def _end(
-        self,
-        input_tokens: int = 0,
-        output_tokens: int = 0,
-        cost_usd: float = 0.0,
-        bytes_received: int = 0,
-    ) -> None:
-        with self._ledger._lock:
-            if self._ended:
-                return
-            self._ended = True
-            self._ledger._settle(self, input_tokens, output_tokens, cost_usd, bytes_received)
+        self._ledger.settle(self)
 
 
 class Ledger:
@@ -197,6 +185,33 @@ class Ledger:
             self._held_cost += reservation.cost_usd
             return reservation
 
+    def settle(
+        self,
+        reservation: Reservation,
+        *,
+        input_tokens: int = 0,
+        output_tokens: int = 0,
+        cost_usd: float = 0.0,
+        bytes_received: int = 0,
+    ) -> None:
+        """End a reservation and charge what its call came to. Does nothing where it has ended before."""
+        with self._lock:
+            if reservation.ended:
+                return
+            reservation.ended = True
+            self._in_flight -= 1
+            self._longest_reply = max(self._longest_reply, output_tokens)
+            self._held_tokens -= reservation.tokens
+            self._held_cost = self._held_cost - reservation.cost_usd if self._in_flight else 0.0
+            spent = self._spent
+            self._spent = replace(
+                spent,
+                input_tokens=spent.input_tokens + input_tokens,
+                output_tokens=spent.output_tokens + output_tokens,
+                cost_usd=spent.cost_usd + cost_usd,
+                bytes_received=spent.bytes_received + bytes_received,
+            )
+
     def refuse_unknown(self, error: PriceUnknownError) -> None:
         """Let no further call be made: nobody knows what they cost."""
         with self._lock:
@@ -262,22 +277,6 @@ class Ledger:
         elapsed = self.elapsed
         if elapsed >= allowance.seconds:
             raise TimeoutExceededError(elapsed, allowance.seconds)
-
-    def _settle(
-        self, reservation: Reservation, inputs: int, outputs: int, cost_usd: float, bytes_received: int
-    ) -> None:
-        self._in_flight -= 1
-        self._longest_reply = max(self._longest_reply, outputs)
-        self._held_tokens -= reservation.tokens
-        self._held_cost = self._held_cost - reservation.cost_usd if self._in_flight else 0.0
-        spent = self._spent
-        self._spent = replace(
-            spent,
-            input_tokens=spent.input_tokens + inputs,
-            output_tokens=spent.output_tokens + outputs,
-            cost_usd=spent.cost_usd + cost_usd,
-            bytes_received=spent.bytes_received + bytes_received,
-        )
 
 
 class Records:

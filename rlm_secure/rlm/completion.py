@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from threading import Lock
+from typing import Any
 
+from rlm_secure.environments import REPL
 from rlm_secure.errors import (
     AnswerInvalidError,
     CancellationError,
@@ -40,8 +42,9 @@ from rlm_secure.policy import Gate
 from rlm_secure.rlm.answers import StructuredCompletion
 from rlm_secure.rlm.budget import Meter
 from rlm_secure.rlm.compaction import compacted, history_entries, should_compact, summary_request
+from rlm_secure.rlm.config import RunConfig
 from rlm_secure.rlm.handler import LMHandler
-from rlm_secure.rlm.parsing import FinalVar, find_code_blocks, find_final_answer, format_iteration, parse_final
+from rlm_secure.rlm.parsing import FinalVar, find_code_blocks, format_iteration, parse_final
 from rlm_secure.rlm.prompts import Message, describe_session
 from rlm_secure.rlm.tree import Tree
 from rlm_secure.types import (
@@ -50,12 +53,8 @@ from rlm_secure.types import (
     REPLResult,
     RLMChatCompletion,
     RLMIteration,
-    RLMMetadata,
     held_bytes,
 )
-
-if TYPE_CHECKING:
-    from rlm_secure.rlm.rlm import RLM
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,42 +67,47 @@ class Answer:
 
 
 class Run:
-    """The turns of one completion. `partial` is the best answer so far, for whoever must end it early."""
+    """The turns of one completion. `partial` is the best answer so far, for whoever must end it early.
+
+    `reopen` gives an environment in the place of one whose session is lost.
+    """
 
     def __init__(
         self,
-        rlm: RLM,
+        config: RunConfig,
         tree: Tree,
         handler: LMHandler,
-        environment: Any,
+        environment: REPL,
+        reopen: Callable[[REPL], REPL],
         payload: Any,
         metadata: QueryMetadata,
         root_prompt: str | None,
         log: RLMLogger | None,
     ) -> None:
-        self.rlm = rlm
+        self.config = config
         self.tree = tree
         self.handler = handler
         self.environment = environment
+        self.reopen = reopen
         self.payload = payload
         self.root_prompt = root_prompt
         self.log = log
         self.partial: str | None = None
-        self.gate = Gate(rlm.policy)
+        self.gate = Gate(config.policy)
         self.meter = Meter(
-            tree.ledger, iterations=min(rlm.max_iterations, rlm.policy.lm.iterations), errors=rlm.max_errors
+            tree.ledger, iterations=min(config.max_iterations, config.policy.lm.iterations), errors=config.max_errors
         )
-        self.words = rlm.words
+        self.words = config.words
         self.messages: list[Message] = self.words.opening(
             metadata,
-            system_prompt=rlm.custom_system_prompt,
+            system_prompt=config.custom_system_prompt,
             root_prompt=root_prompt,
-            custom_tools=rlm.custom_tools,
-            orchestrator=rlm.orchestrator,
-            session=describe_session(rlm.policy) if rlm.describe_session else None,
-            answer_schema=None if rlm.answer_schema is None else rlm.answer_schema.prompt,
-            compaction=rlm.compaction,
-            user_prologue=rlm.user_prologue,
+            custom_tools=config.custom_tools,
+            orchestrator=config.orchestrator,
+            session=describe_session(config.policy) if config.describe_session else None,
+            answer_schema=None if config.answer_schema is None else config.answer_schema.prompt,
+            compaction=config.compaction,
+            user_prologue=config.user_prologue,
         )
         self._opening = len(self.messages)
         self._compactions = 0
@@ -112,7 +116,7 @@ class Run:
 
     def complete(self) -> RLMChatCompletion:
         """Turn after turn until there is an answer; an answer in plain text after the last."""
-        self.rlm.verbose.print_metadata(metadata_of(self.rlm))
+        self.config.verbose.print_metadata(self.config.metadata)
         for number in range(1, self.meter.max_iterations + 1):
             answer = self.turn(number)
             if answer is not None:
@@ -146,8 +150,8 @@ class Run:
         """Tell who listens, make room, and add the message that opens the turn. Returns the clock."""
         self.tree.check(self.partial)
         self.compact()
-        self.tree.emit(TurnStarted(depth=self.rlm.depth, number=number, limit=self.meter.max_iterations))
-        tell(self.rlm.on_iteration_start, self.rlm.depth, number)
+        self.tree.emit(TurnStarted(depth=self.config.depth, number=number, limit=self.meter.max_iterations))
+        tell(self.config.on_iteration_start, self.config.depth, number)
         began = time.monotonic()
         self.messages.append(
             self.words.turn(
@@ -162,8 +166,10 @@ class Run:
 
     def compact(self) -> None:
         """Put a summary in the place of the turns so far when they fill the model's context."""
-        rlm = self.rlm
-        if not rlm.compaction or not should_compact(self.messages, rlm.root_model, rlm.compaction_threshold_pct):
+        config = self.config
+        if not config.compaction:
+            return
+        if not should_compact(self.messages, config.root_model, config.compaction_threshold_pct):
             return
         summary = self.handler.ask(summary_request(self.messages), purpose="summary").text
         with self.tree.running(self.environment):
@@ -171,8 +177,8 @@ class Run:
                 self.environment.append_compaction_entry(entry)
         self._compactions += 1
         self.messages = compacted(self.messages, self._opening, summary, self._compactions)
-        rlm.verbose.print_compaction()
-        self.tree.emit(Compacted(depth=rlm.depth, count=self._compactions))
+        config.verbose.print_compaction()
+        self.tree.emit(Compacted(depth=config.depth, count=self._compactions))
 
     # -- cells ---------------------------------------------------------------------------------------
 
@@ -188,16 +194,16 @@ class Run:
             if not decision.allowed:
                 skipped = CellSkipped(decision.reason, limit="limits.kept_bytes")
                 blocks.append(CodeBlock(code, REPLResult("", f"\n{skipped}", {}, error=skipped)))
-                self.tree.emit(LimitReached(depth=self.rlm.depth, limit="records", message=decision.reason))
+                self.tree.emit(LimitReached(depth=self.config.depth, limit="records", message=decision.reason))
                 break
-            self.tree.emit(CellStarted(depth=self.rlm.depth, number=number, index=index, code=code))
+            self.tree.emit(CellStarted(depth=self.config.depth, number=number, index=index, code=code))
             block = CodeBlock(code, self.run_cell(code))
             blocks.append(block)
             held += held_bytes([code, block.result.stdout, block.result.stderr, block.result.locals])
-            self.tree.emit(CellCompleted(depth=self.rlm.depth, number=number, index=index, block=block))
+            self.tree.emit(CellCompleted(depth=self.config.depth, number=number, index=index, block=block))
             if isinstance(block.result.error, CellRefused | WallViolation):
                 rule = block.result.error.rule or block.result.error.wall or "language"
-                self.tree.emit(Violation(depth=self.rlm.depth, rule=rule, message=str(block.result.error)))
+                self.tree.emit(Violation(depth=self.config.depth, rule=rule, message=str(block.result.error)))
             if block.result.final_answer is not None or self.tree.stopped:
                 break
         return blocks
@@ -206,18 +212,18 @@ class Run:
         """The result of one cell. A session that is lost is replaced, as often as the policy resumes one."""
         try:
             with self.tree.running(self.environment):
-                result: REPLResult = self.environment.execute_code(code)
+                result = self.environment.execute_code(code)
         except (SessionEnded, ProtocolViolation) as lost:
             self.tree.check(self.partial)
-            if not Gate(self.rlm.policy).resumes(self._restarts + 1).allowed:
+            if not Gate(self.config.policy).resumes(self._restarts + 1).allowed:
                 raise
             self._restarts += 1
             if isinstance(lost, ProtocolViolation):
-                self.tree.emit(Violation(depth=self.rlm.depth, rule="protocol", message=str(lost)))
-            self.environment = self.rlm._restarted(self.tree, self.environment, self.handler, self.payload)
+                self.tree.emit(Violation(depth=self.config.depth, rule="protocol", message=str(lost)))
+            self.environment = self.reopen(self.environment)
             told = f"{type(lost).__name__}: {lost} A new session was started; variables of earlier cells are gone."
             result = REPLResult("", f"\n{told}", {}, error=CellCrashed(told, session_ended=True))
-        # An environment that is not ours leaves the calls with the handler.
+        # A session that is lost leaves the calls of its cell with the handler.
         result.rlm_calls = result.rlm_calls or self.handler.drain()
         result.dropped_calls += self.handler.dropped()
         return result
@@ -238,28 +244,26 @@ class Run:
         if text is not None:
             return self.accepted(text, "text")
         known = blocks[-1].result.locals if blocks else {}
-        self.tree.emit(AnswerRejected(depth=self.rlm.depth, problem=f"no variable {final.name[:80]!r}"))
+        self.tree.emit(AnswerRejected(depth=self.config.depth, problem=f"no variable {final.name[:80]!r}"))
         return None, self.words.unknown_variable(final.name, known)
 
     def variable(self, name: str) -> str | None:
         """The text of a cell's variable, None where there is none, or no session any more."""
         try:
             with self.tree.running(self.environment):
-                if hasattr(self.environment, "read_text"):
-                    return self.environment.read_text(name)  # type: ignore[no-any-return]  # an environment of any kind
-                return find_final_answer(f"FINAL_VAR({name})", self.environment)
+                return self.environment.read_text(name)
         except (SessionEnded, ProtocolViolation):
             return None
 
     def accepted(self, text: str, source: str, value: Any = None) -> tuple[Answer | None, Message | None]:
         """The answer when it fits the schema (or there is none), else what is wrong with it."""
-        if self.rlm.answer_schema is None:
+        if self.config.answer_schema is None:
             return Answer(text, source), None
-        read, problem = self.rlm.answer_schema.read(text, value, lambda: self.tree.check(text))
+        read, problem = self.config.answer_schema.read(text, value, lambda: self.tree.check(text))
         if problem is None:
             return Answer(text if value is None else json.dumps(value), source, read), None
         self.partial = text
-        self.tree.emit(AnswerRejected(depth=self.rlm.depth, problem=problem))
+        self.tree.emit(AnswerRejected(depth=self.config.depth, problem=problem))
         with self.tree.running(self.environment):
             self.environment.reset_answer()
         return None, self.words.answer_rejected(problem)
@@ -273,7 +277,7 @@ class Run:
         answer, objection = self.answer_in(response, [])
         if answer is None and parse_final(response) is None:
             answer, objection = self.accepted(response, "default")
-        if answer is None and self.rlm.answer_schema is not None:
+        if answer is None and self.config.answer_schema is not None:
             assert objection is not None
             raise AnswerInvalidError(objection["content"], partial_answer=response)
         answer = answer or Answer(response, "default")
@@ -284,31 +288,31 @@ class Run:
             except LogError as failed:
                 failed.partial_answer = answer.text
                 raise
-        self.rlm.verbose.print_iteration(iteration, self.meter.iterations + 1)
+        self.config.verbose.print_iteration(iteration, self.meter.iterations + 1)
         return answer
 
     def finish(self, answer: Answer) -> RLMChatCompletion:
         """The completion, with everything that the run and its children used."""
-        rlm = self.rlm
-        self.tree.emit(AnswerReady(depth=rlm.depth, answer=answer.text, source=answer.source))
-        if rlm.persistent:
+        config = self.config
+        self.tree.emit(AnswerReady(depth=config.depth, answer=answer.text, source=answer.source))
+        if config.persistent:
             try:
                 with self.tree.running(self.environment):
                     self.environment.add_history(self.messages)
             except (TimeoutExceededError, CancellationError) as ended:
                 # The answer is there; what the next completion will miss is no reason to lose it.
-                self.tree.notice(rlm.depth, "records", f"the conversation is not in the session's history: {ended}")
+                self.tree.notice(config.depth, "records", f"the conversation is not in the session's history: {ended}")
         completion = RLMChatCompletion(
-            root_model=rlm.root_model,
+            root_model=config.root_model,
             prompt=self.payload,
             response=answer.text,
             usage_summary=self.handler.get_usage_summary(),
             execution_time=time.monotonic() - self._began,
             metadata=None if self.log is None else self.log.get_trajectory(),
         )
-        rlm.verbose.print_final_answer(answer.text)
-        rlm.verbose.print_summary(self.meter.iterations, completion.execution_time, completion.usage_summary)
-        return completion if rlm.answer_schema is None else StructuredCompletion.of(completion, answer.value)
+        config.verbose.print_final_answer(answer.text)
+        config.verbose.print_summary(self.meter.iterations, completion.execution_time, completion.usage_summary)
+        return completion if config.answer_schema is None else StructuredCompletion.of(completion, answer.value)
 
     # -- limits and records --------------------------------------------------------------------------
 
@@ -318,7 +322,7 @@ class Run:
         try:
             self.meter.check(self.partial)
         except ErrorThresholdExceededError as limit:
-            self.tree.emit(LimitReached(depth=self.rlm.depth, limit="errors", message=str(limit)))
+            self.tree.emit(LimitReached(depth=self.config.depth, limit="errors", message=str(limit)))
             raise
 
     def record(self, number: int, iteration: RLMIteration, error: str | None) -> None:
@@ -326,45 +330,31 @@ class Run:
         seconds = iteration.iteration_time or 0.0
         if self.log is not None:
             self.log.log(iteration)
-        self.rlm.verbose.print_iteration(iteration, number)
-        tell(self.rlm.on_iteration_complete, self.rlm.depth, number, seconds)
-        self.tree.emit(TurnCompleted(depth=self.rlm.depth, number=number, seconds=seconds, error=error))
+        self.config.verbose.print_iteration(iteration, number)
+        tell(self.config.on_iteration_complete, self.config.depth, number, seconds)
+        self.tree.emit(TurnCompleted(depth=self.config.depth, number=number, seconds=seconds, error=error))
 
 
-def metadata_of(rlm: RLM) -> RLMMetadata:
-    """How `rlm` is configured, as a trajectory begins with it."""
-    return RLMMetadata(
-        root_model=rlm.root_model,
-        max_depth=rlm.max_depth,
-        max_iterations=rlm.max_iterations,
-        backend=rlm.backend,
-        backend_kwargs=rlm.backend_kwargs,
-        environment_type=rlm.environment_type,
-        environment_kwargs=rlm.environment_kwargs,
-        other_backends=rlm.other_backends,
-    )
-
-
-def log_of(rlm: RLM, stack: ExitStack, tree: Tree) -> RLMLogger | None:
-    """The logger of one completion: the RLM's own, or one beside it while another completion uses that.
+def log_of(config: RunConfig, lock: Lock, stack: ExitStack, tree: Tree) -> RLMLogger | None:
+    """The logger of one completion: the RLM's own, or one beside it while another completion has its `lock`.
 
     Raises LogError where its file cannot be written, and the policy requires it.
     """
-    if rlm.logger is None:
+    if config.logger is None:
         return None
-    log = rlm.logger
-    if rlm.log_lock.acquire(blocking=False):
-        stack.callback(rlm.log_lock.release)
+    log = config.logger
+    if lock.acquire(blocking=False):
+        stack.callback(lock.release)
     else:
         log = log.fresh(on_disk=True)
-    log.restrict(rlm.policy.data, withhold=rlm.custom_tools)
+    log.restrict(config.policy.data, withhold=config.custom_tools)
     log.begin_run(
         keep=tree.records.take,
         seconds_left=lambda: tree.ledger.seconds_left,
-        notice=lambda message: tree.notice(rlm.depth, "log", message),
+        notice=lambda message: tree.notice(config.depth, "log", message),
     )
     stack.callback(log.end_run)
-    log.log_metadata(metadata_of(rlm))
+    log.log_metadata(config.metadata)
     return log
 
 

@@ -252,7 +252,7 @@ class LMHandler:
     def _recurse(self, prompts: Sequence[str], model: str | None) -> list[RLMChatCompletion]:
         recursion = self.recursion
         assert recursion is not None
-        completions = self._running_tree().places.map(lambda prompt: recursion(prompt, model), prompts)
+        completions = self._running_tree().slots.map(lambda prompt: recursion(prompt, model), prompts)
         for completion in completions:
             self.tally.add_all(completion.usage_summary)
         return completions

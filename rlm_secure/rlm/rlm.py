@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import fields
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -24,6 +25,7 @@ from rlm_secure.rlm.answers import AnswerSchema
 from rlm_secure.rlm.budget import LIMITS, Allowance, Ledger
 from rlm_secure.rlm.children import child_of, run_child
 from rlm_secure.rlm.completion import Run, log_of, plain_answer
+from rlm_secure.rlm.config import RunConfig
 from rlm_secure.rlm.handler import LMHandler
 from rlm_secure.rlm.tree import Tree, streamed
 from rlm_secure.tools import parse_custom_tools
@@ -159,7 +161,7 @@ class RLM:
         self.prompt_set = prompt_set
         self.words = prompts.prompt_set(prompt_set)
         self.describe_session = self.words.describes_session if describe_session is None else describe_session
-        self._persistent_env: Any = None
+        self._persistent_env: REPL | None = None
         self._persistent_lock = threading.RLock()
         #: The trees whose completions use the persistent session, or wait for it.
         self._users: list[Tree] = []
@@ -179,11 +181,11 @@ class RLM:
         run's own model fails, and upstream's exceptions, with a partial answer, where a limit ends the run.
         """
         with self._tree() as tree:
-            return self._complete(tree, prompt, root_prompt)
+            return self.complete_in(tree, prompt, root_prompt)
 
     async def acompletion(self, prompt: Any, root_prompt: str | None = None) -> RLMChatCompletion:
         """As completion(), for an event loop. Cancelling the task ends the whole tree of runs."""
-        return await self._tree().run(lambda tree: self._complete(tree, prompt, root_prompt))
+        return await self._tree().run(lambda tree: self.complete_in(tree, prompt, root_prompt))
 
     def stream(self, prompt: Any, root_prompt: str | None = None) -> Iterator[Event]:
         """The events of one completion as they happen; the last is RunCompleted, with the completion.
@@ -191,7 +193,7 @@ class RLM:
         Raises what completion() raises, after the events. Leaving the loop early ends the run. The run does not wait
         for a slow reader: an EventsDropped stands for events beyond `limits.kept_bytes`, or 10,000, that wait.
         """
-        work = lambda tree: self._complete(tree, prompt, root_prompt)  # noqa: E731  named for the line's length
+        work = lambda tree: self.complete_in(tree, prompt, root_prompt)  # noqa: E731  named for the line's length
         return streamed(self._tree, work, self.policy.limits.kept_bytes)
 
     def batch(
@@ -204,7 +206,7 @@ class RLM:
     ) -> list[_batch.Item]:
         """Complete several prompts at the same time under one shared allowance; see rlm_secure.rlm.batch."""
         with self._tree() as tree:
-            return _batch.run(self._complete, tree, prompts, root_prompts, concurrency, on_progress)
+            return _batch.run(self.complete_in, tree, prompts, root_prompts, concurrency, on_progress)
 
     async def abatch(
         self,
@@ -216,7 +218,7 @@ class RLM:
     ) -> list[_batch.Item]:
         """As batch(), for an event loop. Cancelling the task ends every run of it."""
         return await self._tree().run(
-            lambda tree: _batch.run(self._complete, tree, prompts, root_prompts, concurrency, on_progress),
+            lambda tree: _batch.run(self.complete_in, tree, prompts, root_prompts, concurrency, on_progress),
         )
 
     def close(self) -> None:
@@ -275,11 +277,14 @@ class RLM:
             whose=self,
         )
 
-    def _complete(
-        self, tree: Tree, prompt: Any, root_prompt: str | None, parent: Client | None = None
+    def complete_in(
+        self, tree: Tree, prompt: Any, root_prompt: str | None = None, parent: Client | None = None
     ) -> RLMChatCompletion:
-        """One completion inside `tree`; `parent` is the client of the run that asked, for a child."""
-        gate = Gate(self.policy, self._models())
+        """One completion inside a tree that somebody entered; `parent` is the client of the run that asked for it.
+
+        For batches and children: completion() makes a tree of its own. Raises as that.
+        """
+        gate = Gate(self.policy, self.config.models)
         gate.depth(self.max_depth).require()
         leaf = self.depth >= self.max_depth
         tree.emit(
@@ -316,10 +321,15 @@ class RLM:
     def _run(self, stack: ExitStack, tree: Tree, handler: LMHandler, prompt: Any, root_prompt: str | None) -> Run:
         """The run of one completion, with its log and its environment; `stack` ends both."""
         facts = QueryMetadata(prompt)
-        log = log_of(self, stack, tree)
+        config = self.config
+        log = log_of(config, self.log_lock, stack, tree)
         environment = self._session(stack, tree, handler, prompt)
+
+        def reopen(lost: REPL) -> REPL:
+            return self._reopened(tree, lost, handler, prompt)
+
         try:
-            run = Run(self, tree, handler, environment, prompt, facts, root_prompt, log)
+            run = Run(config, tree, handler, environment, reopen, prompt, facts, root_prompt, log)
         except BaseException:  # Ctrl-C as well: the session must not outlive it
             if not self.persistent:
                 environment.cleanup()
@@ -338,12 +348,12 @@ class RLM:
     @property
     def root_model(self) -> str:
         """The name of the run's own model, as upstream reports it."""
-        return str(self.backend_kwargs.get("model_name") or "unknown")
+        return self.config.root_model
 
-    def _models(self) -> frozenset[str]:
-        """The models that this run was given; its cells may always name them."""
-        named = [self.backend_kwargs, *(self.other_backend_kwargs or ())]
-        return frozenset(kwargs["model_name"] for kwargs in named if kwargs.get("model_name"))
+    @property
+    def config(self) -> RunConfig:
+        """What the RLM's attributes say now. A completion works by what they said when it began."""
+        return RunConfig(**{each.name: getattr(self, each.name) for each in fields(RunConfig)})
 
     def _client(self, backend: str, kwargs: Mapping[str, Any], tree: Tree, parent: Client | None) -> Client:
         client = adapt(get_client(backend, dict(kwargs)))
@@ -377,7 +387,7 @@ class RLM:
             handler.recursion = lambda prompt, model: self._child(tree, client, prompt, model)
         return handler
 
-    def _session(self, stack: ExitStack, tree: Tree, handler: LMHandler, prompt: Any) -> Any:
+    def _session(self, stack: ExitStack, tree: Tree, handler: LMHandler, prompt: Any) -> REPL:
         """The environment of one completion: a new one, or the persistent one with a context more."""
         if not self.persistent:
             return self._environment(tree, handler, prompt)
@@ -395,16 +405,15 @@ class RLM:
                 self._persistent_env.add_context(prompt)
         except SessionEnded as ended:
             _log.warning("the persistent session is replaced, its variables are gone: %s", ended)
-            return self._restarted(tree, self._persistent_env, handler, prompt)
+            return self._reopened(tree, self._persistent_env, handler, prompt)
         return self._persistent_env
 
     def _require(self) -> None:
         """Raise where the persistent session cannot be used from here, before anybody waits for its lock."""
-        require = getattr(self._persistent_env, "require", None)
-        if require is not None:
-            require()
+        if self._persistent_env is not None:
+            self._persistent_env.require()
 
-    def _environment(self, tree: Tree, handler: LMHandler, prompt: Any) -> Any:
+    def _environment(self, tree: Tree, handler: LMHandler, prompt: Any) -> REPL:
         """A new environment. Tools that are code run in it first, behind its walls, as its set-up."""
         code = [tool.source for tool in self.custom_tools.values() if tool.is_code]
         setup = self.environment_kwargs.get("setup_code")
@@ -426,7 +435,7 @@ class RLM:
             options["berth"] = tree.fleet.berth(below=max(0, self.max_depth - 1 - self.depth))
         return self._opened(tree, options)
 
-    def _opened(self, tree: Tree, options: dict[str, Any]) -> Any:
+    def _opened(self, tree: Tree, options: dict[str, Any]) -> REPL:
         """The environment with these options; once more where its sandbox is lost before the first cell."""
         began = time.monotonic()
         try:
@@ -436,7 +445,7 @@ class RLM:
                 raise
             _log.warning("a session is opened once more: %s", lost)
             environment = get_environment(self.environment_type, options)
-        details = environment.report.details if isinstance(environment, REPL) else {}
+        details = environment.report.details
         if isinstance(sandbox := details.get("sandbox"), str):
             seconds, reused = time.monotonic() - began, bool(details.get("reused"))
             tree.emit(SandboxTaken(depth=self.depth, sandbox=sandbox, reused=reused, seconds=seconds))
@@ -451,10 +460,11 @@ class RLM:
 
     def _child(self, tree: Tree, client: Client | None, prompt: str, model: str | None) -> RLMChatCompletion:
         """A run one level deeper, in a sandbox of its own, on the same ledger."""
-        child = child_of(self, RLM, model)
-        return run_child(tree, child, prompt, lambda: child._complete(tree, prompt, None, client))
+        config = child_of(self.config, model)
+        child = RLM(**config.arguments())
+        return run_child(tree, config, prompt, lambda: child.complete_in(tree, prompt, parent=client))
 
-    def _restarted(self, tree: Tree, lost: Any, handler: LMHandler, prompt: Any) -> Any:
+    def _reopened(self, tree: Tree, lost: REPL, handler: LMHandler, prompt: Any) -> REPL:
         """A new environment in the place of one that is lost."""
         lost.cleanup()
         environment = self._environment(tree, handler, prompt)

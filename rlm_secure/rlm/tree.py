@@ -32,7 +32,7 @@ from rlm_secure.events import Event, EventsDropped, Listener, Noticed, RunComple
 from rlm_secure.policy import Gate
 from rlm_secure.policy.model import Policy
 from rlm_secure.rlm.budget import Ledger, Records, Reservation
-from rlm_secure.rlm.children import Places
+from rlm_secure.rlm.slots import ChildSlots
 from rlm_secure.types import Notice
 
 T = TypeVar("T")
@@ -84,7 +84,7 @@ class Tree:
         self.whose = whose
         self.records = Records(policy.limits.kept_bytes)
         self.in_hand = Held(policy.limits.kept_bytes)
-        self.places = Places(children, self.overdue)
+        self.slots = ChildSlots(children, self.overdue)
         self._refused = 0
         self._notices: list[Notice] = []
         self.fleet = Fleet(self.check)
@@ -107,9 +107,9 @@ class Tree:
     def __exit__(self, *_: object) -> None:
         if not self.ours:
             return  # a fork has neither the threads nor the sandboxes of the tree, and must end nothing of it
-        if self.places.busy or self._calls or self._sessions:
+        if self.slots.busy or self._calls or self._sessions:
             self.stop(_ENDED)
-        self.places.join(_JOIN)
+        self.slots.join(_JOIN)
         try:
             self.fleet.close()
         finally:
@@ -146,7 +146,7 @@ class Tree:
                 return
             self._reason = reason
             calls = tuple(self._calls)
-        self.places.close()
+        self.slots.close()
         for call in calls:
             call.cancel()
         try:

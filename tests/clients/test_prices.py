@@ -261,4 +261,4 @@ def test_children_know_the_prices_of_their_root() -> None:
     rlm = RLM(prices={"m": (1, 2)})
     from rlm_secure.rlm.children import child_of
 
-    assert child_of(rlm, RLM, None).prices.of("m") == Price(1.0, 2.0)
+    assert child_of(rlm.config, None).prices.of("m") == Price(1.0, 2.0)
