@@ -1,14 +1,13 @@
 """Custom tools: host functions that cells call by name, data that cells read, code that runs inside the walls."""
 
-from rlm_secure.tools.toolbox import (
+from rlm_secure.tools.definition import (
     RESERVED_TOOL_NAMES,
-    HostTool,
-    Toolbox,
-    ToolError,
     ToolInfo,
+    extract_tool_value,
     parse_custom_tools,
     validate_custom_tools,
 )
+from rlm_secure.tools.toolbox import HostTool, Toolbox, ToolError
 
 __all__ = [
     "RESERVED_TOOL_NAMES",
@@ -16,6 +15,7 @@ __all__ = [
     "ToolError",
     "ToolInfo",
     "Toolbox",
+    "extract_tool_value",
     "parse_custom_tools",
     "validate_custom_tools",
 ]

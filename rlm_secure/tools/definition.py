@@ -1,0 +1,107 @@
+"""What a custom tool is: a name, a value or a function, and what the model is told of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rlm_secure.policy.gate import Gate
+
+#: Names of the REPL that no tool may take: upstream's, and ours.
+RESERVED_TOOL_NAMES: Final = frozenset(
+    {
+        "llm_query",
+        "llm_query_batched",
+        "rlm_query",
+        "rlm_query_batched",
+        "SHOW_VARS",
+        "answer",
+        "context",
+        "history",
+        "FINAL",
+        "FINAL_VAR",
+        "final_answer",
+        "print",
+    }
+)
+
+_NUMBERED = re.compile(r"(context|history)_\d+")
+
+
+@dataclass
+class ToolInfo:
+    """One custom tool: a value, or a function, and what the model is told about it."""
+
+    name: str
+    value: Any
+    description: str | None = None
+
+    @property
+    def is_callable(self) -> bool:
+        """Whether cells call it, and the host answers."""
+        return callable(self.value)
+
+    @property
+    def is_code(self) -> bool:
+        """Whether it is source text that defines a function or class of its own name.
+
+        Only that is code. Prose with a newline in it stays data.
+        """
+        if not isinstance(self.value, str):
+            return False
+        defines = rf"^(?:async\s+def|def|class)\s+{re.escape(self.name)}\b"
+        return bool(re.search(defines, self.value, re.MULTILINE)) or self.value.lstrip().startswith("lambda ")
+
+    @property
+    def source(self) -> str:
+        """The code to run inside the walls, for `is_code`."""
+        text = str(self.value)
+        return f"{self.name} = {text.strip()}" if text.lstrip().startswith("lambda ") else text
+
+
+def parse_custom_tools(custom_tools: Mapping[str, Any] | None) -> dict[str, ToolInfo]:
+    """Read upstream's two forms: `{"name": value}` and `{"name": {"tool": value, "description": str}}`.
+
+    Raises ValueError for a name that is reserved or no identifier, and for a description that is no text.
+    """
+    validate_custom_tools(custom_tools)
+    return {name: _info(name, entry) for name, entry in (custom_tools or {}).items()}
+
+
+def extract_tool_value(entry: Any) -> Any:
+    """The value of one entry of custom tools, in either form, or of a ToolInfo."""
+    if isinstance(entry, ToolInfo):
+        return entry.value
+    return entry["tool"] if _is_described(entry) else entry
+
+
+def _info(name: str, entry: Any) -> ToolInfo:
+    description = None
+    if isinstance(entry, ToolInfo):
+        description = entry.description
+    elif _is_described(entry):
+        description = entry.get("description")
+        if description is not None and not isinstance(description, str):
+            raise ValueError(f"the description of tool {name!r} is a {type(description).__name__}, not text")
+    return ToolInfo(name, extract_tool_value(entry), description)
+
+
+def _is_described(entry: Any) -> bool:
+    """Whether it is the second form, which says what its tool is for."""
+    return isinstance(entry, Mapping) and "tool" in entry
+
+
+def validate_custom_tools(custom_tools: Mapping[str, Any] | None) -> None:
+    """Raise ValueError for names that belong to the REPL or that no cell could write."""
+    names = list(custom_tools or {})
+    reserved = sorted(name for name in names if name in RESERVED_TOOL_NAMES or _NUMBERED.fullmatch(str(name)))
+    if reserved:
+        raise ValueError(
+            f"Custom tools cannot override reserved REPL functions: {reserved}. "
+            f"Reserved names: {sorted(RESERVED_TOOL_NAMES)}"
+        )
+    for name in names:
+        if not Gate.tool_name(name).allowed:
+            raise ValueError(f"{name!r} cannot be a tool's name; take an identifier without a leading underscore")
