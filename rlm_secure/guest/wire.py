@@ -29,7 +29,6 @@ Guards: the bounds of depth and digits that hold before any parser in the guest 
 
 from __future__ import annotations
 
-import _json
 import _socket
 import json
 import os
@@ -43,11 +42,8 @@ FD = 3
 MAX_FRAME = 256 * 1024 * 1024
 
 _HEADER = struct.Struct(">I")
-# What JSONEncoder.encode makes anew for each message, which takes longer than to encode a short one: ASCII without
-# spaces; circles are not looked for, as recursion ends them; keys are not sorted and none is skipped; no NaN.
-_chunks = _json.make_encoder(
-    None, json.JSONEncoder().default, json.encoder.encode_basestring_ascii, None, ":", ",", False, False, False
-)
+# ASCII without spaces; circles are not looked for, as recursion ends them.
+_ENCODER = json.JSONEncoder(separators=(",", ":"), check_circular=False, allow_nan=False)
 
 #: Levels of lists and objects: as many as Python writes and reads without being told otherwise.
 MAX_DEPTH = 1000
@@ -118,7 +114,7 @@ _scan_strictly = cast(Any, json.JSONDecoder(parse_constant=_constant, object_pai
 
 def encode(message: dict[str, Any]) -> str:
     """`message` as ASCII JSON. Raises TypeError or ValueError when it is none."""
-    return "".join(_chunks(message, 0))
+    return _ENCODER.encode(message)
 
 
 def frame(message: dict[str, Any], limit: int = MAX_FRAME) -> bytes:
