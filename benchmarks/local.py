@@ -244,7 +244,7 @@ def session_end() -> Iterator[Sequence[Case]]:
 
     def kill() -> None:
         survivor.checkpoint()
-        with survivor._lock:  # not while the keeper turns this very worker into a spare
+        with survivor._lock:  # not while the idle scheduler turns this very worker into a spare
             survivor._worker.kill()  # what the OOM killer or a crash would do
 
     yield [

@@ -498,8 +498,8 @@ def test_an_environment_that_does_not_start_leaves_nothing_behind(monkeypatch: p
     before = set(threading.enumerate())  # one of an earlier session may end meanwhile
     with pytest.raises(OSError, match="no room"):
         scripted(["FINAL(x)"]).completion("c")
-    # Not counted: threads of the keeper, which may begin at any moment for what an earlier test left ready.
-    assert {thread for thread in threading.enumerate() if thread.name != "rlm_secure-kept"} <= before
+    # Not counted: threads of the idle scheduler, which may begin at any moment for what an earlier test left ready.
+    assert {thread for thread in threading.enumerate() if thread.name != "rlm_secure-idle-work"} <= before
 
 
 def test_mocks_in_the_place_of_clients_work_as_they_do_with_upstream(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,8 +25,8 @@ def waiting() -> tuple[int, int]:
     """Pid and host's pid of the process that waits to become the next session."""
     source = zygote.zygote(zygote.Plan())
     deadline = time.monotonic() + 10
-    while (forked := source._ahead.prepare(source)) is None and time.monotonic() < deadline:
-        time.sleep(0.01)  # the keeper made one at the same time
+    while (forked := source._preforked.prepare(source)) is None and time.monotonic() < deadline:
+        time.sleep(0.01)  # the idle scheduler made one at the same time
     return forked.pid, host_pid(forked.pidfd)
 
 
@@ -87,9 +87,9 @@ def test_it_joins_its_group_while_nobody_waits():
     open_session(COLD).close()
     source = zygote.zygote(zygote.Plan())
     deadline = time.monotonic() + 5
-    while source._ahead._waiting is None and time.monotonic() < deadline:
+    while source._preforked._waiting is None and time.monotonic() < deadline:
         time.sleep(0.02)
-    joined = source._ahead._waiting[1].group
+    joined = source._preforked._waiting[1].group
     assert joined is not None
     with open_session(COLD) as session:
         forked = session._forked

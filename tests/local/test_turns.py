@@ -19,7 +19,7 @@ from rlm_secure.environments.deadline import Clock
 from rlm_secure.environments.local import cgroup, pidfd
 from rlm_secure.environments.local import session as local
 from rlm_secure.environments.local.cputime import CpuAccount
-from rlm_secure.environments.local.process import Forked
+from rlm_secure.environments.local.process import SessionProcess
 from rlm_secure.environments.local.session import LocalSession
 from rlm_secure.environments.local.worker import Worker
 from rlm_secure.environments.local.zygote import Zygote
@@ -49,7 +49,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def busy(patient: None) -> Iterator[Unscreened]:
-    """A session whose keeper takes a slow checkpoint just now."""
+    """A session whose idle scheduler is taking a slow checkpoint."""
     with unscreened(policy=strict()) as box:
         begun(box)
         yield box
@@ -157,7 +157,7 @@ def test_an_init_that_does_not_let_go_delays_no_request(monkeypatch: pytest.Monk
     with unscreened(policy=strict()) as box:
         session = session_of(box)
         without_group(session)
-        monkeypatch.setattr(local.keeper, "watch", lambda kept: None)
+        monkeypatch.setattr(local.idle, "watch", lambda kept: None)
         assert session.checkpoint() and session._spare is session._root
         session._log_seconds = 1.0
         began = time.monotonic()
@@ -425,12 +425,12 @@ def test_ctrl_c_while_work_is_passed_on_leaves_it_undone_or_goes_on(begun: bool,
 @pytest.mark.parametrize(
     ("owner", "name", "call"),
     [
-        (Forked, "kill", 1), (Forked, "kill", 2), (Forked, "kill", 3), (Worker, "kill", 1), (CpuAccount, "close", 1),
+        (SessionProcess, "kill", 1), (SessionProcess, "kill", 2), (SessionProcess, "kill", 3), (Worker, "kill", 1), (CpuAccount, "close", 1),
         (pidfd, "ended", 1), (pidfd, "ended", 3), (Zygote, "released", 1),
     ],
 )  # fmt: skip
 def test_ctrl_c_while_a_session_ends_leaves_nothing(owner: Any, name: str, call: int, monkeypatch: pytest.MonkeyPatch):
-    """In the session (before it has its lock, and with it), and in its first process: Forked.end() comes third."""
+    """In the session (before it has its lock, and with it), and in its first process: SessionProcess.end() comes third."""
     box = unscreened(policy=strict())
     session = session_of(box)
     assert session.checkpoint()

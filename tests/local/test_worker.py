@@ -25,7 +25,7 @@ from rlm_secure.environments.deadline import Clock
 from rlm_secure.environments.local import cgroup, pidfd
 from rlm_secure.environments.local import worker as hosts
 from rlm_secure.environments.local.cputime import CpuAccount
-from rlm_secure.environments.local.process import Forked
+from rlm_secure.environments.local.process import SessionProcess
 from rlm_secure.environments.local.worker import Died, Overdue, Worker
 from rlm_secure.errors import (
     CellCrashed,
@@ -265,10 +265,10 @@ def gone(worker: Worker) -> Worker:
     return worker
 
 
-def first(status: int | None, group: cgroup.Group | None = None) -> Callable[[int], Forked]:
+def first(status: int | None, group: cgroup.Group | None = None) -> Callable[[int], SessionProcess]:
     """A session's first process, of which the zygote says that it ended with this status."""
     source: Any = SimpleNamespace(status=lambda _: status)
-    return lambda number: Forked(socket.socket(), number, 0, source, group)
+    return lambda number: SessionProcess(socket.socket(), number, 0, source, group)
 
 
 def test_who_was_let_go_of_is_killed_by_nobody(tmp_path: Path) -> None:
@@ -276,7 +276,7 @@ def test_who_was_let_go_of_is_killed_by_nobody(tmp_path: Path) -> None:
     source: Any = SimpleNamespace(status=lambda _: 9, released=lambda: None)
     group = cgroup.Group(cgroup.Parents(2, (tmp_path,), "cgroup v2"))
     with subprocess.Popen(["sleep", "60"]) as ended, subprocess.Popen(["sleep", "60"]) as another:
-        forked = Forked(socket.socket(), os.pidfd_open(ended.pid), 0, source, group)
+        forked = SessionProcess(socket.socket(), os.pidfd_open(ended.pid), 0, source, group)
         forked.end()
         number = os.pidfd_open(another.pid)
         if number != forked.pidfd:

@@ -19,14 +19,14 @@ import pytest
 
 from rlm_secure.environments.local import listener, pidfd, pool
 from rlm_secure.environments.local import zygote as zygotes
-from rlm_secure.environments.local.prefork import Setup
+from rlm_secure.environments.local.prefork import ProcessSetup
 from rlm_secure.environments.replay import begin
 from rlm_secure.errors import EnvironmentUnavailable
 from rlm_secure.policy import load_policy
 from tests.local.kernels import in_child, refuse
 
 pytestmark = pytest.mark.timeout(120)
-SETUP = Setup("worker", {"NPROC": 0}, {}, None)
+SETUP = ProcessSetup("worker", {"NPROC": 0}, {}, None)
 
 
 def descriptors() -> int:
@@ -64,7 +64,7 @@ def test_a_session_that_dies_before_it_is_told_anything_is_an_error() -> None:
 
 
 def test_a_session_that_cannot_be_told_what_it_is_for_is_ended() -> None:
-    untold = Setup("worker", {"NPROC": object()}, {}, None)
+    untold = ProcessSetup("worker", {"NPROC": object()}, {}, None)
     assert said(lambda source: source.spawn(untold)) == "Object of type object is not JSON serializable"
 
 
@@ -177,11 +177,11 @@ def test_ctrl_c_after_any_call_of_a_question_leaves_a_zygote_that_answers() -> N
 def test_what_is_prepared_and_not_wanted_leaves_no_descriptor() -> None:
     def body() -> object:
         policy = load_policy("strict")
-        recipe = pool.Recipe(zygotes.Plan(), policy.limits, True, True, json.dumps(begin(policy, None, screen=True)), 9)
-        pool.fork_blank(recipe).discard()
+        spec = pool.WorkerSpec(zygotes.Plan(), policy.limits, True, True, json.dumps(begin(policy, None, screen=True)), 9)
+        pool.fork_worker(spec).discard()
         before = descriptors()
         for _ in range(6):
-            pool.fork_blank(recipe).discard()
+            pool.fork_worker(spec).discard()
         return descriptors() - before <= 2  # those of the process that the zygote has ready, or has not yet
 
     assert in_child(body) == "True"

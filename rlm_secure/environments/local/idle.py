@@ -1,6 +1,7 @@
-"""What can be done ahead, so that nobody waits for it: checkpoints, the next session's process.
+"""Work that is done while a session is idle, so that nobody waits for it: checkpoints, the next session's process.
 
-One thread looks who is due, and starts one for each: what a session's worker does not answer delays that session alone.
+One thread looks for what is due, and starts a thread for each: a worker that does not answer delays its own session
+alone.
 """
 
 from __future__ import annotations
@@ -15,74 +16,77 @@ from typing import Protocol
 _IDLE_SECONDS = 0.02
 
 
-class Keepable(Protocol):
-    """What the keeper needs of a session or a zygote."""
+class IdleWork(Protocol):
+    """What the scheduler needs of a session or a zygote."""
 
     def while_idle(self) -> None:
         """Do what is due, unless somebody works."""
         ...
 
 
-class _Keeper:
+class IdleScheduler:
+    """Calls `while_idle()` of what nobody has used for a moment, each in a thread of its own."""
+
     def __init__(self) -> None:
-        self._due: weakref.WeakKeyDictionary[Keepable, float] = weakref.WeakKeyDictionary()
-        self._busy: weakref.WeakSet[Keepable] = weakref.WeakSet()
+        self._due: weakref.WeakKeyDictionary[IdleWork, float] = weakref.WeakKeyDictionary()
+        self._busy: weakref.WeakSet[IdleWork] = weakref.WeakSet()
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def watch(self, kept: Keepable) -> None:
+    def watch(self, work: IdleWork) -> None:
+        """Call `work.while_idle()` once nobody has asked for that again for a moment."""
         with self._lock:
-            self._due[kept] = time.monotonic() + _IDLE_SECONDS
+            self._due[work] = time.monotonic() + _IDLE_SECONDS
             if self._thread is None:
-                thread = threading.Thread(target=self._keep, name="rlm_secure-keeper", daemon=True)
+                thread = threading.Thread(target=self._run, name="rlm_secure-idle", daemon=True)
                 with contextlib.suppress(RuntimeError):  # a user out of processes: nothing is done ahead
                     thread.start()
                     self._thread = thread
         if not self._wake.is_set():
             self._wake.set()
 
-    def _keep(self) -> None:
+    def _run(self) -> None:
         while True:
             self._wake.wait()
             time.sleep(_IDLE_SECONDS)
             now = time.monotonic()
             with self._lock:
-                idle = [kept for kept, due in self._due.items() if due <= now and kept not in self._busy]
-                for kept in idle:
-                    del self._due[kept]
-                    self._busy.add(kept)
+                idle = [work for work, due in self._due.items() if due <= now and work not in self._busy]
+                for work in idle:
+                    del self._due[work]
+                    self._busy.add(work)
                 if not self._due:
                     self._wake.clear()
             while idle:  # and hold none of them any longer
                 self._start(idle.pop())
 
-    def _start(self, kept: Keepable) -> None:
+    def _start(self, work: IdleWork) -> None:
         try:
-            threading.Thread(target=self._attend, args=(kept,), name="rlm_secure-kept", daemon=True).start()
+            threading.Thread(target=self._attend, args=(work,), name="rlm_secure-idle-work", daemon=True).start()
         except RuntimeError:  # no more threads: what could be done ahead is done when it is needed
             with self._lock:
-                self._busy.discard(kept)
+                self._busy.discard(work)
 
-    def _attend(self, kept: Keepable) -> None:
+    def _attend(self, work: IdleWork) -> None:
         try:
-            kept.while_idle()
+            work.while_idle()
         finally:
             with self._lock:
-                self._busy.discard(kept)
+                self._busy.discard(work)
 
 
-_keeper = _Keeper()
+_scheduler = IdleScheduler()
 
 
-def watch(kept: Keepable) -> None:
-    """Call `kept.while_idle()` once nobody has asked for that again for a moment."""
-    _keeper.watch(kept)
+def watch(work: IdleWork) -> None:
+    """Call `work.while_idle()` once nobody has asked for that again for a moment."""
+    _scheduler.watch(work)
 
 
 def _forget() -> None:
-    global _keeper
-    _keeper = _Keeper()
+    global _scheduler
+    _scheduler = IdleScheduler()
 
 
 os.register_at_fork(after_in_child=_forget)

@@ -16,8 +16,8 @@ from rlm_secure.broker import protocol
 from rlm_secure.environments.deadline import Clock
 from rlm_secure.environments.local import cgroup, report
 from rlm_secure.environments.local.cgroup import Bounds
-from rlm_secure.environments.local.prefork import Setup
-from rlm_secure.environments.local.process import Forked
+from rlm_secure.environments.local.prefork import ProcessSetup
+from rlm_secure.environments.local.process import SessionProcess
 from rlm_secure.environments.local.worker import Died, Overdue, Worker
 from rlm_secure.environments.local.zygote import Plan, zygote
 from rlm_secure.errors import EnvironmentUnavailable, RLMSecureError
@@ -31,10 +31,10 @@ _RETRY_SECONDS = (0.0, 0.25)
 
 
 @dataclass(slots=True)
-class Blank:
-    """A sealed worker that has not seen a byte of anybody's: forked, reported, begun."""
+class WarmWorker:
+    """A sealed worker that no session has used yet: forked, reported, begun."""
 
-    forked: Forked
+    forked: SessionProcess
     worker: Worker
     report: EnforcementReport
 
@@ -44,8 +44,8 @@ class Blank:
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """What a blank is made for: sessions of one recipe can be given any blank of it."""
+class WorkerSpec:
+    """What a worker is made for: sessions of one spec can be given any worker of it."""
 
     plan: Plan
     limits: Limits
@@ -62,32 +62,32 @@ class Recipe:
         return self.checkpoints and self.plan.seccomp
 
 
-def fork_blank(recipe: Recipe, *, warm: bool = False) -> Blank:
+def fork_worker(spec: WorkerSpec, *, warm: bool = False) -> WarmWorker:
     """A new sealed worker. `warm` touches the memory that a first cell needs: worth it when nobody waits.
 
     Raises EnvironmentUnavailable when it cannot be started.
     """
-    bounds = _bounds(recipe) if recipe.plan.rlimits else None
+    bounds = _bounds(spec) if spec.plan.rlimits else None
     # It is told while it joins its group, which may fail: then it is not the one.
     counted = bounds is not None and not isinstance(cgroup.parents(os.getpid()), str)
-    blank = _fork(recipe, bounds, warm=warm, huge_pages=counted)
-    if counted and blank.report[Wall.CGROUP].level is not Level.FULL:
-        blank.discard()
-        blank = _fork(recipe, bounds, warm=warm, huge_pages=False)
-    return blank
+    worker = _fork(spec, bounds, warm=warm, huge_pages=counted)
+    if counted and worker.report[Wall.CGROUP].level is not Level.FULL:
+        worker.discard()
+        worker = _fork(spec, bounds, warm=warm, huge_pages=False)
+    return worker
 
 
-def _fork(recipe: Recipe, bounds: Bounds | None, *, warm: bool, huge_pages: bool) -> Blank:
-    plan, limits = recipe.plan, recipe.limits
-    profile = "worker-checkpoint" if recipe.copies else "worker"
-    rlimits = _rlimits(recipe) if plan.rlimits else {}
-    forked = zygote(plan).fork(Setup(profile, rlimits, json.loads(recipe.begin), bounds, huge_pages))
+def _fork(spec: WorkerSpec, bounds: Bounds | None, *, warm: bool, huge_pages: bool) -> WarmWorker:
+    plan, limits = spec.plan, spec.limits
+    profile = "worker-checkpoint" if spec.copies else "worker"
+    rlimits = _rlimits(spec) if plan.rlimits else {}
+    forked = zygote(plan).fork(ProcessSetup(profile, rlimits, json.loads(spec.begin), bounds, huge_pages))
     worker = None
     try:
         worker = Worker(forked.connection, forked.pidfd, limits, forked)
         clock = Clock(limits.start_seconds)
         grouped = _group(bounds, forked) if bounds else ("none", "switched off for a test")
-        if recipe.copies:
+        if spec.copies:
             worker.take_listener(clock)
         walls = protocol.ready(worker.receive(clock, limit=1 << 20))
         walls["cgroup"] = grouped
@@ -102,10 +102,10 @@ def _fork(recipe: Recipe, bounds: Bounds | None, *, warm: bool, huge_pages: bool
             raise EnvironmentUnavailable(f"a session died while it was sealed: {error!r}") from None
         raise
     source = forked.zygote
-    return Blank(forked, worker, report.build(source.walls, walls, source.details, screen=recipe.screen))
+    return WarmWorker(forked, worker, report.build(source.walls, walls, source.details, screen=spec.screen))
 
 
-def _end(forked: Forked, worker: Worker | None) -> None:
+def _end(forked: SessionProcess, worker: Worker | None) -> None:
     """End a process that is no session's, and let go of all that it came with."""
     with contextlib.ExitStack() as last:  # whatever interrupts the wait
         if worker is not None:
@@ -115,15 +115,15 @@ def _end(forked: Forked, worker: Worker | None) -> None:
         forked.end()
 
 
-def _bounds(recipe: Recipe) -> Bounds:
-    limits = recipe.limits
+def _bounds(spec: WorkerSpec) -> Bounds:
+    limits = spec.limits
     # A worker and its spare share what neither has written; apart, they may hold twice the memory.
-    memory = limits.memory_bytes * (2 if recipe.copies else 1)
-    copies = CHECKPOINT_PROCESSES if recipe.copies else 1
+    memory = limits.memory_bytes * (2 if spec.copies else 1)
+    copies = CHECKPOINT_PROCESSES if spec.copies else 1
     return Bounds(memory + cgroup.OVERHEAD, limits.processes + copies, 1.0 + limits.processes)
 
 
-def _group(bounds: Bounds, forked: Forked) -> tuple[str, str]:
+def _group(bounds: Bounds, forked: SessionProcess) -> tuple[str, str]:
     """Bound the session's cgroup, or join one first, while the session seals itself; returns what came of it."""
     joined = forked.group or cgroup.join(forked.pidfd)
     if isinstance(joined, str):
@@ -136,68 +136,68 @@ def _group(bounds: Bounds, forked: Forked) -> tuple[str, str]:
     return "full", joined.evidence
 
 
-def take(recipe: Recipe, size: int) -> Blank:
+def take(spec: WorkerSpec, size: int) -> WarmWorker:
     """A sealed worker: a ready one when there is one, else a new one. Keeps `size` ready in the background."""
-    blank = _pool.pop(recipe, size)
-    if blank is not None:
-        return blank
+    worker = _pool.pop(spec, size)
+    if worker is not None:
+        return worker
     for seconds in _RETRY_SECONDS:
         try:
-            return fork_blank(recipe)
+            return fork_worker(spec)
         except EnvironmentUnavailable:
             # The zygote may have been killed a moment ago, or the machine be out of processes for a moment.
             time.sleep(seconds)
-    return fork_blank(recipe)
+    return fork_worker(spec)
 
 
 class _Pool:
-    """Ready blanks by key, refilled by one daemon thread."""
+    """Ready workers by key, refilled by one daemon thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._ready: dict[Recipe, deque[Blank]] = {}
-        self._wanted: dict[Recipe, int] = {}
+        self._ready: dict[WorkerSpec, deque[WarmWorker]] = {}
+        self._wanted: dict[WorkerSpec, int] = {}
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def pop(self, key: Recipe, size: int) -> Blank | None:
+    def pop(self, key: WorkerSpec, size: int) -> WarmWorker | None:
         if size == 0:
             return None
         with self._lock:
             self._wanted[key] = size
-            blanks = self._ready.setdefault(key, deque())
-            blank = None
-            while blanks and blank is None:
-                blank = blanks.popleft()
-                if not blank.forked.alive():
-                    blank.discard()
-                    blank = None
+            waiting = self._ready.setdefault(key, deque())
+            worker = None
+            while waiting and worker is None:
+                worker = waiting.popleft()
+                if not worker.forked.alive():
+                    worker.discard()
+                    worker = None
             if self._thread is None:
                 thread = threading.Thread(target=self._refill, name="rlm_secure-pool", daemon=True)
                 with contextlib.suppress(RuntimeError):  # a user out of processes: none is made ahead
                     thread.start()
                     self._thread = thread
         self._wake.set()
-        return blank
+        return worker
 
     def _refill(self) -> None:
         while True:
             self._wake.wait()
             self._wake.clear()
-            time.sleep(_REFILL_DELAY_SECONDS)  # whoever took a blank runs a cell now: do not compete with it
+            time.sleep(_REFILL_DELAY_SECONDS)  # whoever took a worker runs a cell now: do not compete with it
             while (key := self._short()) is not None:
                 try:
-                    blank = fork_blank(key, warm=True)
+                    worker = fork_worker(key, warm=True)
                 except (RLMSecureError, OSError):
                     break  # whoever asks next starts one itself, and is told what is wrong
                 with self._lock:
                     wanted = key in self._wanted
                     if wanted:
-                        self._ready[key].append(blank)
+                        self._ready[key].append(worker)
                 if not wanted:  # drained in the meantime
-                    blank.discard()
+                    worker.discard()
 
-    def _short(self) -> Recipe | None:
+    def _short(self) -> WorkerSpec | None:
         with self._lock:
             for key, size in self._wanted.items():
                 if len(self._ready[key]) < size:
@@ -206,24 +206,24 @@ class _Pool:
 
     def ready(self) -> int:
         with self._lock:
-            return sum(len(blanks) for blanks in self._ready.values())
+            return sum(len(waiting) for waiting in self._ready.values())
 
     def drain(self) -> None:
-        """End every ready blank."""
+        """End every ready worker."""
         with self._lock:
             self._wanted.clear()
-            blanks = [blank for queue in self._ready.values() for blank in queue]
+            waiting = [worker for queue in self._ready.values() for worker in queue]
             self._ready.clear()
-        for blank in blanks:
-            blank.discard()
+        for worker in waiting:
+            worker.discard()
 
 
-def _rlimits(recipe: Recipe) -> dict[str, Any]:
-    limits = recipe.limits
+def _rlimits(spec: WorkerSpec) -> dict[str, Any]:
+    limits = spec.limits
     # The host adds up what a session uses (cputime.py), and is first, as it can name the limit.
-    cpu = math.ceil(max(recipe.cpu_seconds, 0.0)) + 1
+    cpu = math.ceil(max(spec.cpu_seconds, 0.0)) + 1
     # With checkpoints there is room for the copies that the host consents to (listener.py).
-    processes = limits.processes + (CHECKPOINT_PROCESSES if recipe.copies else 0)
+    processes = limits.processes + (CHECKPOINT_PROCESSES if spec.copies else 0)
     return {
         "DATA": limits.memory_bytes,
         # RLIMIT_DATA does not count page tables: without a bound on addresses, a cell that touches one byte in
@@ -244,7 +244,7 @@ _pool = _Pool()
 
 
 def ready() -> int:
-    """How many sessions are ready, of all recipes."""
+    """How many sessions are ready, of all specs."""
     return _pool.ready()
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rlm_secure.environments.local import cgroup
 from rlm_secure.environments.local.cgroup import Bounds
-from rlm_secure.environments.local.process import Forked
+from rlm_secure.environments.local.process import SessionProcess
 
 if TYPE_CHECKING:
     from rlm_secure.environments.local.zygote import Zygote
@@ -20,7 +20,7 @@ _HEADER = struct.Struct(">I")
 
 
 @dataclass(frozen=True)
-class Setup:
+class ProcessSetup:
     """What a session is for, as it is told over its own socket, and the bounds of its cgroup."""
 
     profile: str
@@ -44,16 +44,16 @@ class Setup:
         return _HEADER.pack(len(body)) + body
 
 
-class Ahead:
+class PreforkedProcess:
     """At most one process of a zygote that waits to be the next session. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._expected: Setup | None = None
-        self._last: Setup | None = None
-        self._waiting: tuple[Setup, Forked] | None = None
+        self._expected: ProcessSetup | None = None
+        self._last: ProcessSetup | None = None
+        self._waiting: tuple[ProcessSetup, SessionProcess] | None = None
 
-    def take(self, setup: Setup) -> Forked | None:
+    def take(self, setup: ProcessSetup) -> SessionProcess | None:
         """The one that waits, where it was told the same and lives. The next one is made for what is wanted now."""
         taken = discarded = None
         with self._lock:
@@ -71,7 +71,7 @@ class Ahead:
             discarded.end()
         return taken
 
-    def prepare(self, zygote: Zygote) -> Forked | None:
+    def prepare(self, zygote: Zygote) -> SessionProcess | None:
         """The one that waits; made now where there is none, and it is known what for. Raises EnvironmentUnavailable."""
         with self._lock:
             setup = self._expected
@@ -101,7 +101,7 @@ class Ahead:
             waiting[1].end()
 
 
-def _group(forked: Forked, bounds: Bounds) -> cgroup.Group | None:
+def _group(forked: SessionProcess, bounds: Bounds) -> cgroup.Group | None:
     """A group with the process in it: joining one can take milliseconds."""
     group = cgroup.join(forked.pidfd)
     if isinstance(group, str):

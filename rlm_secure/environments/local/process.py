@@ -22,7 +22,7 @@ _END_SECONDS = 5.0
 
 
 @dataclass(slots=True)
-class Forked:
+class SessionProcess:
     """A session as the host holds it: its socket, its pidfd, and its pid in the zygote's namespace."""
 
     connection: socket.socket

@@ -24,13 +24,11 @@ from typing import Any
 
 from rlm_secure.broker.protocol import CellResult
 from rlm_secure.environments.deadline import SESSION_CPU, Clock
-from rlm_secure.environments.local import idle as keeper
-from rlm_secure.environments.local import pidfd as process
-from rlm_secure.environments.local import pool, report
+from rlm_secure.environments.local import idle, pidfd, pool, report
 from rlm_secure.environments.local.context import SharedContext, share
 from rlm_secure.environments.local.cputime import CpuAccount
 from rlm_secure.environments.local.listener import Listener
-from rlm_secure.environments.local.process import Forked
+from rlm_secure.environments.local.process import SessionProcess
 from rlm_secure.environments.local.worker import Died, Overdue, Worker, weigh
 from rlm_secure.environments.local.zygote import Plan
 from rlm_secure.environments.replay import REPLAY_SECONDS, Answers, Entry, LoggedSession, begin
@@ -76,11 +74,12 @@ class LocalSession(LoggedSession):
     ) -> None:
         super().__init__(policy)
         budget = policy.limits.session_cpu_seconds
-        self._recipe = pool.Recipe(plan, policy.limits, policy.isolation.checkpoints, screen, json.dumps(first), budget)
+        checkpoints = policy.isolation.checkpoints
+        self._spec = pool.WorkerSpec(plan, policy.limits, checkpoints, screen, json.dumps(first), budget)
         self._required = required
         self._spare: Worker | None = None
         self._leaving: Worker | None = None  # a spare that was replaced, and killed
-        self._forked: Forked | None = None
+        self._forked: SessionProcess | None = None
         self._listener: Listener | None = None
         self._cpu = CpuAccount(budget)
         self._copies_missed = 0  # in a row
@@ -194,24 +193,24 @@ class LocalSession(LoggedSession):
             or self._log[-1].replies
             or len(self._log) > _WORTH_ENTRIES
         ):
-            keeper.watch(self)
+            idle.watch(self)
 
     # -- start, checkpoint, recovery, end ---------------------------------------------------------
 
     def _start(self) -> None:
-        recipe, size = self._recipe, self._policy.isolation.pool
+        spec, size = self._spec, self._policy.isolation.pool
         if self._cpu.used() > 0:  # one of the pool has the seconds of a whole session
-            recipe, size = replace(recipe, cpu_seconds=self._cpu.left()), 0
-        blank = pool.take(recipe, size)
-        self._forked, self._listener = blank.forked, blank.worker.listener
-        self._worker = self._root = blank.worker
-        self.report = replace(blank.report, spend=cost.bounded(self._policy))
+            spec, size = replace(spec, cpu_seconds=self._cpu.left()), 0
+        warm = pool.take(spec, size)
+        self._forked, self._listener = warm.forked, warm.worker.listener
+        self._worker = self._root = warm.worker
+        self.report = replace(warm.report, spend=cost.bounded(self._policy))
         self._weigh()
         self._cpu.open(self._worker, self._forked.group)
         # A copy outlives nobody only where the kernel ends it with the session, and is counted only under limits; and
         # who lives in a session is known only where each copy waits for consent.
         own_pids = self.report[Wall.PID_NAMESPACE].level is Level.FULL
-        counted = own_pids and self._recipe.plan.rlimits and self._listener is not None
+        counted = own_pids and self._spec.plan.rlimits and self._listener is not None
         self._copies = counted and not self._unadopted
         try:
             report.require(self._policy, self.report, self._required)
@@ -221,7 +220,7 @@ class LocalSession(LoggedSession):
 
     def _weigh(self) -> None:
         """Have the host look at what the worker holds, where no cgroup bounds it; the report says where it cannot."""
-        if self._recipe.plan.rlimits and self.report[Wall.CGROUP].level is not Level.FULL:
+        if self._spec.plan.rlimits and self.report[Wall.CGROUP].level is not Level.FULL:
             try:
                 self._worker.weighed = self._worker.held_bytes() is not None
             except Overdue as overdue:
@@ -335,8 +334,8 @@ class LocalSession(LoggedSession):
                     raise Died
                 began = time.monotonic()
                 consented = listener.consent(pid)
-            pidfd = self._adopt(ours, clock, request, began)
-            if pidfd is None:
+            handle = self._adopt(ours, clock, request, began)
+            if handle is None:
                 ours.close()
                 return None  # the machine was out of processes, as it says: that nobody is there is seen from outside
             ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
@@ -345,7 +344,7 @@ class LocalSession(LoggedSession):
             raise
         finally:
             theirs.close()
-        fresh = Worker(ours, pidfd, limits, since=began)  # it may have ended before anybody looks
+        fresh = Worker(ours, handle, limits, since=began)  # it may have ended before anybody looks
         fresh.listener, fresh.weighed, fresh.nonce = listener, self._worker.weighed, self._worker.nonce
         fresh.descriptors_at_rest = self._worker.descriptors_at_rest
         if request is not None:  # whoever interrupts the cell may hold the one or the other
@@ -388,7 +387,7 @@ class LocalSession(LoggedSession):
     def _weigh_copy(self) -> None:
         """Look at whom the listener let through and who has not come forward, as at any worker."""
         pid = self._worker.host_pid
-        for copy in process.descendants(pid) if self._worker.weighed and pid is not None else ():
+        for copy in pidfd.descendants(pid) if self._worker.weighed and pid is not None else ():
             weigh(copy, self._policy.limits)
 
     def _adopt(self, ours: socket.socket, clock: Clock, request: Clock | None, began: float) -> int | None:
@@ -397,16 +396,16 @@ class LocalSession(LoggedSession):
         It may lie: what it made ran since then, and ended before anybody looked. So that time is used, and there is
         no second one: nothing else of a session runs where its CPU seconds are not read.
         """
-        pidfd = None
+        handle = None
         try:
             self._wait(ours, clock, request)
-            pidfd = self._child(ours)
+            handle = self._child(ours)
         finally:
-            if pidfd is None:
+            if handle is None:
                 self._copies, self._unadopted = False, True
                 self._cpu.lost(time.monotonic() - began)
                 self._cpu.allow(self._worker, self._cpu.left())
-        return pidfd
+        return handle
 
     def _child(self, ours: socket.socket) -> int | None:
         """A pidfd of who wrote to the other end of `ours`: the worker's child; None where nobody is there.
@@ -418,7 +417,7 @@ class LocalSession(LoggedSession):
             return None
         pid = struct.unpack("iii", ancillary[0][2])[0] if ancillary else 0
         handle = os.pidfd_open(pid)
-        if process.parent_of(handle) != self._worker.host_pid:
+        if pidfd.parent_of(handle) != self._worker.host_pid:
             os.close(handle)
             raise ProtocolViolation("a worker passed another process off as its copy")
         return handle
@@ -434,8 +433,8 @@ class LocalSession(LoggedSession):
                 handle = os.pidfd_open(pid)
                 try:
                     if pid in self._strangers():  # so the number means whom the handle means
-                        process.send_signal(handle, signal.SIGKILL)
-                        process.ended(handle, 5.0)
+                        pidfd.send_signal(handle, signal.SIGKILL)
+                        pidfd.ended(handle, 5.0)
                 finally:
                     os.close(handle)
         finally:
@@ -456,7 +455,7 @@ class LocalSession(LoggedSession):
             if pids[0] is None:
                 return set()  # init has ended, and all with it
             try:
-                found = process.descendants(pids[0]) - set(pids)
+                found = pidfd.descendants(pids[0]) - set(pids)
             except OSError as error:
                 if error.errno in (errno.EMFILE, errno.ENFILE):
                     raise

@@ -21,9 +21,9 @@ from typing import Any
 
 from rlm_secure.broker.protocol import Call, CellResult, check_nonce, decode, event, fresh_nonce
 from rlm_secure.environments.deadline import SLICE_SECONDS, Clock
-from rlm_secure.environments.local import pidfd as process
+from rlm_secure.environments.local import pidfd
 from rlm_secure.environments.local.listener import Listener
-from rlm_secure.environments.local.process import Forked
+from rlm_secure.environments.local.process import SessionProcess
 from rlm_secure.errors import (
     CellCrashed,
     CellError,
@@ -123,7 +123,7 @@ class Worker:
         connection: socket.socket,
         pidfd: int,
         limits: Limits,
-        forked: Forked | None = None,
+        forked: SessionProcess | None = None,
         *,
         since: float | None = None,
     ) -> None:
@@ -287,7 +287,7 @@ class Worker:
         waited = False
         while len(buffer) < size:
             self._wait_at_most(clock.slice())
-            ended = waited and process.ended(self._pidfd)
+            ended = waited and pidfd.ended(self._pidfd)
             waited = False
             try:
                 chunk = self._socket.recv(max(65536, size - len(buffer)), socket.MSG_DONTWAIT if ended else 0)
@@ -328,7 +328,7 @@ class Worker:
             return
         if clock.overdue() > self._limits.grace_seconds:
             raise Overdue(cause)
-        process.send_signal(self._pidfd, signal.SIGUSR1)
+        pidfd.send_signal(self._pidfd, signal.SIGUSR1)
 
     def take_listener(self, clock: Clock) -> Listener | None:
         """What a worker with checkpoints sends first: the listener of its clone(2), where it has one.
@@ -362,7 +362,7 @@ class Worker:
     def cpu_seconds(self) -> float | None:
         """CPU seconds used so far, read from outside; None where it is gone, or hidden from the host."""
         if self._cpu_clock is None:
-            if (pid := process.pid_of(self._pidfd)) is None:
+            if (pid := pidfd.pid_of(self._pidfd)) is None:
                 return None
             self._cpu_clock = (~pid << 3) | 2  # clock_getcpuclockid(3): the scheduler's clock of the whole process
         try:
@@ -387,7 +387,7 @@ class Worker:
     @property
     def host_pid(self) -> int | None:
         """Its pid as the host sees it; None when it is gone."""
-        return process.pid_of(self._pidfd)
+        return pidfd.pid_of(self._pidfd)
 
     def held_bytes(self, enough: int = 0) -> int | None:
         """What RLIMIT_DATA counts of it, or has been written, where that is more, and its page tables.
@@ -423,10 +423,10 @@ class Worker:
     def kill(self, *, wait: bool = True) -> None:
         """SIGKILL, and wait until it is gone (at most 5 s)."""
         self.cpu_seconds()
-        process.send_signal(self._pidfd, signal.SIGKILL)
+        pidfd.send_signal(self._pidfd, signal.SIGKILL)
         self._ended()  # from here on it runs no more
         if wait:
-            process.ended(self._pidfd, 5.0)
+            pidfd.ended(self._pidfd, 5.0)
 
     def _ended(self) -> None:
         if not self.cpu_ceiling:
@@ -435,7 +435,7 @@ class Worker:
     def stop(self, stopped: bool = True) -> None:
         """Keep it from running, or let it go on: what waits in reserve uses nothing."""
         self._stopped = stopped
-        process.send_signal(self._pidfd, signal.SIGSTOP if stopped else signal.SIGCONT)
+        pidfd.send_signal(self._pidfd, signal.SIGSTOP if stopped else signal.SIGCONT)
 
     def verdict(self) -> CellError:
         """Why a worker that died by itself did so, or closed its channel. It is killed and waited for (at most 5 s)."""
@@ -460,7 +460,7 @@ class Worker:
             said = f"the session used more than limits.memory_bytes = {self._limits.memory_bytes:,} and was killed"
             return CellMemoryLimit(said, limit="limits.memory_bytes", wall="cgroup")
         return CellCrashed(
-            f"the worker was killed by {process.name_of(number)} in the middle of the cell", wall="separate-process"
+            f"the worker was killed by {pidfd.name_of(number)} in the middle of the cell", wall="separate-process"
         )
 
     def _has_memory(self) -> bool:
@@ -470,7 +470,7 @@ class Worker:
             held = self.held_bytes()
         except Overdue:  # the host has no descriptor left to look by
             held = None
-        return bool(held) if held is not None else not process.ended(self._pidfd, 0.5)
+        return bool(held) if held is not None else not pidfd.ended(self._pidfd, 0.5)
 
     def _status(self) -> int | None:
         # A zombie has no exit code here until its parent reaps it: init does so at once, the zygote when asked.
@@ -478,7 +478,7 @@ class Worker:
             return status
         for _ in range(50):
             try:
-                status = process.wait_status(self._pidfd)
+                status = pidfd.wait_status(self._pidfd)
             except OSError:
                 return None
             if status is not None:

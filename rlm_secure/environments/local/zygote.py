@@ -27,10 +27,9 @@ from typing import Any
 from rlm_secure.broker.protocol import decode
 from rlm_secure.environments import user_ids
 from rlm_secure.environments.bundle import bundle
-from rlm_secure.environments.local import idle as keeper
-from rlm_secure.environments.local import startup
-from rlm_secure.environments.local.prefork import Ahead, Setup
-from rlm_secure.environments.local.process import Forked
+from rlm_secure.environments.local import idle, startup
+from rlm_secure.environments.local.prefork import PreforkedProcess, ProcessSetup
+from rlm_secure.environments.local.process import SessionProcess
 from rlm_secure.environments.local.seccomp import compile_profile
 from rlm_secure.errors import EnvironmentUnavailable, ProtocolViolation
 from rlm_secure.policy.load import load_policy
@@ -67,7 +66,7 @@ class Zygote:
         self._retired = False
         self._lock = threading.RLock()  # a session that is dropped ends in whatever thread collects it
         self._asking = False
-        self._ahead = Ahead()
+        self._preforked = PreforkedProcess()
         self._started = time.monotonic()
         self._control, self._process = self._launch()
         self._boot()
@@ -82,18 +81,18 @@ class Zygote:
         """Whether it still takes requests."""
         return not self._retired and self._control.fileno() >= 0 and self._process.poll() is None
 
-    def fork(self, setup: Setup) -> Forked:
+    def fork(self, setup: ProcessSetup) -> SessionProcess:
         """A process for a new session, which has been told `setup`; it answers with `ready`.
 
         The next one is made ahead where the same is wanted again. Raises EnvironmentUnavailable.
         """
-        forked = self._ahead.take(setup) or self.spawn(setup)
+        forked = self._preforked.take(setup) or self.spawn(setup)
         with self._lock:
             self.sessions += 1
-        keeper.watch(self)
+        idle.watch(self)
         return forked
 
-    def spawn(self, setup: Setup, *, warm: bool = False) -> Forked:
+    def spawn(self, setup: ProcessSetup, *, warm: bool = False) -> SessionProcess:
         """A process that nobody else has, told `setup`; `warm` lets it run a cell before it is sealed."""
         answer, fds = self._ask({"op": "fork"})
         if "pid" not in answer or len(fds) != 2:
@@ -102,7 +101,7 @@ class Zygote:
             raise EnvironmentUnavailable(f"the zygote could not start a session: {answer.get('error', 'no pidfd')}")
         with self._lock:
             self._live += 1
-        forked = Forked(socket.socket(fileno=fds[0]), fds[1], int(answer["pid"]), self)
+        forked = SessionProcess(socket.socket(fileno=fds[0]), fds[1], int(answer["pid"]), self)
         try:
             # Small enough for an empty socket to take at once. The zygote itself hears nothing of it.
             forked.connection.sendall(setup.frame(warm=warm))
@@ -118,7 +117,7 @@ class Zygote:
         """Make the process of the next session, where it is known what that will be for."""
         with contextlib.suppress(EnvironmentUnavailable):
             if self.running:
-                self._ahead.prepare(self)
+                self._preforked.prepare(self)
 
     def status(self, pid: int) -> int | None:
         """The wait status of an ended session, or None when it is not known any more."""
@@ -141,7 +140,7 @@ class Zygote:
         """Take no more requests for new sessions; end when the last session is gone."""
         with self._lock:
             self._retired = True
-        self._ahead.clear()
+        self._preforked.clear()
         with self._lock:
             last = self._live <= 0
         if last:
@@ -150,7 +149,7 @@ class Zygote:
     def close(self) -> None:
         """End the zygote and all its sessions, and wait for it. Idempotent."""
         self._retired = True
-        self._ahead.clear()
+        self._preforked.clear()
         self._control.close()
         try:
             self._process.wait(timeout=2)
@@ -160,7 +159,7 @@ class Zygote:
 
     def forget(self) -> None:
         """In a forked child of the host: drop our copy of the descriptors, and leave the process alone."""
-        self._ahead.forget()
+        self._preforked.forget()
         self._control.close()
         self._process.returncode = 0  # not our child: keeps Popen from waiting for it
 

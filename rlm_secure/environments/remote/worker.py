@@ -15,7 +15,7 @@ from rlm_secure.broker.client import Client, Declined, Lost
 from rlm_secure.broker.protocol import Call, CellResult, check_nonce, decode, event, fresh_nonce
 from rlm_secure.broker.signed import Asked, Ended, Events, Stopped
 from rlm_secure.environments.deadline import SESSION_CPU, Clock
-from rlm_secure.environments.local import pidfd as process
+from rlm_secure.environments.local import pidfd
 from rlm_secure.errors import CellCrashed, CellError, CellMemoryLimit, CellTimeout, ProtocolViolation, WallViolation
 from rlm_secure.policy.model import Limits
 
@@ -247,5 +247,5 @@ def verdict(ended: Ended | None, limits: Limits) -> CellError:
     if number == signal.SIGKILL and ended.oom_kills:
         said = "the sandbox ran out of memory and the worker was killed"
         return CellMemoryLimit(said, limit="limits.memory_bytes", wall="cgroup")
-    said = f"the worker was killed by {process.name_of(number)} in the middle of the cell"
+    said = f"the worker was killed by {pidfd.name_of(number)} in the middle of the cell"
     return CellCrashed(said, wall="separate-process")
