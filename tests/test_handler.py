@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from rlm_secure.broker.protocol import Call
 from rlm_secure.clients.scripted import ScriptedClient
-from rlm_secure.comms import (
+from rlm_secure.compat.core.comms_utils import (
     FRAME_BYTES,
     LMRequest,
     LMResponse,

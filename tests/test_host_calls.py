@@ -21,7 +21,7 @@ import pytest
 
 from rlm_secure import CellException, CellTimeout, Policy, RLMSecureError, Sandbox, SessionEnded
 from rlm_secure.clients import get_client
-from rlm_secure.environments import LocalREPL
+from rlm_secure.compat.environments import LocalREPL
 from rlm_secure.environments import replay as logged
 from rlm_secure.environments.deadline import Clock
 from rlm_secure.environments.local.session import open_session

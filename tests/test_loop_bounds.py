@@ -341,7 +341,7 @@ def test_a_display_that_fails_ends_no_run() -> None:
 
 
 def test_the_log_that_a_session_replays_is_bounded_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rlm_secure.environments import LocalREPL
+    from rlm_secure.compat.environments import LocalREPL
     from rlm_secure.environments import replay as logged
 
     monkeypatch.setattr(logged, "LOG_BYTES", 100_000)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rlm_secure import CellException
-from rlm_secure.environments import LocalREPL, get_environment
+from rlm_secure.compat.environments import LocalREPL
+from rlm_secure.environments import get_environment
 from rlm_secure.types import RLMChatCompletion, UsageSummary
 
 

@@ -9,7 +9,6 @@ from typing import Any
 from rlm_secure.environments.interface import Audit, CallFailed, Environment, HostCalls, Session
 from rlm_secure.environments.registry import PLACES, place
 from rlm_secure.environments.repl import REPL
-from rlm_secure.environments.upstream import E2BREPL, DaytonaREPL, DockerREPL, LocalREPL, ModalREPL, PrimeREPL
 
 
 def get_environment(name: str, kwargs: Mapping[str, Any]) -> REPL:
@@ -29,18 +28,12 @@ def get_environment(name: str, kwargs: Mapping[str, Any]) -> REPL:
 
 
 __all__ = [
-    "E2BREPL",
     "PLACES",
     "REPL",
     "Audit",
     "CallFailed",
-    "DaytonaREPL",
-    "DockerREPL",
     "Environment",
     "HostCalls",
-    "LocalREPL",
-    "ModalREPL",
-    "PrimeREPL",
     "Session",
     "get_environment",
     "place",

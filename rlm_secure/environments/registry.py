@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
+from rlm_secure.environments.foreign_options import own_options
 from rlm_secure.environments.interface import Environment
 
 #: name -> module and class; imported on use, so that a missing SDK concerns only who asks for it.
@@ -22,6 +23,7 @@ PLACES: Mapping[str, tuple[str, str]] = {
 
 def place(name: str, **kwargs: Any) -> Environment:
     """The environment called `name`. Raises ValueError for an unknown one, MissingExtra for a missing SDK."""
+    kwargs = own_options(name, kwargs)
     if name not in PLACES:
         raise ValueError(f"unknown environment {name!r}; known: {', '.join(sorted(PLACES))}")
     module, attribute = PLACES[name]

@@ -147,13 +147,14 @@ class Redactor:
         return value
 
 
-def _names_a_secret(name: str) -> bool:
+def names_a_secret(name: str) -> bool:
+    """Whether a setting of that name is a secret."""
     words = {word.lower() for word in _WORD.findall(name)}
     return bool(words & _SECRET_WORDS) or _names_nothing_else(name)
 
 
 def _names_what_is_private(name: str) -> bool:
-    return _names_a_secret(name) or any(word.lower() in _PRIVATE_WORDS for word in _WORD.findall(name))
+    return names_a_secret(name) or any(word.lower() in _PRIVATE_WORDS for word in _WORD.findall(name))
 
 
 def _names_nothing_else(name: str) -> bool:
@@ -184,4 +185,4 @@ def _secrets(value: Any, inside: bool = False) -> Iterator[str]:
             yield from _secrets(item, inside)
     elif isinstance(value, dict):
         for name, item in value.items():
-            yield from _secrets(item, inside or _names_a_secret(name))
+            yield from _secrets(item, inside or names_a_secret(name))

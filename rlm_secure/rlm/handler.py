@@ -18,11 +18,11 @@ from typing import Any, Final, Protocol, Self
 from rlm_secure.broker.protocol import Call
 from rlm_secure.clients.base import Client, Completion, InThread, Prompt, Tally, adapt, prompt_text
 from rlm_secure.clients.prices import REPORTED, Price
-from rlm_secure.comms import LMRequest, LMResponse
 from rlm_secure.environments import Audit
 from rlm_secure.environments.turn import refuse
 from rlm_secure.errors import (
     CallFailed,
+    CallRefused,
     CellCallsRefused,
     PriceUnknownError,
     ProviderError,
@@ -34,8 +34,6 @@ from rlm_secure.policy import Decision, Gate, load_policy
 from rlm_secure.rlm.budget import LIMITS, Allowance, Ledger, exhausted, limit_name
 from rlm_secure.rlm.tree import Tree
 from rlm_secure.types import ModelUsageSummary, RefusedCall, RLMChatCompletion, UsageSummary, held_bytes, not_kept
-
-__all__ = ["LMHandler", "LMRequest", "LMResponse"]
 
 NO_USAGE: Final = ModelUsageSummary(0, 0, 0)
 
@@ -153,22 +151,19 @@ class LMHandler:
         """What this run used, its children included."""
         return self.tally.summary()
 
-    def handle(self, request: LMRequest) -> LMResponse:
-        """Answer one request of upstream's wire protocol. Never raises Exception."""
-        problem = request.problem
-        if problem is not None:
-            return LMResponse.error_response(problem)
-        prompts = request.prompts if request.prompts is not None else [request.prompt or ""]
-        refusal = self._refusal(prompts, request.model)
+    def complete_all(
+        self, prompts: Sequence[str], model: str | None = None, depth: int | None = None
+    ) -> list[RLMChatCompletion]:
+        """One completion per prompt, in order, each with its own usage or its error. They are drained like sub-calls.
+
+        Raises CallRefused for what the gate refuses as a whole.
+        """
+        refusal = self._refusal(prompts, model)
         if refusal is not None:
-            return LMResponse.error_response(refusal.reason)
-        completions = self._ask_all(prompts, request.model, request.depth, "llm_query")
+            raise CallRefused(refusal)
+        completions = self._ask_all(prompts, model, self.depth + 1 if depth is None else depth, "llm_query")
         self._record(completions)
-        if request.prompts is not None:
-            return LMResponse.batched_success_response(completions)
-        if completions[0].error is not None:
-            return LMResponse.error_response(completions[0].error)
-        return LMResponse.success_response(completions[0])
+        return completions
 
     # -- what the loop uses --------------------------------------------------------------------------
 

@@ -97,7 +97,7 @@ def test_a_frame_breaks_no_thread_whatever_its_stack_and_the_limits_of_the_inter
 def test_no_other_reader_of_what_somebody_else_wrote_breaks_one() -> None:
     found = in_a_small_thread("""
         import socket, struct
-        from rlm_secure import comms
+        from rlm_secure.compat.core import comms_utils as comms
         from rlm_secure.rlm.answers import AnswerSchema
         from rlm_secure.audit.read import cells, document, trajectory
         from rlm_secure.audit import probes

@@ -19,13 +19,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from rlm_secure import comms
 from rlm_secure.broker import protocol
 from rlm_secure.broker.client import Client, Declined, Lost
 from rlm_secure.broker.session import SessionKey
 from rlm_secure.broker.transports import Answer, Cut, Garbled, Transport
 from rlm_secure.broker.transports.http1 import exchange
 from rlm_secure.broker.transports.stdio import StdioTransport
+from rlm_secure.compat.core import comms_utils as comms
 from rlm_secure.environments.deadline import Clock
 from rlm_secure.environments.docker.stream import Stream
 from rlm_secure.environments.local.worker import Died, Worker

@@ -478,7 +478,7 @@ READERS: dict[str, Reader] = {
     "cli/options.py": Reader("json.loads", reason="an argument of the command line, from the user"),
     "clients/prices.py": Reader("tomllib.loads", reason="a table of ours, in the package"),
     "clients/transport.py": Reader("recv", reason="one piece for the library that asked for it; nobody looks into it"),
-    "comms.py": Reader("loads, recv, unpack", ("frames of upstream",)),
+    "compat/core/comms_utils.py": Reader("loads, recv, unpack", ("frames of upstream",)),
     "environments/cloud/lease.py": Reader("decode", ("lines of a lease",)),
     "environments/cloud/provider.py": Reader("urlsplit", reason="addresses that the user configured"),
     "environments/docker/engine.py": Reader("urlsplit", reason="DOCKER_HOST, from the user"),

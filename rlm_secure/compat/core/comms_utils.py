@@ -10,11 +10,11 @@ import json
 import socket
 import struct
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, Self, TypeAlias
 
-from rlm_secure.errors import ProtocolViolation
+from rlm_secure.errors import CallRefused, ProtocolViolation
 from rlm_secure.types import RLMChatCompletion
 from rlm_secure.untrusted_json import MalformedJson, loads
 
@@ -114,14 +114,32 @@ class LMResponse:
         return cls(error=error)
 
 
-class Answers(Protocol):
-    """What has LMHandler.handle."""
+class Completes(Protocol):
+    """What has LMHandler.complete_all."""
 
-    def handle(self, request: LMRequest) -> LMResponse: ...
+    def complete_all(
+        self, prompts: Sequence[str], model: str | None = None, depth: int | None = None
+    ) -> list[RLMChatCompletion]: ...
 
 
 #: A handler, or the host and port of a server that speaks upstream's frames.
-Address: TypeAlias = Answers | tuple[str, int]
+Address: TypeAlias = Completes | tuple[str, int]
+
+
+def answer(handler: Completes, request: LMRequest) -> LMResponse:
+    """The handler's answer to one request. Never raises for what the request asks."""
+    if (problem := request.problem) is not None:
+        return LMResponse.error_response(problem)
+    prompts = request.prompts if request.prompts is not None else [request.prompt or ""]
+    try:
+        completions = handler.complete_all(prompts, request.model, request.depth)
+    except CallRefused as refused:
+        return LMResponse.error_response(str(refused))
+    if request.prompts is not None:
+        return LMResponse.batched_success_response(completions)
+    if completions[0].error is not None:
+        return LMResponse.error_response(completions[0].error)
+    return LMResponse.success_response(completions[0])
 
 
 def send_lm_request(
@@ -191,11 +209,9 @@ def socket_request(address: tuple[str, int], data: Mapping[str, Any], timeout: f
 
 
 def _ask(address: Address, request: LMRequest, timeout: float) -> LMResponse:
-    handle: Callable[[LMRequest], LMResponse] | None = getattr(address, "handle", None)
     try:
-        if handle is not None:
-            return handle(request)
-        assert isinstance(address, tuple)
+        if not isinstance(address, tuple):
+            return answer(address, request)
         return LMResponse.from_dict(socket_request(address, request.to_dict(), timeout))
     except (OSError, ProtocolViolation, LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
         return LMResponse.error_response(f"Request failed: {type(error).__name__}")

@@ -1,0 +1,31 @@
+"""Upstream's module paths and names: `import rlm_secure.compat as rlm`, or `install()` for `import rlm`.
+
+>>> import rlm_secure.compat
+>>> rlm_secure.compat.install()
+>>> from rlm.environments.local_repl import LocalREPL
+>>> from rlm.core.types import REPLResult
+
+One file for each of upstream's modules. Nothing of the package imports this folder, which may be deleted as a whole.
+"""
+
+from __future__ import annotations
+
+from rlm_secure.compat.finder import install
+from rlm_secure.errors import (
+    BudgetExceededError,
+    CancellationError,
+    ErrorThresholdExceededError,
+    TimeoutExceededError,
+    TokenLimitExceededError,
+)
+from rlm_secure.rlm.rlm import RLM
+
+__all__ = [
+    "RLM",
+    "BudgetExceededError",
+    "CancellationError",
+    "ErrorThresholdExceededError",
+    "TimeoutExceededError",
+    "TokenLimitExceededError",
+    "install",
+]

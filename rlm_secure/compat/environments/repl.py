@@ -1,0 +1,164 @@
+"""What upstream's environment classes have in common here: a REPL with upstream's parameters, in upstream's order.
+
+What differs, and why:
+- `lm_handler_address` takes the handler (`LMHandler.address` gives it) or any callable of a Call: there is no
+  unauthenticated TCP port to connect to.
+- `locals` hold JSON values and safe reprs, never live objects of the cell.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from rlm_secure.broker.protocol import Call
+from rlm_secure.environments import REPL, Audit, HostCalls, place
+from rlm_secure.errors import RLMSecureError
+from rlm_secure.policy.model import Policy
+from rlm_secure.rlm.children import Places
+from rlm_secure.types import REPLResult, RLMChatCompletion
+
+#: Upstream's parameters that every environment has, in upstream's order.
+_COMMON = (
+    "lm_handler_address",
+    "context_payload",
+    "setup_code",
+    "persistent",
+    "depth",
+    "subcall_fn",
+    "custom_tools",
+    "custom_sub_tools",
+    "compaction",
+    "max_concurrent_subcalls",
+)
+
+
+class UpstreamREPL(REPL):
+    """A REPL in the environment called `environment`. `leading` are the parameters that come first there.
+
+    Takes upstream's parameters, by position as well, `policy`, `audit`, and the options of the environment.
+    """
+
+    environment: ClassVar[str]
+    leading: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(
+        self,
+        *args: Any,
+        policy: Policy | str | Mapping[str, Any] = "strict",
+        audit: Audit | None = None,
+        **kwargs: Any,
+    ) -> None:
+        options = _bound(type(self).__name__, (*self.leading, *_COMMON), args, kwargs)
+        own = {name: options.pop(name) for name in _COMMON if name in options}
+        self._calls = _Calls(own.pop("subcall_fn", None), own.get("max_concurrent_subcalls", 4))
+        self._calls.handler = _handler(own.pop("lm_handler_address", None))
+        self._shown: Mapping[str, Any] | None = None
+        super().__init__(
+            place(self.environment, **options), policy=policy, calls=self._calls, audit=audit, **own
+        )
+
+    def setup(self) -> None:
+        """Nothing: the constructor did it. Upstream's callers may call it again."""
+
+    def update_handler_address(self, lm_handler_address: Any) -> None:
+        """Serve the model calls of later cells by another handler."""
+        self._calls.handler = _handler(lm_handler_address)
+
+    @property
+    def lm_handler_address(self) -> HostCalls | None:
+        """What serves the model calls of cells."""
+        return self._calls.handler
+
+    @property
+    def locals(self) -> Mapping[str, Any]:
+        """The variables by name, as in a result: JSON values where they are small, else short texts; read-only.
+
+        Nothing is left after cleanup(). Raises SessionEnded where the session is gone.
+        """
+        if self._closed:
+            return MappingProxyType({})
+        if self._shown is None:
+            self._shown = MappingProxyType(super().execute_code("").locals)
+        return self._shown
+
+    def execute_code(self, code: str, *, timeout: float | None = None, exclude_host_time: bool = False) -> REPLResult:
+        """Run one cell. See REPL.execute_code."""
+        self._shown = None
+        return super().execute_code(code, timeout=timeout, exclude_host_time=exclude_host_time)
+
+    def add_context(self, context_payload: Any, context_index: int | None = None) -> int:
+        """See REPL.add_context."""
+        self._shown = None
+        return super().add_context(context_payload, context_index)
+
+    def add_history(self, message_history: Sequence[Mapping[str, Any]], history_index: int | None = None) -> int:
+        """See REPL.add_history."""
+        self._shown = None
+        return super().add_history(message_history, history_index)
+
+
+def _bound(kind: str, names: tuple[str, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments by name. Raises TypeError for too many, and for one that is given twice."""
+    if len(args) > len(names):
+        raise TypeError(f"{kind} takes at most {len(names)} positional arguments, not {len(args)}")
+    given = dict(zip(names, args, strict=False))
+    if twice := sorted(given.keys() & kwargs.keys()):
+        raise TypeError(f"{kind} got {twice[0]!r} twice")
+    return {**given, **kwargs}
+
+
+def _handler(address: Any) -> HostCalls | None:
+    if address is not None and not callable(address):
+        raise TypeError(
+            f"lm_handler_address is the handler itself (LMHandler.address), not {address!r}: there is no TCP port to "
+            "connect to"
+        )
+    handler: HostCalls | None = address
+    return handler
+
+
+class _Calls:
+    """Upstream's two ways out of a cell as one HostCalls. What `subcall_fn` raises is a text in the cell."""
+
+    def __init__(self, subcall_fn: Callable[..., Any] | None, width: int) -> None:
+        self.handler: HostCalls | None = None
+        self._subcall_fn = subcall_fn
+        self._width = max(1, width)
+        self._lock = threading.Lock()
+        self._made: list[Any] = []
+
+    def __call__(self, call: Call) -> Any:
+        if call.kind.startswith("rlm") and self._subcall_fn is not None:
+            texts = self._recurse(call.prompts, call.model)
+            return texts if call.kind.endswith("_batched") else texts[0]
+        if self.handler is None:
+            text = "Error: No LM handler configured"
+            return [text] * len(call.prompts) if call.kind.endswith("_batched") else text
+        return self.handler(call)
+
+    def _recurse(self, prompts: Sequence[str], model: str | None) -> list[str]:
+        """The reply or the failure of each prompt, several at a time."""
+        made = Places(self._width).map(lambda prompt: self._ask(prompt, model), prompts)
+        with self._lock:
+            self._made += [each for each in made if not isinstance(each, str)]
+        return [each if isinstance(each, str) else each.response for each in made]
+
+    def _ask(self, prompt: str, model: str | None) -> RLMChatCompletion | str:
+        assert self._subcall_fn is not None
+        try:
+            made: RLMChatCompletion = self._subcall_fn(prompt, model)
+        except RLMSecureError as error:
+            return f"Error: RLM query failed - {error}"
+        except Exception as error:  # noqa: BLE001 - the caller's own: its text may hold paths and secrets
+            return f"Error: RLM query failed - {type(error).__name__}"
+        return made
+
+    def drain(self) -> list[Any]:
+        """The model calls of the last cell, where who made them keeps them."""
+        with self._lock:
+            made, self._made = self._made, []
+        drain = getattr(self.handler, "drain", None)
+        return made + (drain() if drain else [])

@@ -1,0 +1,5 @@
+"""Upstream's `rlm.logger`."""
+
+from rlm_secure.logger import RLMLogger, VerbosePrinter
+
+__all__ = ["RLMLogger", "VerbosePrinter"]

@@ -1,0 +1,1 @@
+"""Upstream's `rlm.utils`."""

@@ -1,0 +1,13 @@
+"""Upstream's `rlm.utils.rlm_utils`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rlm_secure.logger.redact import names_a_secret
+
+
+def filter_sensitive_keys(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """`kwargs` without what its name says is a secret: upstream leaves out API keys alone."""
+    return {key: value for key, value in kwargs.items() if not names_a_secret(key)}
