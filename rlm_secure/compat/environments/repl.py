@@ -17,7 +17,7 @@ from rlm_secure.broker.protocol import Call
 from rlm_secure.environments import REPL, Audit, HostCalls, place
 from rlm_secure.errors import RLMSecureError
 from rlm_secure.policy.model import Policy
-from rlm_secure.rlm.children import Places
+from rlm_secure.rlm.slots import ChildSlots
 from rlm_secure.types import REPLResult, RLMChatCompletion
 
 #: Upstream's parameters that every environment has, in upstream's order.
@@ -141,7 +141,7 @@ class _Calls:
 
     def _recurse(self, prompts: Sequence[str], model: str | None) -> list[str]:
         """The reply or the failure of each prompt, several at a time."""
-        made = Places(self._width).map(lambda prompt: self._ask(prompt, model), prompts)
+        made = ChildSlots(self._width).map(lambda prompt: self._ask(prompt, model), prompts)
         with self._lock:
             self._made += [each for each in made if not isinstance(each, str)]
         return [each if isinstance(each, str) else each.response for each in made]
