@@ -205,6 +205,29 @@ def foreign_guest_imports(path: str, source: str) -> list[str]:
     return found
 
 
+#: Folders and files of the guest that are above others -> what they may import of it. The rest imports itself alone.
+GUEST_LAYERS = {
+    "kernel": {"wire"},
+    "session": {"language", "kernel", "wire"},
+    "zygote": {"session", "language", "kernel", "wire"},
+    "supervisor": {"zygote", "kernel", "wire"},
+    "main": {"zygote", "supervisor"},
+}
+
+
+def upward_guest_imports(path: str, source: str) -> list[str]:
+    """Imports of a folder of the guest that is above the importing one, or beside it."""
+    if not path.startswith("guest/"):
+        return []
+    own = Path(path).parts[1].removesuffix(".py")
+    allowed = GUEST_LAYERS.get(own, set()) | {own}
+    return [
+        f"{path}:{each.line} imports {each.module}, which is not below {own}"
+        for each in imports(path, source)
+        if each.module.startswith("rlm_secure.guest.") and each.module.split(".")[2] not in allowed
+    ]
+
+
 def banned_imports(path: str, source: str) -> list[str]:
     """Imports of modules that run what they read."""
     return [
@@ -271,6 +294,7 @@ RULES = (
     unbounded_json,
     upward_imports,
     foreign_guest_imports,
+    upward_guest_imports,
     banned_imports,
     unnamed_tools,
     code_from_text,
@@ -304,6 +328,10 @@ def test_no_module_breaks_the_rule(rule) -> None:
         (foreign_guest_imports, "guest/session/worker.py", "from rlm_secure import errors"),
         (foreign_guest_imports, "guest/session/worker.py", "from rlm_secure.guest import wire"),
         (foreign_guest_imports, "guest/session/worker.py", "from ... import errors"),
+        (upward_guest_imports, "guest/language/guards.py", "from ..session import repl"),
+        (upward_guest_imports, "guest/kernel/probes.py", "from ..session import memory"),
+        (upward_guest_imports, "guest/zygote/zygote.py", "from ..supervisor.link import Leash"),
+        (upward_guest_imports, "guest/wire.py", "from .kernel import seal"),
         (banned_imports, "guest/session/worker.py", "import pickle"),
         (banned_imports, "rlm/rlm.py", "def f():\n    from marshal import loads"),
         (banned_imports, "rlm/rlm.py", "import multiprocessing.pool"),
@@ -337,6 +365,7 @@ def test_a_planted_violation_is_caught(rule, path: str, source: str) -> None:
         (upward_imports, "cli/run.py", "from rlm_secure import RLM, Sandbox"),
         (upward_imports, "errors.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import rlm_secure.rlm.rlm"),
         (foreign_guest_imports, "guest/language/facades/json.py", "import json\nfrom .. import wire\nfrom RestrictedPython import x"),
+        (upward_guest_imports, "guest/session/worker.py", "from .. import wire\nfrom ..language import guards\nfrom .repl import Repl"),
         (banned_imports, "guest/language/guards.py", "NAMES = {'pickle'}\nimport copyreg"),
         (unnamed_tools, "guest/kernel/seal.py", "import ctypes"),
         (code_from_text, COMPILER, "exec(compile('1', '', 'exec'))"),

@@ -1,5 +1,5 @@
-"""The guest: the program that runs inside the walls. The same bytes, as one bundle, in every environment.
+"""The guest: the program that runs inside the sandbox. Every environment runs the same bytes, as one bundle.
 
-It imports the standard library, RestrictedPython and its own siblings, nothing else. Everything it says about
-itself is disbelieved by the host from its first cell on.
+It imports the standard library, RestrictedPython and its own modules, nothing else. Once the first cell has run, the
+host believes nothing that the guest says about itself.
 """

@@ -12,12 +12,12 @@ import types
 
 
 def _never(**_handlers: object) -> None:
-    """No handler is registered."""
+    """Registers no handler."""
 
 
 def main() -> None:
-    """Do what the first argument names."""
-    # A cell's classes say that they are from `__main__`, and library code looks there for what their methods may name.
+    """Run the program that the first argument names."""
+    # A cell's classes have `__main__` as their module, and library code looks up names of their methods there.
     sys.modules["__main__"] = types.ModuleType("__main__")
     match sys.argv[1:]:
         case ["zygote", path] if not path.isdigit():
@@ -25,9 +25,10 @@ def main() -> None:
 
             apart.become_zygote(path)
         case ["zygote", fd]:
-            gc.disable()  # what it imports is no garbage; on again before the first session, in zygote.serve
-            # What modules do after a fork is for threads, and for copies that go on side by side. A session is alone;
-            # it has its seed from the host, and keeps it in its copies, so that it can be run again.
+            gc.disable()  # imports leave no garbage; enabled again before the first session, in zygote.serve
+            # Modules register fork handlers for threads, and for processes that continue side by side. A session has
+            # neither. Its random seed comes from the host, and its checkpoints must keep it, so that a run can be
+            # repeated.
             os.register_at_fork = _never
             from .zygote import zygote
 

@@ -1,12 +1,12 @@
 """Frames between host (or supervisor) and worker, on one stream socket.
 
-A frame is a 4-byte big-endian length followed by that many bytes of ASCII JSON, one object. JSON is escaped
-to ASCII, so that lone surrogates, which UTF-8 cannot carry, reach a cell as they were; the host spells them out.
+A frame is a 4-byte big-endian length followed by that many bytes of ASCII JSON, one object. JSON is escaped to ASCII,
+because UTF-8 cannot carry lone surrogates: a cell receives them unchanged, and the host writes them as `\\udXXX`.
 
-Strict alternation, no multiplexing: the host sends one request, the worker answers with zero or more
-`call` frames, each answered by one `reply`, and then exactly one `done`. A worker that breaks the order
-is killed. What the host sends carries a fresh `nonce`, and what the worker says carries that of what it read last:
-what it says before it has read a request is no answer to it.
+The two sides strictly take turns: the host sends one request; the worker answers with zero or more `call` frames, each
+answered by one `reply`, and then exactly one `done`. A worker that breaks the order is killed. Each frame of the host
+carries a new `nonce`, and the worker repeats the nonce of the last frame that it read. So a frame that was written
+before a request was read is not accepted as the answer to it.
 
 host -> worker
     begin    {modules, source_bytes, ast_nodes, stdout_bytes, value_bytes, result_bytes, tools, features, screen}
@@ -21,10 +21,10 @@ worker -> host
     call     {call, prompts, model} or {call: "tool", tool, args, kwargs}
     done     see guest/session/worker.py
 
-`loads` is the only reader of JSON in the guest, for supervisor, zygote and worker: what a parser could be hurt with
-is bounded on the bytes, before a parser sees them.
+`loads` is the only JSON reader in the guest, for supervisor, zygote and worker. It limits nesting and digits on the raw
+bytes, before a parser sees them.
 
-Guards: the bounds of depth and digits that hold before any parser in the guest sees a byte; the frames of a worker
+Guards: the limits on depth and digits, checked before any parser in the guest sees a byte; the frames of a worker
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ FD = 3
 MAX_FRAME = 256 * 1024 * 1024
 
 _HEADER = struct.Struct(">I")
-# ASCII without spaces; circles are not looked for, as recursion ends them.
+# ASCII without spaces; no check for circular references, because RecursionError ends them.
 _ENCODER = json.JSONEncoder(separators=(",", ":"), check_circular=False, allow_nan=False)
 
-#: Levels of lists and objects: as many as Python writes and reads without being told otherwise.
+#: Levels of lists and objects: as many as Python writes and reads with its default recursion limit.
 MAX_DEPTH = 1000
 #: Digits of an integer, of a fraction, of an exponent: as many as Python converts to and from text by default.
 MAX_DIGITS = 4300
@@ -59,13 +59,13 @@ _WHITE = " \t\n\r"
 
 
 class MalformedJson(ValueError):
-    """What came is not JSON, or JSON beyond the bounds."""
+    """The data is not JSON, or exceeds the limits."""
 
 
 def loads(data: bytes | bytearray, *, strict: bool = False) -> Any:
     """The JSON value in `data`, which is ASCII. Raises MalformedJson for anything else, and RecursionError.
 
-    `strict` refuses NaN, Infinity and a key that comes twice: a host's own values may have them, a request has not.
+    `strict` also refuses NaN, Infinity and duplicate keys: values of the host may have them, requests may not.
     """
     bound(data)
     try:
@@ -79,11 +79,11 @@ def loads(data: bytes | bytearray, *, strict: bool = False) -> Any:
 
 
 def bound(raw: bytes | bytearray) -> None:
-    """Raise MalformedJson where a parser of JSON would meet more in `raw` than the bounds allow."""
+    """Check the limits on depth and digits. Raises MalformedJson where `raw` exceeds one."""
     if raw.count(b"[") + raw.count(b"{") <= MAX_DEPTH and not _has_long_number(raw):
         return
-    # Without escaped backslashes, then without escaped quotation marks, each mark that is left begins or ends a
-    # string. Where bytes are no JSON this may go wrong, but only behind the first mistake, where no parser gets to.
+    # Once escaped backslashes and then escaped quotation marks are removed, every remaining mark begins or ends a
+    # string. For bytes that are not JSON this can be wrong, but only after the first error, where every parser stops.
     plain = raw.replace(b"\\\\", b"").replace(b'\\"', b"")
     bare = b'"'.join(plain.split(b'"')[::2])
     if _has_long_number(bare):
@@ -113,35 +113,35 @@ _scan_strictly = cast(Any, json.JSONDecoder(parse_constant=_constant, object_pai
 
 
 def encode(message: dict[str, Any]) -> str:
-    """`message` as ASCII JSON. Raises TypeError or ValueError when it is none."""
+    """`message` as ASCII JSON. Raises TypeError or ValueError when it cannot be written as JSON."""
     return _ENCODER.encode(message)
 
 
 def frame(message: dict[str, Any], limit: int = MAX_FRAME) -> bytes:
-    """`message` with its length before it; nothing where it has more than `limit` bytes."""
+    """`message` as a frame, or empty bytes when it has more than `limit` bytes."""
     body = encode(message).encode("ascii")
     return _HEADER.pack(len(body)) + body if len(body) <= limit else b""
 
 
 class Closed(Exception):
-    """The peer closed the channel: there is nobody left to work for."""
+    """The peer closed the channel, or broke the protocol: the worker has nobody left to work for."""
 
 
-class Channel:
-    """Frames over one connected stream socket. Keeps what it read too much of for the next frame."""
+class FrameChannel:
+    """Frames over one connected stream socket. Bytes read past the end of a frame are kept for the next one."""
 
     __slots__ = ("_buffer", "_fds", "_socket", "nonce")
 
     def __init__(self, connection: _socket.socket) -> None:
-        # The socket object exists before the seccomp filter does: its constructor calls getsockname.
+        # The caller creates the socket before the seccomp filter is installed: its constructor calls getsockname.
         self._socket = connection
         self._buffer = bytearray()
         self._fds: list[int] = []
         self.nonce: Any = None
-        """That of the last frame that was read."""
+        """The nonce of the last frame that was read."""
 
     def send_within(self, message: dict[str, Any], limit: int) -> bool:
-        """Write one frame if its body has at most `limit` bytes; returns whether it was written.
+        """Write one frame if its body has at most `limit` bytes, and return whether it was written.
 
         Raises Closed when the peer is gone, ValueError when `message` is not JSON.
         """
@@ -150,14 +150,14 @@ class Channel:
             return False
         try:
             while view:
-                # os.write, not sendmsg: the filter allows write(3) alone, so a worker can never pass an fd on.
+                # os.write, not sendmsg: the filter only allows write to descriptor 3, so no worker can pass on an fd.
                 view = view[os.write(FD, view) :]
         except (BrokenPipeError, ConnectionResetError) as error:
             raise Closed from error
         return True
 
     def receive(self) -> dict[str, Any]:
-        """Read one frame and return its object; file descriptors wait for `take_fd`."""
+        """Read one frame and return its object. File descriptors are kept for `take_fd`. Raises Closed."""
         buffer = self._buffer
         self._fill(_HEADER.size)
         (length,) = _HEADER.unpack_from(buffer)

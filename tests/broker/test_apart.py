@@ -57,35 +57,35 @@ def knocking(path: str, **options: Any) -> Iterator[None]:
 
 
 def test_the_door_takes_one_of_the_uid_that_was_told_and_closes(path: str) -> None:
-    door = apart.Door(path)
+    listener = apart.ZygoteListener(path)
     assert os.stat(path).st_mode & 0o777 == 0o666  # who comes is another user
     with knocking(path), open(os.devnull, "wb") as errors:
-        control, pid = door.take(os.getuid(), errors.fileno())
+        control, pid = listener.accept(os.getuid(), errors.fileno())
         control.close()
     assert pid == os.getpid()
     assert not os.path.exists(path)
 
 
 def test_the_door_refuses_another_uid(path: str) -> None:
-    door = apart.Door(path)
+    listener = apart.ZygoteListener(path)
     with knocking(path), open(os.devnull, "wb") as errors, pytest.raises(OSError, match=f"came as uid {os.getuid()}"):
-        door.take(os.getuid() + 1, errors.fileno())
+        listener.accept(os.getuid() + 1, errors.fileno())
     assert not os.path.exists(path)
 
 
 def test_the_door_takes_nobody_whom_the_kernel_does_not_name(path: str) -> None:
-    door = apart.Door(path)
+    listener = apart.ZygoteListener(path)
     with (
         knocking(path, answers=False),
         open(os.devnull, "wb") as errors,
         pytest.raises(OSError, match=r"does not say who came|came as uid"),
     ):
-        door.take(os.getuid(), errors.fileno())
+        listener.accept(os.getuid(), errors.fileno())
 
 
 def test_nobody_comes(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apart, "_WAIT_SECONDS", 0.05)
-    zygote = link.Zygote("no bundle", path)
+    zygote = link.ZygoteLink("no bundle", path)
     with pytest.raises(SystemExit, match="no zygote came: timed out"):
         zygote.configure({"uid": 1})
     os.close(zygote._errors)
@@ -109,7 +109,7 @@ def test_who_comes_too_early_waits_and_becomes_a_plain_zygote(path: str) -> None
     child.start()
     time.sleep(0.1)  # nobody is at the door yet
     with open(os.devnull, "wb") as errors:
-        control, pid = apart.Door(path).take(os.getuid(), errors.fileno())
+        control, pid = apart.ZygoteListener(path).accept(os.getuid(), errors.fileno())
     child.join(20)
     with control:
         assert pid != os.getpid()
@@ -214,7 +214,7 @@ def sealed(body: Callable[[], Any], *, connects: bool = True, signals: bool = Tr
     config = {"uid": None, "landlock": True, "filter": compile_profile("supervisor").hex()} | own
 
     def child() -> Any:
-        privileges.give_up(config, connects=connects, signals=signals)
+        privileges.drop(config, connects=connects, signals=signals)
         return body()
 
     return in_child(child)
@@ -222,7 +222,7 @@ def sealed(body: Callable[[], Any], *, connects: bool = True, signals: bool = Tr
 
 def facts(**own: Any) -> dict[str, Any]:
     config = {"uid": None, "landlock": True, "filter": compile_profile("supervisor").hex()} | own
-    return dict(eval(in_child(lambda: privileges.give_up(config, connects=False, signals=True)), {}))
+    return dict(eval(in_child(lambda: privileges.drop(config, connects=False, signals=True)), {}))
 
 
 REFUSED = {
@@ -281,7 +281,7 @@ def test_a_kernel_without_landlock_leaves_the_filter() -> None:
     config = {"uid": None, "landlock": True, "filter": compile_profile("supervisor").hex()}
 
     def child() -> Any:
-        return privileges.give_up(config, connects=True, signals=True)
+        return privileges.drop(config, connects=True, signals=True)
 
     said = dict(eval(in_child(child, ("landlock_create_ruleset", 38)), {}))
     assert (said["landlock"], said["open a file"], said["make a file"]) == ("ENOSYS", "won", "EPERM")
@@ -302,7 +302,7 @@ def test_root_gives_its_socket_to_whom_it_becomes(path: str) -> None:
 def test_who_is_not_root_becomes_nobody_else() -> None:
     def child() -> Any:
         seal.become(65532)
-        return privileges.give_up({"uid": 65533, "landlock": False, "filter": None}, connects=False, signals=True)
+        return privileges.drop({"uid": 65533, "landlock": False, "filter": None}, connects=False, signals=True)
 
     said = eval(in_child(child), {})
     assert (said["privileges"], said["uids"]) == ("none", [65532] * 3)
@@ -311,7 +311,7 @@ def test_who_is_not_root_becomes_nobody_else() -> None:
 @pytest.mark.root
 def test_root_without_the_right_to_become_somebody_else_stays_and_says_so() -> None:
     def child() -> Any:
-        said = privileges.give_up({"uid": 65533, "landlock": False, "filter": None}, connects=False, signals=True)
+        said = privileges.drop({"uid": 65533, "landlock": False, "filter": None}, connects=False, signals=True)
         with open("/proc/self/status") as lines:
             return said, [line.split()[1] for line in lines if line.startswith(("CapPrm", "CapEff"))]
 

@@ -370,13 +370,13 @@ def test_what_a_guest_reads_costs_in_proportion_to_its_size(line: bytes, piece: 
 
 
 def test_a_guest_sends_again_what_was_asked_for_once_a_while() -> None:
-    ledger = guest_dial.Ledger()
+    ledger = guest_dial.Sequencer()
     for number in range(40):
         ledger.line({"c": 1, "d": "x" * 1000}, 1000)
         assert len(ledger.again(100.0)) == (0 if number else 1)
     assert len(ledger.again(100.0 + guest_dial._PACE_SECONDS)) == 40
     made = dialled_lines(b'{"a":0,"again":true,"n":1,"c":0,"end":true}\n' * 2000, 4096)
-    assert made._ledger.received == 1
+    assert made._sequencer.received == 1
     assert made._outbound.count(b"\n") <= 10
 
 

@@ -20,7 +20,7 @@ def call(work: Callable[[], object]) -> None:
 def reading(data: bytes, piece: int) -> None:
     """A fresh reader that gets `data`, so many bytes at a time."""
     reader = http.Reader(bytes(32), lambda *_: 1 << 30)
-    with contextlib.suppress(http.Bad):
+    with contextlib.suppress(http.HttpError):
         for at in range(0, len(data), piece):
             reader._buffer += data[at : at + piece]
             reader.next()
@@ -50,7 +50,7 @@ def test_a_head_costs_what_it_is_long(made: Callable[[int], bytes], piece: int) 
 @pytest.mark.parametrize("line", [b"G" * 40_000, b"GET /" + b"a" * 40_000, b"GET /?" + b"&=" * 20_000, b"A A" * 9000])
 def test_a_request_line_without_an_end_is_not_listened_to(line: bytes) -> None:
     reader = http.Reader(bytes(32), lambda *_: 0)
-    with pytest.raises(http.Bad) as refused:
+    with pytest.raises(http.HttpError) as refused:
         for at in range(0, len(line), 100):
             reader._buffer += line[at : at + 100]
             reader.next()
@@ -62,7 +62,7 @@ def test_a_header_is_as_long_as_it_may_be_and_no_longer() -> None:
     for size, rule in ((http.MAX_HEADER - 2, "unsigned"), (http.MAX_HEADER - 1, "head-size")):
         reader = http.Reader(bytes(32), lambda *_: 0)
         reader._buffer += b"GET /health HTTP/1.1\r\nX:" + b"a" * size + b"\r\n\r\n"
-        with pytest.raises(http.Bad) as refused:
+        with pytest.raises(http.HttpError) as refused:
             reader.next()
         assert refused.value.rule == rule
 
@@ -78,10 +78,10 @@ class Nobody:
 
 
 @contextlib.contextmanager
-def listening(frame_bytes: int) -> Iterator[tuple[link.Worker, socket.socket]]:
+def listening(frame_bytes: int) -> Iterator[tuple[link.WorkerLink, socket.socket]]:
     ours, theirs = socket.socketpair()
     with theirs:
-        made = link.Worker(ours, None, 0, frame_bytes, Nobody())  # type: ignore[arg-type]
+        made = link.WorkerLink(ours, None, 0, frame_bytes, Nobody())  # type: ignore[arg-type]
         try:
             yield made, theirs
         finally:
@@ -102,7 +102,7 @@ def test_a_frame_costs_what_it_is_long(made: Callable[[int], bytes], piece: int)
         data = struct.pack(">I", len(body)) + body
 
         def hear() -> None:
-            with listening(1 << 30) as (worker, theirs), contextlib.suppress(link.Failed):
+            with listening(1 << 30) as (worker, theirs), contextlib.suppress(link.LinkError):
                 said = None
                 for at in range(0, len(data), piece):
                     theirs.send(data[at : at + piece])
@@ -171,7 +171,7 @@ def test_a_body_costs_what_it_is_long(made: Callable[[int], bytes]) -> None:
         data = made(size)
 
         def read() -> None:
-            with contextlib.suppress(http.Bad):
+            with contextlib.suppress(http.HttpError):
                 bodies.fields(data, {"op": str}, more=True)
 
         return read
@@ -186,7 +186,7 @@ QUERIES = ["wait=" + "9" * 240, "&" * 250, "a=" + "=" * 250, "wait=0." + "0" * 2
 def test_a_query_is_bounded_before_it_is_read(query: str) -> None:
     """No longer one is a request line, so that what reads it meets this much at most."""
     target = f"/pending?{query}"
-    with contextlib.suppress(http.Bad):
+    with contextlib.suppress(http.HttpError):
         http._request_line(f"GET {target} HTTP/1.1".encode())
-    with pytest.raises(http.Bad):
+    with pytest.raises(http.HttpError):
         http._request_line(f"GET {target}{'x' * 257} HTTP/1.1".encode())

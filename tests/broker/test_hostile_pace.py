@@ -28,8 +28,8 @@ from tests.broker.support import DialledLease, ListeningLease, ProcessLease, pol
 KINDS = {"unix": ProcessLease, "https": ListeningLease, "exec": DialledLease}
 TRANSPORTS = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 AT_ONCE = (
-    "if exchange.event is not None or self._asked",
-    "if True or exchange.event is not None or self._asked",
+    "if exchange.event is not None or self._enqueued",
+    "if True or exchange.event is not None or self._enqueued",
 )
 REFUSES = ("refused = sum(self._server.refused.values())", "refused = int(time.monotonic() * 1e6)")
 STOPS_NOBODY = ('self._exchange.interrupt("interrupt", grace)', "pass")

@@ -45,7 +45,7 @@ def read(pieces: list[bytes]) -> Iterator[tuple[str, str, bytes] | str]:
                 try:
                     while (request := reader.next()) is not None:
                         yield request.method, request.target, bytes(request.body)
-                except http.Bad as bad:
+                except http.HttpError as bad:
                     yield bad.rule
                     return
 

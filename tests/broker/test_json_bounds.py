@@ -166,10 +166,10 @@ def test_no_reader_in_the_guest_breaks_one() -> None:
             ours, theirs = socket.socketpair()
             with ours, theirs:
                 threading.Thread(target=theirs.sendall, args=(len(data).to_bytes(4, "big") + data,)).start()
-                return wire.Channel(ours).receive()
+                return wire.FrameChannel(ours).receive()
         def said(data):
-            control = link.Zygote.__new__(link.Zygote)
-            control._owed = 1
+            control = link.ZygoteLink.__new__(link.ZygoteLink)
+            control._answers_due = 1
             control._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             theirs.send(data[:100_000])
             return control._receive(1.0)
@@ -188,7 +188,7 @@ def test_no_reader_in_the_guest_breaks_one() -> None:
     assert found == {
         f"{place}, {name}": outcome
         for name in ("deep", "digits")
-        for place, outcome in {"frame": "Closed", "body": "Bad", "zygote": "Failed", "dial": None}.items()
+        for place, outcome in {"frame": "Closed", "body": "HttpError", "zygote": "LinkError", "dial": None}.items()
     }
 
 

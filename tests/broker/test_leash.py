@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from rlm_secure.guest.kernel.leash import Leash, on
+from rlm_secure.guest.kernel.leash import Leash, attach
 from rlm_secure.guest.supervisor import link
 from tests.broker.support import session
 from tests.broker.test_apart import Listening
@@ -59,7 +59,7 @@ def of_owner(pid: int) -> tuple[int, ...]:
         if child == 0:
             try:
                 os.setresuid(OWNER, OWNER, OWNER)
-                socket.send_fds(theirs, [b"x"], on(pid))
+                socket.send_fds(theirs, [b"x"], attach(pid))
             finally:
                 os._exit(0)
         _, ends, _, _ = socket.recv_fds(ours, 1, 2)
@@ -110,7 +110,7 @@ def comes_soon(what: Callable[[], bool]) -> bool:
 @pytest.mark.parametrize("stopped", [True, False])
 def test_who_lets_go_of_a_leash_changes_nothing(order: int, stopped: bool) -> None:
     with busy() as pid:
-        ends = on(pid)
+        ends = attach(pid)
         held = Leash(*ends)
         held.send(signal.SIGCONT)
         if stopped:
@@ -123,7 +123,7 @@ def test_who_lets_go_of_a_leash_changes_nothing(order: int, stopped: bool) -> No
 
 def test_the_end_of_its_holder_lets_nobody_go_on() -> None:
     with busy() as pid:
-        ends = on(pid)
+        ends = attach(pid)
 
         def holder() -> None:
             held = Leash(*ends)
@@ -149,7 +149,7 @@ def test_the_end_of_its_holder_lets_nobody_go_on() -> None:
 def test_a_kernel_without_gives_none_and_nothing_stays_open(refused: Any) -> None:
     def child() -> Any:
         before = sorted(os.listdir("/proc/self/fd"))
-        return on(os.getpid()), sorted(os.listdir("/proc/self/fd")) == before
+        return attach(os.getpid()), sorted(os.listdir("/proc/self/fd")) == before
 
     assert in_child(child, refused) == "((), True)"
 
@@ -157,7 +157,7 @@ def test_a_kernel_without_gives_none_and_nothing_stays_open(refused: Any) -> Non
 def test_nobody_is_put_on_a_leash_where_there_is_nobody() -> None:
     with subprocess.Popen(["true"]) as process:
         process.wait()
-        assert on(process.pid) == ()
+        assert attach(process.pid) == ()
 
 
 # -- a worker on a leash ------------------------------------------------------------------------------------
@@ -175,11 +175,11 @@ class Signals:
 
 
 @contextlib.contextmanager
-def led(leash: Callable[[int], Leash]) -> Iterator[tuple[link.Worker, Signals]]:
+def led(leash: Callable[[int], Leash]) -> Iterator[tuple[link.WorkerLink, Signals]]:
     ours, theirs = socket.socketpair()
     signals = Signals()
     with busy() as pid, theirs:
-        made = link.Worker(ours, None, pid, 1000, signals, leash(pid))  # type: ignore[arg-type]
+        made = link.WorkerLink(ours, None, pid, 1000, signals, leash(pid))  # type: ignore[arg-type]
         try:
             yield made, signals
         finally:
@@ -188,7 +188,7 @@ def led(leash: Callable[[int], Leash]) -> Iterator[tuple[link.Worker, Signals]]:
 
 
 def real(pid: int) -> Leash:
-    return Leash(*on(pid))
+    return Leash(*attach(pid))
 
 
 def silent(pid: int) -> Leash:
@@ -197,7 +197,7 @@ def silent(pid: int) -> Leash:
 
 
 def backwards(pid: int) -> Leash:
-    return Leash(*on(pid)[::-1])
+    return Leash(*attach(pid)[::-1])
 
 
 def broken(pid: int) -> Leash:
@@ -213,9 +213,9 @@ def test_a_worker_is_stopped_by_its_leash_and_its_zygote_is_not_asked() -> None:
     with led(real) as (made, signals):
         for _ in range(100):
             made.signal(signal.SIGSTOP)
-            assert made._stands()  # at once: this is what an answer to the host waits for
+            assert made._is_stopped()  # at once: this is what an answer to the host waits for
             made.signal(signal.SIGCONT)
-            assert not made._stands()
+            assert not made._is_stopped()
         assert signals.sent == []
         made.signal(signal.SIGUSR2)
         assert signals.sent.pop() == signal.SIGUSR2
@@ -225,9 +225,9 @@ def test_a_worker_is_stopped_by_its_leash_and_its_zygote_is_not_asked() -> None:
 def test_a_leash_that_does_not_stop_is_let_go_of_and_the_zygote_stops(leash: Callable[[int], Leash]) -> None:
     with led(leash) as (made, signals):
         made.signal(signal.SIGSTOP)
-        assert made._stands()
+        assert made._is_stopped()
         made.signal(signal.SIGCONT)
-        assert not made._stands()
+        assert not made._is_stopped()
         assert signals.sent == [signal.SIGSTOP, signal.SIGCONT]
         assert made._leash is None
         signals.sent.clear()
@@ -235,15 +235,15 @@ def test_a_leash_that_does_not_stop_is_let_go_of_and_the_zygote_stops(leash: Cal
 
 def test_a_leash_that_only_stops_is_let_go_of_and_the_zygote_continues() -> None:
     def half(pid: int) -> Leash:
-        ends = on(pid)
+        ends = attach(pid)
         fcntl.fcntl(ends[1], fcntl.F_SETFL, os.O_NONBLOCK)
         return Leash(*ends)
 
     with led(half) as (made, signals):
         made.signal(signal.SIGSTOP)
-        assert (made._stands(), signals.sent) == (True, [])
+        assert (made._is_stopped(), signals.sent) == (True, [])
         made.signal(signal.SIGCONT)
-        assert (made._stands(), signals.sent) == (False, [signal.SIGCONT])
+        assert (made._is_stopped(), signals.sent) == (False, [signal.SIGCONT])
         signals.sent.clear()
 
 

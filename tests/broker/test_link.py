@@ -26,11 +26,11 @@ control.recv(4096)
 
 
 @pytest.fixture
-def zygote(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[link.Zygote]:
+def zygote(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[link.ZygoteLink]:
     """A zygote that is the program that a test gives."""
     program = tmp_path / "program.py"
     program.write_text(BEGIN + textwrap.dedent(request.param))
-    made = link.Zygote(str(program))
+    made = link.ZygoteLink(str(program))
     made.configure({})
     yield made
     made._control.close()
@@ -48,8 +48,8 @@ def zygote(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[link.Zygo
     ],
     indirect=["zygote"],
 )
-def test_a_zygote_that_does_not_boot_is_quoted(zygote: link.Zygote, said: str) -> None:
-    with pytest.raises(link.Failed) as failed:
+def test_a_zygote_that_does_not_boot_is_quoted(zygote: link.ZygoteLink, said: str) -> None:
+    with pytest.raises(link.LinkError) as failed:
         zygote.boot()
     assert str(failed.value) == said
 
@@ -69,26 +69,26 @@ def test_a_zygote_that_does_not_boot_is_quoted(zygote: link.Zygote, said: str) -
     ],
     indirect=["zygote"],
 )
-def test_a_worker_that_a_zygote_does_not_give_is_a_failure(zygote: link.Zygote, said: str) -> None:
+def test_a_worker_that_a_zygote_does_not_give_is_a_failure(zygote: link.ZygoteLink, said: str) -> None:
     zygote.boot()
     zygote.boot()  # it stands
-    with pytest.raises(link.Failed) as failed:
+    with pytest.raises(link.LinkError) as failed:
         zygote.fork({}, "worker")
     assert str(failed.value).startswith(said)
 
 
 @pytest.mark.parametrize("zygote", ["sys.exit(0)"], indirect=True)
-def test_a_session_without_cpu_seconds_left_gets_no_further_worker(zygote: link.Zygote) -> None:
+def test_a_session_without_cpu_seconds_left_gets_no_further_worker(zygote: link.ZygoteLink) -> None:
     exchange = Exchange(zygote, selectors.DefaultSelector(), lambda: None)
     exchange._cpu_spent = 3.0
     for limit in (3, [3, 4]):
-        with pytest.raises(link.Failed, match="the session has used up its CPU seconds"):
-            exchange.hatch({"CPU": limit}, "worker", 1 << 20)
+        with pytest.raises(link.LinkError, match="the session has used up its CPU seconds"):
+            exchange.spawn({"CPU": limit}, "worker", 1 << 20)
 
 
 @pytest.mark.parametrize("zygote", [BOOTED + "signal.pause()"], indirect=True)
 def test_a_zygote_that_does_not_end_its_worker_is_the_end_of_the_supervisor(
-    zygote: link.Zygote, monkeypatch: pytest.MonkeyPatch
+    zygote: link.ZygoteLink, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     zygote.boot()
     monkeypatch.setattr(link, "_ANSWER_SECONDS", 0.1)
@@ -98,6 +98,6 @@ def test_a_zygote_that_does_not_end_its_worker_is_the_end_of_the_supervisor(
 
 
 @pytest.mark.parametrize("zygote", [BOOTED], indirect=True)
-def test_a_zygote_that_is_gone_took_its_workers_along(zygote: link.Zygote) -> None:
+def test_a_zygote_that_is_gone_took_its_workers_along(zygote: link.ZygoteLink) -> None:
     zygote.boot()
     zygote.signal(7, 9)

@@ -35,7 +35,7 @@ def test_a_route_that_fails_is_a_refusal_and_is_repeated_as_one(error: BaseExcep
     monkeypatch.setitem(alone._routes, "GET /health", fails(error))
     asked = request(1, "GET", "/health")
     for _ in range(2):
-        with pytest.raises(server.Bad) as refused:
+        with pytest.raises(server.HttpError) as refused:
             alone._handle(None, asked)  # type: ignore[arg-type]
         assert (refused.value.status, refused.value.rule) == (500, "failed")
         assert str(refused.value).isprintable()
@@ -46,7 +46,7 @@ def test_a_route_that_fails_is_a_refusal_and_is_repeated_as_one(error: BaseExcep
 def test_turns_that_fail_are_followed_by_others_until_there_are_too_many(monkeypatch) -> None:
     config = {**CONFIG, "watch_stdin": False, "supervisor": {}}
     alone = supervisor.Supervisor(config, NoZygote(), {})  # type: ignore[arg-type]
-    monkeypatch.setattr(supervisor.privileges, "give_up", lambda *_, **__: {})
+    monkeypatch.setattr(supervisor.privileges, "drop", lambda *_, **__: {})
     monkeypatch.setattr(supervisor.os, "kill", lambda *_: None)
     monkeypatch.setattr(supervisor, "_SHORT_SECONDS", 0.0)
     turns = iter([MemoryError(), SHORT, None])
@@ -105,7 +105,7 @@ def test_a_host_that_cannot_be_reached_for_lack_of_room_is_not_gone(tmp_path, mo
         with monkeypatch.context() as full:
             full.setattr(server.socket, "socket", fails(SHORT))
             made.server.tick(time.monotonic())
-        assert not made.server.abandoned and made.peers == []
+        assert not made.server.host_gone and made.peers == []
         made.server.tick(time.monotonic() + 1)
         assert made.peers
 
@@ -116,7 +116,7 @@ def test_a_worker_to_whom_nothing_can_be_said_is_killed_as_one_that_did_nothing(
         hatchery.theirs.send(framed(b'{"op":"ready"}'))
         turn()
         monkeypatch.setattr(made._worker, "send", fails(error))
-        made.ask(b"{}", None, None)
+        made.send_request(b"{}", None, None)
         assert made.state == "none" and made.event["end"]["said"] is None
 
 
@@ -126,8 +126,8 @@ def test_a_worker_that_cannot_be_listened_to_is_not_begun(error, monkeypatch) ->
         made.end()
         monkeypatch.setattr(made._selector, "register", fails(error))
         hatchery.process = type(hatchery.process)(["sleep", "60"])
-        with pytest.raises((link.Failed, MemoryError)):
-            made.hatch({}, "worker", 1000)
+        with pytest.raises((link.LinkError, MemoryError)):
+            made.spawn({}, "worker", 1000)
         assert made.state == "none"
         assert hatchery.theirs.recv(1) == b""
         assert hatchery.process.wait(20) == -9
@@ -138,17 +138,17 @@ def test_a_worker_that_cannot_be_looked_at_is_not_begun(monkeypatch) -> None:
         made.end()
         monkeypatch.setattr(link.os, "open", fails(SHORT))
         hatchery.process = type(hatchery.process)(["sleep", "60"])
-        with pytest.raises(link.Failed, match="cannot be looked at"):
-            made.hatch({}, "worker", 1000)
+        with pytest.raises(link.LinkError, match="cannot be looked at"):
+            made.spawn({}, "worker", 1000)
         assert hatchery.process.wait(20) == -9
 
 
 @pytest.fixture
 def zygote() -> Any:
-    made = link.Zygote.__new__(link.Zygote)
+    made = link.ZygoteLink.__new__(link.ZygoteLink)
     made._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     made._errors, writer = os.pipe()
-    made.walls, made.details, made._owed = {}, {}, 1  # it is to boot
+    made.walls, made.details, made._answers_due = {}, {}, 1  # it is to boot
     with made._control, theirs:
         yield made, theirs
     os.close(made._errors)
@@ -160,13 +160,13 @@ def test_a_zygote_that_says_no_walls_did_not_boot(zygote, said: bytes) -> None:
     made, theirs = zygote
     os.set_blocking(made._errors, False)
     theirs.send(said)
-    with pytest.raises(link.Failed):
+    with pytest.raises(link.LinkError):
         made.boot()
 
 
 def test_a_signal_for_which_there_is_no_room_is_tried_again_and_then_the_end(zygote, monkeypatch) -> None:
     made, theirs = zygote
-    made._owed = 0
+    made._answers_due = 0
     monkeypatch.setattr(link, "_SHORT_SECONDS", 0.0)
     tried = []
     kernel = socket.send_fds
@@ -219,7 +219,7 @@ def test_what_goes_wrong_with_a_worker_that_has_ended_changes_nothing() -> None:
     with exchanging() as (made, _, _):
         ended = made._worker
         made.end()
-        with made._heard(ended):
+        with made._reaped_on_error(ended):
             raise MemoryError
         assert made.state == "none" and made.event is None
 
@@ -282,22 +282,22 @@ def test_a_zygote_that_cannot_be_heard_is_not_taken_for_one_that_is_gone(zygote,
     theirs.send(b"{}")
     with monkeypatch.context() as full:
         full.setattr(link.socket, "recv_fds", fails(OSError(errno.ENOMEM, "")))
-        with pytest.raises(link.Failed, match="cannot be heard") as failed:
+        with pytest.raises(link.LinkError, match="cannot be heard") as failed:
             made._receive(1.0)
-    assert type(failed.value) is link.Failed
+    assert type(failed.value) is link.LinkError
     assert made._receive(1.0) == ({}, [])
 
 
 def test_a_worker_that_died_before_it_was_told_anything_leaves_no_descriptor(zygote) -> None:
     made, theirs = zygote
-    made._owed, made._uid = 0, os.getuid()
+    made._answers_due, made._uid = 0, os.getuid()
     ours, gone = socket.socketpair()
     reader, writer = os.pipe()
     gone.close()
     with ours:
         socket.send_fds(theirs, [b'{"pid":7}'], [ours.fileno(), writer])
     os.close(writer)
-    with pytest.raises(link.Failed, match="died before it began"):
+    with pytest.raises(link.LinkError, match="died before it began"):
         made.fork({}, "worker")
     assert os.read(reader, 1) == b""  # nobody has the other end
     os.close(reader)
@@ -308,6 +308,6 @@ def test_a_worker_whose_number_or_queue_the_kernel_does_not_tell(monkeypatch) ->
         worker = made._worker
         with monkeypatch.context() as another, open(os.devnull, "rb") as no_process:
             another.setattr(worker, "pidfd", no_process.fileno())
-            assert worker._find() == 0
+            assert worker._pid_here() == 0
         monkeypatch.setattr(link.fcntl, "ioctl", fails(OSError(errno.ENOTTY, "")))
-        assert worker.deaf() is False
+        assert worker.has_unread_requests() is False

@@ -49,7 +49,7 @@ def rules_of_the_code() -> set[tuple[int, str]]:
     found = set()
     for name in ("bodies.py", "http.py", "server.py", "supervisor.py", "uploads.py"):
         text = (GUEST / name).read_text(encoding="utf-8")
-        for status, rule in re.findall(r'Bad\(([0-9]{3}|405 if known else 404), "([a-z-]+)"', text):
+        for status, rule in re.findall(r'HttpError\(([0-9]{3}|405 if known else 404), "([a-z-]+)"', text):
             found |= {(int(each), rule) for each in re.findall(r"[0-9]{3}", status)}
         found |= {
             (int(status), rule) for status, rule in re.findall(r'([0-9]{3}), \{"error": .*"rule": "([a-z-]+)"', text)
@@ -75,7 +75,7 @@ def test_every_status_has_a_reason_phrase() -> None:
 def test_the_measures_in_the_document_are_those_of_the_code() -> None:
     assert (http.MAX_HEAD, http.MAX_HEADERS, server.MAX_CONNECTIONS) == (32 * 1024, 64, 16)
     assert (uploads.MAX_CHUNK, supervisor.MAX_BODY, supervisor.SMALL_BODY) == (8 << 20, 256 << 20, 64 << 10)
-    assert (supervisor.REMEMBERED, supervisor.MAX_WAIT, supervisor.ASK_SECONDS, supervisor.MAX_ASKED) == (
+    assert (supervisor.REMEMBERED, supervisor.MAX_WAIT, supervisor.ENQUEUED_SECONDS, supervisor.MAX_ENQUEUED) == (
         256,
         60,
         300,

@@ -26,10 +26,10 @@ from rlm_secure.broker.session import SessionKey
 from rlm_secure.broker.transports.uds import UnixTransport
 from rlm_secure.environments.bundle import bundle
 from rlm_secure.environments.remote import start_configuration
-from rlm_secure.guest.kernel.leash import on
+from rlm_secure.guest.kernel.leash import attach
 from rlm_secure.guest.supervisor import link, server, supervisor
 from rlm_secure.guest.supervisor.exchange import Exchange
-from rlm_secure.guest.supervisor.http import Bad, Request
+from rlm_secure.guest.supervisor.http import HttpError, SignedRequest
 from tests.broker.support import BUNDLE, ListeningLease, Raw, environment, policy, read_answer, session
 
 CONFIG = {"key": "00" * 32, "context_bytes": 1000, "profiles": {"worker": None}, "idle_seconds": 60.0, "grace_seconds": 1.0}
@@ -204,13 +204,13 @@ def peer() -> Iterator[server.Peer]:
         yield server.Peer(ours, server.http.Reader(bytes(32), lambda *_: 1000))
 
 
-def request(number: int, method: str, target: str, body: bytes = b"") -> Request:
-    made = Request(method, target, number, hashlib.sha256(body).hexdigest(), f"{number:064}", len(body))
+def request(number: int, method: str, target: str, body: bytes = b"") -> SignedRequest:
+    made = SignedRequest(method, target, number, hashlib.sha256(body).hexdigest(), f"{number:064}", len(body))
     made.body = bytearray(body)
     return made
 
 
-def ask(one: supervisor.Supervisor, peer: server.Peer, asked: Request) -> Any:
+def ask(one: supervisor.Supervisor, peer: server.Peer, asked: SignedRequest) -> Any:
     peer.request = asked
     return one._handle(peer, asked)
 
@@ -229,14 +229,14 @@ def test_a_question_is_answered_to_who_asked(alone, peer, monkeypatch) -> None:
     peer.request = request(1, "POST", "/enqueue", ENQUEUE)
     alone._handle(peer, request(3, "POST", "/respond", b'{"id":"q1","response":{"response":"r"}}'))
     assert told == [(200, {"response": "r"})]
-    with pytest.raises(Bad) as refused:  # the same question again, of somebody who lost the answer
+    with pytest.raises(HttpError) as refused:  # the same question again, of somebody who lost the answer
         ask(alone, peer, request(1, "POST", "/enqueue", ENQUEUE))
     assert (refused.value.status, refused.value.rule) == (409, "answered")
 
 
 def test_a_session_is_told_where_nobody_sees_what_its_worker_holds(alone, peer, monkeypatch) -> None:
     alone._zygote.walls = {"rlimits": ["full", "CORE 0"], "landlock": ["full", "ABI 7"]}
-    monkeypatch.setattr(alone._exchange, "hatch", lambda *_: None)
+    monkeypatch.setattr(alone._exchange, "spawn", lambda *_: None)
     body = json.dumps({"limits": {}, "profile": next(iter(CONFIG["profiles"])), "frame_bytes": 5000}).encode()
     walls = ask(alone, peer, request(1, "POST", "/session", body))[1]["walls"]
     assert walls["rlimits"] == ["full", "CORE 0; the supervisor cannot see what a worker holds"]
@@ -244,17 +244,17 @@ def test_a_session_is_told_where_nobody_sees_what_its_worker_holds(alone, peer, 
 
 
 def test_questions_are_counted_and_end_with_time_or_session(alone, peer, monkeypatch) -> None:
-    monkeypatch.setattr(supervisor, "MAX_ASKED", 1)
-    monkeypatch.setattr(supervisor, "ASK_SECONDS", 0.0)
+    monkeypatch.setattr(supervisor, "MAX_ENQUEUED", 1)
+    monkeypatch.setattr(supervisor, "ENQUEUED_SECONDS", 0.0)
     ask(alone, peer, request(1, "POST", "/enqueue", ENQUEUE))
-    with pytest.raises(Bad) as refused:
+    with pytest.raises(HttpError) as refused:
         ask(alone, peer, request(2, "POST", "/enqueue", ENQUEUE))
     assert (refused.value.status, refused.value.rule) == (429, "queue")
     alone._watch(time.monotonic())
-    assert alone._asked == {}
+    assert alone._enqueued == {}
     ask(alone, peer, request(3, "POST", "/enqueue", ENQUEUE))
     assert ask(alone, peer, request(4, "DELETE", "/session?fresh=1"))[0] == 200
-    assert alone._asked == {}
+    assert alone._enqueued == {}
     assert ask(alone, peer, request(5, "DELETE", "/context/7")) == (200, {"status": "ok"})
     assert ask(alone, peer, request(6, "DELETE", "/session?exit=1"))[0] == 200
     assert not alone._running
@@ -265,18 +265,18 @@ def test_only_so_many_ids_are_remembered_and_none_comes_back(alone, peer) -> Non
         assert ask(alone, peer, request(number, "GET", "/health"))[0] == 200
     assert len(alone._applied) == supervisor.REMEMBERED
     for number, rule in ((1, "stale-id"), (2, "stale-id")):
-        with pytest.raises(Bad) as refused:
+        with pytest.raises(HttpError) as refused:
             ask(alone, peer, request(number, "GET", "/health"))
         assert refused.value.rule == rule
     other = request(supervisor.REMEMBERED, "GET", "/health")
     other.mac = "f" * 64
-    with pytest.raises(Bad) as refused:
+    with pytest.raises(HttpError) as refused:
         ask(alone, peer, other)
     assert refused.value.rule == "id-reused"
-    with pytest.raises(Bad) as first:
+    with pytest.raises(HttpError) as first:
         ask(alone, peer, request(9999, "GET", "/nothing"))
     for method, target in (("POST", "/health"), ("GET", "/context"), ("GET", "/health/1"), ("PUT", "/context/x")):
-        with pytest.raises(Bad) as refused:
+        with pytest.raises(HttpError) as refused:
             ask(alone, peer, request(10_000 + len(method + target), method, target))
         assert refused.value.rule == first.value.rule == "route"
 
@@ -292,10 +292,10 @@ def test_a_host_that_is_silent_for_too_long_is_gone(alone) -> None:
 
 
 @pytest.fixture
-def zygote() -> Iterator[tuple[link.Zygote, socket.socket]]:
-    made = link.Zygote.__new__(link.Zygote)
+def zygote() -> Iterator[tuple[link.ZygoteLink, socket.socket]]:
+    made = link.ZygoteLink.__new__(link.ZygoteLink)
     made._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    made.walls, made.details, made._owed, made._uid = {}, {}, 1, None  # it is to boot
+    made.walls, made.details, made._answers_due, made._uid = {}, {}, 1, None  # it is to boot
     with made._control, theirs:
         yield made, theirs
 
@@ -313,7 +313,7 @@ def test_what_a_zygote_says_is_an_answer_or_its_failure(zygote, monkeypatch) -> 
     theirs.send(b"{}")
     made.signal(1, 9)
     theirs.send(b'{"error":"no room"}')
-    with pytest.raises(link.Failed, match="no room"):
+    with pytest.raises(link.LinkError, match="no room"):
         made.fork({}, "worker")
     ours, other = socket.socketpair()
     with ours, other:
@@ -322,7 +322,7 @@ def test_what_a_zygote_says_is_an_answer_or_its_failure(zygote, monkeypatch) -> 
         connection.close()
         assert (pidfd, pid, leash) == (None, 7, None)
         for beside in ([], [other.fileno()]):
-            socket.send_fds(theirs, [b'{"pid":7}'], [ours.fileno(), *beside, *on(os.getpid())])
+            socket.send_fds(theirs, [b'{"pid":7}'], [ours.fileno(), *beside, *attach(os.getpid())])
             connection, pidfd, pid, leash = made.fork({}, "worker")
             connection.close()
             assert (pidfd is not None, leash is not None) == (bool(beside), True)
@@ -331,7 +331,7 @@ def test_what_a_zygote_says_is_an_answer_or_its_failure(zygote, monkeypatch) -> 
             if pidfd is not None:
                 os.close(pidfd)
     monkeypatch.setattr(link, "_ANSWER_SECONDS", 0.01)
-    with pytest.raises(link.Failed, match=r"did not answer within 0\.01 s"):
+    with pytest.raises(link.LinkError, match=r"did not answer within 0\.01 s"):
         made._ask({})
     assert made.status(1) is None
     ours, other = socket.socketpair()
@@ -343,20 +343,20 @@ def test_what_a_zygote_says_is_an_answer_or_its_failure(zygote, monkeypatch) -> 
         assert made.status(1) == 9
         assert other.recv(1) == b""
     theirs.close()  # with something unread: the next read is a reset
-    with pytest.raises(link.Failed, match="the zygote is gone: .*reset"):
+    with pytest.raises(link.LinkError, match="the zygote is gone: .*reset"):
         made._receive(1.0)
     made.signal(1, 9)
     for ask in (lambda: made._send({}), lambda: made._receive(1.0)):
-        with pytest.raises(link.Failed, match="the zygote is gone"):
+        with pytest.raises(link.LinkError, match="the zygote is gone"):
             ask()
     made._control.close()
-    with pytest.raises((link.Failed, ValueError)):
+    with pytest.raises((link.LinkError, ValueError)):
         made._receive(1.0)
 
 
 def test_what_a_zygote_could_not_be_asked_it_does_not_answer(zygote, monkeypatch) -> None:
     made, theirs = zygote
-    made._owed = 0
+    made._answers_due = 0
     monkeypatch.setattr(link, "_ANSWER_SECONDS", 1.0)
 
     def refuse(*_: object) -> int:
@@ -382,12 +382,12 @@ class Signals:
 @contextlib.contextmanager
 def worker(
     *, pidfd: bool = True, frame_bytes: int = 1000, extra_groups: Sequence[int] | None = None
-) -> Iterator[tuple[link.Worker, socket.socket, Signals]]:
+) -> Iterator[tuple[link.WorkerLink, socket.socket, Signals]]:
     ours, theirs = socket.socketpair()
     signals = Signals()
     with subprocess.Popen(["sleep", "60"], extra_groups=extra_groups) as process, theirs:
         number = os.pidfd_open(process.pid) if pidfd else None
-        made = link.Worker(ours, number, process.pid, frame_bytes, signals)  # type: ignore[arg-type]
+        made = link.WorkerLink(ours, number, process.pid, frame_bytes, signals)  # type: ignore[arg-type]
         try:
             yield made, theirs, signals
         finally:
@@ -402,7 +402,7 @@ def framed(body: bytes) -> bytes:
 def test_a_frame_of_a_worker_is_counted_capped_and_plain() -> None:
     with worker() as (made, theirs, _):
         assert made.frame() is None
-        assert not made.unread()
+        assert not made.has_unread_output()
         data = framed(b'{"op":"done"}')
         for at in range(len(data)):
             theirs.send(data[at : at + 1])
@@ -410,12 +410,12 @@ def test_a_frame_of_a_worker_is_counted_capped_and_plain() -> None:
         theirs.send(framed(b"x" * 1000))
         assert made.frame() == "x" * 1000
         theirs.send(struct.pack(">I", 1001))
-        with pytest.raises(link.Failed, match="announced a frame of 1001 bytes, limit 1000"):
+        with pytest.raises(link.LinkError, match="announced a frame of 1001 bytes, limit 1000"):
             made.frame()
     for body in (b"\xe9", b"\n", b"\0", b"\x7f"):
         with worker() as (made, theirs, _):
             theirs.send(framed(body))
-            with pytest.raises(link.Failed, match="not printable ASCII"):
+            with pytest.raises(link.LinkError, match="not printable ASCII"):
                 made.frame()
     with worker() as (made, theirs, _):
         theirs.close()
@@ -473,7 +473,7 @@ def test_signals_and_the_cpu_clock_go_by_pidfd_and_else_by_number() -> None:
 def test_a_worker_that_cannot_be_seen_has_used_all_its_time() -> None:
     ours, theirs = socket.socketpair()
     with theirs:
-        made = link.Worker(ours, None, 0, 1000, Signals())  # type: ignore[arg-type]
+        made = link.WorkerLink(ours, None, 0, 1000, Signals())  # type: ignore[arg-type]
         assert 0.0 <= made.cpu_seconds() < made.cpu_seconds()
         assert not made.measured
         made.close()
@@ -494,7 +494,7 @@ def test_a_clock_that_says_nothing_is_none(monkeypatch) -> None:
 def test_what_a_worker_holds_is_what_its_kernel_says_or_nothing(monkeypatch) -> None:
     with worker() as (made, _, _):
         assert 0 < made.held_bytes() < 64 << 20
-        inside = link.Worker(socket.socketpair()[0], os.dup(made.pidfd), 1 << 30, 9, Signals())  # type: ignore[arg-type]
+        inside = link.WorkerLink(socket.socketpair()[0], os.dup(made.pidfd), 1 << 30, 9, Signals())  # type: ignore[arg-type]
         assert inside.held_bytes() > 0  # the zygote knows it by another number
         inside.socket.close()
         os.close(inside.pidfd)
@@ -541,7 +541,7 @@ def test_however_many_groups_a_worker_has_it_is_weighed(monkeypatch) -> None:
 def test_a_worker_that_was_never_seen_is_not_weighed() -> None:
     ours, theirs = socket.socketpair()
     with theirs:
-        made = link.Worker(ours, None, 0, 1000, Signals())  # type: ignore[arg-type]
+        made = link.WorkerLink(ours, None, 0, 1000, Signals())  # type: ignore[arg-type]
         assert (made.visible, made.held_bytes(), made.users()) == (False, None, [])
         made.close()
 
@@ -587,7 +587,7 @@ def exchanging(*, pidfd: bool = True, **limits: int) -> Iterator[tuple[Exchange,
         for key, events in selector.select(20):
             key.data(events)
 
-    made.hatch(limits, "worker", 100_000)
+    made.spawn(limits, "worker", 100_000)
     try:
         yield made, hatchery, turn
     finally:
@@ -603,10 +603,10 @@ def test_a_frame_is_written_while_the_worker_reads_it_and_answered_once() -> Non
         theirs.send(framed(b'{"op":"ready"}'))
         turn()
         assert made.event == {"id": "1", "frame": '{"op":"ready"}', "cpu": None}
-        made._mind(made._worker)
-        made._mind(made._worker)  # nobody is listened to, twice
+        made._update_interest(made._worker)
+        made._update_interest(made._worker)  # nobody is listened to, twice
         body = b"y" * 3_000_000
-        made.ask(body, None, 5.0)
+        made.send_request(body, None, 5.0)
         received = b""
         while len(received) < len(body) + 4:
             received += theirs.recv(1 << 20)
@@ -619,8 +619,8 @@ def test_a_frame_is_written_while_the_worker_reads_it_and_answered_once() -> Non
         assert made.event["id"] == "2" and 0 <= made.event["cpu"] < 1
         worker = made._worker
         made.end()
-        made._spoke(worker, selectors.EVENT_READ)  # of a worker that is no longer ours
-        made._ended(worker)
+        made._on_ready(worker, selectors.EVENT_READ)  # of a worker that is no longer ours
+        made._on_exit(worker)
         assert (made.event, made.state) == (None, "none")
 
 
@@ -634,7 +634,7 @@ def test_a_worker_that_announces_too_much_is_ended_with_what_it_did() -> None:
 
 @pytest.mark.parametrize("held", [64 << 20, 200 << 20])
 def test_a_worker_that_holds_too_much_is_ended_between_its_frames_and_at_them(monkeypatch, held: int) -> None:
-    monkeypatch.setattr(link.Worker, "held_bytes", lambda self: held)
+    monkeypatch.setattr(link.WorkerLink, "held_bytes", lambda self: held)
     said = "the worker held more memory than its limit"
     too_much = held > 100 << 20
     with exchanging(DATA=64 << 20) as (made, _, _):
@@ -648,7 +648,7 @@ def test_a_worker_that_holds_too_much_is_ended_between_its_frames_and_at_them(mo
 
 def test_a_worker_that_is_being_stopped_is_looked_at_as_well(monkeypatch) -> None:
     held = [0]
-    monkeypatch.setattr(link.Worker, "held_bytes", lambda self: held[0] or 1)
+    monkeypatch.setattr(link.WorkerLink, "held_bytes", lambda self: held[0] or 1)
     with exchanging(DATA=64 << 20) as (made, hatchery, _):
         made.interrupt("interrupt", 3600.0)
         now = time.monotonic()
@@ -665,7 +665,7 @@ def test_a_worker_that_hides_later_on_is_ended_and_one_that_was_never_seen_is_no
     with exchanging(DATA=64 << 20) as (made, _, _):
         made.watch(time.monotonic(), 5.0)
         assert made.sees_memory and made.expecting
-        monkeypatch.setattr(link.Worker, "held_bytes", lambda self: None)
+        monkeypatch.setattr(link.WorkerLink, "held_bytes", lambda self: None)
         made._worker.visible = False
         made.watch(time.monotonic() + 1.0, 5.0)
         assert made.expecting and not made.sees_memory
@@ -756,8 +756,8 @@ def test_who_hangs_up_while_it_is_answered_harms_nobody() -> None:
             made.turn()
         (peer,) = made.peers
         made.server.park(peer, None)
-        made.server._spoke(peer, 0)
-        made.server._spoke(peer, selectors.EVENT_READ)  # nothing is there to read
+        made.server._on_ready(peer, 0)
+        made.server._on_ready(peer, selectors.EVENT_READ)  # nothing is there to read
         assert made.peers == [peer]
         client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         client.close()
@@ -793,9 +793,9 @@ def test_connections_to_a_host_are_kept_and_made_again(tmp_path: Path) -> None:
         made.server.keep_connected(path)
         made.server.tick(time.monotonic())
         assert 0 < len(made.peers) < 4  # its queue is full
-        assert not made.server.abandoned
+        assert not made.server.host_gone
         made.server.tick(time.monotonic() + 10_000)
         assert made.peers  # nobody's turn to be hung up on: they wait for the host
         host.close()
         made.server.tick(time.monotonic() + 20_000)
-        assert made.server.abandoned
+        assert made.server.host_gone

@@ -11,7 +11,7 @@ import pytest
 
 from rlm_secure.environments.docker import container
 from rlm_secure.guest.supervisor import uploads as module
-from rlm_secure.guest.supervisor.http import Bad
+from rlm_secure.guest.supervisor.http import HttpError
 from rlm_secure.guest.supervisor.uploads import MAX_UPLOADS, Uploads
 
 CHUNKS = (b"first chunk", b"second")
@@ -39,7 +39,7 @@ def put(uploads: Uploads, chunk: bytes, offset: int | str, *, total: int | str =
 
 
 def refusal(uploads: Uploads, *arguments: object, **options: object) -> tuple[int, str]:
-    with pytest.raises(Bad) as refused:
+    with pytest.raises(HttpError) as refused:
         put(uploads, *arguments, **options)  # type: ignore[arg-type]
     return refused.value.status, refused.value.rule
 
@@ -83,18 +83,18 @@ def test_what_does_not_fit_together_is_refused(uploads: Uploads) -> None:
 
 def test_a_context_is_shared_only_when_it_is_complete_and_what_was_hashed(uploads: Uploads) -> None:
     for number in ("7", "8"):
-        with pytest.raises(Bad, match="is not here, or not complete"):
+        with pytest.raises(HttpError, match="is not here, or not complete"):
             uploads.share(number)
         put(uploads, CHUNKS[0], 0)
     assert refusal(uploads, CHUNKS[1], len(CHUNKS[0])) == (422, "context-hash")
     assert refusal(uploads, b"", TOTAL, sha256="no digest") == (422, "context-hash")
     assert refusal(uploads, b"", TOTAL, sha256=whole(b"another")) == (422, "context-hash")
-    with pytest.raises(Bad, match="is not here, or not complete"):
+    with pytest.raises(HttpError, match="is not here, or not complete"):
         uploads.share("7")  # it was dropped
     complete(uploads)
     uploads.drop("7")
     uploads.drop("7")
-    with pytest.raises(Bad, match="is not here, or not complete"):
+    with pytest.raises(HttpError, match="is not here, or not complete"):
         uploads.share("7")
 
 
@@ -137,7 +137,7 @@ def test_where_there_is_no_descriptor_the_host_is_told(uploads: Uploads) -> None
     resource.setrlimit(resource.RLIMIT_NOFILE, (3, before[1]))
     try:
         assert refusal(uploads, b"x", 0, number="8") == (507, "context-memory")
-        with pytest.raises(Bad) as refused:
+        with pytest.raises(HttpError) as refused:
             uploads.share("7")
         assert (refused.value.status, refused.value.rule) == (507, "context-memory")
     finally:

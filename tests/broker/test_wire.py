@@ -15,12 +15,12 @@ from rlm_secure.guest import wire
 
 
 @pytest.fixture
-def ends(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[wire.Channel, socket.socket]]:
+def ends(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[wire.FrameChannel, socket.socket]]:
     """The worker's channel, and the host's end of it."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         monkeypatch.setattr(wire, "FD", ours.fileno())
-        yield wire.Channel(ours), theirs
+        yield wire.FrameChannel(ours), theirs
 
 
 def framed(message: object) -> bytes:

@@ -63,7 +63,7 @@ def as_cell(source: str) -> tuple[dict[str, Any], str]:
     space.update(host.names())
     try:
         compiler.run(compiler.compile_cell(source, source_bytes=1 << 20, ast_nodes=100_000), space)
-    except compiler.Refusal as refusal:
+    except compiler.CellRefused as refusal:
         return space, f"refused: {refusal.rule}"
     except BaseException as error:
         return space, f"{type(error).__name__}: {error}"[:200]

@@ -92,7 +92,7 @@ def guest_http(pieces: Pieces) -> tuple[list[Any], str]:
             while (request := reader.next()) is not None:
                 query = tuple(sorted(request.query.items()))
                 requests.append((request.method, request.target, query, request.number, bytes(request.body)))
-    except http.Bad as bad:
+    except http.HttpError as bad:
         assert bad.status in http.REASONS, f"{bad.status} has no reason"
         assert http.unsigned_answer(bad.status, str(bad).encode("ascii"))
         return requests, "refused"
@@ -126,7 +126,7 @@ def request_of_host(number: int, method: str, target: str, body: bytes) -> bytes
 
 def answer_of_guest(number: int, method: str, target: str, status: int, body: bytes) -> bytes:
     """The bytes of an answer as a supervisor sends it, signed."""
-    request = http.Request(method, target, number, _digest(b""), "", 0)
+    request = http.SignedRequest(method, target, number, _digest(b""), "", 0)
     return http.answer(KEY, request, status, body)
 
 
@@ -253,7 +253,7 @@ def _at_most(pieces: Pieces, size: int) -> Iterator[bytes]:
 
 def guest_frames(pieces: Pieces) -> tuple[list[Any], str]:
     """What a worker is told."""
-    channel = wire.Channel(Peer(pieces))  # type: ignore[arg-type]
+    channel = wire.FrameChannel(Peer(pieces))  # type: ignore[arg-type]
     told: list[Any] = []
     try:
         while True:
@@ -264,7 +264,7 @@ def guest_frames(pieces: Pieces) -> tuple[list[Any], str]:
 
 def supervisor_frames(pieces: Pieces) -> tuple[list[Any], str]:
     """What a worker says, as its supervisor passes it on."""
-    worker = object.__new__(link.Worker)  # without a process
+    worker = object.__new__(link.WorkerLink)  # without a process
     worker.socket = Peer(pieces)  # type: ignore[assignment]
     worker.closed = False
     worker._inbound = bytearray()
@@ -275,7 +275,7 @@ def supervisor_frames(pieces: Pieces) -> tuple[list[Any], str]:
             if frame is not None:  # otherwise more has come than is read at once
                 assert len(frame) <= FRAME
                 said.append(frame)
-    except link.Failed as failed:
+    except link.LinkError as failed:
         _printable(str(failed))
         return said, "failed"
     return said, "closed"

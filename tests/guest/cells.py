@@ -38,7 +38,7 @@ class Session:
         """ "ran", or the id of the rule that stopped the cell, or the name of its exception."""
         try:
             self.run(source)
-        except (compiler.Refusal, RuleViolation) as refused:
+        except (compiler.CellRefused, RuleViolation) as refused:
             return refused.rule
         except Exception as error:
             return type(error).__name__
@@ -54,7 +54,7 @@ def rule_of(source: str) -> str | None:
     """The rule that refuses `source` before it runs, or None."""
     try:
         compiler.compile_cell(source, **LIMITS)
-    except compiler.Refusal as refusal:
+    except compiler.CellRefused as refusal:
         return refusal.rule
     return None
 

@@ -32,7 +32,7 @@ def one_input(data: bytes) -> None:
     begun = time.process_time()
     try:
         made = compiler.compile_cell(source, source_bytes=64 * 1024, ast_nodes=20_000)
-    except compiler.Refusal as refusal:
+    except compiler.CellRefused as refusal:
         assert refusal.rule and str(refusal)
     else:
         assert type(made) is types.CodeType

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from rlm_secure.guest.language import names, registry
-from rlm_secure.guest.language.compiler import Refusal, compile_cell, compile_plain, run
+from rlm_secure.guest.language.compiler import CellRefused, compile_cell, compile_plain, run
 from rlm_secure.guest.language.transformer import CellTransformer
 from tests.growth.cost import assert_linear
 
@@ -234,7 +234,7 @@ def test_a_class_may_define_every_data_model_method(name: str) -> None:
     ],
 )
 def test_a_refusal_points_at_the_place(source: str, line: int, column: int, text: str) -> None:
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(CellRefused) as caught:
         compile_cell(source, **LIMITS)
     refusal = caught.value
     assert (refusal.line, refusal.column, refusal.text) == (line, column, text)
@@ -244,7 +244,7 @@ def test_a_refusal_points_at_the_place(source: str, line: int, column: int, text
 
 
 def test_a_refusal_lists_what_else_is_wrong_in_the_order_of_the_text() -> None:
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(CellRefused) as caught:
         compile_cell("def f():\n    return a.__b__\n" + "x.__c__\n" * 7, **LIMITS)
     refusal = caught.value
     assert refusal.line == 2
@@ -259,7 +259,7 @@ def test_a_refusal_lists_what_else_is_wrong_in_the_order_of_the_text() -> None:
 
 @pytest.mark.parametrize("source", [source for source in REFUSED if len(source) < 1000])
 def test_a_refusal_is_short_and_says_what_to_do(source: str) -> None:
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(CellRefused) as caught:
         compile_cell(source, **LIMITS)
     refusal = caught.value
     assert len(str(refusal)) < 2000
@@ -271,7 +271,7 @@ def test_a_refusal_is_short_and_says_what_to_do(source: str) -> None:
 def test_a_refusal_stays_short_for_endless_source() -> None:
     name = "__" + "a" * 200_000 + "__"
     for source in (name, f"x.{name}", f"def {name}(): pass", f"import {name}", f"from x import {name}"):
-        with pytest.raises(Refusal) as caught:
+        with pytest.raises(CellRefused) as caught:
             compile_cell(source, **LIMITS)
         assert len(str(caught.value)) < 1000
 
@@ -279,7 +279,7 @@ def test_a_refusal_stays_short_for_endless_source() -> None:
 def test_source_size_is_counted_in_utf8_bytes() -> None:
     assert compile_cell("x = 1", source_bytes=5, ast_nodes=100)
     for source in ("x = 12", "# 🦊🦊", "# é12"):
-        with pytest.raises(Refusal) as caught:
+        with pytest.raises(CellRefused) as caught:
             compile_cell(source, source_bytes=5, ast_nodes=100)
         assert caught.value.rule == "source-bytes"
 
@@ -291,7 +291,7 @@ def test_source_size_is_counted_in_utf8_bytes() -> None:
 )  # fmt: skip
 def test_tree_size_is_bounded(source: str) -> None:
     assert compile_cell(source, source_bytes=10_000, ast_nodes=2_000)
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(CellRefused) as caught:
         compile_cell(source, source_bytes=10_000, ast_nodes=100)
     assert caught.value.rule == "tree-size"
 
@@ -355,7 +355,7 @@ def test_no_text_breaks_the_compiler_or_takes_long() -> None:
         "from rlm_secure.guest.language import compiler\n"
         "for name, source in json.load(sys.stdin).items():\n"
         "    try:\n        compiler.compile_cell(source, source_bytes=1 << 20, ast_nodes=50_000)\n"
-        "    except compiler.Refusal as refusal:\n        assert len(str(refusal)) < 2000\n"
+        "    except compiler.CellRefused as refusal:\n        assert len(str(refusal)) < 2000\n"
         "    print(name, flush=True)\n"
     )
     done = subprocess.run(
@@ -450,7 +450,7 @@ def test_plain_code_is_not_screened() -> None:
     space: dict[str, object] = {}
     run(compile_plain("loot = ().__class__.__base__"), space)
     assert space["loot"] is object
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(CellRefused) as caught:
         compile_plain("x = ")
     assert caught.value.rule == "syntax"
 
@@ -470,7 +470,7 @@ def test_run_lets_everything_through() -> None:
 @pytest.mark.parametrize("one", ["from json import {}", "é = 1; from json import {}"])
 def test_a_refusal_is_found_in_time_that_grows_as_the_cell_does(one: str) -> None:
     def refuse(source: str) -> None:
-        with pytest.raises(Refusal):
+        with pytest.raises(CellRefused):
             compile_cell(source, source_bytes=1 << 24, ast_nodes=1 << 24)
 
     assert_linear(lambda size: one.format(", ".join(f"_a{n}_" for n in range(size))), refuse, begin=1 << 13)

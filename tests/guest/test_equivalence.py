@@ -168,7 +168,7 @@ def ours(source: str) -> str | None:
     """The rule that refuses `source`, or None."""
     try:
         compiler.compile_cell(source, source_bytes=1 << 20, ast_nodes=1_000_000)
-    except compiler.Refusal as refusal:
+    except compiler.CellRefused as refusal:
         return refusal.rule
     return None
 

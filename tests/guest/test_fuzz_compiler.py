@@ -23,10 +23,10 @@ from .honest import HONEST
 QUICK = settings(max_examples=examples(400), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
-def compiles_or_refuses(source: str) -> types.CodeType | compiler.Refusal:
+def compiles_or_refuses(source: str) -> types.CodeType | compiler.CellRefused:
     try:
         code = compiler.compile_cell(source, **LIMITS)
-    except compiler.Refusal as refusal:
+    except compiler.CellRefused as refusal:
         assert refusal.rule and refusal.message
         assert isinstance(str(refusal), str)
         return refusal

@@ -141,7 +141,14 @@ def test_garbage_is_collected_in_sessions_although_not_in_the_boot():
         assert session.run(f"{code}\nprint(gc.isenabled(), w())").stdout == "True None\n"
 
 
-def test_a_rehearsal_leaves_no_names():
+def test_a_local_session_never_loads_the_supervisor():
+    with unscreened() as session:  # forked from the zygote: it has the zygote's modules
+        loaded = session.run("import sys\nprint(*sorted(sys.modules))").stdout.split()
+    assert "guest.zygote.zygote" in loaded and "guest.session.worker" in loaded
+    assert [name for name in loaded if name.startswith("guest.supervisor")] == []
+
+
+def test_the_warm_up_leaves_no_names():
     with Sandbox() as box:
         assert box.run("print(SHOW_VARS())").stdout.startswith("No variables")
         assert "NameError" in box.run("A").stderr

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from rlm_secure.guest.kernel import listener, seal, stack, walls
-from rlm_secure.guest.zygote import boot, probes
-from rlm_secure.guest.zygote import prefork as ahead
+from rlm_secure.guest.kernel import listener, probes, seal, stack, walls
+from rlm_secure.guest.session import memory
+from rlm_secure.guest.zygote import boot, prefork
 from rlm_secure.testing import nested
 from tests.local.kernels import LIES, anew, in_child
 
@@ -271,10 +271,13 @@ def test_namespaces_that_a_kernel_does_not_give_are_missing_walls(refused: tuple
 # -- probes.py ----------------------------------------------------------------------------------------
 
 
+ATTEMPTS = probes.attempts(memory.map_pages)
+
+
 def tried(what: str) -> str:
     """What an attempt says of a process without walls."""
     try:
-        return f"won {probes.ATTEMPTS[what]()}"
+        return f"won {ATTEMPTS[what]()}"
     except probes._Stopped as stopped:
         return f"stopped: {stopped}"
 
@@ -291,8 +294,8 @@ def served() -> str:
 
 
 @pytest.mark.root
-def test_every_attempt_wins_where_no_wall_stands() -> None:
-    outcome = {what: in_child(lambda what=what: tried(what)) for what in probes.ATTEMPTS if "127" not in what}
+def test_every_attempt_wins_where_no_wall_is_stopped() -> None:
+    outcome = {what: in_child(lambda what=what: tried(what)) for what in ATTEMPTS if "127" not in what}
     # Process 2 may belong to nobody here; then there is nothing to signal.
     assert outcome.pop("signalling process 2") in ("won signalled", "ESRCH")
     assert all(each.startswith("won ") for each in outcome.values()), outcome
@@ -310,7 +313,7 @@ def test_an_empty_root_stops_who_lists_it() -> None:
     assert in_child(body) == "stopped: nothing there"
 
 
-# -- ahead.py -----------------------------------------------------------------------------------------
+# -- prefork.py ---------------------------------------------------------------------------------------
 
 
 def test_a_session_that_cannot_be_forked_leaves_no_descriptor() -> None:
@@ -327,9 +330,9 @@ def test_a_session_that_cannot_be_forked_leaves_no_descriptor() -> None:
     before = os.listdir("/proc/self/fd")
     for spawn, error in ((full, BlockingIOError), (gone, ProcessLookupError)):
         with pytest.raises(error):
-            ahead.Child(spawn, {}, None, own_namespaces=False)
+            prefork.Child(spawn, {}, None, own_namespaces=False)
     assert os.listdir("/proc/self/fd") == before
 
 
 def test_a_kernel_without_pidfds_has_none() -> None:
-    assert in_child(lambda: ahead.pidfd(os.getpid()), (434, errno.ENOSYS)) == "None"
+    assert in_child(lambda: prefork.pidfd(os.getpid()), (434, errno.ENOSYS)) == "None"

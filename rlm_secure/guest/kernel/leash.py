@@ -22,7 +22,7 @@ import signal
 _SIGNALS = (signal.SIGSTOP, signal.SIGCONT)
 
 
-def on(pid: int) -> tuple[int, ...]:
+def attach(pid: int) -> tuple[int, ...]:
     """The two ends of a leash on a process of one's own user; none where the kernel has no such, or no room."""
     try:
         pair = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_DGRAM)

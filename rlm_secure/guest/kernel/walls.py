@@ -95,7 +95,7 @@ def shared_limits() -> str:
     """In the zygote: the limits that are the same for every session. Raises OSError.
 
     A huge page of which one small page stays mapped is taken as a whole, and nothing but a memory cgroup counts it as
-    that: so there are none, unless a session is told that it is in one (ahead.py).
+    that: so there are none, unless a session is told that it is in one (prefork.py).
     """
     said = _limits(_SHARED)
     try:

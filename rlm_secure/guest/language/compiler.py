@@ -1,6 +1,6 @@
 """From a cell's text to code, and from code to effects: the only file of the guest that compiles and executes.
 
-`compile_cell` is total: any text gives a code object or a Refusal. What a code object may do is decided by the
+`compile_cell` is total: any text gives a code object or a CellRefused. What a code object may do is decided by the
 names that transformer.py let through and by the guards that guards.py puts under them.
 """
 
@@ -13,7 +13,7 @@ from types import CodeType
 from typing import Any
 
 from .registry import FILENAME
-from .transformer import CellTransformer, Finding
+from .transformer import CellTransformer, ScreenFinding
 
 _EXCERPT = 200  # characters of offending text in a refusal
 _ALSO = 4  # further findings listed in its text
@@ -21,7 +21,7 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 _TOO_COMPLEX = "the cell is nested too deeply to compile; split the expression over several statements"
 
 
-class Refusal(Exception):
+class CellRefused(Exception):
     """A cell that is not compiled. `str()` is text that a model can act on.
 
     `rule` is a kebab-case id, `message` one sentence with the allowed alternative, `line` and `column` are
@@ -50,12 +50,12 @@ class Refusal(Exception):
 def compile_cell(source: str, *, source_bytes: int, ast_nodes: int) -> CodeType:
     """The code of a cell, screened.
 
-    `source_bytes` caps its UTF-8 length, `ast_nodes` the size of its syntax tree. Raises Refusal, and nothing
+    `source_bytes` caps its UTF-8 length, `ast_nodes` the size of its syntax tree. Raises CellRefused, and nothing
     else, for any text.
     """
     size = len(source) if source.isascii() else len(source.encode("utf-8", "surrogatepass"))
     if size > source_bytes:
-        raise Refusal(
+        raise CellRefused(
             "source-bytes", f"the cell has {size} bytes, the limit is {source_bytes}; split it into smaller cells"
         )
     try:
@@ -66,14 +66,14 @@ def compile_cell(source: str, *, source_bytes: int, ast_nodes: int) -> CodeType:
             raise _refusal(screen.findings, source)
         code: CodeType = compile(tree, FILENAME, "exec", flags=screen.flags, dont_inherit=True, optimize=0)
         return code
-    except Refusal:
+    except CellRefused:
         raise
     except Exception as error:
         raise _unreadable(error, source) from None
 
 
 def compile_plain(source: str) -> CodeType:
-    """The code of a cell, unscreened: for test sessions without the language layer. Raises Refusal."""
+    """The code of a cell, unscreened: for test sessions without the language layer. Raises CellRefused."""
     try:
         _quiet()
         return compile(source, FILENAME, "exec", dont_inherit=True, optimize=0)
@@ -100,7 +100,7 @@ def _quiet() -> None:
         warnings.filterwarnings("ignore", module=FILENAME)
 
 
-def _refusal(findings: list[Finding], source: str) -> Refusal:
+def _refusal(findings: list[ScreenFinding], source: str) -> CellRefused:
     """The first finding, in the order of the text, with a line each for some of the others."""
     lines = _LINE_END.split(source)
     ordered = sorted(findings, key=lambda each: _start(each.node, len(lines)))
@@ -113,7 +113,7 @@ def _refusal(findings: list[Finding], source: str) -> Refusal:
     ]
     if len(also) > _ALSO:
         more.append(f"{len(also) - _ALSO} more")
-    return Refusal(first.rule, first.message, line=line, column=column, text=text, more=tuple(more))
+    return CellRefused(first.rule, first.message, line=line, column=column, text=text, more=tuple(more))
 
 
 def _start(node: ast.AST, count: int) -> tuple[int, int]:
@@ -140,16 +140,16 @@ def _place(node: ast.AST, lines: list[str]) -> tuple[int, int, str]:
     return line, len(raw[:start].decode("utf-8", "replace")) + 1, text[:_EXCERPT]
 
 
-def _unreadable(error: Exception, source: str) -> Refusal:
+def _unreadable(error: Exception, source: str) -> CellRefused:
     """What Python itself could not read."""
     if isinstance(error, SyntaxError):
         lines = _LINE_END.split(source)
         line = error.lineno if error.lineno and 0 < error.lineno <= len(lines) else 0
         text = lines[line - 1].strip() if line else ""
         said = f"{type(error).__name__}: {str(error.msg)[:500]}; fix the cell and send it again"
-        return Refusal("syntax", said, line=line, column=error.offset or 0 if line else 0, text=text)
+        return CellRefused("syntax", said, line=line, column=error.offset or 0 if line else 0, text=text)
     if isinstance(error, MemoryError | RecursionError):
-        return Refusal("too-complex", _TOO_COMPLEX)
+        return CellRefused("too-complex", _TOO_COMPLEX)
     if isinstance(error, UnicodeError):
-        return Refusal("encoding", "the cell has a lone surrogate, which is no character; write it as a \\u escape")
-    return Refusal("syntax", f"{type(error).__name__}: {error}"[:500] + "; fix the cell and send it again")
+        return CellRefused("encoding", "the cell has a lone surrogate, which is no character; write it as a \\u escape")
+    return CellRefused("syntax", f"{type(error).__name__}: {error}"[:500] + "; fix the cell and send it again")

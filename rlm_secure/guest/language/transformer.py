@@ -30,7 +30,7 @@ _NOTHING: frozenset[str] = frozenset()
 _MOST_FINDINGS = 20
 
 
-class Finding(NamedTuple):
+class ScreenFinding(NamedTuple):
     """One broken rule: where, which, and a sentence with the allowed alternative."""
 
     node: ast.AST
@@ -46,7 +46,7 @@ class CellTransformer(RestrictingNodeTransformer):
 
     def __init__(self, nodes_limit: int) -> None:
         super().__init__()
-        self.findings: list[Finding] = []
+        self.findings: list[ScreenFinding] = []
         self.flags = 0
         self._limit = nodes_limit
         self._scopes: list[Scope] = []
@@ -88,7 +88,7 @@ class CellTransformer(RestrictingNodeTransformer):
                         stack.append(child)
                 if seen + len(stack) > limit:
                     message = f"the cell has more than {limit} syntax nodes; split it into smaller cells"
-                    findings[:] = [Finding(tree, "tree-size", message)]
+                    findings[:] = [ScreenFinding(tree, "tree-size", message)]
                     return
                 if check is not None:
                     check(self, node)
@@ -120,7 +120,7 @@ class CellTransformer(RestrictingNodeTransformer):
 
     def refuse(self, node: ast.AST, rule: str, message: str) -> None:
         """Record a broken rule."""
-        self.findings.append(Finding(node, rule, message))
+        self.findings.append(ScreenFinding(node, rule, message))
 
     def refuse_unknown(self, node: ast.AST) -> None:
         """Record a node type that nobody reviewed."""

@@ -1,1 +1,1 @@
-"""One session: the worker that runs cells, its REPL names, output, values and contexts. Hostile from its first cell."""
+"""One session: the worker that runs cells, its REPL names, output, values and contexts. Hostile after one cell."""

@@ -1,43 +1,43 @@
-"""How an exception of a cell becomes text for the model and a kind for the host."""
+"""Turns an exception of a cell into text for the model and an error kind for the host."""
 
 from __future__ import annotations
 
 from opcode import opmap
 
-from ..language.compiler import Refusal
+from ..language.compiler import CellRefused
 from ..language.registry import derives, title
 from ..language.violations import RuleViolation, said
 
 _FRAMES = 8
-#: As the interpreter keeps it: no hook of the exception's class runs.
+#: Read as the interpreter stores them: no code of the exception's class runs.
 _traceback_of = BaseException.__dict__["__traceback__"].__get__
 _arguments_of = BaseException.__dict__["args"].__get__
 
 
-#: What is said of a cell whose time is over. Never the text of an exception: a cell can raise one of any class.
+#: The text for a cell whose time is used up. Fixed, never the exception's own: a cell can raise any class itself.
 INTERRUPTED = "the cell was interrupted: its time is used up"
 _OUT_OF_MEMORY = "the cell asked for more memory than the policy grants (limits.memory_bytes)"
 
 
 class CellInterrupted(BaseException):
-    """Raised in a cell by a signal from the host: its wall clock or its CPU seconds are used up."""
+    """Raised in a cell by a signal from the host: its wall-clock time or its CPU time is used up."""
 
 
 class FinalAnswerCalled(BaseException):
-    """Raised by final_answer(): the cell is over, and has an answer."""
+    """Raised by final_answer(): ends the cell, which now has an answer."""
 
 
 def fault(error: BaseException, source: str, *, interrupted: bool) -> tuple[str, str, str | None, str]:
-    """`(kind, message, rule, text)`: the closed kind for the host, one sentence, the rule, the whole text.
+    """`(kind, message, rule, text)`: one of the fixed kinds for the host, one sentence, the rule, the whole text.
 
-    `interrupted` says whether the worker was: a cell holds the class of what once ended it, since `__exit__` is given
-    that, and raises it when it likes. What nobody but a cell can have made is an exception like any other.
+    `interrupted` says whether the worker really was interrupted. A cell can obtain the class of such an exception,
+    because `__exit__` receives it, and can raise it itself; it then counts as an ordinary exception.
     """
-    if type(error) is Refusal:
+    if type(error) is CellRefused:
         return "refused", f"{error.rule}: {error.message}", error.rule, str(error)
     kind = type(error)
     text = _frames(error, source)
-    # By the exact class: isinstance() would ask an exception of a cell for its __class__.
+    # Compare the exact class: isinstance() would read `__class__`, which an exception of a cell can fake.
     if interrupted and kind is CellInterrupted:
         return "interrupted", INTERRUPTED, None, f"{text}{INTERRUPTED}\n"
     if derives(kind, RuleViolation) and (by_a_guard := said(error)):  # type: ignore[arg-type]
@@ -48,7 +48,7 @@ def fault(error: BaseException, source: str, *, interrupted: bool) -> tuple[str,
     name = title(kind)
     try:
         message = str.__str__(str(error))
-    except BaseException:  # __str__ is the cell's own code, and raises what it likes
+    except BaseException:  # __str__ is the cell's own code, and can raise anything
         message = "<its message could not be built>"
     message = message if len(message) <= 2000 else message[:2000] + f"... [{len(message)} characters]"
     if derives(kind, SystemExit):
@@ -57,14 +57,14 @@ def fault(error: BaseException, source: str, *, interrupted: bool) -> tuple[str,
     return "exception", line, None, f"{text}{line}\n"
 
 
-#: Where a frame stands that an exception was thrown into, which comes with a traceback of the thrower's choice.
+#: Instructions at which a generator waits. An exception thrown into it brings a traceback that the thrower chose.
 _WAITING = frozenset(opmap[name] for name in ("RETURN_GENERATOR", "POP_TOP", "YIELD_VALUE", "RESUME"))
-#: Where the frame stands, too, whose own code raised.
+#: Those, and the instructions of a frame that raised the exception by its own statement.
 _RAISING = _WAITING | {opmap[name] for name in ("RAISE_VARARGS", "RERAISE", "SEND")}
 
 
 def _by_a_statement(error: BaseException) -> bool:
-    """Whether code raised `error`, and not the interpreter for want of memory."""
+    """Whether a statement raised `error`, rather than the interpreter when it ran out of memory."""
     trace = _traceback_of(error)
     while trace is not None:
         at = trace.tb_frame.f_code.co_code[trace.tb_lasti]
@@ -75,7 +75,7 @@ def _by_a_statement(error: BaseException) -> bool:
 
 
 def _frames(error: BaseException, source: str) -> str:
-    """The cell's own frames, newest last, with their source lines."""
+    """The traceback of the cell's own frames, newest last, with their source lines."""
     lines = source.split("\n")
     entries = []
     trace = _traceback_of(error)

@@ -1,10 +1,10 @@
 """Contexts from a sealed memfd: a str that uses the mapped pages in place, or a copy where that fails.
 
-A CPython str of a fixed width is a header followed by its characters (PEP 393). The host writes the
-characters as they lie in its own str; here one private page holds a header copied from a fresh str of the
-same width, and the memfd is mapped read-only right behind it. Loading costs no copy, whatever the size, and
-sessions share the pages. The mapping is private: Linux before 6.7, and gVisor, refuse a shared one of a file that
-is sealed against writing, read-only or not. `self_test` decides once per zygote whether this interpreter agrees.
+A CPython str is a header followed by characters of one width (PEP 393). The host writes the characters to the memfd as
+they are stored in its own str. Here one private page holds a header copied from a new str of the same width, and the
+memfd is mapped read-only directly after it. So loading copies nothing, whatever the size, and sessions share the pages.
+The mapping is private, because Linux before 6.7 and gVisor refuse a shared mapping of a file that is sealed against
+writing, even a read-only one. `self_test` decides once per zygote whether this works with this interpreter.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ _copy.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_ssize_t]
 _KINDS = {"ascii": (1, "a"), "latin-1": (1, "\xe9"), "ucs-2": (2, "\u0100"), "ucs-4": (4, "\U00010000")}
 _LENGTH_OFFSET, _HASH_OFFSET = 16, 24
 _STATE_OFFSET, _INTERNED = 32, 3
-_REFERENCES = 1 << 30  # more than anybody can drop: the pages are not malloc's to free, but ours, in `release`
+_REFERENCES = 1 << 30  # more than code can drop: malloc must never free these pages; `release` unmaps them
 
 _in_place = False
-#: Where the strings in place lie: address of the object -> start and size of its pages.
+#: The strings that use mapped pages: address of the object -> start and size of its pages.
 _adopted: dict[int, tuple[int, int]] = {}
 
 
 def load(fd: int, kind: str, length: int) -> Any:
-    """The str of `length` characters, or the JSON value of `length` bytes, in the memfd `fd`; closes it.
+    """The str of `length` characters, or the JSON value of `length` bytes, in the memfd `fd`; closes `fd`.
 
-    `kind` is ascii, latin-1, ucs-2 or ucs-4 (the exact width of the host's str), "utf-32" for a str that the
-    host could not look into, or "json".
+    `kind` is ascii, latin-1, ucs-2 or ucs-4 (the exact width of the host's str), "utf-32" for a str whose width the
+    host could not read, or "json".
     """
     try:
         if kind == "json":
@@ -66,7 +66,7 @@ def load(fd: int, kind: str, length: int) -> Any:
 
 
 class _Mapping:
-    """A read-only shared mapping for the time of a copy. Not mmap.mmap: that calls fcntl, which is filtered."""
+    """A read-only mapping that lasts while it is copied. Not mmap.mmap: it calls fcntl, which the filter forbids."""
 
     def __init__(self, fd: int, size: int) -> None:
         self._size = max(size, 1)
@@ -90,11 +90,11 @@ def map_pages(address: int | None, size: int, protection: int, flags: int, fd: i
 
 def _adopt(fd: int, kind: str, length: int) -> str:
     width, character = _KINDS[kind]
-    template = character * 2  # never interned, never cached: its header is as fresh as one can be
+    template = character * 2  # never interned or cached, so its header is that of a new str
     header = sys.getsizeof(template) - 3 * width
     size = (length + 1) * width
-    # Reserve both parts at once without access, so that RLIMIT_DATA counts the header page alone. That is mapped anew
-    # at the same place: nothing that is there becomes writable, which the kernel does not count in every case.
+    # Reserve both parts at once without access, so that RLIMIT_DATA only counts the header page. That page is unmapped
+    # and mapped again at the same address, because the kernel does not always count pages that mprotect makes writable.
     start = map_pages(None, _PAGE + size, _PROT_NONE, _MAP_PRIVATE | _MAP_ANONYMOUS | _MAP_NORESERVE, -1)
     _libc.munmap(start, _PAGE)
     at = map_pages(start, _PAGE, _PROT_READ | _PROT_WRITE, _MAP_PRIVATE | _MAP_ANONYMOUS, -1)
@@ -116,18 +116,18 @@ def _adopt(fd: int, kind: str, length: int) -> str:
 
 
 def release() -> None:
-    """Between cells: unmap the strings in place that nobody refers to any more."""
+    """Unmap the strings in place that have no references left. Called between cells."""
     for address, (start, size) in list(_adopted.items()):
         references = ctypes.c_ssize_t.from_address(address).value
-        # The table of interned strings refers to what it holds without counting.
+        # The table of interned strings does not count its references.
         interned = ctypes.c_uint8.from_address(address + _STATE_OFFSET).value & _INTERNED
         if references == _REFERENCES and not interned:
             _libc.munmap(start, size)
             del _adopted[address]
 
 
-def switch_on() -> None:
-    """Use contexts in place where a child of this process finds that they work; what it maps ends with it."""
+def enable_in_place() -> None:
+    """Use contexts in place if the self-test passes. It runs in a child, so that its mappings end with the child."""
     global _in_place
     pid = os.fork()
     if pid == 0:
@@ -136,7 +136,7 @@ def switch_on() -> None:
 
 
 def self_test() -> bool:
-    """Try in-place strings of every width with every kind of use, and use them from now on only if all agree."""
+    """Try in-place strings of every width in every kind of use; they are used from now on only if all tests pass."""
     global _in_place
     _in_place = True
     try:

@@ -1,4 +1,4 @@
-"""What a cell prints: kept up to a cap while it is produced, counted and dropped beyond it."""
+"""Captures what a cell prints: text is kept up to a limit; what exceeds it is counted and dropped at once."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Output:
         self.dropped = 0
 
     def write(self, text: str) -> int:
-        """Keep `text` as far as there is room; returns its length, as files do."""
+        """Keep as much of `text` as there is room for; return its full length, as files do. Raises TypeError."""
         if not is_instance(text, str):
             raise TypeError(f"write() argument must be str, not {title(type(text))}")
-        # An exact str: a subclass could lie about its length or run code of its own here.
+        # Convert to an exact str: a subclass could report a wrong length, or run its own code here.
         text = str.__str__(text)
         size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
         if size <= self._left:
@@ -43,12 +43,12 @@ class Output:
         return len(text)
 
     def flush(self) -> None:
-        """Nothing waits: for code that calls it."""
+        """Do nothing: output is never buffered. It exists for code that calls it."""
 
     def isatty(self) -> bool:
-        """Never a terminal."""
+        """False: this is never a terminal."""
         return False
 
     def text(self) -> str:
-        """Everything that was kept, in order."""
+        """All kept text, in order."""
         return "".join(self._pieces)

@@ -1,7 +1,7 @@
-"""The names that a cell finds: contexts, model calls, ways to finish, tools; and their restoration.
+"""The names that a cell finds: contexts, model calls, ways to finish, tools.
 
-A cell may shadow any of them; after the cell they are what they were, so that a later cell, or a later
-turn of the model, is not misled by an earlier one.
+A cell may assign to any of them. After the cell they are restored, so that it cannot mislead a later cell or a later
+turn of the model.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from ..language.registry import is_instance, title
 from . import values
 from .faults import FinalAnswerCalled
 
-#: Sends one call frame; returns the host's reply, or raises what it refused with.
+#: Sends one call frame and returns the host's reply. Raises HostError where the host refuses.
 Ask = Callable[[dict[str, Any]], Any]
 
-#: What the host's decoder takes in one call (broker/protocol.py): beyond it, it ends the session.
+#: The limits of the host's decoder for one call (broker/protocol.py). It ends the session for a call that exceeds them.
 MAX_PROMPTS = 10_000
 MAX_MODEL = 256
-#: Values in all arguments of a tool call; each takes at most one bracket and one comma of the decoder's MAX_NODES.
+#: Values in all arguments of a tool call. Each counts as at most one bracket and one comma of the decoder's MAX_NODES.
 _MAX_VALUES = 190_000
 
 _MISSING = object()
@@ -54,33 +54,36 @@ class Repl:
         self.restore()
 
     def begin(self) -> None:
-        """Begin a cell: it has no answer, and no guard has refused it anything."""
+        """Reset the state of the last cell: its answer, and what its guards refused."""
         violations.forget()
         self.final: dict[str, Any] | None = None
         self._ended: weakref.ref[FinalAnswerCalled] | None = None
 
     def ended_by(self, raised: BaseException) -> bool:
-        """Whether this very exception is what the cell's call of final_answer() raised: a cell can keep its class."""
+        """Whether `raised` is the exception that final_answer() raised in this cell, compared by identity.
+
+        Its class proves nothing: a cell can keep it and raise it again.
+        """
         return self._ended is not None and self._ended() is raised
 
     def assign(self, name: str, value: Any) -> None:
-        """Bind `name`; contexts, histories and host values are restored when a cell shadows them."""
+        """Bind `name`. Contexts, histories and values of the host are restored after a cell that overwrites them."""
         self.namespace[name] = value
         if name != "answer":
             self._scaffold[name] = value
 
     def alias(self, name: str, target: str) -> None:
-        """Bind `name` to the object that `target` names."""
+        """Bind `name` to the object that the name `target` is bound to."""
         self.assign(name, self.namespace[target])
 
     def restore(self) -> None:
-        """Put every shadowed name back; a user's `answer` of another type is replaced by a fresh one."""
+        """Restore every overwritten name. An `answer` that is no longer a dict is replaced by a new one."""
         self.namespace.update(self._scaffold)
         if type(self.namespace.get("answer")) is not dict:
             self.namespace["answer"] = {"content": "", "ready": False}
 
     def variables(self) -> dict[str, dict[str, Any]]:
-        """name -> description, for the result: everything but guards and functions of the REPL."""
+        """name -> description, for the result: all names except guards and functions of the REPL."""
         described: dict[str, dict[str, Any]] = {}
         room = self._result_bytes // 4
         for name, value in list(self.namespace.items()):
@@ -91,7 +94,7 @@ class Repl:
             try:
                 entry = values.describe(value, self._value_bytes)
             except MemoryError:
-                raise  # the whole result is tried again, with more memory
+                raise  # the caller builds the whole result again, with more memory
             except Exception:
                 entry = {"type": title(type(value)), "repr": "<it cannot be shown>"}
             text = entry.get("value")
@@ -106,7 +109,7 @@ class Repl:
         if self.final is not None:
             return self.final
         answer = self.namespace.get("answer", _MISSING)
-        # By the exact class and storage, and by iteration: a look-up would compare with keys of the cell's own kind.
+        # Iterate over the stored items: a look-up could call `__eq__` of a key whose class the cell has defined.
         if not is_instance(answer, dict):
             return None
         given = {key: value for key, value in dict.items(answer) if type(key) is str and key in ("ready", "content")}
@@ -121,7 +124,7 @@ class Repl:
         plain = values.jsonable(value, self._result_bytes // 8, nodes=50_000)
         try:
             text = str(value) if plain or type(value) in (int, float) else values.shown(value)
-        except ValueError:  # more digits than the interpreter writes
+        except ValueError:  # an int with more digits than the interpreter converts to text
             text = values.shown(value)
         return {"text": text, "value": plain[0]} if plain else {"text": text}
 
@@ -189,7 +192,7 @@ class Repl:
                 if key not in self.namespace or guards.is_internal(key):
                     return f"Error: Variable '{key[:100]}' not found. {self._scaffold['SHOW_VARS']()}"
                 text = str(self.namespace[key])
-            text = str.__str__(text)  # what a __str__ returned may be of any class of str
+            text = str.__str__(text)  # a cell's __str__ may return a subclass of str
             self.final = {"text": text}
             return text
 
@@ -219,5 +222,5 @@ def _model(model: str | None) -> str | None:
 
 
 def _is_text(value: object) -> bool:
-    """Whether `value` is a str; isinstance() would believe what it says about itself."""
+    """Whether `value` is a str. Not isinstance(), which believes the object's own `__class__`."""
     return is_instance(value, str)

@@ -1,4 +1,4 @@
-"""Values of cells as JSON, without running a line of the cell's code: exact built-in types only."""
+"""Converts values of cells to JSON without running any code of the cell: exact built-in types only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _STRING = 2000
 
 
 def describe(value: Any, value_bytes: int) -> dict[str, Any]:
-    """`{"type", "value"?, "repr"?}` for a variable; the value when it is small JSON, else a bounded repr."""
+    """`{"type", "value"?, "repr"?}` for a variable: the value where it is small JSON, otherwise a bounded repr."""
     kind = type(value)
     name = title(kind).encode("utf-8", "backslashreplace").decode()[:128]
     if kind is str and len(value) <= min(value_bytes // 6, _STRING):
@@ -72,9 +72,9 @@ def _copy(value: Any, depth: int, budget: list[int]) -> Any:
 
 
 def alike(table: dict[str, Any]) -> bool:
-    """Whether two keys of `table` are one to the host, which takes no key twice.
+    """Whether two keys of `table` become the same key on the host, which refuses duplicates.
 
-    It joins the halves of surrogate pairs, and spells lone ones out.
+    The host joins surrogate pairs, and writes lone surrogates as escapes.
     """
     try:
         "".join(table).encode()
@@ -85,7 +85,7 @@ def alike(table: dict[str, Any]) -> bool:
 
 
 def shown(value: Any, depth: int = 3) -> str:
-    """A repr of at most a few hundred characters that runs no code of the value's class."""
+    """A repr of a few hundred characters at most. Runs no code of the value's class."""
     kind = type(value)
     if kind in (str, bytes):
         return repr(value) if len(value) <= _TEXT else repr(value[:_TEXT]) + f"... [{len(value)} long]"
@@ -110,7 +110,7 @@ def _container(value: Any, kind: type, depth: int) -> str:
         return f"<{kind.__name__} of {len(value)}>"
     rest = f", ... [{len(value)} in all]" if len(value) > _ITEMS else ""
     parts = []
-    # Iterating a dict or set runs no code of its keys; hashing would.
+    # Iterating over a dict or set runs no code of its keys; a look-up would call `__hash__` and `__eq__`.
     for index, item in enumerate(value.items() if kind is dict else value):
         if index == _ITEMS:
             break
@@ -121,7 +121,7 @@ def _container(value: Any, kind: type, depth: int) -> str:
 
 
 def plain(value: Any, limit: int, nodes: int) -> Any:
-    """`value` as JSON for a host call; raises TypeError naming what cannot cross the wall."""
+    """`value` as JSON for a host call. Raises TypeError for a value that cannot be sent."""
     copied = jsonable(value, limit, nodes)
     if copied is None:
         most = f"at most {limit} bytes and {nodes} values"

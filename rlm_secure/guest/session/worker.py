@@ -1,12 +1,12 @@
-"""The worker: reads requests, runs cells, writes results. Hostile from its first cell on.
+"""The worker: reads requests, runs cells, writes results. Hostile after its first cell.
 
 A `done` frame carries
-    stdout, stderr   text, capped while produced; `dropped` counts the bytes that were not kept
+    stdout, stderr   text, limited while it is produced; `dropped` counts the bytes that were not kept
     variables        name -> {type, value? (small JSON), repr?}
     answer           null or {text, value?}
     error            null or {kind: exception|refused|memory|interrupted, message, rule?}
     cpu, peak        CPU seconds of the cell; peak resident bytes of the process
-For a `read` request `answer.text` is the variable's text, or answer is null where there is no variable.
+For a `read` request, `answer.text` is the variable's text; `answer` is null if there is no such variable.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ from .faults import INTERRUPTED, CellInterrupted, fault
 from .output import Output
 from .repl import Repl
 
-#: The worker of this process, for the print and the signal handler that the zygote made before the fork.
-_current: Worker
-#: The globals of sessions to come, by the modules that they may import.
+#: The worker of this process. The zygote creates `print` and the signal handler before the fork; both look it up here.
+_current: SessionWorker
+#: Prebuilt globals for future sessions, by the modules that they may import.
 _prepared: dict[frozenset[str], dict[str, Any]] = {}
 _RESERVE = 8 << 20
 
 
 def prepare(modules: Iterable[str]) -> None:
-    """In the zygote: build the globals for modules that a shipped policy names, so that sessions are born with them."""
+    """Build the globals for the modules that a shipped policy names. Called in the zygote: sessions inherit them."""
     key = frozenset(modules)
     _prepared[key] = guards.build_globals(key, _print)
 
 
-def listen() -> None:
-    """In the zygote: install the handlers that sessions are born with."""
+def install_handlers() -> None:
+    """Install the signal handlers and the unraisable hook. Called in the zygote: sessions inherit them."""
     signal.signal(signal.SIGUSR1, _on_signal)
     signal.signal(signal.SIGXCPU, _on_signal)
     sys.unraisablehook = _on_unraisable
@@ -56,27 +56,29 @@ def _on_signal(_number: int, _frame: object) -> None:
 
 
 def _on_unraisable(unraisable: Any) -> None:
-    """What the `finally` of a forgotten generator raised. The interpreter's own hook would ask the exception for its
-    text, which is the cell's code, and look for source files."""
+    """Report what the `finally` of a discarded generator raised.
+
+    The interpreter's own hook would call `__str__` of the exception, which is the cell's code, and open source files.
+    """
     kind = unraisable.exc_type
     if not derives(kind, CellInterrupted):
         _current.errors.write(f"Exception ignored in a generator that was closed: {title(kind)}\n")
 
 
 def _print(*values: Any, sep: str | None = " ", end: str | None = "\n", file: Any = None, flush: bool = False) -> None:
-    """print(), into the cell's output, or into a file-like object of the cell's own."""
+    """print() for cells: writes to the cell's output, or to a file-like object that the cell passes."""
     print(*values, sep=sep, end=end, file=_current.output if file is None else file, flush=flush)
 
 
 class HostError(Exception):
-    """The host refused or failed a call; its message is all that crosses the wall."""
+    """The host refused a call, or it failed. Only the message of the error reaches the cell."""
 
 
-class Worker:
+class SessionWorker:
     """Serves one channel until it closes."""
 
     def __init__(self) -> None:
-        self._channel: wire.Channel = cast(wire.Channel, None)  # set by serve()
+        self._channel: wire.FrameChannel = cast(wire.FrameChannel, None)  # set by serve()
         self._repl: Repl = cast(Repl, None)  # set by the first request, begin
         self._interruptible = False
         self._interrupted = False
@@ -88,15 +90,17 @@ class Worker:
         _current = self
 
     def warm(self, begin: dict[str, Any]) -> None:
-        """Begin, and run a cell: what a first cell copies of shared pages, nobody waits for here."""
+        """Begin and run one cell in advance: the copies of shared pages that a first cell causes cost no user time."""
         self._begin(begin)
         self._exec({"code": "x = 1 + 1"})
         del self._repl.namespace["x"]
 
-    def serve(self, channel: wire.Channel, walls: dict[str, list[str]], begin: dict[str, Any] | None = None) -> None:
-        """Report `walls`, then answer requests until the host is gone. Never raises for what a cell does.
+    def serve(
+        self, channel: wire.FrameChannel, walls: dict[str, list[str]], begin: dict[str, Any] | None = None
+    ) -> None:
+        """Report `walls`, then answer requests until the host is gone. Nothing that a cell does makes it raise.
 
-        `begin` is the first request, where it is known beforehand: nobody is answered then.
+        `begin` is the first request, if it is known in advance; it gets no answer.
         """
         self._channel = channel
         try:
@@ -112,8 +116,8 @@ class Worker:
             return
 
     def interrupt(self) -> None:
-        """Called by the signal handler."""
-        # Only code of a cell is interrupted, never frame I/O: a half-read frame would end the session.
+        """Interrupt the cell. Called by the signal handler."""
+        # Frame I/O is never interrupted, only code of a cell: a frame read in part would end the session.
         self._interrupted = True
         if self._interruptible:
             raise CellInterrupted(INTERRUPTED)
@@ -124,7 +128,7 @@ class Worker:
         self.errors = Output(request["stdout_bytes"])
         sys.stdout, sys.stderr = self.output, self.errors
         if request["screen"]:
-            warnings.simplefilter("ignore")  # a library's names the files of the guest
+            warnings.simplefilter("ignore")  # the text of a library's warning names files of the guest
             modules = frozenset(request["modules"])
             namespace = _prepared.get(modules) or guards.build_globals(modules, _print)
         else:
@@ -176,17 +180,17 @@ class Worker:
     def _context(self, request: dict[str, Any]) -> dict[str, Any]:
         value = memory.load(self._channel.take_fd(), request["kind"], request["length"])
         result = self._run(lambda: self._repl.assign(request["name"], value))
-        memory.release()  # what the name stood for, where nothing else does
+        memory.release()  # the context that had this name before, unless something else still refers to it
         return result
 
     def _checkpoint(self, _request: dict[str, Any]) -> dict[str, Any] | None:
-        """Fork: the child goes on with the new socket, the parent is its spare and waits on the old one."""
+        """Fork: the child continues on the new socket; the parent is its checkpoint, and waits on the old socket."""
         fd = self._channel.take_fd()
         try:
             child = os.fork()
         except OSError:
             os.close(fd)
-            return None  # the host sees the new socket close, and goes on without a checkpoint
+            return None  # the host sees that the new socket is closed, and continues without a checkpoint
         if child:
             os.close(fd)
             return None
@@ -195,20 +199,22 @@ class Worker:
         return _done()
 
     def _retire(self, _request: dict[str, Any]) -> None:
-        """No longer a spare, only the init of the namespace: let go of everything that is held."""
-        # But for suspended generators: to forget one runs its `finally`, and nobody stops a cell's code here.
+        """Release everything that the session holds: from now on this process only is the init of its PID namespace.
+
+        Suspended generators are kept: to release one runs its `finally`, and nothing here can stop a cell's code.
+        """
         self._suspended = [each for each in gc.get_objects() if type(each) is types.GeneratorType]
         self._repl.namespace.clear()
         self._repl = cast(Repl, None)
         gc.collect()
 
     def _run(self, body: Callable[[], None], source: str = "", *, answer: bool = False) -> dict[str, Any]:
-        """Run `body` as a cell, and build its result: interruptible to the end, its output captured, every exception
-        contained. Only a cell has an `answer`.
+        """Run `body` as a cell and build its result. Only a cell has an `answer`.
 
-        Code of a cell runs after its last line as well: the text of its exception is its own method, and whatever is
-        let go of (the exception, a shadowed name) may close a generator. All that is part of the cell, and of its
-        CPU seconds.
+        It can be interrupted until the result is built; its output is captured, and every exception is caught. Code of
+        a cell also runs after its last line: the text of its exception comes from its own method, and releasing an
+        object (the exception, an overwritten name) may close a generator. All of that counts as part of the cell, and
+        of its CPU time.
         """
         self.output.clear()
         self.errors.clear()
@@ -220,14 +226,14 @@ class Worker:
         started = time.process_time()
         ended = self._contained(body)
         if ended:
-            # SystemExit and a cell's own exceptions end the cell, not the worker.
+            # SystemExit and other exceptions of a cell end the cell, not the worker.
             self._conclude(lambda: self._fault(ended, source, result))
         if answer:
             self._conclude(lambda: result.update(answer=repl.answer()))
         self._conclude(lambda: result.update(variables=repl.variables()))
         self._conclude(repl.restore)
         if self._interrupted and (result["error"] is None or result["error"]["kind"] != "interrupted"):
-            # It swallowed the interrupt, or was past its last line.
+            # The cell caught the interrupt, or had already finished its last line.
             result["error"] = {"kind": "interrupted", "message": INTERRUPTED}
             self.errors.write(f"{INTERRUPTED}\n")
         result["stdout"] = self.output.text()
@@ -238,9 +244,9 @@ class Worker:
         return result
 
     def _contained(self, step: Callable[[], object]) -> list[BaseException]:
-        """Run `step` as code of a cell: it can be interrupted. What it raised is in the list, held by nothing else.
+        """Run `step` as interruptible code of a cell. Returns what it raised in a list, which has the only reference.
 
-        Garbage is collected nowhere else: that may close a generator, which is code of the cell.
+        The garbage collector only runs here: it may close a generator, which runs code of the cell.
         """
         try:
             self._interruptible = True
@@ -251,12 +257,12 @@ class Worker:
             gc.disable()
             return [raised]
         finally:
-            self._interruptible = False  # first: a signal would raise out of the next call
+            self._interruptible = False  # first, because a signal would raise in the next call
             gc.disable()
         return []
 
     def _conclude(self, step: Callable[[], object]) -> None:
-        """A step of the result. One that memory or time ran out in is tried again, with the memory set aside."""
+        """Run one step of building the result. If it runs out of memory or time, free the reserve and try again."""
         if failed := self._contained(step):
             self.reserve = b""
             self._contained(failed.clear)
@@ -264,22 +270,22 @@ class Worker:
             self._contained(failed.clear)
 
     def _fault(self, ended: list[BaseException], source: str, result: dict[str, Any]) -> None:
-        """Describe how the cell ended, and let go of the exception."""
+        """Describe in `result` how the cell ended, and release the exception."""
         if not ended:
             return
         raised = ended[0]
         if not self._repl.ended_by(raised) and result["error"] is None:
-            self.reserve = b""  # the cell may have left nothing to build a result with
+            self.reserve = b""  # the cell may have left no memory for building a result
             kind, message, rule, text = fault(raised, source, interrupted=self._interrupted)
             self.errors.write(text)
             result["error"] = {"kind": kind, "message": message[:4000]} | ({"rule": rule} if rule else {})
-        # Not by assignment: a class of a cell may define __setattr__.
+        # Do not assign to the attribute: a class of a cell may define __setattr__.
         BaseException.with_traceback(raised, None)
         del raised
         ended.clear()
 
     def _take_reserve(self) -> None:
-        """Set memory aside, untouched and so at no cost, for what must work after a cell used up the rest."""
+        """Reserve memory for the work that must succeed after a cell has used up the rest. Untouched, so it is free."""
         if not self.reserve:
             try:
                 self.reserve = bytes(_RESERVE)
@@ -289,7 +295,7 @@ class Worker:
     def _reply(self, result: dict[str, Any]) -> None:
         limit = self._options["result_bytes"]
         if not self._channel.send_within(result, limit):
-            # Escaped JSON can be six times the text: give up what matters least first.
+            # Escaped JSON can be six times as long as the text: drop the least important parts first.
             result["variables"] = {}
             for field in ("stdout", "stderr"):
                 kept = result[field][: limit // 32]
@@ -303,7 +309,7 @@ class Worker:
                 self._channel.send_within(result, limit)
 
     def _ask(self, call: dict[str, Any]) -> Any:
-        """One call to the host, from inside a cell."""
+        """Send one call of a cell to the host and return the reply. Raises HostError, CellInterrupted, ValueError."""
         self._interruptible = False
         gc.disable()
         try:
@@ -325,7 +331,7 @@ class Worker:
 
 
 def _done() -> dict[str, Any]:
-    """The result of a request that runs no code of a cell: not even a collection of garbage, which may close one."""
+    """The result of a request that runs no code of a cell: the garbage collector, which may close a generator, is off."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     empty: dict[str, Any] = {"variables": {}, "answer": None, "error": None, "stdout": "", "stderr": "", "dropped": 0}
     return {"op": "done", **empty, "peak": peak, "cpu": 0.0}

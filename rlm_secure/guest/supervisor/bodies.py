@@ -9,19 +9,19 @@ import re
 from typing import Any
 
 from .. import wire
-from .http import Bad, Request
+from .http import HttpError, SignedRequest
 
 _SECONDS = re.compile(r"[0-9]{1,5}(\.[0-9]{1,6})?")
 _LIMITS = frozenset({"AS", "CORE", "CPU", "DATA", "FSIZE", "MEMLOCK", "NOFILE", "NPROC"})
 
 
-def seconds(request: Request, name: str, default: Any) -> Any:
-    """A number of seconds from the query. Raises Bad."""
+def seconds(request: SignedRequest, name: str, default: Any) -> Any:
+    """A number of seconds from the query. Raises HttpError."""
     text = request.query.get(name)
     if text is None:
         return default
     if not _SECONDS.fullmatch(text):
-        raise Bad(400, "query", f"{name} is a number of seconds")
+        raise HttpError(400, "query", f"{name} is a number of seconds")
     return float(text)
 
 
@@ -34,19 +34,19 @@ def are_limits(limits: dict[str, Any]) -> bool:
 
 
 def fields(body: bytes | bytearray, expected: dict[str, type], *, more: bool = False) -> dict[str, Any]:
-    """The JSON object in `body`, with exactly the `expected` fields and types (or `more`). Raises Bad."""
+    """The JSON object in `body`, with exactly the `expected` fields and types (or `more`). Raises HttpError."""
     try:
         message = wire.loads(body, strict=True)
     except (wire.MalformedJson, RecursionError):
-        raise Bad(400, "json", "the body is not JSON in ASCII") from None
+        raise HttpError(400, "json", "the body is not JSON in ASCII") from None
     if not isinstance(message, dict):
-        raise Bad(400, "json", "the body is not a JSON object")
+        raise HttpError(400, "json", "the body is not a JSON object")
     for name, kind in expected.items():
         value = message.get(name)
         if kind is float and type(value) is int and abs(value) < 2**53:
             value = message[name] = float(value)
         if type(value) is not kind:
-            raise Bad(422, "fields", f"{name} is missing or not a {kind.__name__}")
+            raise HttpError(422, "fields", f"{name} is missing or not a {kind.__name__}")
     if not more and message.keys() != expected.keys():
-        raise Bad(422, "fields", f"the body has exactly: {', '.join(sorted(expected))}")
+        raise HttpError(422, "fields", f"the body has exactly: {', '.join(sorted(expected))}")
     return message

@@ -39,7 +39,7 @@ _RESEND_SECONDS = 2.0
 _GONE = 3  # times that the supervisor may be missing before there is nothing to dial
 
 
-class Ledger:
+class Sequencer:
     """One side's numbering: what was sent and not acknowledged, what was received, what to say next."""
 
     def __init__(self) -> None:
@@ -79,14 +79,14 @@ class Ledger:
         self._asked_at = now
         return True
 
-    def double(self, number: int, now: float) -> bool:
+    def duplicate(self, number: int, now: float) -> bool:
         """Whether to say again what was received: `number` came twice, so that our acknowledgement was lost."""
         if number > self.received or now - self._retold_at < _PACE_SECONDS:
             return False
         self._retold_at = now
         return True
 
-    def unsaid(self) -> bool:
+    def owes_acknowledgement(self) -> bool:
         """Whether the other side does not know yet what was received."""
         return self._told != self.received
 
@@ -147,7 +147,7 @@ class Dial:
         self._path = path
         self._source = source
         self._sink = sink
-        self._ledger = Ledger()
+        self._sequencer = Sequencer()
         self._inbound = bytearray()
         self._outbound = bytearray()
         self._connections: dict[int, socket.socket] = {}
@@ -165,7 +165,7 @@ class Dial:
             poll.register(self._source, select.POLLIN)
             if self._outbound:
                 poll.register(self._sink, select.POLLOUT)
-            room = self._ledger.bytes_out < WINDOW and len(self._outbound) < WINDOW
+            room = self._sequencer.bytes_out < WINDOW and len(self._outbound) < WINDOW
             for name, connection in self._connections.items():
                 wanted = (select.POLLIN if room else 0) | (select.POLLOUT if self._waiting[name] else 0)
                 if wanted:
@@ -179,10 +179,10 @@ class Dial:
                     self._drain(name)
                 if events & ~select.POLLOUT and name in self._connections:
                     self._carry(name)
-            for line in self._ledger.overdue(time.monotonic()):
-                self._put(self._ledger.stamp(line))
-            if self._ledger.unsaid():
-                self._put(self._ledger.stamp({}))
+            for line in self._sequencer.overdue(time.monotonic()):
+                self._put(self._sequencer.stamp(line))
+            if self._sequencer.owes_acknowledgement():
+                self._put(self._sequencer.stamp({}))
             self._write()
 
     def _read_lines(self) -> None:
@@ -209,10 +209,10 @@ class Dial:
             if line.get("bye"):
                 self._running = False
                 return
-            self._ledger.acknowledged(_number(line.get("a", 0)))
+            self._sequencer.acknowledged(_number(line.get("a", 0)))
             if line.get("again"):
-                for each in self._ledger.again(time.monotonic()):
-                    self._put(self._ledger.stamp(each))
+                for each in self._sequencer.again(time.monotonic()):
+                    self._put(self._sequencer.stamp(each))
             if "n" in line:
                 self._numbered(
                     _number(line["n"]),
@@ -224,11 +224,11 @@ class Dial:
             return  # damaged: its number is missing now, and is asked for
 
     def _numbered(self, number: int, name: int, data: bytes, end: bool) -> None:
-        if not self._ledger.accept(number):
-            if self._ledger.gap(number, time.monotonic()):
-                self._put(self._ledger.stamp({"again": True}))
-            elif self._ledger.double(number, time.monotonic()):
-                self._put(self._ledger.stamp({}))
+        if not self._sequencer.accept(number):
+            if self._sequencer.gap(number, time.monotonic()):
+                self._put(self._sequencer.stamp({"again": True}))
+            elif self._sequencer.duplicate(number, time.monotonic()):
+                self._put(self._sequencer.stamp({}))
             return
         if end:
             self._close(name, tell=False)
@@ -248,7 +248,7 @@ class Dial:
             connection.close()
             self._misses += 1
             self._running = self._misses < _GONE
-            self._put(self._ledger.stamp(self._ledger.line({"c": name, "end": True}, 0)))
+            self._put(self._sequencer.stamp(self._sequencer.line({"c": name, "end": True}, 0)))
             return False
         self._misses = 0
         connection.setblocking(False)
@@ -276,7 +276,7 @@ class Dial:
             data = b""
         if data:
             text = base64.b64encode(data).decode("ascii")
-            self._put(self._ledger.stamp(self._ledger.line({"c": name, "d": text}, len(data))))
+            self._put(self._sequencer.stamp(self._sequencer.line({"c": name, "d": text}, len(data))))
         else:
             self._close(name)
 
@@ -286,7 +286,7 @@ class Dial:
             connection.close()
             del self._waiting[name]
             if tell:
-                self._put(self._ledger.stamp(self._ledger.line({"c": name, "end": True}, 0)))
+                self._put(self._sequencer.stamp(self._sequencer.line({"c": name, "end": True}, 0)))
                 self._running = self._running and (bool(self._connections) or self._listened())
 
     def _listened(self) -> bool:

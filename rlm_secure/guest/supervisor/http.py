@@ -61,7 +61,7 @@ REASONS = {
 }
 
 
-class Bad(Exception):
+class HttpError(Exception):
     """A request is refused: `status` for the peer, `rule` for the audit log. The connection closes after it."""
 
     def __init__(self, status: int, rule: str, said: str) -> None:
@@ -84,7 +84,7 @@ def _mac(key: bytes, *parts: str) -> str:
     return hmac.new(key, "\n".join(parts).encode("ascii"), "sha256").hexdigest()
 
 
-class Request:
+class SignedRequest:
     """One authenticated request. `body` is complete, and hashes to what the signature covers."""
 
     __slots__ = ("body", "digest", "length", "mac", "method", "number", "path", "query", "target")
@@ -106,7 +106,7 @@ def _query(text: str) -> dict[str, str]:
     for part in text.split("&") if text else ():
         name, equals, value = part.partition("=")
         if not equals or not name or name in fields:
-            raise Bad(400, "query", "a query is name=value pairs, each name once")
+            raise HttpError(400, "query", "a query is name=value pairs, each name once")
         fields[name] = value
     return fields
 
@@ -122,7 +122,7 @@ class Reader:
         self._buffer = bytearray()
         self._searched = 0  # bytes of a head in which its end is not
         self._asked: tuple[str, str] | None = None  # method and target of a head that is not complete
-        self._request: Request | None = None
+        self._request: SignedRequest | None = None
         self._body = bytearray()
         self._filled = 0
 
@@ -132,7 +132,7 @@ class Reader:
         return bool(self._buffer) or self._request is not None
 
     @property
-    def unread(self) -> Request | None:
+    def unread(self) -> SignedRequest | None:
         """The authenticated request whose body is missing, or cannot be held."""
         return self._request
 
@@ -153,10 +153,10 @@ class Reader:
         self._buffer += data
         return len(data)
 
-    def next(self) -> Request | None:
+    def next(self) -> SignedRequest | None:
         """The next complete request, or None. Its body is valid until the next call.
 
-        Raises Bad, after which the connection is of no use.
+        Raises HttpError, after which the connection is of no use.
         """
         if self._request is None:
             head = self._head()
@@ -174,7 +174,7 @@ class Reader:
             return None
         self._request = None
         if hashlib.sha256(self._body).hexdigest() != request.digest:
-            raise Bad(400, "body-hash", "the body is not what was signed")
+            raise HttpError(400, "body-hash", "the body is not what was signed")
         request.body = self._body
         if request.length > _KEPT_BODY:
             self._body = bytearray()
@@ -188,10 +188,10 @@ class Reader:
         if end < 0:
             self._searched = len(buffer)
             if self._searched >= MAX_HEAD:
-                raise Bad(431, "head-size", f"the head is longer than {MAX_HEAD} bytes")
+                raise HttpError(431, "head-size", f"the head is longer than {MAX_HEAD} bytes")
             return None
         if buffer.count(b"\r\n", 0, end) > MAX_HEADERS:
-            raise Bad(431, "head-size", f"there are more than {MAX_HEADERS} headers")
+            raise HttpError(431, "head-size", f"there are more than {MAX_HEADERS} headers")
         asked, lines = self._asked, bytes(buffer[:end]).split(b"\r\n")
         del buffer[: end + 4]
         self._asked, self._searched = None, 0
@@ -204,30 +204,32 @@ class Reader:
         if end >= 0:
             return _request_line(bytes(self._buffer[:end]))
         if len(self._buffer) >= MAX_REQUEST_LINE + 2:
-            raise Bad(400, "request-line", f"the request line is longer than {MAX_REQUEST_LINE} bytes")
+            raise HttpError(400, "request-line", f"the request line is longer than {MAX_REQUEST_LINE} bytes")
         if self._buffer and not _could_be_http(self._buffer):
-            raise Bad(400, "request-line", "this is not HTTP")
+            raise HttpError(400, "request-line", "this is not HTTP")
         return None
 
-    def _authenticated(self, method: str, target: str, headers: dict[str, str]) -> Request:
+    def _authenticated(self, method: str, target: str, headers: dict[str, str]) -> SignedRequest:
         if "transfer-encoding" in headers or "trailer" in headers:
-            raise Bad(400, "transfer-encoding", "a body has a Content-Length; Transfer-Encoding is not accepted")
+            raise HttpError(400, "transfer-encoding", "a body has a Content-Length; Transfer-Encoding is not accepted")
         number, digest, mac = (headers.get(name, "") for name in ("rlm-id", "rlm-sha256", "rlm-mac"))
         if not (_NUMBER.fullmatch(number) and _DIGEST.fullmatch(digest) and _DIGEST.fullmatch(mac)):
-            raise Bad(401, "unsigned", "Rlm-Id, Rlm-Sha256 and Rlm-Mac sign a request; one is missing or malformed")
+            said = "Rlm-Id, Rlm-Sha256 and Rlm-Mac sign a request; one is missing or malformed"
+            raise HttpError(401, "unsigned", said)
         if not hmac.compare_digest(request_mac(self._key, number, method, target, digest), mac):
-            raise Bad(401, "signature", "the signature does not fit")
+            raise HttpError(401, "signature", "the signature does not fit")
         if int(number) > MAX_ID:
-            raise Bad(400, "id", "the id is larger than 2**53 - 1")
+            raise HttpError(400, "id", "the id is larger than 2**53 - 1")
         length = headers.get("content-length", "" if method in ("POST", "PUT") else "0")
         if not length:
-            raise Bad(411, "content-length", "a body has a Content-Length")
+            raise HttpError(411, "content-length", "a body has a Content-Length")
         if not _NUMBER.fullmatch(length):
-            raise Bad(400, "content-length", "the Content-Length is not a number")
-        request = Request(method, target, int(number), digest, mac, int(length))
+            raise HttpError(400, "content-length", "the Content-Length is not a number")
+        request = SignedRequest(method, target, int(number), digest, mac, int(length))
         limit = self._limit(method, request.path)
         if request.length > limit:
-            raise Bad(413, "body-size", f"a body of {request.length} bytes is over the limit of {limit} for {method}")
+            said = f"a body of {request.length} bytes is over the limit of {limit} for {method}"
+            raise HttpError(413, "body-size", said)
         return request
 
 
@@ -241,21 +243,21 @@ def _request_line(line: bytes) -> tuple[str, str]:
         return match[1].decode(), match[2].decode()
     words = line.split(b" ")
     if len(words) == 3 and words[2].startswith(b"HTTP/") and words[2] != b"HTTP/1.1":
-        raise Bad(505, "http-version", "only HTTP/1.1 is spoken here")
-    raise Bad(400, "request-line", "the request line is not METHOD /path HTTP/1.1")
+        raise HttpError(505, "http-version", "only HTTP/1.1 is spoken here")
+    raise HttpError(400, "request-line", "the request line is not METHOD /path HTTP/1.1")
 
 
 def _headers(lines: list[bytes]) -> dict[str, str]:
     headers: dict[str, str] = {}
     for line in lines:
         if len(line) > MAX_HEADER:
-            raise Bad(431, "head-size", f"a header is longer than {MAX_HEADER} bytes")
+            raise HttpError(431, "head-size", f"a header is longer than {MAX_HEADER} bytes")
         token, colon, value = line.partition(b":")
         if not (colon and 0 < len(token) <= _MAX_NAME and _made_of(token, _TOKEN) and _made_of(value, _TEXT)):
-            raise Bad(400, "header", "a header is not `name: value` on one line")
+            raise HttpError(400, "header", "a header is not `name: value` on one line")
         name = token.decode("ascii").lower()
         if name in _SINGLE and name in headers:
-            raise Bad(400, "duplicate-header", f"the header {name} comes twice")
+            raise HttpError(400, "duplicate-header", f"the header {name} comes twice")
         headers[name] = value.strip(b" \t").decode("latin-1")
     return headers
 
@@ -265,7 +267,7 @@ def _made_of(data: bytes, allowed: bytes) -> bool:
     return not data.translate(None, allowed)
 
 
-def answer(key: bytes, request: Request, status: int, body: bytes) -> bytes:
+def answer(key: bytes, request: SignedRequest, status: int, body: bytes) -> bytes:
     """The bytes of a signed answer. `body` is JSON, already encoded."""
     digest = hashlib.sha256(body).hexdigest()
     mac = answer_mac(key, str(request.number), request.method, request.target, status, digest)

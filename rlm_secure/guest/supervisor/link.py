@@ -51,34 +51,34 @@ _LEASHED = (signal.SIGSTOP, signal.SIGCONT)
 _LOOKS = 3
 
 
-class Failed(Exception):
+class LinkError(Exception):
     """The zygote is gone, or could not do what it was asked."""
 
 
-class Gone(Failed):
+class ZygoteGone(LinkError):
     """The zygote is gone, and its workers with it."""
 
 
-class Silent(Failed):
+class ZygoteTimeout(LinkError):
     """The zygote did not answer in time."""
 
 
-class Zygote:
+class ZygoteLink:
     """The zygote process, started by exec: it shares neither memory nor layout with the holder of the key.
 
-    It is started here, or comes by itself, under another uid, through a door at the path `beside` (apart.py).
+    It is started here, or comes by itself, under another uid, through a door at the path `zygote_path` (apart.py).
     """
 
-    def __init__(self, bundle: str, beside: str | None = None) -> None:
+    def __init__(self, bundle: str, zygote_path: str | None = None) -> None:
         self._uid: int | None = None  # of the zygote and its workers, as far as it was told
-        self._owed = 0  # answers that are still to come: those that nobody waits for any more as well
+        self._answers_due = 0  # answers that are still to come: those that nobody waits for any more as well
         self.walls: dict[str, list[str]] = {}
         self.details: dict[str, Any] = {}
         self._errors, self._their_errors = os.pipe()  # ours is above the standard streams, which a supervisor has
         for fd in (self._errors, self._their_errors):
             os.set_blocking(fd, False)  # nobody waits for what it says, or to say it
-        self._door = None if beside is None else apart.Door(beside)
-        if self._door is None:
+        self._listener = None if zygote_path is None else apart.ZygoteListener(zygote_path)
+        if self._listener is None:
             self._spawn(bundle)
 
     def _spawn(self, bundle: str) -> None:
@@ -95,25 +95,25 @@ class Zygote:
 
     def configure(self, config: dict[str, Any]) -> None:
         """Let it boot, while we do other things. Where none comes through the door, the supervisor ends."""
-        if self._door is not None:
+        if self._listener is not None:
             try:
-                self._control, self.pid = self._door.take(config["uid"], self._their_errors)
+                self._control, self.pid = self._listener.accept(config["uid"], self._their_errors)
             except OSError as error:
                 sys.exit(f"supervise: no zygote came: {error}")
         os.close(self._their_errors)
         self._uid = config.get("uid")
-        self._send({**config, "host_pid": os.getpid(), "apart": self._door is not None})
+        self._send({**config, "host_pid": os.getpid(), "apart": self._listener is not None})
 
     def boot(self) -> None:
         """Wait until its walls stand."""
         if not self.walls:
             try:
                 booted, _ = self._receive(_BOOT_SECONDS)
-            except Failed as failed:
+            except LinkError as failed:
                 said = self._last_line()
-                raise Failed(f"{failed}; its last line was: {said}" if said else str(failed)) from None
+                raise LinkError(f"{failed}; its last line was: {said}" if said else str(failed)) from None
             if not isinstance(booted.get("walls"), dict) or not isinstance(booted.get("details"), dict):
-                raise Failed("the zygote does not say which walls stand")
+                raise LinkError("the zygote does not say which walls stand")
             self.walls, self.details = booted["walls"], booted["details"]
 
     def _last_line(self) -> str:
@@ -133,7 +133,7 @@ class Zygote:
         try:
             pid = answer.get("pid")
             if type(pid) is not int or not fds:
-                raise Failed(str(answer.get("error", "the zygote gave no process"))[:300])
+                raise LinkError(str(answer.get("error", "the zygote gave no process"))[:300])
             connection = socket.socket(fileno=fds.pop(0))
             setup = json.dumps({"op": "setup", "limits": limits, "profile": profile}).encode("ascii")
             connection.sendall(_HEADER.pack(len(setup)) + setup)  # small enough for an empty socket to take at once
@@ -142,7 +142,7 @@ class Zygote:
             for thing in (connection, *fds):  # a worker that nobody can speak to ends without them
                 _close(thing)
             if isinstance(error, OSError):
-                raise Failed(f"the worker died before it began: {error}") from None
+                raise LinkError(f"the worker died before it began: {error}") from None
             raise
         return connection, fds[0] if len(fds) % 2 else None, pid, leash
 
@@ -156,12 +156,12 @@ class Zygote:
             try:
                 self._ask({"op": "signal", "pid": pid, "number": number})
                 return
-            except Silent as silent:
+            except ZygoteTimeout as silent:
                 said = str(silent)
                 break
-            except Gone:
+            except ZygoteGone:
                 return
-            except Failed as failed:
+            except LinkError as failed:
                 said = str(failed)
                 time.sleep(_SHORT_SECONDS)  # there is no memory for a message, say
         sys.exit(f"supervise: {said}, and nobody else can stop its worker")
@@ -170,7 +170,7 @@ class Zygote:
         """The wait status of a worker that ended, or None."""
         try:
             answer, _ = self._ask({"op": "status", "pid": pid})
-        except Failed:
+        except LinkError:
             return None
         status = answer.get("status")
         return status if isinstance(status, int) else None
@@ -183,10 +183,10 @@ class Zygote:
         try:
             socket.send_fds(self._control, [json.dumps(message).encode()], fds)
         except _ENDS as error:
-            raise Gone(f"the zygote is gone: {error}") from None
+            raise ZygoteGone(f"the zygote is gone: {error}") from None
         except OSError as error:
-            raise Failed(f"the zygote could not be asked: {error}") from None
-        self._owed += 1  # of what it was asked; what could not be sent is not answered
+            raise LinkError(f"the zygote could not be asked: {error}") from None
+        self._answers_due += 1  # of what it was asked; what could not be sent is not answered
 
     def _receive(self, seconds: float) -> tuple[dict[str, Any], list[int]]:
         poll = select.poll()
@@ -195,22 +195,22 @@ class Zygote:
         while True:
             try:
                 if not poll.poll(max(until - time.monotonic(), 0.0) * 1000):
-                    raise Silent(f"the zygote did not answer within {seconds:g} s")
+                    raise ZygoteTimeout(f"the zygote did not answer within {seconds:g} s")
                 data, received, flags, _ = socket.recv_fds(self._control, _MESSAGE, 4)
             except _ENDS as error:
-                raise Gone(f"the zygote is gone: {error}") from None
+                raise ZygoteGone(f"the zygote is gone: {error}") from None
             except OSError as error:
-                raise Failed(f"the zygote cannot be heard: {error}") from None
+                raise LinkError(f"the zygote cannot be heard: {error}") from None
             if not data:
-                raise Gone("the zygote is gone")
-            self._owed -= 1
-            if not self._owed:
+                raise ZygoteGone("the zygote is gone")
+            self._answers_due -= 1
+            if not self._answers_due:
                 break
             for fd in received:  # a worker that nobody waits for any more ends without them
                 os.close(fd)
         try:
             if flags & socket.MSG_CTRUNC:
-                raise Failed("no room for what the zygote sent: as many files are open here as may be")
+                raise LinkError("no room for what the zygote sent: as many files are open here as may be")
             return _object(data), received
         except BaseException:  # Ctrl-C as well: no descriptor stays open
             for fd in received:
@@ -219,13 +219,13 @@ class Zygote:
 
 
 def _object(data: bytes) -> dict[str, Any]:
-    """What the zygote says. Raises Failed."""
+    """What the zygote says. Raises LinkError."""
     try:
         said = wire.loads(data)
     except (wire.MalformedJson, RecursionError) as refused:
-        raise Failed(f"the zygote says what cannot be read: {refused}") from None
+        raise LinkError(f"the zygote says what cannot be read: {refused}") from None
     if not isinstance(said, dict):
-        raise Failed("the zygote says what cannot be read: no object")
+        raise LinkError("the zygote says what cannot be read: no object")
     return said
 
 
@@ -255,7 +255,7 @@ def _likelier_victim() -> Iterator[None]:
                 file.write(before)
 
 
-class Worker:
+class WorkerLink:
     """One worker: frames in both directions without ever waiting, its signals, its CPU clock, its end."""
 
     def __init__(
@@ -264,7 +264,7 @@ class Worker:
         pidfd: int | None,
         pid: int,
         frame_bytes: int,
-        zygote: Zygote,
+        zygote: ZygoteLink,
         leash: Leash | None = None,
     ) -> None:
         self.socket = connection
@@ -272,30 +272,30 @@ class Worker:
         self.pid = pid
         self._zygote = zygote
         self._leash = leash
-        self._leads: set[int] = set()  # the signals of the leash that were seen to arrive
+        self._leash_arrived: set[int] = set()  # the signals of the leash that were seen to arrive
         self.closed = False  # it will say nothing more
         self._frame_bytes = frame_bytes
         self._inbound = bytearray()
         self._outbound = bytearray()
         self._fds: list[int] = []
         self._born = time.monotonic()
-        self._seen = 0.0
+        self._last_cpu_seconds = 0.0
         self._clock: int | None = None
         self._files: dict[str, int] = {}  # what is read of it in /proc: of this process, whoever has its number later
         self.visible = False
         """Whether what it holds can be seen. Where not, what bounds it is the sandbox around it."""
         try:
-            self._look()
+            self._open_proc()
         except BaseException:  # Ctrl-C as well: no descriptor stays open
             self.close()
             raise
 
-    def _look(self) -> None:
-        """Find it in /proc. Raises Failed where there is no room to look: not to see it must have another reason."""
+    def _open_proc(self) -> None:
+        """Find it in /proc. Raises LinkError where there is no room to look: not to see it must have another reason."""
         self.socket.setblocking(False)
-        here = self._find()
+        here = self._pid_here()
         self._clock = (~here << 3) | 2 if here > 0 else None  # clock_getcpuclockid(3): of the whole process
-        with _room():
+        with _shortage_raised():
             for name in ("statm", "status"):
                 self._files[name] = os.open(f"/proc/{here}/{name}", os.O_RDONLY | os.O_CLOEXEC)
         self.visible = len(self._files) == 2 and bool(self.held_bytes())
@@ -335,19 +335,19 @@ class Worker:
 
     def frame(self) -> str | None:
         """The next whole frame's body, or None: where it has not come, and where more of it has come than is read at
-        once. Raises Failed for a frame over the limit, or not of plain ASCII."""
+        once. Raises LinkError for a frame over the limit, or not of plain ASCII."""
         for _ in range(_READS):
             if len(self._inbound) >= 4:
                 (length,) = _HEADER.unpack_from(self._inbound)
                 if length > self._frame_bytes:
-                    raise Failed(f"the worker announced a frame of {length} bytes, limit {self._frame_bytes}")
+                    raise LinkError(f"the worker announced a frame of {length} bytes, limit {self._frame_bytes}")
                 if len(self._inbound) >= 4 + length:
                     body = bytes(self._inbound[4 : 4 + length])
                     del self._inbound[: 4 + length]
                     text = body.decode("latin-1")
                     # Our encoder writes printable ASCII only. What else comes would grow when it is quoted.
                     if not (text.isascii() and text.isprintable()):
-                        raise Failed("the worker sent bytes that are not printable ASCII")
+                        raise LinkError("the worker sent bytes that are not printable ASCII")
                     return text
             try:
                 chunk = self.socket.recv(_PIECE)
@@ -376,7 +376,7 @@ class Worker:
             return None
         return max(data, resident - shared + swapped) + max(tables - mapped // 512, 0)
 
-    def unread(self) -> bool:
+    def has_unread_output(self) -> bool:
         """Whether it has said something that nobody read; its end is nothing that it says."""
         if self._inbound:
             return True
@@ -385,7 +385,7 @@ class Worker:
         except OSError:  # nothing is there
             return False
 
-    def deaf(self) -> bool:
+    def has_unread_requests(self) -> bool:
         """Whether it has not read all that it was told, as far as the kernel counts that."""
         try:
             return fcntl.ioctl(self.socket, termios.TIOCOUTQ, bytes(4)) != bytes(4)
@@ -394,7 +394,7 @@ class Worker:
 
     def signal(self, number: int) -> None:
         """Signal the process; nothing happens when it is gone."""
-        if number in _LEASHED and self._led(number):
+        if number in _LEASHED and self._signal_by_leash(number):
             return
         if self.pidfd is not None:
             try:
@@ -406,17 +406,17 @@ class Worker:
                 return
         self._zygote.signal(self.pid, number)
 
-    def _led(self, number: int) -> bool:
+    def _signal_by_leash(self, number: int) -> bool:
         """Whether the leash has sent this signal. The kernel does not say: the first of each is looked for in /proc,
         and what has let one arrive lets all. Without that there is no leash any more."""
         if self._leash is None:
             return False
         with contextlib.suppress(OSError):
             self._leash.send(number)
-            if number in self._leads:
+            if number in self._leash_arrived:
                 return True
-            if self._stands() is (number == signal.SIGSTOP):
-                self._leads.add(number)
+            if self._is_stopped() is (number == signal.SIGSTOP):
+                self._leash_arrived.add(number)
                 return True
         self._unleash()
         return False
@@ -426,7 +426,7 @@ class Worker:
             self._leash.close()
             self._leash = None
 
-    def _stands(self) -> bool | None:
+    def _is_stopped(self) -> bool | None:
         """Whether it is stopped, or is before its next instruction; None where /proc does not say."""
         for _ in range(_LOOKS):
             try:
@@ -453,7 +453,7 @@ class Worker:
     @property
     def measured(self) -> bool:
         """Whether the kernel has said what it uses: who runs has used some."""
-        return self._seen > 0
+        return self._last_cpu_seconds > 0
 
     def cpu_seconds(self) -> float:
         """CPU seconds used so far, read from outside; what was read last of one that is gone.
@@ -463,8 +463,8 @@ class Worker:
         if self._clock is None:
             return time.monotonic() - self._born
         with contextlib.suppress(OSError):
-            self._seen = time.clock_gettime(self._clock)
-        return self._seen
+            self._last_cpu_seconds = time.clock_gettime(self._clock)
+        return self._last_cpu_seconds
 
     def close(self) -> None:
         """Kill it and let go of everything."""
@@ -483,12 +483,12 @@ class Worker:
         while self._fds:
             os.close(self._fds.pop())
 
-    def _find(self) -> int:
+    def _pid_here(self) -> int:
         """The number that it has here: in a PID namespace of its own the zygote knows it by another. 0 if unknown."""
         if self.pidfd is None:
             return self.pid
         with (
-            _room(),
+            _shortage_raised(),
             contextlib.suppress(StopIteration, ValueError),
             open(f"/proc/self/fdinfo/{self.pidfd}") as lines,
         ):
@@ -503,10 +503,10 @@ def _words(status: bytes, name: bytes) -> list[bytes]:
 
 
 @contextlib.contextmanager
-def _room() -> Iterator[None]:
-    """Suppresses an OSError in the block, but for those that say that there was no descriptor, or no memory: Failed."""
+def _shortage_raised() -> Iterator[None]:
+    """Ignore an OSError of the block. Raises LinkError for one that says that descriptors or memory ran out."""
     try:
         yield
     except OSError as error:
         if error.errno in _SHORT:
-            raise Failed(f"a worker cannot be looked at: {error}") from None
+            raise LinkError(f"a worker cannot be looked at: {error}") from None

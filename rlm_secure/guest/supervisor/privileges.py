@@ -28,7 +28,7 @@ def hand_over(where: str | list[Any], uid: int | None) -> None:
             os.chmod(os.path.dirname(where), 0o711)
 
 
-def give_up(own: dict[str, Any], *, connects: bool, signals: bool) -> dict[str, Any]:
+def drop(own: dict[str, Any], *, connects: bool, signals: bool) -> dict[str, Any]:
     """Seal the calling supervisor. Returns what it then tried: closed facts, of which none is required here.
 
     `own` is its part of the configuration: `uid` (whom it becomes where it is root; None: it stays), `landlock`, and

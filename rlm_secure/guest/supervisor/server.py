@@ -22,14 +22,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import http
-from .http import Bad, Request
+from .http import HttpError, SignedRequest
 
 MAX_CONNECTIONS = 16
 #: Connections on which nothing was signed yet: the oldest of them makes room for the next.
-MAX_STRANGERS = 8
+MAX_UNAUTHENTICATED = 8
 
 _HEAD_SECONDS = 10.0
-_STRANGER_SECONDS = 5.0  # from the first moment of a connection to a signature, and to the end of a refusal
+_UNAUTHENTICATED_SECONDS = 5.0  # from the first moment of a connection to a signature, and to the end of a refusal
 _BODY_BYTES_A_SECOND = 256 * 1024
 _SEND_SECONDS = 30.0
 _IDLE_SECONDS = 3600.0
@@ -47,10 +47,10 @@ class Peer:
         self.socket = connection
         self.reader = reader
         self.outbound = bytearray()
-        self.request: Request | None = None
+        self.request: SignedRequest | None = None
         self.wake: float | None = None
         self.waited = False
-        self.deadline = time.monotonic() + _STRANGER_SECONDS
+        self.deadline = time.monotonic() + _UNAUTHENTICATED_SECONDS
         self.closing = False
         self.writing = False
 
@@ -66,11 +66,11 @@ class Server:
         key: bytes,
         selector: selectors.BaseSelector,
         limit: Callable[[str, str], int],
-        handle: Callable[[Peer, Request], tuple[int, dict[str, Any]] | None],
+        handle: Callable[[Peer, SignedRequest], tuple[int, dict[str, Any]] | None],
     ) -> None:
         self.refused: dict[str, int] = {}
-        self.heard = time.monotonic()
-        self.abandoned = False
+        self.last_request = time.monotonic()
+        self.host_gone = False
         self._key = key
         self._selector = selector
         self._limit = limit
@@ -123,7 +123,7 @@ class Server:
         if peer.outbound or peer.closing:
             self._hang_up(peer)
         elif peer.reader.partial:
-            self._reject(peer, Bad(408, "slow", "the request took too long to arrive"))
+            self._reject(peer, HttpError(408, "slow", "the request took too long to arrive"))
         elif self._listener is not None:
             self._hang_up(peer)
         else:
@@ -140,39 +140,39 @@ class Server:
                 if connection is not None:
                     connection.close()
                 self._connect_at = now + _AGAIN_SECONDS
-                self.abandoned = error.errno not in SHORT
+                self.host_gone = error.errno not in SHORT
                 return
-            self._welcome(connection)
+            self._add_peer(connection)
 
     def _accept(self, _events: int) -> None:
         assert self._listener is not None
-        strangers = [each for each in self._peers.values() if not each.reader.signed]
+        unauthenticated = [each for each in self._peers.values() if not each.reader.signed]
         try:
             connection, _ = self._listener.accept()
         except OSError as error:
             if error.errno in SHORT and not isinstance(error, BlockingIOError):
-                if strangers:
-                    self._hang_up(strangers[0])
+                if unauthenticated:
+                    self._hang_up(unauthenticated[0])
                 self._selector.unregister(self._listener)  # it would be ready without an end
                 self._listens_at = time.monotonic() + _AGAIN_SECONDS
             return
-        if len(strangers) >= MAX_STRANGERS:
-            self._hang_up(strangers[0])
+        if len(unauthenticated) >= MAX_UNAUTHENTICATED:
+            self._hang_up(unauthenticated[0])
         elif len(self._peers) >= MAX_CONNECTIONS:
             idle = [each for each in self._peers.values() if each.request is None and not each.outbound]
-            resting = strangers or [each for each in idle if not each.reader.partial]
+            resting = unauthenticated or [each for each in idle if not each.reader.partial]
             if not resting:
                 connection.close()
                 return
             self._hang_up(min(resting, key=lambda each: each.deadline))
-        self._welcome(connection)
+        self._add_peer(connection)
 
-    def _welcome(self, connection: socket.socket) -> None:
+    def _add_peer(self, connection: socket.socket) -> None:
         try:
             if connection.family != socket.AF_UNIX:
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             peer = Peer(connection, http.Reader(self._key, self._limit))
-            self._selector.register(connection, selectors.EVENT_READ, lambda events: self._spoke(peer, events))
+            self._selector.register(connection, selectors.EVENT_READ, lambda events: self._on_ready(peer, events))
         except (OSError, MemoryError):
             connection.close()
             self._connect_at = time.monotonic() + _AGAIN_SECONDS
@@ -180,7 +180,7 @@ class Server:
         self._peers[connection.fileno()] = peer
 
     @contextlib.contextmanager
-    def _alone(self, peer: Peer) -> Iterator[None]:
+    def _isolated(self, peer: Peer) -> Iterator[None]:
         """What goes wrong in the block is the end of this connection: no memory for its bytes, for example."""
         try:
             yield
@@ -198,8 +198,8 @@ class Server:
 
     # -- requests ---------------------------------------------------------------------------------
 
-    def _spoke(self, peer: Peer, events: int) -> None:
-        with self._alone(peer):
+    def _on_ready(self, peer: Peer, events: int) -> None:
+        with self._isolated(peer):
             self._serve(peer, events)
 
     def _serve(self, peer: Peer, events: int) -> None:
@@ -226,33 +226,33 @@ class Server:
             had = peer.reader.wanted
             try:
                 request = peer.reader.next()
-            except Bad as bad:
+            except HttpError as bad:
                 self._reject(peer, bad)
                 return
             except MemoryError:
                 if peer.reader.unread is None:
                     raise
-                self._answer_short(peer, peer.reader.unread)
-                self._part(peer)
+                self._answer_out_of_memory(peer, peer.reader.unread)
+                self._close_after_flush(peer)
                 return
             if request is None:
                 if peer.reader.wanted and not had:
                     peer.deadline = time.monotonic() + _longest(peer.reader)
                 return
-            self.heard = time.monotonic()
-            peer.deadline = self.heard + _IDLE_SECONDS
+            self.last_request = time.monotonic()
+            peer.deadline = self.last_request + _IDLE_SECONDS
             peer.request = request
             self._dispatch(peer, request)
 
-    def _dispatch(self, peer: Peer, request: Request, *, woken: bool = False) -> None:
-        with self._alone(peer):
+    def _dispatch(self, peer: Peer, request: SignedRequest, *, woken: bool = False) -> None:
+        with self._isolated(peer):
             self._do(peer, request, woken)
 
-    def _do(self, peer: Peer, request: Request, woken: bool) -> None:
+    def _do(self, peer: Peer, request: SignedRequest, woken: bool) -> None:
         peer.waited = woken
         try:
             result = self._handle(peer, request)
-        except Bad as bad:
+        except HttpError as bad:
             self.note(bad.rule)
             result = bad.status, {"error": str(bad), "rule": bad.rule}
         if result is not None:
@@ -272,7 +272,7 @@ class Server:
 
     def answer(self, peer: Peer, status: int, message: dict[str, Any]) -> None:
         """Answer the peer's request, signed."""
-        with self._alone(peer):
+        with self._isolated(peer):
             request, peer.request, peer.wake = peer.request, None, None
             if request is None:
                 return
@@ -280,31 +280,31 @@ class Server:
                 body = json.dumps(message, separators=(",", ":")).encode("ascii")
                 peer.outbound += http.answer(self._key, request, status, body)
             except MemoryError:
-                self._answer_short(peer, request)
+                self._answer_out_of_memory(peer, request)
             self._flush(peer)
 
     def release(self, peer: Peer, status: int, message: dict[str, Any]) -> None:
         """Answer a parked peer, and go on with what it sent since."""
         self.answer(peer, status, message)
-        with self._alone(peer):
+        with self._isolated(peer):
             self._advance(peer)
 
-    def _answer_short(self, peer: Peer, request: Request) -> None:
-        bad = Bad(507, "memory", "there is no memory in the sandbox for this request or its answer")
+    def _answer_out_of_memory(self, peer: Peer, request: SignedRequest) -> None:
+        bad = HttpError(507, "memory", "there is no memory in the sandbox for this request or its answer")
         self.note(bad.rule)
         body = json.dumps({"error": str(bad), "rule": bad.rule}).encode("ascii")
         peer.outbound += http.answer(self._key, request, bad.status, body)
 
-    def _reject(self, peer: Peer, bad: Bad) -> None:
+    def _reject(self, peer: Peer, bad: HttpError) -> None:
         self.note(bad.rule)
         body = json.dumps({"error": str(bad), "rule": bad.rule}).encode("ascii")
         peer.outbound += http.unsigned_answer(bad.status, body)
-        self._part(peer)
+        self._close_after_flush(peer)
 
-    def _part(self, peer: Peer) -> None:
+    def _close_after_flush(self, peer: Peer) -> None:
         """Close the connection, once what waits to be sent is sent."""
         peer.closing = True
-        peer.deadline = time.monotonic() + _STRANGER_SECONDS
+        peer.deadline = time.monotonic() + _UNAUTHENTICATED_SECONDS
         self._flush(peer)
 
     def note(self, rule: str) -> None:
@@ -331,7 +331,7 @@ class Server:
         if peer.writing != bool(peer.outbound):
             peer.writing = bool(peer.outbound)
             events = selectors.EVENT_READ | (selectors.EVENT_WRITE if peer.writing else 0)
-            self._selector.modify(peer.socket, events, lambda happened: self._spoke(peer, happened))
+            self._selector.modify(peer.socket, events, lambda happened: self._on_ready(peer, happened))
 
 
 def _longest(reader: http.Reader) -> float:

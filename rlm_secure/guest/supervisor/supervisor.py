@@ -27,8 +27,8 @@ from ..kernel import seal
 from . import privileges, surroundings
 from .bodies import are_limits, fields, seconds
 from .exchange import Exchange
-from .http import Bad, Request
-from .link import Failed, Zygote
+from .http import HttpError, SignedRequest
+from .link import LinkError, ZygoteLink
 from .server import Peer, Server
 from .uploads import MAX_CHUNK, Uploads
 
@@ -36,10 +36,10 @@ VERSION = 1
 MAX_BODY = 256 * 1024 * 1024
 SMALL_BODY = 64 * 1024
 MAX_WAIT = 60.0
-MAX_ASKED = 64
+MAX_ENQUEUED = 64
 #: Ids that are remembered: an exact repetition of one of these requests is answered, not done again.
 REMEMBERED = 256
-ASK_SECONDS = 300.0
+ENQUEUED_SECONDS = 300.0
 
 #: Turns that may fail one after the other, and how long is waited after each: what is missing may come back.
 _FAILURES = 200
@@ -70,19 +70,19 @@ _FRAME_BYTES = range(4096, MAX_BODY + 1)
 _MAX_GRACE = 86_400.0
 
 
-def main(arguments: list[str], beside: str | None = None) -> None:
+def main(arguments: list[str], zygote_path: str | None = None) -> None:
     """`supervise [CONFIG]`: serve until the host is gone. CONFIG is deleted as soon as it is read.
 
-    `beside` is the path at which a zygote of another uid comes; else one is started here.
+    `zygote_path` is the path at which a zygote of another uid comes; else one is started here.
     """
-    zygote = Zygote(sys.argv[0], beside)
+    zygote = ZygoteLink(sys.argv[0], zygote_path)
     config = wire.loads(_read_file(arguments[0]) if arguments else _read_line(0))
-    with contextlib.suppress(Failed):  # told to whoever asks for a worker
+    with contextlib.suppress(LinkError):  # told to whoever asks for a worker
         zygote.configure({key: config[key] for key in ("uid", "namespaces", "landlock", "mdwe", "profiles")})
     around = surroundings.describe(config["masked"], config["readonly"])
     seal.set_dumpable(False)  # the key is in this memory: not for ptrace, not for /proc/PID/mem
     seal.no_new_privs()
-    Supervisor(config, zygote, around).serve(signals=beside is None)
+    Supervisor(config, zygote, around).serve(signals=zygote_path is None)
 
 
 def _read_line(fd: int) -> bytes:
@@ -109,7 +109,7 @@ def _read_file(path: str) -> bytes:
 class Supervisor:
     """Everything between one session key and one worker."""
 
-    def __init__(self, config: dict[str, Any], zygote: Zygote, around: dict[str, Any]) -> None:
+    def __init__(self, config: dict[str, Any], zygote: ZygoteLink, around: dict[str, Any]) -> None:
         self._config = config
         self._zygote = zygote
         self._around = around
@@ -118,10 +118,10 @@ class Supervisor:
         self._uploads = Uploads(config["context_bytes"])
         self._running = True
         self._highest = 0
-        self._applied: dict[int, tuple[str, Bad | Answer]] = {}
-        self._asked: dict[str, tuple[dict[str, Any], float]] = {}
-        self._exchange = Exchange(zygote, self._selector, self._tell_all)
-        self._routes: dict[str, Callable[[Peer, Request, bool], Answer]] = {
+        self._applied: dict[int, tuple[str, HttpError | Answer]] = {}
+        self._enqueued: dict[str, tuple[dict[str, Any], float]] = {}
+        self._exchange = Exchange(zygote, self._selector, self._wake_waiting_peers)
+        self._routes: dict[str, Callable[[Peer, SignedRequest, bool], Answer]] = {
             "GET /health": self._health,
             "POST /session": self._start,
             "DELETE /session": self._end,
@@ -145,17 +145,17 @@ class Supervisor:
         if self._config["watch_stdin"]:
             self._selector.register(0, selectors.EVENT_READ, self._host_spoke)
         connects = self._config.get("connect") is not None
-        self._around["supervisor"] = privileges.give_up(self._config["supervisor"], connects=connects, signals=signals)
+        self._around["supervisor"] = privileges.drop(self._config["supervisor"], connects=connects, signals=signals)
         try:
             failures = 0
-            while self._running and not self._server.abandoned:
+            while self._running and not self._server.host_gone:
                 try:
                     self._turn()
                     failures = 0
                 except Exception as error:
                     failures += 1
                     if failures > _FAILURES:
-                        sys.exit(f"supervise: no turn was done {_FAILURES} times in a row: {_named(error)}")
+                        sys.exit(f"supervise: no turn was done {_FAILURES} times in a row: {_kind_of(error)}")
                     time.sleep(_SHORT_SECONDS)
         finally:
             self._exchange.close()
@@ -181,44 +181,44 @@ class Supervisor:
 
     def _watch(self, now: float) -> float:
         """What time brings about for the asked and the worker; returns when to look again."""
-        for number, (_, deadline) in list(self._asked.items()):
+        for number, (_, deadline) in list(self._enqueued.items()):
             if now >= deadline:
-                self._tell(number, 504, {"error": "Request timed out", "rule": "timeout"})
-        if now - self._server.heard > self._config["idle_seconds"]:
+                self._answer_enqueued(number, 504, {"error": "Request timed out", "rule": "timeout"})
+        if now - self._server.last_request > self._config["idle_seconds"]:
             self._running = False
         return self._exchange.watch(now, self._config["grace_seconds"])
 
     # -- requests: each is applied once -----------------------------------------------------------
 
-    def _handle(self, peer: Peer, request: Request) -> Answer:
+    def _handle(self, peer: Peer, request: SignedRequest) -> Answer:
         path = "/" + request.path[1:].partition("/")[0]
         route = self._routes.get(f"{request.method} {path}")
         if route is None:
             known = any(each == path for _, each in ROUTES)
-            raise Bad(405 if known else 404, "route", f"there is no {request.method} {request.path} here")
+            raise HttpError(405 if known else 404, "route", f"there is no {request.method} {request.path} here")
         if (path == "/context") != request.path[1:].partition("/")[2].isdigit():
-            raise Bad(404, "route", "a context has a number, nothing else does")
+            raise HttpError(404, "route", "a context has a number, nothing else does")
         before = self._applied.get(request.number)
         if before is None:
             if request.number <= self._highest:
-                raise Bad(409, "stale-id", f"ids only grow; the highest so far is {self._highest}")
+                raise HttpError(409, "stale-id", f"ids only grow; the highest so far is {self._highest}")
             self._highest = request.number
             self._applied[request.number] = (request.mac, None)
             while len(self._applied) > REMEMBERED:
                 del self._applied[next(iter(self._applied))]
         elif before[0] != request.mac:
-            raise Bad(409, "id-reused", "this id named another request")
-        elif isinstance(before[1], Bad):
+            raise HttpError(409, "id-reused", "this id named another request")
+        elif isinstance(before[1], HttpError):
             raise before[1]
         elif before[1] is not None:
             return before[1]
         try:
             answer = route(peer, request, before is not None)
-        except Bad as bad:
+        except HttpError as bad:
             self._applied[request.number] = (request.mac, bad)
             raise
         except Exception as error:  # no memory, no descriptors, or a mistake of ours: it is told, and we live on
-            failed = Bad(500, "failed", f"the supervisor could not do it: {_named(error)}")
+            failed = HttpError(500, "failed", f"the supervisor could not do it: {_kind_of(error)}")
             self._applied[request.number] = (request.mac, failed)
             raise failed from None
         if path not in _WAITING:
@@ -227,50 +227,50 @@ class Supervisor:
 
     def _events_now(self) -> Answer:
         pending: list[dict[str, Any]] = [] if self._exchange.event is None else [self._exchange.event]
-        pending += [{"id": f"q{number}", "request": body} for number, (body, _) in self._asked.items()]
+        pending += [{"id": f"q{number}", "request": body} for number, (body, _) in self._enqueued.items()]
         refused = sum(self._server.refused.values())
         return 200, {"status": "ok", "worker": self._exchange.state, "pending": pending, "refused": refused}
 
-    def _await_event(self, peer: Peer, request: Request) -> Answer:
+    def _await_event(self, peer: Peer, request: SignedRequest) -> Answer:
         """Answer when there is an event, or after `wait` seconds; at once where none can come."""
         longest = min(seconds(request, "wait", 0.0), MAX_WAIT)
         exchange = self._exchange
-        if exchange.event is not None or self._asked or peer.waited or longest <= 0 or not exchange.expecting:
+        if exchange.event is not None or self._enqueued or peer.waited or longest <= 0 or not exchange.expecting:
             return self._events_now()
         self._server.park(peer, longest)
         return None
 
-    def _tell_all(self) -> None:
+    def _wake_waiting_peers(self) -> None:
         for peer in self._server.parked():
             if peer.wake is not None:
                 answer = self._events_now()
                 assert answer is not None
                 self._server.release(peer, *answer)
 
-    def _tell(self, number: str, status: int, message: dict[str, Any]) -> None:
-        del self._asked[number]
+    def _answer_enqueued(self, number: str, status: int, message: dict[str, Any]) -> None:
+        del self._enqueued[number]
         for peer in self._server.parked():
             if peer.wake is None and peer.request is not None and str(peer.request.number) == number:
                 self._server.release(peer, status, message)
 
     # -- routes -----------------------------------------------------------------------------------
 
-    def _health(self, _peer: Peer, _request: Request, _repeated: bool) -> Answer:
+    def _health(self, _peer: Peer, _request: SignedRequest, _repeated: bool) -> Answer:
         state = {"version": VERSION, "worker": self._exchange.state, "refused": self._server.refused}
         return 200, {"status": "ok", **state}
 
-    def _start(self, _peer: Peer, request: Request, _repeated: bool) -> Answer:
+    def _start(self, _peer: Peer, request: SignedRequest, _repeated: bool) -> Answer:
         if self._exchange.state != "none":
-            raise Bad(409, "session", "there is a worker already; DELETE /session ends it")
+            raise HttpError(409, "session", "there is a worker already; DELETE /session ends it")
         options = fields(request.body, {"limits": dict, "profile": str, "frame_bytes": int})
         if options["profile"] not in self._config["profiles"]:
-            raise Bad(422, "profile", "there is no such seccomp profile here")
+            raise HttpError(422, "profile", "there is no such seccomp profile here")
         if options["frame_bytes"] not in _FRAME_BYTES or not are_limits(options["limits"]):
-            raise Bad(422, "fields", "limits are rlimits by name, frame_bytes is a size that a frame can have")
+            raise HttpError(422, "fields", "limits are rlimits by name, frame_bytes is a size that a frame can have")
         try:
-            self._exchange.hatch(options["limits"], options["profile"], options["frame_bytes"])
-        except Failed as failed:
-            raise Bad(503, "zygote", str(failed)) from None
+            self._exchange.spawn(options["limits"], options["profile"], options["frame_bytes"])
+        except LinkError as failed:
+            raise HttpError(503, "zygote", str(failed)) from None
         details = {**self._zygote.details, "around": {**self._around, "worker_uids": self._exchange.users}}
         walls = self._zygote.walls
         if not self._exchange.sees_memory:
@@ -278,81 +278,82 @@ class Supervisor:
             walls = {name: [level, evidence + unseen.get(name, "")] for name, (level, evidence) in walls.items()}
         return 200, {"status": "ok", "walls": walls, "details": details}
 
-    def _end(self, _peer: Peer, request: Request, _repeated: bool) -> Answer:
+    def _end(self, _peer: Peer, request: SignedRequest, _repeated: bool) -> Answer:
         fresh = request.query.get("fresh") == "1"
         self._exchange.end(fresh=fresh)
         if fresh:  # the next session is another one: it finds nothing of this
             self._uploads.clear()
-            for number in list(self._asked):
-                self._tell(number, 409, {"error": "The session has ended", "rule": "session"})
+            for number in list(self._enqueued):
+                self._answer_enqueued(number, 409, {"error": "The session has ended", "rule": "session"})
         if request.query.get("exit") == "1":
             self._running = False
         return 200, {"status": "ok"}
 
-    def _put(self, _peer: Peer, request: Request, _repeated: bool) -> Answer:
+    def _put(self, _peer: Peer, request: SignedRequest, _repeated: bool) -> Answer:
         # Idempotent by offset as well: a chunk that is sent again under another id is there already.
         number = request.path.rpartition("/")[2]
         received = self._uploads.put(number, request.query, request.body, request.digest)
         return 200, {"status": "ok", "received": received}
 
-    def _drop(self, _peer: Peer, request: Request, _repeated: bool) -> Answer:
+    def _drop(self, _peer: Peer, request: SignedRequest, _repeated: bool) -> Answer:
         self._uploads.drop(request.path.rpartition("/")[2])
         return 200, {"status": "ok"}
 
-    def _execute(self, peer: Peer, request: Request, repeated: bool) -> Answer:
+    def _execute(self, peer: Peer, request: SignedRequest, repeated: bool) -> Answer:
         if not repeated:
-            if self._exchange.over():
+            if self._exchange.report_exit():
                 return self._events_now()
             if self._exchange.state == "none":
-                raise Bad(409, "session", "there is no worker; POST /session starts one")
+                raise HttpError(409, "session", "there is no worker; POST /session starts one")
             if not self._exchange.free:
-                raise Bad(409, "busy", "the worker has not answered the last frame")
+                raise HttpError(409, "busy", "the worker has not answered the last frame")
             if fields(request.body, {"op": str}, more=True)["op"] not in _FRAMES:
-                raise Bad(422, "fields", f"op is one of: {', '.join(sorted(_FRAMES))}")
+                raise HttpError(422, "fields", f"op is one of: {', '.join(sorted(_FRAMES))}")
             cpu = seconds(request, "cpu", None)
             upload = request.query.get("upload")
             fd = None if upload is None else self._uploads.share(upload)
-            self._exchange.ask(request.body, fd, cpu)
+            self._exchange.send_request(request.body, fd, cpu)
         return self._await_event(peer, request)
 
-    def _pending(self, peer: Peer, request: Request, _repeated: bool) -> Answer:
+    def _pending(self, peer: Peer, request: SignedRequest, _repeated: bool) -> Answer:
         return self._await_event(peer, request)
 
-    def _respond(self, peer: Peer, request: Request, repeated: bool) -> Answer:
+    def _respond(self, peer: Peer, request: SignedRequest, repeated: bool) -> Answer:
         if not repeated:
             message = fields(request.body, {"id": str, "response": dict})
             name, event = message["id"], self._exchange.event
-            if name[:1] == "q" and name[1:] in self._asked:
-                self._tell(name[1:], 200, message["response"])
+            if name[:1] == "q" and name[1:] in self._enqueued:
+                self._answer_enqueued(name[1:], 200, message["response"])
             elif event is not None and name == event["id"] and "frame" in event:
-                if self._exchange.over() or self._exchange.state == "none":
+                if self._exchange.report_exit() or self._exchange.state == "none":
                     return self._events_now()
-                self._exchange.say(json.dumps({**message["response"], "op": "reply"}).encode("ascii"))
+                self._exchange.send_frame(json.dumps({**message["response"], "op": "reply"}).encode("ascii"))
             else:
-                raise Bad(404, "unknown-id", "Request not found")
+                raise HttpError(404, "unknown-id", "Request not found")
         return self._await_event(peer, request)
 
-    def _enqueue(self, peer: Peer, request: Request, repeated: bool) -> Answer:
+    def _enqueue(self, peer: Peer, request: SignedRequest, repeated: bool) -> Answer:
         number = str(request.number)
         if not repeated:
-            if len(self._asked) >= MAX_ASKED:
-                raise Bad(429, "queue", f"{MAX_ASKED} requests wait already")
-            self._asked[number] = (fields(request.body, {"type": str}, more=True), time.monotonic() + ASK_SECONDS)
-            self._tell_all()
-        elif number not in self._asked:
-            raise Bad(409, "answered", "this request was answered on a connection that is gone")
+            if len(self._enqueued) >= MAX_ENQUEUED:
+                raise HttpError(429, "queue", f"{MAX_ENQUEUED} requests wait already")
+            question = fields(request.body, {"type": str}, more=True)
+            self._enqueued[number] = (question, time.monotonic() + ENQUEUED_SECONDS)
+            self._wake_waiting_peers()
+        elif number not in self._enqueued:
+            raise HttpError(409, "answered", "this request was answered on a connection that is gone")
         self._server.park(peer, None)
         return None
 
-    def _interrupt(self, _peer: Peer, request: Request, _repeated: bool) -> Answer:
+    def _interrupt(self, _peer: Peer, request: SignedRequest, _repeated: bool) -> Answer:
         grace = fields(request.body, {"grace_seconds": float})["grace_seconds"]
         if not 0 <= grace <= _MAX_GRACE:
-            raise Bad(422, "fields", "grace_seconds is at least 0 and at most a day")
+            raise HttpError(422, "fields", "grace_seconds is at least 0 and at most a day")
         self._exchange.interrupt("interrupt", grace)
         return 200, {"status": "ok", "worker": self._exchange.state}
 
 
-def _named(error: Exception) -> str:
+def _kind_of(error: Exception) -> str:
     """What went wrong, by its kind alone: its text may be anything."""
     return f"{type(error).__name__} {errno.errorcode.get(getattr(error, 'errno', None) or 0, '')}".strip()
 

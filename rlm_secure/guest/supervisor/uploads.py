@@ -17,7 +17,7 @@ import re
 import resource
 from collections.abc import Iterator
 
-from .http import Bad
+from .http import HttpError
 
 MAX_CHUNK = 8 * 1024 * 1024
 #: Contexts that are here at once: as many as a log that is run again may need, and those that are on their way. Each is
@@ -51,39 +51,42 @@ class Uploads:
         self._most = max(1, min(MAX_UPLOADS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - _OTHERS))
 
     def put(self, number: str, query: dict[str, str], data: bytearray, digest: str) -> int:
-        """Write one chunk, whose sha256 is `digest`; returns how many bytes of the whole are there. Raises Bad.
+        """Write one chunk, whose sha256 is `digest`, and return how many bytes of the whole have arrived.
+
+        Raises HttpError.
 
         `offset` and `total` count bytes. The chunk that completes the whole carries `sha256`, the hash of all
         chunks' hashes in order. A chunk that is there already changes nothing: who lost an answer sends it again.
         """
         offset, total = (_size(query, name) for name in ("offset", "total"))
         if total > self._limit:
-            raise Bad(413, "context-size", f"a context of {total} bytes is over the limit of {self._limit}")
+            raise HttpError(413, "context-size", f"a context of {total} bytes is over the limit of {self._limit}")
         upload = self._uploads.get(number)
         if upload is None:
             if len(self._uploads) >= self._most:
-                raise Bad(429, "uploads", f"there are {self._most} contexts already; DELETE those that are loaded")
-            with _room():
+                said = f"there are {self._most} contexts already; DELETE those that are loaded"
+                raise HttpError(429, "uploads", said)
+            with _shortage_raised():
                 upload = self._uploads[number] = _Upload(total)
         if upload.total != total or offset + len(data) > total:
-            raise Bad(409, "context-total", f"this context has {upload.total} bytes in all")
+            raise HttpError(409, "context-total", f"this context has {upload.total} bytes in all")
         if offset == upload.received:
             _write(upload.fd, upload.received, data)
             upload.received += len(data)
             if upload.digest is None:
                 upload.hash.update(bytes.fromhex(digest))
         elif offset + len(data) > upload.received:
-            raise Bad(409, "context-gap", f"{upload.received} bytes are here; go on from there")
+            raise HttpError(409, "context-gap", f"{upload.received} bytes are here; go on from there")
         if upload.received == total:
             self._finish(number, upload, query.get("sha256", ""))
         return upload.received
 
     def share(self, number: str) -> int:
-        """A descriptor of a complete context, for the worker. Raises Bad."""
+        """A descriptor of a complete context, for the worker. Raises HttpError."""
         upload = self._uploads.get(number)
         if upload is None or upload.digest is None:
-            raise Bad(409, "context-incomplete", f"context {number[:4]} is not here, or not complete")
-        with _room():
+            raise HttpError(409, "context-incomplete", f"context {number[:4]} is not here, or not complete")
+        with _shortage_raised():
             return os.dup(upload.fd)
 
     def drop(self, number: str) -> None:
@@ -100,15 +103,15 @@ class Uploads:
     def _finish(self, number: str, upload: _Upload, digest: str) -> None:
         if upload.digest is None:
             if not _DIGEST.fullmatch(digest):
-                raise Bad(422, "context-hash", "the last chunk carries the sha256 of the whole")
+                raise HttpError(422, "context-hash", "the last chunk carries the sha256 of the whole")
             if upload.hash.hexdigest() != digest:
                 self.drop(number)
-                raise Bad(422, "context-hash", "the context is not what was hashed; it was dropped")
+                raise HttpError(422, "context-hash", "the context is not what was hashed; it was dropped")
             _write(upload.fd, upload.total, _PADDING)
             fcntl.fcntl(upload.fd, fcntl.F_ADD_SEALS, _SEALS)
             upload.digest = digest
         elif digest not in ("", upload.digest):
-            raise Bad(409, "context-hash", "this context is complete, with another hash")
+            raise HttpError(409, "context-hash", "this context is complete, with another hash")
 
 
 def _write(fd: int, at: int, data: bytes | bytearray) -> None:
@@ -116,24 +119,24 @@ def _write(fd: int, at: int, data: bytes | bytearray) -> None:
     os.lseek(fd, at, os.SEEK_SET)
     view = memoryview(data)
     while view:
-        with _room():
+        with _shortage_raised():
             view = view[os.write(fd, view) :]
 
 
 @contextlib.contextmanager
-def _room() -> Iterator[None]:
-    """Raises Bad where the block finds no memory, no room or no descriptor."""
+def _shortage_raised() -> Iterator[None]:
+    """Raises HttpError where the block finds no memory, no room or no descriptor."""
     try:
         yield
     except OSError as error:
         if error.errno not in _SHORT:
             raise
         said = errno.errorcode.get(error.errno, "")
-        raise Bad(507, "context-memory", f"there is no room for this context in the sandbox ({said})") from None
+        raise HttpError(507, "context-memory", f"there is no room for this context in the sandbox ({said})") from None
 
 
 def _size(query: dict[str, str], name: str) -> int:
     text = query.get(name, "")
     if not _SIZE.fullmatch(text):
-        raise Bad(400, "query", f"{name} is a number of bytes")
+        raise HttpError(400, "query", f"{name} is a number of bytes")
     return int(text)

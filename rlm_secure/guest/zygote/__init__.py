@@ -1,1 +1,1 @@
-"""The zygote: one clean process that forks sealed sessions, and never runs a line of untrusted code."""
+"""The zygote: one clean process that forks sealed sessions and never runs untrusted code."""

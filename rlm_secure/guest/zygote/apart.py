@@ -1,10 +1,11 @@
-"""A zygote beside its supervisor, under a uid of its own, which whoever made the sandbox started as a second program.
+"""Starts a zygote under its own uid, as a second program of the sandbox, beside the supervisor.
 
-So that two users are in a sandbox in which nobody may become another: no capability, no root. `zygote PATH` connects to
-the supervisor's socket at PATH, and becomes the plain `zygote FD` by exec, with a clean environment. Its supervisor
-takes one connection, of the uid that it was told, before any untrusted code is there, and closes that door.
+This gives a sandbox two users where no process may change its user: no capability, no root. Whoever creates the sandbox
+starts both programs. `zygote PATH` connects to the supervisor's socket at PATH, and turns into the plain `zygote FD` by
+exec, with a clean environment. The supervisor accepts one connection, from the uid in its configuration, before any
+untrusted code runs, and then removes the socket.
 
-Guards: that the process which forks a supervisor's workers is of the uid that was asked for
+Guards: that the process which forks a supervisor's workers has the uid that was requested
 """
 
 from __future__ import annotations
@@ -19,27 +20,27 @@ from typing import NoReturn
 
 _WAIT_SECONDS = 30.0
 _AGAIN_SECONDS = 0.01
-_KEPT = ("LD_LIBRARY_PATH",)  # where a shared libpython is to be found; nothing else of our environment goes on
+_KEPT = ("LD_LIBRARY_PATH",)  # where a shared libpython is; no other variable of our environment is passed on
 _CREDENTIALS = struct.Struct("=iII")  # struct ucred: pid, uid, gid
 
 
-class Door:
-    """The supervisor's socket at `path`, for one zygote. Raises OSError where it cannot be made."""
+class ZygoteListener:
+    """The supervisor's socket at `path`, for one zygote. Raises OSError where it cannot be created."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        before = os.umask(0o111)  # who connects is another user
+        before = os.umask(0o111)  # another user connects
         try:
             self._listener.bind(path)
         finally:
             os.umask(before)
         self._listener.listen(1)
 
-    def take(self, uid: int, errors: int) -> tuple[socket.socket, int]:
-        """The zygote's control socket and pid; it writes its last words to `errors`. Raises OSError.
+    def accept(self, uid: int, errors: int) -> tuple[socket.socket, int]:
+        """The zygote's control socket and pid. It gets `errors` as its standard error. Raises OSError.
 
-        The door is closed after that, whoever came.
+        The socket is removed after one connection, even a refused one.
         """
         try:
             self._listener.settimeout(_WAIT_SECONDS)
@@ -61,9 +62,9 @@ class Door:
 
 
 def _introduced(control: socket.socket, errors: int) -> tuple[int, int]:
-    """Give it `errors`; its pid and uid, which the kernel writes to what it answers.
+    """Send the zygote `errors`; return its pid and uid, which the kernel attaches to its answer.
 
-    SO_PEERCRED would say the same, but for gVisor, where it tells who asks of themselves.
+    SO_PEERCRED would give the same, except in gVisor, where it returns the caller's own ids.
     """
     control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
     socket.send_fds(control, [b"errors"], [errors])
@@ -77,14 +78,14 @@ def _introduced(control: socket.socket, errors: int) -> tuple[int, int]:
 
 
 def become_zygote(path: str) -> NoReturn:
-    """Connect to the supervisor at `path`, and be its zygote. Raises OSError when there is none."""
+    """Connect to the supervisor at `path` and become its zygote. Raises OSError when there is none."""
     control = _connected(path)
     _, (errors, *_), _, _ = socket.recv_fds(control, 16, 1)
     control.send(b"here")
     os.dup2(errors, 2)
     os.close(errors)
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "r+") as file:
-        raised = min(int(file.read()) + 500, 1000)  # who runs here dies before the supervisor does
+        raised = min(int(file.read()) + 500, 1000)  # the kernel kills this process before the supervisor
         file.seek(0)
         file.write(str(raised))
     os.set_inheritable(control.fileno(), True)
@@ -97,7 +98,7 @@ def command(bundle: str, control: int) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """All the environment that a zygote begins with."""
+    """The whole environment that a zygote starts with."""
     fixed = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "LC_ALL": "C.UTF-8", "LD_BIND_NOW": "1"}
     return {**fixed, **{name: os.environ[name] for name in _KEPT if name in os.environ}}
 
@@ -108,7 +109,7 @@ def _connected(path: str) -> socket.socket:
     while True:
         try:
             control.connect(path)
-        except (FileNotFoundError, ConnectionRefusedError):  # the supervisor starts as well
+        except (FileNotFoundError, ConnectionRefusedError):  # the supervisor is still starting
             if time.monotonic() > until:
                 raise
             time.sleep(_AGAIN_SECONDS)

@@ -1,6 +1,6 @@
 """The zygote's first steps: imports, identity, namespaces.
 
-Guards: the zygote's way out of root, environment and namespaces of the host
+Guards: how the zygote leaves root, the environment and the namespaces of the host
 """
 
 from __future__ import annotations
@@ -14,60 +14,63 @@ import sys
 from ..kernel import seal, walls
 from ..language import facades
 from ..session import memory
-from . import rehearsal
+from . import warmup
 
 
 def default_signals() -> None:
-    """Undo what the host blocks and ignores, which a program inherits: children are waited for, cells interrupted."""
+    """Reset the signals that the host blocks or ignores, which a program inherits.
+
+    Otherwise children could not be waited for, and cells could not be interrupted.
+    """
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    for number in signal.valid_signals() - {signal.SIGPIPE, signal.SIGXFSZ}:  # for which Python prefers errors
+    for number in signal.valid_signals() - {signal.SIGPIPE, signal.SIGXFSZ}:  # Python ignores these and raises errors
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
 
 
 def report_end(status: int) -> int:
-    """The exit status of who waited for a process that ended with wait status `status`; a signal is reported."""
+    """The exit status for the parent of a process that ended with wait status `status`. Reports a death by signal."""
     if os.WIFSIGNALED(status):
-        with contextlib.suppress(OSError):  # nobody listens after the start
+        with contextlib.suppress(OSError):  # after the start, nobody reads standard error
             os.write(2, f"the process that builds the walls was killed by signal {os.WTERMSIG(status)}\n".encode())
     return int(status != 0)
 
 
 def preload() -> None:
-    """Import what any session may need, and warm it up: no file can be opened later."""
+    """Import and warm up everything that a session may need: no file can be opened later."""
     facades.preload()
-    memory.switch_on()
+    memory.enable_in_place()
     streams = sys.stdout, sys.stderr
-    rehearsal.rehearse()
-    sys.stdout, sys.stderr = streams  # those of the rehearsed session hide why a start failed
+    warmup.warm_up()
+    sys.stdout, sys.stderr = streams  # the streams of the trial session would hide why a start failed
 
 
 def raise_file_limit() -> None:
-    """Room for the descriptors of many starts at once, whatever the host's own soft limit is."""
+    """Raise the soft limit on descriptors, so that many sessions can start at once, whatever the host's limit is."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192) if hard > 0 else 8192, hard))
 
 
 def clear_environment() -> str:
-    """Forget every environment variable."""
+    """Remove every environment variable."""
     os.environ.clear()
     return "no variables"
 
 
 def leave_root(uid: int) -> str:
-    """Give up root for `uid`. Raises OSError where that leaves any id at 0."""
+    """Drop root and become `uid`. Raises OSError if any id is still 0."""
     if os.getuid() == 0:
         try:
             seal.become(uid)
         except OSError:
-            seal.become(65534)  # a container may map few ids; nobody is there in nearly all of them
+            seal.become(65534)  # a container may map few ids; nearly all of them map that of `nobody`
     if 0 in (*os.getresuid(), *os.getresgid()):
         raise OSError(1, f"still uid {os.getuid()}, gid {os.getgid()}")
     return f"uid {os.getuid()}, gid {os.getgid()}, groups {os.getgroups() if os.getgroups() else 'none'}"
 
 
 def enter_namespaces(found: walls.Walls) -> None:
-    """Enter namespaces of our own, one by one, and note each. The PID namespace takes effect at the next fork."""
+    """Enter new namespaces, one by one, and record each result. The PID namespace takes effect at the next fork."""
     uid, gid = os.getuid(), os.getgid()
 
     def user() -> str:
@@ -86,11 +89,12 @@ def enter_namespaces(found: walls.Walls) -> None:
     ):
         found.attempt(wall, seal.unshare, flags, evidence="unshare succeeded")
     found.attempt("pid-namespace", _own_pid_namespace, evidence="unshare succeeded")
-    with contextlib.suppress(OSError):  # extra, no wall of their own
+    with contextlib.suppress(OSError):  # an addition: not reported as walls
         seal.unshare(seal.CLONE_NEWUTS | seal.CLONE_NEWCGROUP)
 
 
 def _own_pid_namespace() -> None:
-    # Returning to it for the next fork takes a pidfd: a kernel without them (gVisor) has no use for it.
+    # Before the next fork the zygote must return to this namespace, which needs a pidfd. So where the kernel has no
+    # pidfds (gVisor), this raises before anything is unshared.
     os.close(os.pidfd_open(os.getpid()))
     seal.unshare(seal.CLONE_NEWPID)

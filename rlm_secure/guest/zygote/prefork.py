@@ -1,15 +1,15 @@
-"""A session's process: walled in before it is known whose it will be, then told by its host over its own socket.
+"""Forks a session's process in advance: it is sealed first, and receives its setup later over its own socket.
 
-The zygote forks it and learns nothing of what it is for: limits, tools and policy of a session are in the memory of
-that session's processes alone. The first message on the socket is
+The zygote learns nothing about the session: its limits, tools and policy are only in the memory of the session's own
+processes. The first message on the socket is
 
     {op: setup, profile, limits, begin?, warm?, huge_pages?}
 
-with the name of the filter, rlimits by name, and the first request where it is known beforehand. `warm` runs a cell
-first: for one that is made ready while nobody waits. `huge_pages` says that a memory cgroup counts them.
-A profile with checkpoints is answered with one byte and the listener of clone(2) (listener.py). Then comes `ready`.
+with the name of the seccomp filter, rlimits by name, and the first request if it is known by then. `warm` runs one cell
+before the session is used, while nobody waits. `huge_pages` says that a memory cgroup counts huge pages.
+For a profile with checkpoints, one byte with the listener of clone(2) comes first (listener.py), then `ready`.
 
-Guards: a session before it is one: sealed, waiting for whoever wants it
+Guards: a process that is sealed before it becomes a session, while it waits for its setup
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from .. import wire
 from ..kernel import listener, seal, walls
 from ..session import worker
 
-#: The profile whose sessions copy themselves. Without a listener they have the plain one, and no checkpoints.
+#: The profile of sessions that fork checkpoints. Without a listener they get the plain one, and have no checkpoints.
 _CHECKPOINTS, _PLAIN = "worker-checkpoint", "worker"
 
 
 class Child:
-    """The zygote's handle. `spawn(body)` forks a child that runs `body`, and returns its pid."""
+    """The zygote's handle of a forked session. `spawn(body)` forks a child that runs `body`, and returns its pid."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Child:
         *,
         own_namespaces: bool,
     ) -> None:
-        # From the C module: what the wrapper does in Python costs the zygote copies of pages, each time.
+        # From the C module: the Python wrapper would cost the zygote copies of pages each time.
         self.connection, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
 
         def body() -> None:
@@ -50,21 +50,21 @@ class Child:
         try:
             self.pid = spawn(body)
             self.pidfd = pidfd(self.pid)
-        except BaseException:  # whatever it was: the descriptor would stay
+        except BaseException:  # Ctrl-C as well: the descriptor must not stay open
             self.connection.close()
             raise
         finally:
             theirs.close()
 
     def close(self) -> None:
-        """Let go of it; one that nobody else holds ends."""
+        """Close our descriptors. The process ends if nobody else has its socket."""
         self.connection.close()
         if self.pidfd is not None:
             os.close(self.pidfd)
 
 
 def pidfd(pid: int) -> int | None:
-    """A pidfd; None where the kernel has none. Raises OSError for a process that is not there."""
+    """A pidfd of `pid`; None where the kernel has no pidfds. Raises OSError if there is no such process."""
     try:
         return os.pidfd_open(pid)
     except OSError as error:
@@ -74,16 +74,17 @@ def pidfd(pid: int) -> int | None:
 
 
 def _serve(profiles: Mapping[str, bytes | None], landlock: int | None, *, own_namespaces: bool) -> None:
-    """The child: seal, and serve the session."""
+    """In the child: raise the walls, then serve the session."""
     found = walls.enclose(landlock, own_namespaces=own_namespaces)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # copies of the worker that end leave no zombie
-    # Made before the filter is on, and from the C module: the wrapper asks the kernel for what we know.
+    # Created before the filter is installed, and from the C module: the Python wrapper makes system calls to find out
+    # the family and type.
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, wire.FD)
-    channel = wire.Channel(connection)
-    session = worker.Worker()
+    channel = wire.FrameChannel(connection)
+    session = worker.SessionWorker()
     try:
         setup = channel.receive()
-    except wire.Closed:  # nobody wanted it
+    except wire.Closed:  # it was never used
         return
     if setup.get("huge_pages"):
         with contextlib.suppress(OSError):

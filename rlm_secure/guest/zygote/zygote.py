@@ -1,23 +1,23 @@
-"""The zygote: one clean process that forks sealed sessions. It never runs a line of untrusted code.
+"""The zygote: one clean process that forks sealed sessions. It never runs untrusted code.
 
-Boot order: import everything that a session may ever need (no file can be opened later) -> give up root ->
+Boot order: import everything that a session may ever need (no file can be opened later) -> drop root ->
 own user, PID, mount, network, IPC, UTS and cgroup namespaces -> fork (the child is pid 1) -> empty root ->
-no_new_privs, bounding set, MDWE -> try the walls in throw-away children -> freeze the heap -> serve.
+no_new_privs, bounding set, MDWE -> freeze the heap -> test the walls in short-lived children -> serve.
 
-Session order: one socket and nothing else -> own user, network and IPC namespaces -> not dumpable ->
-no capabilities -> Landlock -> the host says over the session's own socket what it is for (ahead.py) -> rlimits ->
+Session order: close all descriptors but one socket -> own user, network and IPC namespaces -> not dumpable ->
+no capabilities -> Landlock -> the host sends the session's setup over its own socket (prefork.py) -> rlimits ->
 seccomp -> `ready`. A step that fails is reported, and the host sends no cell to a session that lacks a wall which its
 policy requires.
 
-Messages on the control socket (SEQPACKET, JSON). None says anything about a session: what the zygote hears, every
-later session inherits in its memory.
-    {op: fork, leash?} -> {pid} with the session's socket, its pidfd and, where asked for, its leash (leash.py)
+Messages on the control socket (SEQPACKET, JSON). None contains anything about a session, because every later session
+inherits the zygote's memory, with all that it has received.
+    {op: fork, leash?} -> {pid} with the session's socket, its pidfd and, if requested, its leash (leash.py)
     {op: status, pid} -> {status}
-    {op: signal, pid, number} for kernels without pidfds (gVisor), where {pid} comes alone, and hosts of another user
-Any may answer {error}. An answer repeats the `id` of its request, where that has one: one that nobody waited for is not
-that of the next request. Closing the socket, or the host's death, ends everything.
+    {op: signal, pid, number} where the kernel has no pidfds (gVisor; {pid} then has none), and for hosts of another uid
+Any of them may be answered with {error}. An answer repeats the `id` of its request, if it has one, so that a late
+answer is not taken for that of the next request. Everything ends when the socket is closed or the host dies.
 
-Guards: the process that sessions are forked from, which runs no line of theirs
+Guards: the process that sessions are forked from, which never runs their code
 """
 
 from __future__ import annotations
@@ -34,10 +34,9 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from .. import wire
-from ..kernel import leash, seal, walls
+from ..kernel import leash, probes, seal, walls
 from ..session import memory, worker
-from . import boot, probes
-from . import prefork as ahead
+from . import boot, prefork
 
 _MESSAGE = 256 * 1024
 _STATUSES = 4096
@@ -46,13 +45,13 @@ _REAP_MILLISECONDS = 1000
 
 
 def main(control_fd: int) -> None:
-    """Boot from the configuration that the host sends first, then serve until it is gone."""
+    """Boot with the configuration, which is the host's first message, then serve until the host is gone."""
     boot.default_signals()
     control = socket.socket(fileno=control_fd)
     config = wire.loads(control.recv(_MESSAGE))
-    host = ahead.pidfd(config["host_pid"])
+    host = prefork.pidfd(config["host_pid"])
     if os.getppid() != config["host_pid"] and not config.get("apart"):
-        return  # the host died before we could watch it
+        return  # the host died before we could watch its pidfd
     boot.preload()
     boot.raise_file_limit()
     found = walls.Walls()
@@ -63,7 +62,7 @@ def main(control_fd: int) -> None:
         boot.enter_namespaces(found)
     if found.held("pid-namespace"):
         gc.collect()
-        gc.freeze()  # before the fork: a collection writes to every object, and the parent would keep a copy of it all
+        gc.freeze()  # before the fork: a collection writes to every object, so that the parent would keep a copy of all
         child = os.fork()
         if child:
             control.close()
@@ -87,7 +86,7 @@ class _Zygote:
         self._children: set[int] = set()
         self._statuses: dict[int, int] = {}
         self._own_pid = self._own_user = False
-        self._answered = _id(config)  # what is answered from here on
+        self._answered = _id(config)  # the id of the request that is being answered
 
     def serve(self) -> NoReturn:
         found = self._found
@@ -98,12 +97,12 @@ class _Zygote:
         found.attempt("no-new-privs", seal.no_new_privs, evidence="PR_GET_NO_NEW_PRIVS reads 1")
         if self._config["mdwe"]:
             found.attempt("memory-deny-write-execute", seal.deny_write_execute, evidence="PR_GET_MDWE reads 1")
-        with contextlib.suppress(OSError):  # without a capability to drop there is nothing in the set that matters
+        with contextlib.suppress(OSError):  # without the capability to drop it, nothing in the set can be used
             seal.empty_bounding_set()
         if self._config["landlock"]:
             found.attempt("landlock", self._prepare_landlock)
         self._own_pid, self._own_user = found.held("pid-namespace"), found.held("user-namespace")
-        worker.listen()
+        worker.install_handlers()
         for modules in self._config.get("modules", ()):
             worker.prepare(modules)
         found.attempt("rlimits", walls.shared_limits)
@@ -115,7 +114,7 @@ class _Zygote:
         self._send({"op": "booted", "walls": found.found, "details": self._details()})
         poll = select.poll()
         for watched in (self._control, self._host):
-            if watched is not None:  # without a host's pidfd, the end of the control socket has to do
+            if watched is not None:  # without a pidfd of the host, only the end of the control socket is noticed
                 poll.register(watched, select.POLLIN)
         while True:
             ready = dict(poll.poll(_REAP_MILLISECONDS if self._children else None))
@@ -154,7 +153,7 @@ class _Zygote:
                 case "status":
                     self._send({"status": self._status(request["pid"])})
                 case "signal":
-                    # Only our own children, which nobody else reaps: the number cannot mean another process.
+                    # Only our own children, which only we reap: so the pid cannot belong to another process by now.
                     if request["pid"] in self._children:
                         os.kill(request["pid"], request["number"])
                     self._send({})
@@ -171,10 +170,10 @@ class _Zygote:
             os._exit(0)
 
     def _fork(self, *, leashed: bool) -> None:
-        child = ahead.Child(self._spawn, self._profiles, self._landlock, own_namespaces=self._own_user)
+        child = prefork.Child(self._spawn, self._profiles, self._landlock, own_namespaces=self._own_user)
         self._children.add(child.pid)
         pidfd = () if child.pidfd is None else (child.pidfd,)
-        ends = leash.on(child.pid) if leashed else ()
+        ends = leash.attach(child.pid) if leashed else ()
         try:
             self._send({"pid": child.pid}, (child.connection.fileno(), *pidfd, *ends))
         finally:
@@ -183,7 +182,7 @@ class _Zygote:
             child.close()
 
     def _spawn(self, body: Callable[[], None]) -> int:
-        """Fork a child, pid 1 of its own PID namespace where that works, that runs `body` and never returns."""
+        """Fork a child that runs `body` and exits; return its pid. It is pid 1 of its own PID namespace if possible."""
         if self._own_pid:
             seal.unshare(seal.CLONE_NEWPID)
         try:
@@ -213,7 +212,7 @@ class _Zygote:
                 self._statuses.pop(next(iter(self._statuses)))
 
     def _status(self, pid: int) -> int | None:
-        # Asked after a death; but the zygote waits for no session, not even for one that should be dead.
+        # The host asks after a worker has died. The wait is short: one session must never block the zygote.
         for _ in range(_STATUS_TRIES):
             self._reap()
             if pid not in self._children:
@@ -222,10 +221,11 @@ class _Zygote:
         return self._statuses.pop(pid, None)
 
     def _prove(self) -> None:
-        """Try what the walls must stop, in children that are sealed like sessions, before reporting them."""
+        """Test the walls before they are reported: children that are sealed like sessions try what each must stop."""
         own = self._own_user
         reader, writer = os.pipe()
-        probe = self._spawn(lambda: probes.try_everything(writer, self._landlock, own_namespaces=own))
+        map_pages = memory.map_pages  # passed as an argument, because kernel/ must not import from session/
+        probe = self._spawn(lambda: probes.try_everything(writer, self._landlock, map_pages, own_namespaces=own))
         os.close(writer)
         with os.fdopen(reader, "rb") as pipe:
             tried = wire.loads(pipe.read(_MESSAGE) or b"{}")

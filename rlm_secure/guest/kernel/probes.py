@@ -9,10 +9,13 @@ import errno
 import json
 import os
 import socket
+from collections.abc import Callable
 
 from .. import wire
-from ..kernel import walls
-from ..session import memory
+from . import walls
+
+#: mmap(2) of an address, a size, a protection, flags and a file descriptor. Raises OSError.
+MapPages = Callable[[int | None, int, int, int, int], int]
 
 
 def _seal(fd: int, landlock: int | None, program: bytes | None, *, own_namespaces: bool) -> None:
@@ -26,11 +29,11 @@ def forbidden_call(fd: int, landlock: int | None, program: bytes, *, own_namespa
     socket.socket(socket.AF_INET, socket.SOCK_STREAM)
 
 
-def try_everything(fd: int, landlock: int | None, *, own_namespaces: bool) -> None:
+def try_everything(fd: int, landlock: int | None, map_pages: MapPages, *, own_namespaces: bool) -> None:
     """A probe with every wall but seccomp: try what the others must stop, and write down what happened."""
     _seal(fd, landlock, None, own_namespaces=own_namespaces)
     outcome = {}
-    for what, attempt in ATTEMPTS.items():
+    for what, attempt in attempts(map_pages).items():
         try:
             outcome[what] = f"won: {attempt()!r}"[:100]
         except OSError as error:
@@ -70,8 +73,8 @@ def _signal_neighbour() -> str:
     return "signalled"
 
 
-def _map_executable() -> str:
-    memory.map_pages(None, 4096, 1 | 2 | 4, 0x22, -1)  # read, write, execute; private and anonymous
+def _map_executable(map_pages: MapPages) -> str:
+    map_pages(None, 4096, 1 | 2 | 4, 0x22, -1)  # read, write, execute; private and anonymous
     return "mapped"
 
 
@@ -83,15 +86,19 @@ def _fork() -> str:
     return "forked"
 
 
-ATTEMPTS = {
-    "listing /": _list_root,
-    "opening /": _open_root,
-    "connecting to 127.0.0.1:9": _connect,
-    "signalling process 2": _signal_neighbour,
-    "mapping memory writable and executable": _map_executable,
-    "forking": _fork,
-}
-#: wall -> the attempt in ATTEMPTS that it must stop
+def attempts(map_pages: MapPages) -> dict[str, Callable[[], object]]:
+    """What a probe tries, by name: a function that returns where it succeeds, and raises where a wall stops it."""
+    return {
+        "listing /": _list_root,
+        "opening /": _open_root,
+        "connecting to 127.0.0.1:9": _connect,
+        "signalling process 2": _signal_neighbour,
+        "mapping memory writable and executable": lambda: _map_executable(map_pages),
+        "forking": _fork,
+    }
+
+
+#: wall -> the attempt that it must stop
 PROBES = {
     "empty-root": "listing /",
     "landlock": "opening /",
