@@ -12,6 +12,7 @@ RLMSecureError
 │   └── EnforcementError         a wall that the policy requires cannot be built here
 ├── ProtocolViolation            bytes from a sandbox are not what the protocol allows
 ├── ProviderError                a language-model or cloud provider failed (never shown to a model as its output)
+│   └── MissingKey               a client was made without an API key; a ValueError as well
 ├── CellError                    a cell did not end by itself; in REPLResult.error, raised by REPLResult.check()
 │   ├── CellException            its own Python exception
 │   ├── CellRefused              the language layer refused its source
@@ -141,6 +142,10 @@ class ProviderError(RLMSecureError):
     def __init__(self, message: str, *, retryable: bool = False) -> None:
         super().__init__(message)
         self.retryable = retryable
+
+
+class MissingKey(ProviderError, ValueError):
+    """A client was made without an API key; names the argument and the variable. A ValueError, as it is upstream."""
 
 
 class CellError(RLMSecureError):

@@ -40,7 +40,7 @@ def get_client(backend: str, backend_kwargs: Mapping[str, Any] | None = None) ->
     """A client of `backend`, made with `backend_kwargs`, which are not changed.
 
     Raises ValueError for an unknown backend or a missing argument, MissingExtra where its package is not
-    installed, ProviderError where it has no key. No `.env` file is read.
+    installed, MissingKey where it has no key. No `.env` file is read.
     """
     if backend not in _PLACES:
         raise ValueError(f"Unknown backend: {backend}. Supported backends: {', '.join(BACKENDS)}")

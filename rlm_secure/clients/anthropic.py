@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from rlm_secure.clients.base import DEFAULT_TIMEOUT, Client, Completion, SDKClient, call_usage
 from rlm_secure.clients.connections import Connections
-from rlm_secure.errors import MissingExtra, ProviderError
+from rlm_secure.errors import MissingExtra, MissingKey, ProviderError
 
 #: What every version of the SDK takes by name; anything else goes into the body as it is.
 _PARAMETERS = frozenset({"max_tokens", "metadata", "stop_sequences", "thinking", "service_tier", "extra_headers"})
@@ -36,7 +36,7 @@ class AnthropicClient(SDKClient):
         super().__init__(model_name, timeout, sampling_args, max_retries, **kwargs)
         key = api_key or os.environ.get("ANTHROPIC_API_KEY")
         if not key and "auth_token" not in kwargs:
-            raise ProviderError("no API key for Anthropic: pass api_key, or set ANTHROPIC_API_KEY")
+            raise MissingKey("no API key for Anthropic: pass api_key, or set ANTHROPIC_API_KEY")
         self.max_tokens = max_tokens
         settings = {"api_key": key, **kwargs}
         self._connections = Connections(

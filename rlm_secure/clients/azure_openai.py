@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 
 from rlm_secure.clients.base import DEFAULT_TIMEOUT
 from rlm_secure.clients.openai import OpenAIClient
-from rlm_secure.errors import ProviderError
+from rlm_secure.errors import MissingKey
 
 
 class AzureOpenAIClient(OpenAIClient):
     """A deployment on Azure. What is not given comes from AZURE_OPENAI_API_KEY, _ENDPOINT, _API_VERSION, _DEPLOYMENT.
 
-    Raises ValueError without an endpoint and ProviderError without a key.
+    Raises ValueError without an endpoint and MissingKey without a key.
     """
 
     vendor: ClassVar[str] = "Azure OpenAI"
@@ -38,7 +38,7 @@ class AzureOpenAIClient(OpenAIClient):
             )
         key = api_key or os.environ.get("AZURE_OPENAI_API_KEY")
         if not key and not {"azure_ad_token", "azure_ad_token_provider"} & kwargs.keys():
-            raise ProviderError("no API key for Azure OpenAI: pass api_key, or set AZURE_OPENAI_API_KEY")
+            raise MissingKey("no API key for Azure OpenAI: pass api_key, or set AZURE_OPENAI_API_KEY")
         super().__init__(
             api_key=key,
             model_name=model_name,

@@ -11,7 +11,7 @@ from rlm_secure.clients.base import DEFAULT_TIMEOUT, Completion, SDKClient, call
 from rlm_secure.clients.connections import PerLoop
 from rlm_secure.clients.failures import set_up_error
 from rlm_secure.clients.transport import bind
-from rlm_secure.errors import MissingExtra, ProviderError
+from rlm_secure.errors import MissingExtra, MissingKey, ProviderError
 
 #: Sampling arguments under the names that other backends use.
 _NAMES = {"max_tokens": "max_output_tokens", "max_completion_tokens": "max_output_tokens", "stop": "stop_sequences"}
@@ -39,7 +39,7 @@ class GeminiClient(SDKClient):
         super().__init__(model_name, timeout, sampling_args, max_retries, **kwargs)
         self._key = api_key or os.environ.get("GEMINI_API_KEY")
         if not self._key and not kwargs:
-            raise ProviderError("no API key for Gemini: pass api_key, or set GEMINI_API_KEY")
+            raise MissingKey("no API key for Gemini: pass api_key, or set GEMINI_API_KEY")
         self._base_url = base_url
         self._made: PerLoop[tuple[Any, Any]] = PerLoop()
         self._types()

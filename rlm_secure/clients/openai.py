@@ -17,7 +17,7 @@ from rlm_secure.clients.base import (
     prompt_text,
 )
 from rlm_secure.clients.connections import Connections
-from rlm_secure.errors import ProviderError
+from rlm_secure.errors import MissingKey, ProviderError
 
 OPENROUTER = "https://openrouter.ai/api/v1"
 VERCEL = "https://ai-gateway.vercel.sh/v1"
@@ -60,10 +60,10 @@ class OpenAIClient(SDKClient):
             variable = _KEY_VARIABLES[server]
             api_key = os.environ.get(variable)
             if not api_key:
-                raise ProviderError(f"no API key for {server}: pass api_key, or set {variable}")
+                raise MissingKey(f"no API key for {server}: pass api_key, or set {variable}")
         elif api_key is None and not os.environ.get("OPENAI_API_KEY"):
             # Later, the SDK's own complaint would look like a call that failed.
-            raise ProviderError("no API key: set OPENAI_API_KEY; a server that asks for none takes any value")
+            raise MissingKey("no API key: set OPENAI_API_KEY; a server that asks for none takes any value")
         self._asks_for_cost = server in _COST_ON_REQUEST
         if self._asks_for_cost:
             self.billing = "reported"

@@ -1,6 +1,6 @@
 """Upstream's environment interface over a session: contexts, histories, cells, results.
 
-One class serves all six environments; LocalREPL, DockerREPL and the others only name their place.
+One class serves all environments; rlm_secure.compat gives it upstream's class names.
 """
 
 from __future__ import annotations
@@ -8,10 +8,11 @@ from __future__ import annotations
 import copy
 import json
 import secrets
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 from rlm_secure.broker.protocol import Call, CellResult, Variable
@@ -32,7 +33,8 @@ class REPL(Owned):
 
     `calls` answers what cells ask of a model; where it has a `drain()` method, execute_code takes the model
     calls of a cell from there, and where it has a `report()`, it is told of refused tool calls. `custom_tools` maps
-    names to data values, or to host functions, see rlm_secure.tools. `audit` is told of the session's
+    names to data values, to host functions, or to source text, which runs with the set-up; see rlm_secure.tools.
+    `audit` is told of the session's
     start and end, and of every refusal, violation and limit. What the set-up does happens in `running(self)`, which
     may interrupt() it.
     """
@@ -63,8 +65,7 @@ class REPL(Owned):
         self.custom_tools = dict(custom_tools or {})
         self.custom_sub_tools = dict(custom_sub_tools or {})
         self.calls: HostCalls = calls or _no_host
-        self._contexts = 0
-        self._histories = 0
+        self._contexts, self._histories = _Numbers(), _Numbers()
         self._compacted: list[Any] = []
         self._closed = False
         tools = parse_custom_tools(self.custom_tools)
@@ -79,9 +80,10 @@ class REPL(Owned):
         try:
             with running(self):
                 for name, tool in tools.items():
-                    if not tool.is_callable:
+                    if not (tool.is_callable or tool.is_code):
                         self._bind(name, tool.value)
-                self._setup(context_payload, setup_code)
+                code = [tool.source for tool in tools.values() if tool.is_code]
+                self._setup(context_payload, "\n\n".join([*([setup_code] if setup_code else []), *code]))
         except BaseException:  # Ctrl-C as well: the session must not outlive it
             self._session.close()
             raise
@@ -96,7 +98,17 @@ class REPL(Owned):
         """The session itself."""
         return self._session
 
-    def _setup(self, context_payload: Any, setup_code: str | None) -> None:
+    @property
+    def locals(self) -> Mapping[str, Any]:
+        """The variables by name, as in a result: JSON values where they are small, else short texts; read-only.
+
+        Empty after cleanup(). Raises SessionEnded where the session is gone.
+        """
+        if self._closed:
+            return MappingProxyType({})
+        return MappingProxyType(to_repl_result(self._session.execute("", _no_host), []).locals)
+
+    def _setup(self, context_payload: Any, setup_code: str) -> None:
         if self.compaction:
             self._session.assign("history", [])
         if context_payload is not None:
@@ -120,17 +132,16 @@ class REPL(Owned):
 
     def add_context(self, context_payload: Any, context_index: int | None = None) -> int:
         """Bind the payload as context_{index} (the next one by default); `context` stays context_0."""
-        index = self._contexts if context_index is None else context_index
-        self._session.load_context(f"context_{index}", context_payload)
-        if index == 0:
-            self._session.alias("context", "context_0")
-        self._contexts = max(self._contexts, index + 1)
+        with self._contexts.taken(context_index) as index:
+            self._session.load_context(f"context_{index}", context_payload)
+            if index == 0:
+                self._session.alias("context", "context_0")
         self.reset_answer()
         return index
 
     def get_context_count(self) -> int:
         """How many contexts are bound."""
-        return self._contexts
+        return self._contexts.count
 
     def reset_answer(self) -> None:
         """Give the cells a fresh `answer`: the last one was not accepted."""
@@ -138,16 +149,15 @@ class REPL(Owned):
 
     def add_history(self, message_history: Sequence[Mapping[str, Any]], history_index: int | None = None) -> int:
         """Bind a deep copy of the messages as history_{index}; `history` is history_0 unless compaction owns it."""
-        index = self._histories if history_index is None else history_index
-        self._session.load_context(f"history_{index}", copy.deepcopy(list(message_history)))
-        if index == 0 and not self.compaction:
-            self._session.alias("history", "history_0")
-        self._histories = max(self._histories, index + 1)
+        with self._histories.taken(history_index) as index:
+            self._session.load_context(f"history_{index}", copy.deepcopy(list(message_history)))
+            if index == 0 and not self.compaction:
+                self._session.alias("history", "history_0")
         return index
 
     def get_history_count(self) -> int:
         """How many histories are bound."""
-        return self._histories
+        return self._histories.count
 
     def append_compaction_entry(self, entry: Any) -> None:
         """Append to `history` what compaction took out of the conversation."""
@@ -251,6 +261,28 @@ def record(audit: Audit, session: str, result: CellResult) -> None:
 
 def _local(variable: Variable) -> Any:
     return variable.value if variable.has_value else variable.repr
+
+
+class _Numbers:
+    """Numbers from 0 up, one for each of any number of threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.count = 0
+
+    @contextmanager
+    def taken(self, wanted: int | None) -> Iterator[int]:
+        """The number `wanted`, or the next; the count is as before where the block fails and nobody took another."""
+        with self._lock:
+            before, number = self.count, self.count if wanted is None else wanted
+            self.count = after = max(before, number + 1)
+        try:
+            yield number
+        except BaseException:
+            with self._lock:
+                if self.count == after:
+                    self.count = before
+            raise
 
 
 class _Served:

@@ -1,5 +1,17 @@
 """Upstream's `rlm.clients.openai`."""
 
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
 from rlm_secure.clients.openai import OpenAIClient
 
 __all__ = ["OpenAIClient"]
+
+
+def __getattr__(name: str) -> ModuleType:
+    # The SDK, imported on use, for tests that put a mock in it.
+    if name != "openai":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return importlib.import_module("openai")

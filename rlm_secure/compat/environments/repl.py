@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 from rlm_secure.broker.protocol import Call
@@ -18,7 +17,7 @@ from rlm_secure.environments import REPL, Audit, HostCalls, place
 from rlm_secure.errors import RLMSecureError
 from rlm_secure.policy.model import Policy
 from rlm_secure.rlm.slots import ChildSlots
-from rlm_secure.types import REPLResult, RLMChatCompletion
+from rlm_secure.types import RLMChatCompletion
 
 #: Upstream's parameters that every environment has, in upstream's order.
 _COMMON = (
@@ -55,7 +54,6 @@ class UpstreamREPL(REPL):
         own = {name: options.pop(name) for name in _COMMON if name in options}
         self._calls = _Calls(own.pop("subcall_fn", None), own.get("max_concurrent_subcalls", 4))
         self._calls.handler = _handler(own.pop("lm_handler_address", None))
-        self._shown: Mapping[str, Any] | None = None
         super().__init__(
             place(self.environment, **options), policy=policy, calls=self._calls, audit=audit, **own
         )
@@ -64,40 +62,14 @@ class UpstreamREPL(REPL):
         """Nothing: the constructor did it. Upstream's callers may call it again."""
 
     def update_handler_address(self, lm_handler_address: Any) -> None:
-        """Serve the model calls of later cells by another handler."""
+        """Serve the model calls of later cells by another handler; they have a fresh `answer`."""
         self._calls.handler = _handler(lm_handler_address)
+        self.reset_answer()
 
     @property
     def lm_handler_address(self) -> HostCalls | None:
         """What serves the model calls of cells."""
         return self._calls.handler
-
-    @property
-    def locals(self) -> Mapping[str, Any]:
-        """The variables by name, as in a result: JSON values where they are small, else short texts; read-only.
-
-        Nothing is left after cleanup(). Raises SessionEnded where the session is gone.
-        """
-        if self._closed:
-            return MappingProxyType({})
-        if self._shown is None:
-            self._shown = MappingProxyType(super().execute_code("").locals)
-        return self._shown
-
-    def execute_code(self, code: str, *, timeout: float | None = None, exclude_host_time: bool = False) -> REPLResult:
-        """Run one cell. See REPL.execute_code."""
-        self._shown = None
-        return super().execute_code(code, timeout=timeout, exclude_host_time=exclude_host_time)
-
-    def add_context(self, context_payload: Any, context_index: int | None = None) -> int:
-        """See REPL.add_context."""
-        self._shown = None
-        return super().add_context(context_payload, context_index)
-
-    def add_history(self, message_history: Sequence[Mapping[str, Any]], history_index: int | None = None) -> int:
-        """See REPL.add_history."""
-        self._shown = None
-        return super().add_history(message_history, history_index)
 
 
 def _bound(kind: str, names: tuple[str, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -137,28 +109,35 @@ class _Calls:
         if self.handler is None:
             text = "Error: No LM handler configured"
             return [text] * len(call.prompts) if call.kind.endswith("_batched") else text
-        return self.handler(call)
+        answer = self.handler(call)
+        self._keep(getattr(self.handler, "drain", list)())  # now, so that calls of both kinds are kept in order
+        return answer
 
     def _recurse(self, prompts: Sequence[str], model: str | None) -> list[str]:
         """The reply or the failure of each prompt, several at a time."""
         made = ChildSlots(self._width).map(lambda prompt: self._ask(prompt, model), prompts)
-        with self._lock:
-            self._made += [each for each in made if not isinstance(each, str)]
+        self._keep([each for each in made if not isinstance(each, str)])
         return [each if isinstance(each, str) else each.response for each in made]
 
     def _ask(self, prompt: str, model: str | None) -> RLMChatCompletion | str:
         assert self._subcall_fn is not None
         try:
-            made: RLMChatCompletion = self._subcall_fn(prompt, model)
+            made = self._subcall_fn(prompt, model)
+            if not isinstance(made.response, str):
+                raise TypeError
         except RLMSecureError as error:
             return f"Error: RLM query failed - {error}"
         except Exception as error:  # noqa: BLE001 - the caller's own: its text may hold paths and secrets
             return f"Error: RLM query failed - {type(error).__name__}"
-        return made
+        completion: RLMChatCompletion = made
+        return completion
+
+    def _keep(self, made: Sequence[Any]) -> None:
+        with self._lock:
+            self._made += made
 
     def drain(self) -> list[Any]:
-        """The model calls of the last cell, where who made them keeps them."""
+        """The model calls of the last cell, in order, where who made them keeps them."""
         with self._lock:
             made, self._made = self._made, []
-        drain = getattr(self.handler, "drain", None)
-        return made + (drain() if drain else [])
+        return made
