@@ -15,7 +15,7 @@ import time
 
 def worker():
     for found in gc.get_objects():
-        if type(found).__name__ == "Worker" and hasattr(found, "_checkpoint"):
+        if type(found).__name__ == "SessionWorker" and hasattr(found, "_checkpoint"):
             return type(found)
     return None
 

@@ -12,7 +12,7 @@ import json
 import os
 import struct
 
-CHANNEL = next((found for found in gc.get_objects() if type(found).__name__ == "Channel"), None)
+CHANNEL = next((found for found in gc.get_objects() if type(found).__name__ == "FrameChannel"), None)
 
 
 def send(body):

@@ -10,7 +10,7 @@ needs: channel
 import gc
 
 for found in gc.get_objects():
-    if type(found).__name__ in ("Worker", "Repl", "Channel"):
+    if type(found).__name__ in ("SessionWorker", "Repl", "FrameChannel"):
         try:
             type(found)._run = lambda self, *values, **options: {"op": "done", "stdout": 7}
             type(found).variables = lambda self: ["not", "a", "mapping"]

@@ -6,12 +6,7 @@ wins: breaks
 outcome: kills its own process tree
 """
 
-import sys
-
 import json
 
 json.JSONEncoder.encode = lambda self, value: '{"op": NaN'
-for module in list(sys.modules.values()):
-    if hasattr(module, "_encode"):
-        module._encode = lambda value: '{"op": NaN'
 raise SystemExit(3)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+import rlm_secure
 from rlm_secure.guarantees import Guarantee
 from rlm_secure.testing import corpus
 from rlm_secure.testing.corpus import Excuse, Harm, Layer, Need, Win
@@ -108,3 +112,39 @@ def test_the_corpus_is_sorted_and_leaves_the_prelude_out():
     names = [attack.name for attack in ATTACKS]
     assert names == sorted(names)
     assert not any(name.startswith("_") for name in names)
+
+
+GUEST = [ast.parse(path.read_text()) for path in (Path(rlm_secure.__file__).parent / "guest").rglob("*.py")]
+DEFINED = {
+    node.name for tree in GUEST for node in ast.walk(tree) if isinstance(node, ast.ClassDef | ast.FunctionDef)
+}
+#: Names that attacks look for beside the guest's own: of the interpreter and its library.
+FOREIGN = {"__main__", "_wrap_close"}
+
+
+def looked_for(source: str) -> Iterator[str]:
+    """The names by which an attack finds objects of its worker: `kind.__name__ == "..."`, `hasattr(found, "...")`."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Compare) and isinstance(node.left, ast.Attribute) and node.left.attr == "__name__":
+            constants = [each for right in node.comparators for each in ast.walk(right)]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "hasattr":
+            constants = node.args[1:]
+        else:
+            continue
+        yield from (each.value for each in constants if isinstance(each, ast.Constant) and isinstance(each.value, str))
+
+
+def names_gone(attack: corpus.Attack) -> set[str]:
+    cells = [cell for cell in attack.cells if "get_objects" in cell]
+    return {name for cell in cells for name in looked_for(cell)} - DEFINED - FOREIGN
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+def test_what_an_attack_looks_for_in_its_worker_is_there(attack):
+    """A class of the guest that is renamed would leave an attack with nothing to take hold of, and it would "hold"."""
+    assert names_gone(attack) == set()
+
+
+def test_a_name_that_is_gone_is_found():
+    lost = 'import gc\nfound = [each for each in gc.get_objects() if type(each).__name__ in ("NoSuchWorker", "Repl")]'
+    assert names_gone(corpus.parse("lost", HEADER.format("").replace("print(1)", lost))) == {"NoSuchWorker"}

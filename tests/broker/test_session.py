@@ -218,7 +218,7 @@ def test_a_forbidden_call_ends_the_session() -> None:
 #: A result that the worker writes itself, so many times, before it goes on.
 FORGED = """
 import gc, json, os
-[channel] = [found for found in gc.get_objects() if type(found).__name__ == "Channel"]
+[channel] = [found for found in gc.get_objects() if type(found).__name__ == "FrameChannel"]
 said = {{"op": "done", "stdout": "forged", "stderr": "", "dropped": 0, "variables": {{}}, "answer": None, "error": None}}
 body = json.dumps({{**said, "cpu": 0.0, "peak": 1, "nonce": channel.nonce}}).encode()
 os.write(3, (len(body).to_bytes(4, "big") + body) * {0})

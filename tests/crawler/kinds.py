@@ -118,7 +118,7 @@ class Kinds:
             return None
         if kind.__module__ == _GUEST or str(_members(kind).get("__module__")).startswith(_GUEST):
             title = type.__getattribute__(kind, "__name__")
-            if title in ("Attributes", "_Texts", "Builtins", "Repl", "Worker"):
+            if title in ("Attributes", "_Texts", "Builtins", "Repl", "SessionWorker"):
                 return f"is the guard's {title}"
         return None
 

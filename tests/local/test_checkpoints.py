@@ -83,7 +83,7 @@ def cpu_of(session: LocalSession) -> float:
 HOSTILE = """
 import gc, json, os, time
 [Worker] = {type(found) for found in gc.get_objects() if hasattr(type(found), "_checkpoint")}
-[channel] = [found for found in gc.get_objects() if type(found).__name__ == "Channel"]
+[channel] = [found for found in gc.get_objects() if type(found).__name__ == "FrameChannel"]
 def replace(function):
     Worker._checkpoint = function
 def conclude():

@@ -348,7 +348,7 @@ def take(size):
     while len(data) < size:
         data += os.read(3, size - len(data))
     return data
-[channel] = [found for found in gc.get_objects() if type(found).__name__ == "Channel"]
+[channel] = [found for found in gc.get_objects() if type(found).__name__ == "FrameChannel"]
 say({"op": "call", "call": "llm_query_batched", "prompts": ["a"], "model": None, "nonce": channel.nonce})
 size = int.from_bytes(take(4), "big")
 while size:
@@ -377,7 +377,7 @@ def test_a_worker_that_reads_its_answer_slowly_is_ended_in_time(grace):
 LATE = """
 import gc, json, os, time
 [Worker] = {type(found) for found in gc.get_objects() if hasattr(type(found), "_checkpoint")}
-[channel] = [found for found in gc.get_objects() if type(found).__name__ == "Channel"]
+[channel] = [found for found in gc.get_objects() if type(found).__name__ == "FrameChannel"]
 Worker.interrupt = lambda self: None
 def ask(**call):
     body = json.dumps({"op": "call", **call, "nonce": channel.nonce}).encode()
