@@ -38,12 +38,8 @@ RLMSecureError
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from rlm_secure.decision import Decided
 from rlm_secure.inert import inert_line
-
-if TYPE_CHECKING:
-    from rlm_secure.policy.gate import Decision
 
 
 class RLMSecureError(Exception):
@@ -81,7 +77,7 @@ class PolicyError(RLMSecureError):
 class Refused(RLMSecureError):
     """The policy refused an action. `decision` says which rule did, and why."""
 
-    def __init__(self, decision: Decision) -> None:
+    def __init__(self, decision: Decided) -> None:
         super().__init__(decision.reason)
         self.decision = decision
 
@@ -104,7 +100,7 @@ class CallFailed(RLMSecureError):
 class CallRefused(CallFailed):
     """The policy refused what a cell asked of the host. `decision` says which rule did, and why."""
 
-    def __init__(self, decision: Decision) -> None:
+    def __init__(self, decision: Decided) -> None:
         super().__init__(decision.reason)
         self.decision = decision
 

@@ -7,9 +7,11 @@ planted violation that it must catch.
 from __future__ import annotations
 
 import ast
+import functools
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -20,7 +22,7 @@ PACKAGE = Path(rlm_secure.__file__).parent
 
 #: From bottom to top. A module imports from its own row or from rows above it in this list, never the other way.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("types", "errors", "causes", "files", "guarantees", "inert", "interpreters", "removal", "untrusted_json"),
+    ("types", "errors", "decision", "causes", "files", "guarantees", "inert", "interpreters", "removal", "untrusted_json"),
     ("resources", "checks"),
     ("policy",),
     ("clients",),
@@ -39,6 +41,15 @@ RANKS = {name: rank for rank, row in enumerate(LAYERS) for name in row}
 RANKS[""] = RANKS["rlm"]
 
 GUEST_MAY_IMPORT = frozenset({"RestrictedPython"})
+
+#: The folders of environments: none imports another, and what they share imports none of them.
+KINDS_OF_ENVIRONMENT = ("local", "docker", "cloud")
+#: What else takes something from such a folder, each with the reason.
+BORROWED: dict[str, dict[str, str]] = {
+    "environments/remote/lease.py": {"local.seccomp": "compiles the same filters for a supervisor far away"},
+    "environments/remote/session.py": {"local.context": "flattens a context in the same way"},
+    "environments/remote/worker.py": {"local.pidfd": "names the signal that ended a worker"},
+}
 
 #: Never imported, anywhere: each runs code that it reads, or pickles behind the scenes.
 BANNED = frozenset(
@@ -113,25 +124,10 @@ class Import:
     relative: bool
 
 
-def type_checking_lines(tree: ast.Module) -> frozenset[int]:
-    """Lines under `if TYPE_CHECKING:`, which never run."""
-    return frozenset(
-        line
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-        for child in node.body
-        for line in range(child.lineno, (child.end_lineno or child.lineno) + 1)
-    )
-
-
 def imports(path: str, source: str) -> Iterator[Import]:
-    """The modules that a file imports, at any depth; `path` is relative to the package, for leading dots."""
-    tree = ast.parse(source)
-    unseen = type_checking_lines(tree)
+    """The modules that a file imports, at any depth, for types alone as well; `path` is relative to the package."""
     package = ["rlm_secure", *Path(path).parent.parts]
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom) and node.lineno in unseen:
-            continue
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield Import(alias.name, node.lineno, relative=False)
@@ -188,6 +184,41 @@ def upward_imports(path: str, source: str) -> list[str]:
         elif RANKS[target] > RANKS[own]:
             found.append(f"{path}:{each.line} imports {each.module}, which is above {own}")
     return found
+
+
+def environments_apart(path: str, source: str) -> list[str]:
+    """Imports of one kind of environment by another, or by what all of them share."""
+    if not path.startswith("environments/"):
+        return []
+    others = {kind for kind in KINDS_OF_ENVIRONMENT if kind != Path(path).parts[1]}
+    return [
+        f"{path}:{each.line} imports {each.module}; environments share what lies beside them"
+        for each in imports(path, source)
+        if each.module.startswith("rlm_secure.environments.")
+        and each.module.split(".")[2] in others
+        and each.module.removeprefix("rlm_secure.environments.") not in BORROWED.get(path, {})
+    ]
+
+
+def dotted(path: str) -> str:
+    """The name of the module in a file."""
+    return ".".join(["rlm_secure", *Path(path).with_suffix("").parts]).removesuffix(".__init__")
+
+
+@functools.cache
+def imported(path: str, source: str) -> frozenset[str]:
+    """The modules of this package that a file imports."""
+    return frozenset(each.module for each in imports(path, source) if module_exists(each.module))
+
+
+def circle(modules: Mapping[str, str]) -> list[str]:
+    """A circle of modules that import each other, for types alone as well; nothing where there is none."""
+    graph = {dotted(path): imported(path, source) - {dotted(path)} for path, source in modules.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
 
 
 def foreign_guest_imports(path: str, source: str) -> list[str]:
@@ -295,6 +326,7 @@ RULES = (
     upward_imports,
     foreign_guest_imports,
     upward_guest_imports,
+    environments_apart,
     banned_imports,
     unnamed_tools,
     code_from_text,
@@ -317,6 +349,7 @@ def test_no_module_breaks_the_rule(rule) -> None:
     [
         (upward_imports, "errors.py", "from rlm_secure.policy import gate"),
         (upward_imports, "errors.py", "def late():\n    import rlm_secure.policy.model"),
+        (upward_imports, "errors.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import rlm_secure.rlm.rlm"),
         (upward_imports, "policy/gate.py", "from ..environments import interface"),
         (upward_imports, "environments/docker.py", "from rlm_secure import RLM"),
         (upward_imports, "environments/docker.py", "import importlib\nimportlib.import_module('rlm_secure.cli')"),
@@ -332,6 +365,10 @@ def test_no_module_breaks_the_rule(rule) -> None:
         (upward_guest_imports, "guest/kernel/probes.py", "from ..session import memory"),
         (upward_guest_imports, "guest/zygote/zygote.py", "from ..supervisor.link import Leash"),
         (upward_guest_imports, "guest/wire.py", "from .kernel import seal"),
+        (environments_apart, "environments/repl.py", "from rlm_secure.environments.local import LocalEnvironment"),
+        (environments_apart, "environments/local/session.py", "from rlm_secure.environments.cloud import lease"),
+        (environments_apart, "environments/docker/engine.py", "from ..local import cgroup"),
+        (environments_apart, "environments/remote/lease.py", "from rlm_secure.environments.local import zygote"),
         (banned_imports, "guest/session/worker.py", "import pickle"),
         (banned_imports, "rlm/rlm.py", "def f():\n    from marshal import loads"),
         (banned_imports, "rlm/rlm.py", "import multiprocessing.pool"),
@@ -363,7 +400,6 @@ def test_a_planted_violation_is_caught(rule, path: str, source: str) -> None:
     [
         (upward_imports, "policy/gate.py", "from rlm_secure import errors"),
         (upward_imports, "cli/run.py", "from rlm_secure import RLM, Sandbox"),
-        (upward_imports, "errors.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import rlm_secure.rlm.rlm"),
         (foreign_guest_imports, "guest/language/facades/json.py", "import json\nfrom .. import wire\nfrom RestrictedPython import x"),
         (upward_guest_imports, "guest/session/worker.py", "from .. import wire\nfrom ..language import guards\nfrom .repl import Repl"),
         (banned_imports, "guest/language/guards.py", "NAMES = {'pickle'}\nimport copyreg"),
@@ -377,6 +413,31 @@ def test_a_planted_violation_is_caught(rule, path: str, source: str) -> None:
 )  # fmt: skip
 def test_what_is_allowed_passes(rule, path: str, source: str) -> None:
     assert rule(path, source) == []
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    assert circle(MODULES) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("errors.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from rlm_secure.policy.gate import Decision"),
+        ("rlm/slots.py", "def late():\n    from rlm_secure.rlm.tree import Tree"),
+        ("rlm/budget.py", "from rlm_secure import RLM"),
+        ("guest/wire.py", "from .session import worker"),
+    ],
+)  # fmt: skip
+def test_a_planted_circle_is_caught(path: str, source: str) -> None:
+    assert circle(MODULES | {path: f"{MODULES[path]}\n{source}"}) != []
+
+
+def test_what_is_borrowed_still_is() -> None:
+    borrowed = {
+        path: {each.module.removeprefix("rlm_secure.environments.") for each in imports(path, MODULES.get(path, ""))}
+        for path in BORROWED
+    }
+    assert [(path, module) for path, modules in BORROWED.items() for module in modules if module not in borrowed[path]] == []
 
 
 def test_every_file_that_may_parse_json_does() -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from rlm_secure.audit.finding import NotChecked
-from rlm_secure.audit.probes import JOB, SUBJECT, EnvironmentSubject, Job, Probe, Progress, is_foreign
+from rlm_secure.audit.subject import JOB, SUBJECT, EnvironmentSubject, Job, Probe, Progress, is_foreign
 from rlm_secure.errors import EnvironmentUnavailable, MissingExtra, RLMSecureError
 from rlm_secure.guarantees import EnforcementReport, Guarantee, Wall
 from rlm_secure.policy import Policy

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from rlm_secure.audit.finding import Finding, NotChecked, Severity
-from rlm_secure.audit.probes import EnvironmentSubject
+from rlm_secure.audit.subject import EnvironmentSubject
 from rlm_secure.inert import inert_line
 
 #: Exit codes of `rlm-secure audit`. All others are reserved.

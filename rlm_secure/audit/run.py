@@ -12,13 +12,13 @@ from typing import Any, Final, TypeVar
 
 from rlm_secure.audit import accept, probes, rules, targets
 from rlm_secure.audit.finding import Confidence, Finding, Location, NotChecked, Severity, Unreadable
-from rlm_secure.audit.probes import EnvironmentSubject, Progress
 from rlm_secure.audit.read import cells as read_cells
 from rlm_secure.audit.read.policy import PolicySubject
 from rlm_secure.audit.read.policy import read as read_policy
 from rlm_secure.audit.read.trajectory import TrajectorySubject
 from rlm_secure.audit.report import Ignored, Report
 from rlm_secure.audit.rule import Kind
+from rlm_secure.audit.subject import EnvironmentSubject, Progress
 from rlm_secure.policy import Policy
 from rlm_secure.testing.arena import Arena
 from rlm_secure.testing.corpus import Attack

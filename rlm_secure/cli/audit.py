@@ -18,7 +18,7 @@ from rlm_secure.cli.terminal import OK, inert, report, say, talk, write_json
 
 if TYPE_CHECKING:
     from rlm_secure.audit import Report
-    from rlm_secure.audit.probes import Progress
+    from rlm_secure.audit.subject import Progress
 
 #: Exit codes. All others are reserved.
 CLEAN: Final = 0

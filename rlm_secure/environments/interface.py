@@ -12,11 +12,11 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from rlm_secure.broker.protocol import Call, CellResult
+from rlm_secure.decision import Decided
 from rlm_secure.environments.quota import Berth
 from rlm_secure.environments.turn import Owned
 from rlm_secure.errors import CallFailed
 from rlm_secure.guarantees import EnforcementReport
-from rlm_secure.policy.gate import Decision
 from rlm_secure.policy.model import Policy
 
 __all__ = ["Audit", "CallFailed", "Environment", "HostCalls", "Session"]
@@ -98,7 +98,7 @@ class Session(Owned, ABC):
         """End the worker and everything it started. Idempotent."""
 
     @property
-    def refused(self) -> tuple[Decision, ...]:
+    def refused(self) -> tuple[Decided, ...]:
         """What the host refused of the last cell's calls: the first of each rule."""
         return ()
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol
 
 from rlm_secure.broker.protocol import Call, CellResult
+from rlm_secure.decision import Decided
 from rlm_secure.environments.deadline import INTERRUPT_EVERY_SECONDS, SESSION_CPU, Clock
 from rlm_secure.environments.interface import HostCalls, Session
 from rlm_secure.environments.turn import Turn, serve
@@ -33,7 +34,7 @@ from rlm_secure.errors import (
     SessionEnded,
     WallViolation,
 )
-from rlm_secure.policy.gate import Decision, Gate
+from rlm_secure.policy.gate import Gate
 from rlm_secure.policy.model import Policy
 from rlm_secure.tools.hostcall import HostCall, abandoned
 from rlm_secure.types import held_bytes
@@ -169,7 +170,7 @@ class LoggedSession(Session):
         self._closing = False
         self._cells = self._resumes = self._tool_calls = 0
         self._interrupts = 0
-        self._refused: dict[str, Decision] = {}
+        self._refused: dict[str, Decided] = {}
         self._in_vain = 0  # tool calls of the cell that were one too many
         self._refusals = 0  # calls of the cell that were refused
         self._denied = False  # the call that was answered last was
@@ -228,7 +229,7 @@ class LoggedSession(Session):
         return not self._ended
 
     @property
-    def refused(self) -> tuple[Decision, ...]:
+    def refused(self) -> tuple[Decided, ...]:
         """What the host refused of the last cell's calls: the first of each rule."""
         return tuple(self._refused.values())
 

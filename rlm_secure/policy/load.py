@@ -81,6 +81,9 @@ def load_policy(ref: Reference) -> Policy:
     return trace(ref).policy
 
 
+Policy.loader = load_policy
+
+
 def trace(ref: Reference, *, below: Path | None = None) -> Loaded:
     """load_policy, and where every value comes from; of a Path through no link `below` a folder. Raises PolicyError."""
     loaded, problems = _resolve(_open(ref, Path(), below), ())

@@ -6,10 +6,10 @@ needs to name only what differs. There is no key for `open` or `__import__`: no 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -299,9 +299,10 @@ class Policy(Section):
     data: Data = Data()
     audit: Audit = Audit()
 
+    #: load_policy, which load.py sets: it is built on this module.
+    loader: ClassVar[Callable[[Policy | str | Path | Mapping[str, Any]], Policy]]
+
     @classmethod
     def load(cls, ref: Policy | str | Path | Mapping[str, Any]) -> Policy:
         """The policy that `ref` means: a shipped name, a path, a mapping, or a Policy. Raises PolicyError."""
-        from rlm_secure.policy.load import load_policy
-
-        return load_policy(ref)
+        return cls.loader(ref)

@@ -18,6 +18,7 @@ from typing import Any, Final, Protocol, Self
 from rlm_secure.broker.protocol import Call
 from rlm_secure.clients.base import Client, Completion, InThread, Prompt, Tally, adapt, prompt_text
 from rlm_secure.clients.prices import REPORTED, Price
+from rlm_secure.decision import Decided
 from rlm_secure.environments import Audit
 from rlm_secure.environments.turn import refuse
 from rlm_secure.errors import (
@@ -428,7 +429,7 @@ class LMHandler:
         if not decision.allowed:
             raise CellCallsRefused(decision.reason, limit="lm.refusals")
 
-    def report(self, decision: Decision) -> None:
+    def report(self, decision: Decided) -> None:
         """Tell the listeners of a refusal."""
         self._running_tree().emit(Violation(depth=self.depth, rule=decision.rule, message=decision.reason))
 

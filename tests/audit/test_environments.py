@@ -18,8 +18,8 @@ import pytest
 from rlm_secure.audit import COULD_NOT_RUN, FOUND, Report, audit, probes
 from rlm_secure.audit.formats import html, junit, text
 from rlm_secure.audit.formats import json as json_format
-from rlm_secure.audit.probes import EnvironmentSubject
 from rlm_secure.audit.rules import environments
+from rlm_secure.audit.subject import EnvironmentSubject, Job, Probe
 from rlm_secure.guarantees import Guarantee
 from rlm_secure.testing import corpus
 from rlm_secure.testing.arena import Arena, ArenaProcess
@@ -239,9 +239,9 @@ def test_the_name_and_the_arena_are_what_the_command_knows() -> None:
     assert (found.name, found.arena) == (ASKED.name, Forger.about)
 
 
-ASKED = probes.Job("tests.audit.weak:Dies", "{}", only=("builtin-open",))
+ASKED = Job("tests.audit.weak:Dies", "{}", only=("builtin-open",))
 GUARANTEE = next(attack.guarantee for attack in corpus.load() if attack.name == "builtin-open")
-PROBE = probes.Probe("builtin-open", "", GUARANTEE, False, Result.STOPPED, None, "", 0.0)
+PROBE = Probe("builtin-open", "", GUARANTEE, False, Result.STOPPED, None, "", 0.0)
 TOLD = EnvironmentSubject("local", None, (), (PROBE,), (), 0, 1.0, arena="nothing at all")
 
 
@@ -257,7 +257,7 @@ TOLD = EnvironmentSubject("local", None, (), (PROBE,), (), 0, 1.0, arena="nothin
         ((dataclasses.replace(PROBE, reach=Reach.SURFACE),), "what cannot be"),
     ],
 )
-def test_what_the_attacker_tells_is_held_against_what_it_was_asked(told: tuple[probes.Probe, ...], said: str) -> None:
+def test_what_the_attacker_tells_is_held_against_what_it_was_asked(told: tuple[Probe, ...], said: str) -> None:
     with pytest.raises(probes.AttackFailed, match=said):
         probes._checked(dataclasses.replace(TOLD, probes=told), ASKED, Forger())  # type: ignore[arg-type]
 
@@ -288,7 +288,7 @@ def test_a_guarantee_on_which_all_attempts_failed_is_not_clean() -> None:
 #: What judges in an arena without standing above what it judges.
 _BESIDE = """
 from rlm_secure.audit.attack import attack_here
-from rlm_secure.audit.probes import Job
+from rlm_secure.audit.subject import Job
 from rlm_secure.policy import load_policy
 print(attack_here(Job("tests.audit.weak:Thief", load_policy("strict").model_dump_json(), True, (), 60)).trouble)
 """

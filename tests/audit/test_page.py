@@ -13,7 +13,7 @@ import pytest
 
 from rlm_secure.audit import audit
 from rlm_secure.audit.formats import html
-from rlm_secure.audit.probes import EnvironmentSubject, Probe
+from rlm_secure.audit.subject import EnvironmentSubject, Probe
 from rlm_secure.guarantees import EnforcementReport, Guarantee, Level, Wall, WallStatus
 from rlm_secure.testing.corpus import load
 from rlm_secure.testing.verdict import Result

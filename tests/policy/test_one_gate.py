@@ -191,7 +191,7 @@ REFUSING = {
 }  # fmt: skip
 
 #: Compares a size with the units that it may be written in, for the model's prompt.
-SHOWING = {"prompts/session.py"}
+SHOWING = {"rlm/prompts/session.py"}
 
 
 def watched(**changed: Any) -> Policy:

@@ -8,9 +8,9 @@ from typing import Any
 
 from rlm_secure.audit.finding import Finding, Severity
 from rlm_secure.audit.formats.text import summary
-from rlm_secure.audit.probes import EnvironmentSubject, Probe
 from rlm_secure.audit.report import COULD_NOT_RUN, NOTHING_AUDITED, Report
 from rlm_secure.audit.rules import BY_ID
+from rlm_secure.audit.subject import EnvironmentSubject, Probe
 from rlm_secure.guarantees import Guarantee
 from rlm_secure.inert import inert
 from rlm_secure.testing.verdict import Reach, Result

@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 from rlm_secure.audit.finding import Finding
-from rlm_secure.audit.probes import EnvironmentSubject
 from rlm_secure.audit.report import Report
+from rlm_secure.audit.subject import EnvironmentSubject
 from rlm_secure.inert import inert
 from rlm_secure.testing.verdict import Result
 

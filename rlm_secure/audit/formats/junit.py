@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from xml.sax.saxutils import escape, quoteattr
 
 from rlm_secure.audit.finding import Finding
-from rlm_secure.audit.probes import EnvironmentSubject, Probe
 from rlm_secure.audit.report import Report
+from rlm_secure.audit.subject import EnvironmentSubject, Probe
 from rlm_secure.inert import inert
 from rlm_secure.testing.verdict import Result
 

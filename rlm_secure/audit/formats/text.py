@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from rlm_secure.audit.finding import Finding, Severity
-from rlm_secure.audit.probes import EnvironmentSubject
 from rlm_secure.audit.report import Report
+from rlm_secure.audit.subject import EnvironmentSubject
 from rlm_secure.guarantees import Guarantee
 from rlm_secure.inert import inert
 from rlm_secure.testing.verdict import Reach, Result

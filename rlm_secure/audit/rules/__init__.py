@@ -39,6 +39,7 @@ _TABLES: tuple[tuple[type[Rule[Any]], ...], ...] = (
 )
 RULES: tuple[type[Rule[Any]], ...] = tuple(rule for table in _TABLES for rule in table)
 BY_ID: Mapping[str, type[Rule[Any]]] = MappingProxyType({rule.id: rule for rule in RULES})
+ignores.IgnoreUnknown.known = BY_ID
 
 
 def of(kind: Kind) -> tuple[type[Rule[Any]], ...]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rlm_secure.audit.finding import Finding, Location, Severity
-from rlm_secure.audit.probes import EnvironmentSubject, Probe, is_foreign
 from rlm_secure.audit.rule import Kind, Rule
 from rlm_secure.audit.rules.isolation import weakened
+from rlm_secure.audit.subject import EnvironmentSubject, Probe, is_foreign
 from rlm_secure.guarantees import Guarantee, Level
 from rlm_secure.testing.verdict import Reach
 

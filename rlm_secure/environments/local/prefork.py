@@ -7,14 +7,11 @@ import struct
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from rlm_secure.environments.local import cgroup
 from rlm_secure.environments.local.cgroup import Bounds
 from rlm_secure.environments.local.process import SessionProcess
-
-if TYPE_CHECKING:
-    from rlm_secure.environments.local.zygote import Zygote
 
 _HEADER = struct.Struct(">I")
 
@@ -44,6 +41,17 @@ class ProcessSetup:
         return _HEADER.pack(len(body)) + body
 
 
+class Spawner(Protocol):
+    """What makes the processes of sessions; a `Zygote` is one."""
+
+    @property
+    def running(self) -> bool:
+        """Whether it still takes requests."""
+
+    def spawn(self, setup: ProcessSetup, *, warm: bool = False) -> SessionProcess:
+        """A process that nobody else has, told `setup`. Raises EnvironmentUnavailable."""
+
+
 class PreforkedProcess:
     """At most one process of a zygote that waits to be the next session. Thread-safe."""
 
@@ -71,7 +79,7 @@ class PreforkedProcess:
             discarded.end()
         return taken
 
-    def prepare(self, zygote: Zygote) -> SessionProcess | None:
+    def prepare(self, zygote: Spawner) -> SessionProcess | None:
         """The one that waits; made now where there is none, and it is known what for. Raises EnvironmentUnavailable."""
         with self._lock:
             setup = self._expected

@@ -7,18 +7,28 @@ import os
 import signal
 import socket
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from rlm_secure.environments.local import pidfd
 from rlm_secure.environments.local.cgroup import Group
 
-if TYPE_CHECKING:
-    from rlm_secure.environments.local.zygote import Zygote
-
-
 #: The kernel ends a process that is killed at once, unless the machine is out of its depth.
 _END_SECONDS = 5.0
+
+
+class Parent(Protocol):
+    """The process that a session was forked from; a `Zygote` is one."""
+
+    walls: Mapping[str, tuple[str, str]]
+    details: Mapping[str, Any]
+
+    def status(self, pid: int) -> int | None:
+        """The wait status of an ended session, or None when it is not known any more."""
+
+    def released(self) -> None:
+        """A session of it is gone."""
 
 
 @dataclass(slots=True)
@@ -28,7 +38,7 @@ class SessionProcess:
     connection: socket.socket
     pidfd: int
     pid: int
-    zygote: Zygote
+    zygote: Parent
     group: Group | None = None
     _lock: Any = field(default_factory=threading.RLock, init=False, repr=False, compare=False)
     _gone: bool = field(default=False, init=False)
