@@ -16,9 +16,9 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from rlm_secure.guest.language.facades.data import data
 
 from rlm_secure.guest.language import facades
+from rlm_secure.guest.language.facades.data import data
 from rlm_secure.guest.language.registry import own_class
 
 from .cells import Session

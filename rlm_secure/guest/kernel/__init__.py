@@ -1,1 +1,1 @@
-"""The kernel's walls: each step that seals a process, their order, and what was achieved. This is the boundary."""
+"""The kernel's walls: the steps that seal a process, their order, and what each achieved. This is the boundary."""

@@ -1,14 +1,14 @@
-"""A leash: two sockets, by which who may not signal a process stops it and lets it go on.
+"""A leash: two sockets that let a process stop and continue another one which it has no permission to signal.
 
-They are a pair, and both are owned by the process (F_SETOWN, O_ASYNC): what one of them is told raises a signal there,
-SIGSTOP (F_SETSIG) on the first, SIGCONT on the second. The kernel asks whether who named the owner may signal it. That
-is the zygote, of the worker's uid, which gives the pair to the supervisor, of another. Whoever holds it sends these two
-signals to this one process, and nothing to any other: who names another owner needs the right to. Source: fcntl(2),
-"Managing signals".
+The sockets are a connected pair. Both are owned by the target process (F_SETOWN, O_ASYNC), so that data arriving on one
+of them sends it a signal: SIGSTOP on the first, SIGCONT on the second (F_SETSIG). The kernel checks whether the process
+that set the owner may signal the target. That is the zygote, which has the worker's uid; it then passes the pair to the
+supervisor, which has another uid. The holder can send these two signals to this one process and to no other, because
+setting another owner needs the permission to signal it. Source: fcntl(2), "Managing signals".
 
-Sockets for datagrams: when one of them is closed, by the end of its process as well, the other is told nothing.
+They are datagram sockets: closing one, also by the end of its process, does not send anything to the other.
 
-Guards: that who holds a leash can stop a worker and let it go on, and do nothing else to it
+Guards: that the holder of a leash can stop a worker and continue it, and do nothing else to it
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SIGNALS = (signal.SIGSTOP, signal.SIGCONT)
 
 
 def attach(pid: int) -> tuple[int, ...]:
-    """The two ends of a leash on a process of one's own user; none where the kernel has no such, or no room."""
+    """Both ends of a new leash on a process of the caller's user; empty where the kernel cannot create one."""
     try:
         pair = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_DGRAM)
     except OSError:
@@ -42,10 +42,10 @@ def attach(pid: int) -> tuple[int, ...]:
 
 
 class Leash:
-    """The holder's side. What it sends nobody confirms: link.py looks at what has come of it."""
+    """The holder's side of a leash. Signals are not confirmed: link.py checks whether they had an effect."""
 
     def __init__(self, stops: int, continues: int) -> None:
-        # What is written to an end is told to the other.
+        # What is written to one end arrives at the other.
         self._ends: dict[int, int] = dict(zip(_SIGNALS, (continues, stops), strict=True))
         for end in self._ends.values():
             os.set_blocking(end, False)
@@ -54,10 +54,10 @@ class Leash:
         """Send SIGSTOP or SIGCONT. Raises OSError, and KeyError for another signal."""
         end = self._ends[number]
         with contextlib.suppress(BlockingIOError):
-            os.read(end, 1)  # what the other was told last: there is room for a few words only
+            os.read(end, 1)  # discard the last message from the other end: the buffer only holds a few
         os.write(end, b"\0")
 
     def close(self) -> None:
-        """Let go of it. The process stays as it is. Idempotent."""
+        """Close both ends. The process stays stopped or running, as it is. Idempotent."""
         while self._ends:
             os.close(self._ends.popitem()[1])

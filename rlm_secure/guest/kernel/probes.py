@@ -1,4 +1,4 @@
-"""Attempts on the walls, in children that are sealed like sessions: a wall is reported only when it stopped one.
+"""Tests the walls: children that are sealed like sessions try what each wall must stop.
 
 Guards: that a wall is reported only where it stopped an attempt
 """
@@ -24,13 +24,13 @@ def _seal(fd: int, landlock: int | None, program: bytes | None, *, own_namespace
 
 
 def forbidden_call(fd: int, landlock: int | None, program: bytes, *, own_namespaces: bool) -> None:
-    """A probe sealed like a session that calls socket(2). Returns only where the filter does not hold."""
+    """Call socket(2) in a child that is sealed like a session. Returns only if the filter does not hold."""
     _seal(fd, landlock, program, own_namespaces=own_namespaces)
     socket.socket(socket.AF_INET, socket.SOCK_STREAM)
 
 
 def try_everything(fd: int, landlock: int | None, map_pages: MapPages, *, own_namespaces: bool) -> None:
-    """A probe with every wall but seccomp: try what the others must stop, and write down what happened."""
+    """Try what every wall but seccomp must stop, in a child that has them all, and write the outcomes to `fd`."""
     _seal(fd, landlock, None, own_namespaces=own_namespaces)
     outcome = {}
     for what, attempt in attempts(map_pages).items():
@@ -44,7 +44,7 @@ def try_everything(fd: int, landlock: int | None, map_pages: MapPages, *, own_na
 
 
 class _Stopped(Exception):
-    """An attempt found nothing to win."""
+    """A wall stopped an attempt without an OSError."""
 
 
 def _list_root() -> list[str]:

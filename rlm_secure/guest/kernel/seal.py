@@ -1,6 +1,6 @@
 """The kernel walls, as single steps: each does one thing, or raises OSError with the errno of the kernel.
 
-x86_64 and aarch64, no dependency but libc. The order in which a process takes these steps is in zygote.py.
+For x86_64 and aarch64; depends on libc alone. The order of the steps is in zygote.py and walls.py.
 Sources: the man pages unshare(2), pivot_root(2), landlock(7), seccomp(2), prctl(2), capset(2), user_namespaces(7).
 
 Guards: the kernel calls that raise the walls
@@ -26,9 +26,9 @@ NUMBERS = {
 _NUMBERS = NUMBERS.get(_MACHINE)
 _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446
 _PATH_BENEATH = 1
-#: Rights of files, of the network and scopes that a ruleset may leave out, as `_LANDLOCK` has them.
+#: Rights that a ruleset may still allow, as (files, network, scopes) like in `_LANDLOCK`.
 READ_FILE, RESOLVE_UNIX, SIGNAL = (0x4, 0, 0), (0x10000, 0, 0), (0, 0, 0x2)
-#: ABI of Landlock -> rights that it was the first to know, as bits of handled_access_fs, handled_access_net and scoped.
+#: Landlock ABI -> the rights that it introduced, as bits of handled_access_fs, handled_access_net and scoped.
 #: Sources: the kernel's include/uapi/linux/landlock.h and Documentation/userspace-api/landlock.rst; landlock(7).
 _LANDLOCK = {
     1: (0x1FFF, 0, 0),  # Linux 5.13: execute, read, write, list, remove, and make, of every kind of file
@@ -38,11 +38,11 @@ _LANDLOCK = {
     5: (0x8000, 0, 0),  # 6.10: IOCTL_DEV
     6: (0, 0, 0x3),  # 6.12: scopes, ABSTRACT_UNIX_SOCKET and SIGNAL
     7: (0, 0, 0),  # 6.15: flags for the audit log, below
-    8: (0, 0, 0),  # 7.0: a flag for processes of several threads, which no session is
+    8: (0, 0, 0),  # 7.0: a flag for processes with several threads, which sessions never have
     9: (0x10000, 0, 0),  # 7.1: RESOLVE_UNIX, connections to the named sockets of others
     10: (0, 0xC, 0),  # 7.2: BIND_UDP, CONNECT_SEND_UDP
 }
-#: Denials are logged also where a program was started; those of the process itself always are. Since ABI 7.
+#: Since ABI 7, denials are also logged after an exec, if this flag is set; before an exec they always are.
 _LOGGING, _LOG_NEW_EXEC_ON = 7, 2
 
 CLONE_NEWNS = 0x00020000
@@ -96,7 +96,7 @@ def unshare(flags: int) -> None:
 
 
 def children_in_own_pid_namespace() -> None:
-    """After a fork into a fresh PID namespace: later children are born in the caller's own one again."""
+    """Have later children start in the caller's own PID namespace again, after a fork into a new one."""
     fd = os.pidfd_open(os.getpid())
     try:
         _syscall("setns", fd, CLONE_NEWPID)
@@ -105,7 +105,7 @@ def children_in_own_pid_namespace() -> None:
 
 
 def become(uid: int) -> None:
-    """Give up root for `uid`, groups included, and stay able to write the maps of a new user namespace."""
+    """Drop root and its groups for `uid`. The process can still write the id maps of a new user namespace."""
     os.setgroups([])
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
@@ -127,7 +127,7 @@ def _mount(source: bytes | None, target: bytes, kind: bytes | None, flags: int, 
 
 
 def empty_root() -> None:
-    """Replace / by an empty, read-only tmpfs. After this no path leads to anything."""
+    """Replace / by an empty, read-only tmpfs. After this, no path leads to any file."""
     quiet = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC
     _mount(None, b"/", None, _MS_REC | _MS_PRIVATE)
     _mount(b"tmpfs", b"/tmp", b"tmpfs", quiet, b"size=4k,nr_inodes=2,mode=0555")
@@ -141,43 +141,43 @@ def empty_root() -> None:
 
 
 def no_new_privs() -> None:
-    """No exec can ever gain privileges again."""
+    """Set no_new_privs: no later exec can gain privileges."""
     _prctl("no_new_privs", _PR_SET_NO_NEW_PRIVS, 1)
     if _prctl("no_new_privs", _PR_GET_NO_NEW_PRIVS) != 1:
         raise OSError(1, "no_new_privs did not stay set")
 
 
 def confinement() -> tuple[int, int]:
-    """`(no_new_privs, seccomp mode)` of the caller, as the kernel says."""
+    """`(no_new_privs, seccomp mode)` of the caller, as the kernel reports them."""
     return _prctl("no_new_privs", _PR_GET_NO_NEW_PRIVS), _prctl("seccomp", _PR_GET_SECCOMP)
 
 
 def set_dumpable(value: bool) -> None:
-    """Whether other processes of the same user may ptrace this one or read its /proc files."""
+    """Set whether other processes of the same user may ptrace this one or read its /proc files."""
     _prctl("dumpable", _PR_SET_DUMPABLE, int(value))
 
 
 def deny_write_execute() -> None:
-    """PR_SET_MDWE: no memory is ever writable and executable, nor becomes executable (Linux 6.3)."""
+    """Set PR_SET_MDWE: no memory can be writable and executable, or become executable later (Linux 6.3)."""
     _prctl("mdwe", _PR_SET_MDWE, _MDWE_REFUSE_EXEC_GAIN)
     if not _prctl("mdwe", _PR_GET_MDWE) & _MDWE_REFUSE_EXEC_GAIN:
         raise OSError(1, "MDWE did not stay set")
 
 
 def huge_pages(allowed: bool) -> None:
-    """Whether the caller, and what it forks from here on, may have huge pages (Linux 3.15)."""
+    """Set whether the caller, and children that it forks later, may have huge pages (Linux 3.15)."""
     _prctl("thp_disable", _PR_SET_THP_DISABLE, int(not allowed))
     if bool(_prctl("thp_disable", _PR_GET_THP_DISABLE)) is allowed:
         raise OSError(1, "THP_DISABLE did not stay set")
 
 
 def die_with_parent(number: int) -> None:
-    """Send signal `number` to the caller when the thread that made it ends."""
+    """Have the kernel send signal `number` to the caller when the thread that created it ends."""
     _prctl("pdeathsig", _PR_SET_PDEATHSIG, number)
 
 
 def empty_bounding_set() -> None:
-    """Drop every capability from the bounding set. EINVAL marks the end of the kernel's list."""
+    """Drop every capability from the bounding set. EINVAL marks the end of the kernel's list of capabilities."""
     for capability in range(64):
         try:
             _prctl("capbset", _PR_CAPBSET_DROP, capability)
@@ -192,7 +192,7 @@ def drop_capabilities() -> None:
     try:
         _prctl("cap_ambient", _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
     except OSError as error:
-        if error.errno != 22:  # a kernel without an ambient set (gVisor) has nothing in it
+        if error.errno != 22:  # a kernel without an ambient set (gVisor) has nothing to clear
             raise
     header = struct.pack("Ii", _CAPABILITY_VERSION_3, 0)
     _syscall("capset", ctypes.c_char_p(header), ctypes.c_char_p(bytes(24)))
@@ -204,10 +204,10 @@ def landlock_abi() -> int:
 
 
 def landlock_ruleset(abi: int, *without: tuple[int, int, int]) -> tuple[int, int]:
-    """A file descriptor of a ruleset that allows nothing but `without`, and the newest ABI whose rights it denies.
+    """A file descriptor of a ruleset that only allows `without`, and the newest ABI whose rights it denies.
 
-    That is the newest one that is both known here and `abi` or older. A kernel that numbers its ABIs otherwise and
-    refuses a right is asked for those of the ABI before it; what is left out then is the caller's to report.
+    That is the newest ABI that is known here and at most `abi`. If the kernel refuses its rights, because it numbers
+    ABIs in another way, the ABI before it is tried. The caller has to report what is then missing.
     """
     known = max(each for each in _LANDLOCK if each <= max(abi, 1))
     while True:
@@ -227,7 +227,7 @@ def landlock_ruleset(abi: int, *without: tuple[int, int, int]) -> tuple[int, int
 
 
 def landlock_allow(fd: int, path: str, right: tuple[int, int, int]) -> None:
-    """Let the ruleset `fd` allow a right of files on `path`, and below it. Raises OSError, as for a missing path."""
+    """Have the ruleset `fd` allow a file right on `path` and below it. Raises OSError, e.g. for a missing path."""
     place = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
         beneath = struct.pack("=Qi", right[0], place)
@@ -237,20 +237,20 @@ def landlock_allow(fd: int, path: str, right: tuple[int, int, int]) -> None:
 
 
 def landlock_restrict(fd: int) -> None:
-    """Put the caller and all its children under the ruleset. Needs no_new_privs."""
+    """Apply the ruleset to the caller and all its later children. Needs no_new_privs."""
     _raw(_LANDLOCK_RESTRICT, "landlock", fd, _LOG_NEW_EXEC_ON if landlock_abi() >= _LOGGING else 0)
 
 
 class _Program(ctypes.Structure):
-    """struct sock_fprog. Made once: to make a class costs a session more than its filter does."""
+    """struct sock_fprog. Defined once: defining the class costs a session more time than installing its filter."""
 
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
 
 
 def seccomp(program: bytes, flags: int = 0) -> int:
-    """Install a BPF program (8 bytes an instruction) on the calling thread. Needs no_new_privs. Last step.
+    """Install a BPF program (8 bytes per instruction) on the calling thread. Needs no_new_privs. The last step.
 
-    `flags` are SECCOMP_FILTER_FLAG_*; returns what the kernel returns, which is a listener where they ask for one.
+    `flags` are SECCOMP_FILTER_FLAG_*. Returns the result of the system call: the listener's descriptor, if requested.
     """
     buffer = ctypes.create_string_buffer(program, len(program))
     block = _Program(len(program) // 8, ctypes.addressof(buffer))
@@ -258,7 +258,7 @@ def seccomp(program: bytes, flags: int = 0) -> int:
 
 
 def limit(name: str, soft: int, hard: int | None = None) -> None:
-    """setrlimit RLIMIT_<name>; never raises a hard limit, and checks that the kernel took it."""
+    """setrlimit RLIMIT_<name>. Never raises a hard limit, and checks that the kernel applied it. Raises OSError."""
     kind = getattr(resource, f"RLIMIT_{name}")
     _, ceiling = resource.getrlimit(kind)
     hard = soft if hard is None else hard

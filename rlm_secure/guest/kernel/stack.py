@@ -1,10 +1,10 @@
-"""The stack's mapping grows by its own faults, up to RLIMIT_STACK, and in no other way.
+"""A seccomp filter that keeps a session from growing its stack's mapping beyond RLIMIT_STACK.
 
-RLIMIT_DATA does not count it. mremap(2) would carry its kind to a mapping of any size, and a stack that is cut in two
-has a lower part that grows by RLIMIT_STACK of its own. So a small filter beside the session's own refuses the calls
-that move or cut a mapping for addresses in the stack and beside it. No honest one begins there: kernels leave room for
-a stack. Source: mm/util.c and arch/x86/mm/mmap.c, mmap_base(); mm/vma.c, acct_stack_growth(). mprotect(2) is refused
-by the session's own filter.
+RLIMIT_DATA does not count the stack. mremap(2) could turn it into a mapping of any size that is not counted either, and
+each part of a stack that is split grows by up to RLIMIT_STACK. So a small filter, beside the session's own, refuses the
+calls that move or split a mapping, for addresses in and near the stack. Normal code never maps anything there: kernels
+leave room for the stack. Source: mm/util.c and arch/x86/mm/mmap.c, mmap_base(); mm/vma.c, acct_stack_growth().
+mprotect(2) is refused by the session's own filter.
 
 Guards: the one mapping of a session that no limit on memory counts
 """
@@ -18,19 +18,20 @@ from collections.abc import Iterator
 
 #: mmap, munmap, mremap, madvise.
 _CALLS = {"x86_64": (9, 11, 25, 28), "aarch64": (222, 215, 216, 233)}
-#: Twice RLIMIT_STACK: an advice that begins below cuts the mapping once, as none takes MADV_HUGEPAGE back. As much
-#: above, where arguments and environment lie. No more: gVisor puts libraries and contexts anywhere above a stack.
+#: Twice RLIMIT_STACK below: a madvise(2) that begins lower can split the mapping only once, as no permitted advice
+#: undoes MADV_HUGEPAGE. The same above, where arguments and environment are. No more than that: gVisor places libraries and
+#: contexts anywhere above a stack.
 _ROOM = 16 << 20
 _LOAD, _EQUAL, _GREATER, _NOT_LESS, _RETURN = 0x20, 0x15, 0x25, 0x35, 0x06
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | 12  # SECCOMP_RET_ERRNO with ENOMEM: realloc then copies
 #: Where the halves of a call's first argument are in seccomp_data, on a little-endian machine.
 _LOW, _HIGH = 16, 20
-#: The upper half of no address of a process, but of one with a tag that the kernel takes off.
+#: No address of a process has an upper half as large as this, except tagged ones, whose tag the kernel removes.
 _TAGGED = 1 << 20
 
 
 def program(machine: str, top: int) -> bytes:
-    """The filter as BPF, for a stack that ends near the address `top`; nothing for a machine that we do not know."""
+    """The filter as BPF, for a stack that ends near the address `top`; empty for an unknown machine."""
     if machine not in _CALLS:
         return b""
     calls = _CALLS[machine]
@@ -45,17 +46,17 @@ def program(machine: str, top: int) -> bytes:
 
 
 def _parts(start: int, end: int) -> Iterator[tuple[int, int, int]]:
-    """The addresses from `start` to before `end`, by the upper half that they share: it, first and last lower half."""
+    """The addresses from `start` to before `end`, as ranges (upper half, first lower half, last lower half)."""
     for high in range(start >> 32, ((end - 1) >> 32) + 1):
         base = high << 32
         yield high, max(start - base, 0), min(end - base, 1 << 32) - 1
 
 
 def _top() -> int | None:
-    """The address at which the stack of this process ends; its forks have the same."""
+    """The address at which the stack of this process ends, which its forks inherit; None if unknown."""
     try:
         return ctypes.c_void_p.in_dll(ctypes.CDLL(None), "__libc_stack_end").value
-    except ValueError:  # not the GNU C library; where there is no /proc either, only a cgroup counts this mapping
+    except ValueError:  # not the GNU C library; without /proc as well, only a cgroup limits this mapping
         pass
     try:
         with open("/proc/self/maps", encoding="ascii", errors="replace") as maps:
@@ -65,10 +66,10 @@ def _top() -> int | None:
 
 
 def refused() -> bytes:
-    """The filter for this process; nothing where it is not known where its stack is."""
+    """The filter for this process; empty if the address of its stack is unknown."""
     top = _top()
     return program(os.uname().machine, top) if top else b""
 
 
-#: Made once, in the process that sessions are forked from.
+#: Built once, in the process that sessions are forked from.
 FILTER = refused()

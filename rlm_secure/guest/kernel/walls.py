@@ -1,6 +1,6 @@
-"""The walls of one session, built in order around one socket, and what was achieved.
+"""Raises the walls of one session, in order, around its one socket, and records what each achieved.
 
-Guards: the order in which a session's walls are raised, and what is said of each
+Guards: the order in which a session's walls are raised, and what is reported of each
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ FULL, NONE = "full", "none"
 
 
 class Walls:
-    """What was tried, and what happened: wall -> [level, evidence]."""
+    """The results of the walls that were tried: wall -> [level, evidence]."""
 
     def __init__(self) -> None:
         self.found: dict[str, list[str]] = {}
 
     def note(self, wall: str, evidence: str) -> None:
-        """It holds."""
+        """Record that `wall` holds."""
         self.found[wall] = [FULL, evidence]
 
     def miss(self, wall: str, evidence: str) -> None:
-        """It does not."""
+        """Record that `wall` does not hold."""
         self.found[wall] = [NONE, evidence]
 
     def held(self, wall: str) -> bool:
-        """Whether `wall` was achieved."""
+        """Whether `wall` holds."""
         return self.found.get(wall, [NONE])[0] == FULL
 
     def attempt(self, wall: str, step: Callable[..., Any], *arguments: Any, evidence: str | None = None) -> bool:
-        """Run `step`; its result, or `evidence`, says what held. Returns whether it did not raise."""
+        """Run `step` and record its result, or `evidence`. Returns False where it raises OSError: the wall is missing."""
         try:
             result = step(*arguments)
         except OSError as error:
@@ -45,8 +45,8 @@ class Walls:
 
 
 def keep_only(fd: int, landlock: int | None) -> None:
-    """Close every descriptor but the session's socket, as number 3, and the ruleset, as number 4."""
-    # By way of numbers above both: neither is closed by the move of the other.
+    """Close every descriptor except the session's socket, which becomes 3, and the ruleset, which becomes 4."""
+    # Copy both to higher numbers first, so that moving one does not close the other.
     above = max(fd, landlock or 0, wire.FD + 1) + 1
     os.dup2(fd, above)
     if landlock is not None:
@@ -58,7 +58,7 @@ def keep_only(fd: int, landlock: int | None) -> None:
 
 
 def enclose(landlock: int | None, *, own_namespaces: bool) -> Walls:
-    """The walls of a session that no policy changes, in order. Returns what was achieved."""
+    """Raise the walls that are the same for every policy, in order. Returns what was achieved."""
     found = Walls()
     found.note("no-inherited-fds", "one socket; everything else closed")
     if own_namespaces:
@@ -75,7 +75,7 @@ def enclose(landlock: int | None, *, own_namespaces: bool) -> Walls:
 
 
 def confine(found: Walls, program: bytes | None, limits: dict[str, Any]) -> None:
-    """The rest: the policy's limits, then the filter, which is the last step."""
+    """Raise the remaining walls: the policy's limits, then the seccomp filter, which is the last step."""
     found.attempt("rlimits", _limits, limits)
     if program is not None:
         found.attempt("seccomp", _filters, program, evidence="filter installed")
@@ -87,29 +87,29 @@ def _filters(program: bytes) -> None:
     seal.seccomp(program)
 
 
-#: Limits that no session needs to have otherwise: set once in the zygote and inherited.
+#: Limits that are the same for every session: set once in the zygote and inherited.
 _SHARED = {"CORE": 0, "FSIZE": 0, "MEMLOCK": 0, "NICE": 0, "RTPRIO": 0, "STACK": 8 << 20}
 
 
 def shared_limits() -> str:
-    """In the zygote: the limits that are the same for every session. Raises OSError.
+    """Set the limits that are the same for every session. Called in the zygote. Raises OSError.
 
-    A huge page of which one small page stays mapped is taken as a whole, and nothing but a memory cgroup counts it as
-    that: so there are none, unless a session is told that it is in one (prefork.py).
+    A huge page stays allocated as a whole while one small page of it is mapped, and only a memory cgroup counts all of
+    it. So huge pages are disabled, unless a session's setup says that it is in such a cgroup (prefork.py).
     """
     said = _limits(_SHARED)
     try:
         seal.huge_pages(False)
-    except OSError as error:  # gVisor has none to give
+    except OSError as error:  # gVisor has no huge pages
         return f"{said}, huge pages as the kernel has them ({error.strerror})"
     return f"{said}, huge pages only where a cgroup counts them"
 
 
 def bound_message_queues(found: Walls) -> None:
-    """In the zygote, after its proofs: the limit that gVisor does not take.
+    """Set the limit on message queues, which gVisor refuses. Called in the zygote, after the walls were tested.
 
-    There the filter bounds message queues alone, as it kills whoever opens one; without a filter that was proved, the
-    wall is missing.
+    Where it is refused, only the filter limits message queues: it kills a process that opens one. Without a tested
+    filter, the wall is reported as missing.
     """
     if not found.held("rlimits"):
         return
@@ -129,7 +129,7 @@ def _limits(limits: dict[str, Any]) -> str:
         soft, hard = value if isinstance(value, list) else (value, value)
         try:
             seal.limit(name, soft, hard)
-        except OSError as error:  # the others are worth having all the same
+        except OSError as error:  # the other limits are still worth setting
             failed.append(str(error.strerror))
     if failed:
         raise OSError(1, "; ".join(failed))

@@ -331,7 +331,7 @@ class SessionWorker:
 
 
 def _done() -> dict[str, Any]:
-    """The result of a request that runs no code of a cell. The garbage collector is off: it may close a generator."""
+    """The result of a request that runs no code of a cell: garbage collection, which may close generators, is off."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     empty: dict[str, Any] = {"variables": {}, "answer": None, "error": None, "stdout": "", "stderr": "", "dropped": 0}
     return {"op": "done", **empty, "peak": peak, "cpu": 0.0}
