@@ -26,7 +26,7 @@ GATED, UNGATED = b"\x01", b"\x00"
 
 
 def program(machine: str) -> bytes:
-    """The filter as BPF; empty for an unknown machine. Calls of other architectures never pass the session's own filter."""
+    """The filter as BPF; empty for an unknown machine. The session's own filter stops calls of other architectures."""
     if machine not in _CLONE:
         return b""
     steps = ((_LOAD, 0, 0, 0), (_EQUAL, 0, 1, _CLONE[machine]), (_RETURN, 0, 0, _NOTIFY), (_RETURN, 0, 0, _ALLOW))

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 #: mmap, munmap, mremap, madvise.
 _CALLS = {"x86_64": (9, 11, 25, 28), "aarch64": (222, 215, 216, 233)}
 #: Twice RLIMIT_STACK below: a madvise(2) that begins lower can split the mapping only once, as no permitted advice
-#: undoes MADV_HUGEPAGE. The same above, where arguments and environment are. No more than that: gVisor places libraries and
+#: undoes MADV_HUGEPAGE. The same above, where arguments and environment are. Not more: gVisor places libraries and
 #: contexts anywhere above a stack.
 _ROOM = 16 << 20
 _LOAD, _EQUAL, _GREATER, _NOT_LESS, _RETURN = 0x20, 0x15, 0x25, 0x35, 0x06

@@ -34,7 +34,7 @@ class Walls:
         return self.found.get(wall, [NONE])[0] == FULL
 
     def attempt(self, wall: str, step: Callable[..., Any], *arguments: Any, evidence: str | None = None) -> bool:
-        """Run `step` and record its result, or `evidence`. Returns False where it raises OSError: the wall is missing."""
+        """Run `step` and record its result, or `evidence`. Returns False if it raised OSError: the wall is missing."""
         try:
             result = step(*arguments)
         except OSError as error:

@@ -1,1 +1,1 @@
-"""The supervisor: serves the broker protocol inside Docker and cloud sandboxes. A local session never loads it."""
+"""The supervisor: serves the broker protocol in Docker and cloud sandboxes. A local session never loads it."""

@@ -1,6 +1,6 @@
-"""What requests carry, checked: seconds in a query, a JSON object in a body.
+"""Checks the contents of requests: seconds in a query, a JSON object in a body.
 
-Guards: the types of what a request carries
+Guards: the types of the values in a request
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _LIMITS = frozenset({"AS", "CORE", "CPU", "DATA", "FSIZE", "MEMLOCK", "NOFILE", 
 
 
 def seconds(request: SignedRequest, name: str, default: Any) -> Any:
-    """A number of seconds from the query. Raises HttpError."""
+    """A number of seconds from the query, or `default`. Raises HttpError."""
     text = request.query.get(name)
     if text is None:
         return default
@@ -26,7 +26,7 @@ def seconds(request: SignedRequest, name: str, default: Any) -> Any:
 
 
 def are_limits(limits: dict[str, Any]) -> bool:
-    """Whether these are rlimits by name: soft and hard, or one for both."""
+    """Whether these are rlimits by name: each a soft and a hard limit, or one number for both."""
     pairs = [value if isinstance(value, list) else [value, value] for value in limits.values()]
     return limits.keys() <= _LIMITS and all(
         len(pair) == 2 and all(type(each) is int and 0 <= each < 2**63 for each in pair) for pair in pairs

@@ -1,12 +1,12 @@
-"""`dial SOCKET`: connections to the supervisor, carried over standard input and output.
+"""`dial SOCKET`: carries connections to the supervisor over standard input and output.
 
-One JSON object per line: {"n": 5, "a": 3, "c": 1, "d": "<base64>"} is the 5th line of its direction, says that
-3 lines came the other way, and carries bytes of connection 1; "end": true closes the connection. {"a": 3} only
-acknowledges, {"a": 3, "again": true} asks for everything after 3, {"bye": true} ends it all where a stream
-has no end. A first line of a connection opens it. Lines may be lost, doubled or mixed with a shell's noise:
-what arrives is what was sent, in order, once, or nothing does.
+One JSON object per line: {"n": 5, "a": 3, "c": 1, "d": "<base64>"} is the 5th line of its direction, acknowledges
+3 lines of the other direction, and carries bytes of connection 1; "end": true closes the connection. {"a": 3} only
+acknowledges, {"a": 3, "again": true} asks for everything after 3, and {"bye": true} ends the program where the end of a
+stream cannot be seen. The first line of a connection opens it. Lines may be lost, duplicated or mixed with output of a
+shell: data is delivered once, in order and unchanged, or not at all.
 
-It knows no key and trusts neither side: what passes is signed, and all that waits here is bounded.
+It has no key and trusts neither side: the data that it carries is signed, and its buffers have limits.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from typing import Any
 from .. import wire
 
 VERSION = 1
-#: Bytes of a line that carries `PIECE` bytes, with room to spare; a longer one is noise.
+#: Largest line: enough for one that carries `PIECE` bytes. A longer line is ignored.
 MAX_LINE = 96 * 1024
 PIECE = 48 * 1024
-#: Bytes that may be under way in one direction before the other side acknowledges.
+#: Bytes that may be sent in one direction before the other side acknowledges them.
 WINDOW = 2 * 1024 * 1024
 MAX_CONNECTIONS = 16
 
 _AGAIN_SECONDS = 0.5
-#: Shortest time between two times that the same lines are sent, and between two answers to lines that came twice.
+#: Shortest time between two resends of the same lines, and between two answers to duplicate lines.
 _PACE_SECONDS = 0.25
 _RESEND_SECONDS = 2.0
-_GONE = 3  # times that the supervisor may be missing before there is nothing to dial
+_GONE = 3  # failed connections in a row after which the supervisor counts as gone
 
 
 class Sequencer:
-    """One side's numbering: what was sent and not acknowledged, what was received, what to say next."""
+    """One side's sequence numbers: lines that were sent and not acknowledged, lines that were received."""
 
     def __init__(self) -> None:
         self.sent = 0
@@ -61,48 +61,48 @@ class Sequencer:
         return line
 
     def acknowledged(self, number: int) -> None:
-        """The other side has everything up to `number`."""
+        """Forget the sent lines up to `number`: the other side has received them."""
         while self._unacknowledged and self._unacknowledged[0][0] <= number:
             self.bytes_out -= self._unacknowledged.popleft()[1]
 
     def accept(self, number: int) -> bool:
-        """Whether the line `number` is the next one; a double or a line after a gap is not."""
+        """Whether the line `number` is the next one. A duplicate, or a line after a gap, is not."""
         if number != self.received + 1:
             return False
         self.received += 1
         return True
 
     def gap(self, number: int, now: float) -> bool:
-        """Whether to ask for what is missing before `number`; not more often than the lines need to come."""
+        """Whether to ask for lines missing before `number`; not again until they have had time to arrive."""
         if number <= self.received + 1 or now - self._asked_at < _AGAIN_SECONDS:
             return False
         self._asked_at = now
         return True
 
     def duplicate(self, number: int, now: float) -> bool:
-        """Whether to say again what was received: `number` came twice, so that our acknowledgement was lost."""
+        """Whether to acknowledge again: `number` came twice, so our acknowledgement was lost."""
         if number > self.received or now - self._retold_at < _PACE_SECONDS:
             return False
         self._retold_at = now
         return True
 
     def owes_acknowledgement(self) -> bool:
-        """Whether the other side does not know yet what was received."""
+        """Whether lines were received that are not acknowledged yet."""
         return self._told != self.received
 
     def stamp(self, line: dict[str, Any]) -> dict[str, Any]:
-        """The line with the present acknowledgement."""
+        """The line, with the current acknowledgement."""
         self._told = self.received
         return {"a": self.received, **line}
 
     def overdue(self, now: float) -> list[dict[str, Any]]:
-        """All lines again, when the oldest has waited too long."""
+        """All unacknowledged lines, if the oldest has waited too long."""
         if not self._unacknowledged or now - self._unacknowledged[0][3] < _RESEND_SECONDS:
             return []
         return self.again(now)
 
     def again(self, now: float) -> list[dict[str, Any]]:
-        """All lines that were not acknowledged; none where they have just been sent."""
+        """All unacknowledged lines; none if they have just been sent again."""
         if now - self._resent_at < _PACE_SECONDS:
             return []
         self._resent_at = now
@@ -112,16 +112,16 @@ class Sequencer:
 
 
 def main(path: str) -> None:
-    """Carry until standard input ends, somebody says bye, or there is no supervisor."""
-    with contextlib.suppress(OSError):  # nobody listens yet, or this root may become nobody else
+    """Carry data until standard input ends, `bye` arrives, or the supervisor is gone."""
+    with contextlib.suppress(OSError):  # nobody listens yet, or this root may not change its user
         path = _as_its_owner(path)
     Dial(path, 0, 1).serve()
 
 
 def _as_its_owner(path: str) -> str:
-    """Root becomes who listens at `path`, and gives up the rest; returns the path as that one walks it.
+    """If we are root, become the owner of the socket at `path` and drop all capabilities; return its path as seen then.
 
-    So that whoever takes a supervisor over finds nothing better at the other end of its connections. Raises OSError.
+    So an attacker who controls the supervisor gains nothing by attacking this end of its connections. Raises OSError.
     """
     owner = os.stat(path).st_uid
     if os.getuid() != 0 or owner == 0:
@@ -129,8 +129,8 @@ def _as_its_owner(path: str) -> str:
     from ..kernel import seal
 
     directory, name = os.path.split(path)
-    os.chdir(directory)  # in root's own, say, where nobody else walks to
-    with contextlib.suppress(OSError):  # without the capability for it, the set is what it is
+    os.chdir(directory)  # the new user may have no permission to walk there, for example below /root
+    with contextlib.suppress(OSError):  # without the capability for it, the set cannot be changed
         seal.empty_bounding_set()
     try:
         seal.become(owner)
@@ -158,7 +158,7 @@ class Dial:
         os.set_blocking(sink, False)
 
     def serve(self) -> None:
-        """Run until there is no use any more."""
+        """Run until input ends, `bye` arrives, or the supervisor is gone."""
         self._put({"hello": VERSION})
         while self._running:
             poll = select.poll()
@@ -192,7 +192,7 @@ class Dial:
             return
         if not data:
             self._running = False
-        at, looked = 0, len(self._inbound)  # up to there, no line ends
+        at, looked = 0, len(self._inbound)  # no line ends before `looked`
         self._inbound += data
         while self._running and (end := self._inbound.find(b"\n", max(at, looked))) >= 0:
             line = bytes(self._inbound[at:end])
@@ -201,7 +201,7 @@ class Dial:
                 self._line(line)
         del self._inbound[:at]
         if len(self._inbound) > MAX_LINE:
-            self._inbound.clear()  # noise without an end
+            self._inbound.clear()  # no line of ours is that long
 
     def _line(self, data: bytes) -> None:
         try:
@@ -221,7 +221,7 @@ class Dial:
                     bool(line.get("end")),
                 )
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            return  # damaged: its number is missing now, and is asked for
+            return  # damaged: its number is now missing, and is requested again
 
     def _numbered(self, number: int, name: int, data: bytes, end: bool) -> None:
         if not self._sequencer.accept(number):
@@ -290,7 +290,7 @@ class Dial:
                 self._running = self._running and (bool(self._connections) or self._listened())
 
     def _listened(self) -> bool:
-        """Whether there is still somebody to dial: input may have no end that says so."""
+        """Whether the supervisor still accepts connections: standard input may never end."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
             try:
                 probe.connect(self._path)
@@ -313,7 +313,7 @@ class Dial:
 
 
 def _number(value: Any) -> int:
-    """A number of a line or a connection. Raises TypeError for anything else."""
+    """The number of a line or a connection. Raises TypeError for anything else."""
     if type(value) is not int:
         raise TypeError("a number is not one")
     return value

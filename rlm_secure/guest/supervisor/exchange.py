@@ -1,4 +1,4 @@
-"""The exchange with one worker at a time: whose turn it is, what it said last, and when it has to stop.
+"""The exchange with one worker at a time: whose turn it is, its last frame or exit, and when it has to be stopped.
 
 Guards: whose turn it is, and that a worker that has used up its time is stopped
 """
@@ -18,14 +18,14 @@ from .link import LinkError, WorkerLink, ZygoteLink
 
 _SIGNAL_SECONDS = 0.05
 _CPU_SECONDS = 0.1
-#: Written pages that RLIMIT_DATA does not count: the stack (8 MiB), and what the loader wrote of libraries.
+#: Written pages that RLIMIT_DATA does not count: the stack (8 MiB), and pages of libraries that the loader wrote to.
 _UNCOUNTED_BYTES = 32 << 20
 
 
 class Exchange:
-    """Frames and events, strictly in turn: the worker is heard only after it was spoken to, and once.
+    """Frames and events, strictly in turn: one frame of the worker is read for each frame that was sent to it.
 
-    `on_event` is called when there is an event. An event stays until the worker is spoken to again.
+    `on_event` is called when there is an event. An event is kept until the next frame is sent to the worker.
     """
 
     def __init__(self, zygote: ZygoteLink, selector: selectors.BaseSelector, on_event: Callable[[], None]) -> None:
@@ -34,15 +34,15 @@ class Exchange:
         self._on_event = on_event
         self._worker: WorkerLink | None = None
         self.expecting = False
-        """The worker was spoken to, and has not answered."""
+        """Whether a frame was sent to the worker that it has not answered."""
         self.event: dict[str, Any] | None = None
-        """What it said last: its number, and a frame or its end."""
+        """The last event: its number, and the worker's frame or its exit."""
         self._events = 0
         self._unreported_exit: dict[str, Any] | None = None
         self._cpu_limit: float | None = None
         self._next_cpu_check = 0.0
-        self._cpu_asked: float | None = None  # what it had used when it was asked, where that is measured
-        self._cpu_budget: float | None = None  # of this worker: what the ones before it have left of its session's
+        self._cpu_asked: float | None = None  # CPU seconds used before the current request, where they are measured
+        self._cpu_budget: float | None = None  # of this worker: what earlier ones have left of its session's
         self._cpu_spent = 0.0
         self._memory_limit: int | None = None  # of memory, of any kind
         self._stop: tuple[str, float] | None = None  # why, and when to kill
@@ -50,30 +50,30 @@ class Exchange:
 
     @property
     def state(self) -> str:
-        """What a host is told of the worker: "none", "busy" or "idle"."""
+        """The worker's state, as the host is told: "none", "busy" or "idle"."""
         return "none" if self._worker is None else "busy" if self.expecting else "idle"
 
     @property
     def free(self) -> bool:
-        """Whether the worker can be spoken to: it has answered, and has read all that it was told."""
+        """Whether a frame can be sent to the worker: it has answered, and has read everything that was sent."""
         return self._worker is not None and not self.expecting and not self._worker.sending
 
     @property
     def sees_memory(self) -> bool:
-        """Whether what the worker holds can be seen, and so bounded."""
+        """Whether the worker's memory can be measured, and so limited."""
         return self._worker is not None and self._worker.visible
 
     @property
     def users(self) -> list[int]:
-        """The worker's user ids, as the kernel says; none where it does not say."""
+        """The worker's user ids, as the kernel reports them; empty where it does not."""
         return [] if self._worker is None else self._worker.users()
 
     # -- from the host ----------------------------------------------------------------------------
 
     def spawn(self, limits: dict[str, Any], profile: str, frame_bytes: int) -> None:
-        """Start a worker, whose `ready` frame is expected. Raises LinkError.
+        """Start a worker and expect its `ready` frame. Raises LinkError.
 
-        RLIMIT_CPU among `limits` is for the session: a worker has what those before it have left.
+        RLIMIT_CPU in `limits` is for the whole session: a worker gets what earlier workers have not used.
         """
         self._cpu_budget = None
         if "CPU" in limits:
@@ -81,7 +81,7 @@ class Exchange:
             self._cpu_budget = soft - self._cpu_spent
             if self._cpu_budget <= 0:
                 raise LinkError("the session has used up its CPU seconds")
-            # We look ten times a second, and are first.
+            # The kernel's limit is one second later: we check ten times a second, and so act first.
             kernel = math.ceil(self._cpu_budget) + 1
             limits = {**limits, "CPU": [kernel, kernel + 1]}
         self._memory_limit = limits["DATA"] + _UNCOUNTED_BYTES if "DATA" in limits else None
@@ -103,7 +103,7 @@ class Exchange:
         self.expecting = True
 
     def send_request(self, body: bytes | bytearray, fd: int | None, cpu: float | None) -> None:
-        """A request, and a file descriptor that goes with it; `cpu` is how many seconds of it the answer may take."""
+        """Send a request, with a file descriptor if it needs one. The answer may use `cpu` CPU seconds."""
         assert self._worker is not None
         self._stop = None
         used = self._worker.cpu_seconds()
@@ -113,7 +113,7 @@ class Exchange:
         self.send_frame(body, fd)
 
     def send_frame(self, body: bytes | bytearray, fd: int | None = None) -> None:
-        """A frame. A reply starts no new time: who always has something to say is stopped as well."""
+        """Send a frame. A reply does not restart the CPU limit, so a worker cannot escape it by making calls."""
         assert self._worker is not None
         self.event = None
         self.expecting = True
@@ -123,7 +123,10 @@ class Exchange:
             self._update_interest(self._worker)
 
     def report_exit(self) -> bool:
-        """Whether the worker died, or said more than it was asked, between two frames; its end is the event now."""
+        """Make an exit between two frames the current event, and return whether there was one.
+
+        A worker that wrote something without being asked is ended here, which also counts.
+        """
         if self._worker is not None and not self.expecting and self._worker.has_unread_output():
             self._reap("the worker spoke when it was not asked")
         if self._unreported_exit is None:
@@ -133,30 +136,30 @@ class Exchange:
         return True
 
     def interrupt(self, why: str, grace: float) -> None:
-        """Have the worker stopped, and killed after `grace` seconds. One that waits for a reply is, when it has it."""
+        """Interrupt the worker, and kill it after `grace` seconds. If it waits for a reply, it gets the reply first."""
         if self._stop is None and (self.expecting or self.event is not None):
             self._stop = (why, time.monotonic() + grace)
             self._signal_at = 0.0
 
     def end(self, *, fresh: bool = False) -> None:
-        """End the worker, and forget what it said; `fresh`: and what its session has used."""
+        """End the worker and discard its last event; with `fresh`, also the CPU seconds that its session has used."""
         self._reap()
         self.event = self._unreported_exit = None
         if fresh:
             self._cpu_spent = 0.0
 
     def close(self) -> None:
-        """End the worker: nobody is told any more."""
+        """End the worker without an event."""
         if self._worker is not None:
             self._worker.close()
 
     # -- from time --------------------------------------------------------------------------------
 
     def watch(self, now: float, grace: float) -> float:
-        """Stop what has used up its CPU seconds, and go on stopping; returns when to look again."""
+        """Interrupt a worker that has used up its CPU seconds, and repeat the signal; return when to check again."""
         if self._worker is None or not self.expecting:
             return now + 1.0
-        if now >= self._next_cpu_check:  # at its memory until it is dead, whatever it is being stopped for
+        if now >= self._next_cpu_check:  # memory is checked until the worker is dead, even while it is being stopped
             self._next_cpu_check = now + _CPU_SECONDS
             if self._over_memory_limit(self._worker):
                 return now + 1.0
@@ -176,9 +179,10 @@ class Exchange:
 
     @contextlib.contextmanager
     def _reaped_on_error(self, worker: WorkerLink) -> Iterator[None]:
-        """What goes wrong in the block is the end of this worker: no memory for its frame, no room in the kernel.
+        """End the worker if the block raises, for example because there is no memory for its frame.
 
-        Nobody could say what it was told and what it answers, so that it is killed, as one that has done nothing wrong.
+        After such an error, it is unknown what the worker received and what its answer belongs to. It is reported as
+        ended, without any fault of its own.
         """
         try:
             yield
@@ -187,7 +191,7 @@ class Exchange:
                 self._reap()
 
     def _update_interest(self, worker: WorkerLink) -> None:
-        """Listen to the worker only while it is its turn; write while something waits to be written."""
+        """Watch the worker's socket for reading only while an answer is due, and for writing while data waits."""
         wanted = selectors.EVENT_READ if self.expecting and not worker.closed else 0
         wanted |= selectors.EVENT_WRITE if worker.sending else 0
         registered = worker.socket in self._selector.get_map()
@@ -218,17 +222,17 @@ class Exchange:
         if frame is not None and (worker.sending or worker.has_unread_requests()):
             self._reap("the worker answered before it had read what it was told")
         elif frame is not None:
-            worker.signal(signal.SIGSTOP)  # until it is spoken to it has nothing to do, whatever it has become
+            worker.signal(signal.SIGSTOP)  # it must not run until the next frame, even if it is compromised
             if not self._over_memory_limit(worker):
                 cpu = None if self._cpu_asked is None else worker.cpu_seconds() - self._cpu_asked
                 self._emit({"frame": frame, "cpu": cpu})
         elif worker.closed:
-            worker.signal(signal.SIGKILL)  # it said its last word; that it lives on does not matter
+            worker.signal(signal.SIGKILL)  # it closed its socket, so it is of no more use even if it still runs
             if worker.pidfd is None:
                 self._reap()
 
     def _over_memory_limit(self, worker: WorkerLink) -> bool:
-        """Whether it held more than any kind of memory can honestly add up to, or hides what; it is over then."""
+        """End a worker that has more memory than its limits allow in sum, or hides it; return whether it ended."""
         if self._memory_limit is None or not worker.visible:
             return False
         held = worker.held_bytes()
@@ -248,7 +252,7 @@ class Exchange:
             self._reap()
 
     def _reap(self, said: str | None = None) -> None:
-        """The worker is over, by itself or by us: it leaves a last event."""
+        """End the worker, if it has not ended by itself, and make its exit an event. `said` is our reason for it."""
         worker, self._worker = self._worker, None
         if worker is None:
             return
@@ -261,7 +265,7 @@ class Exchange:
         if self.expecting:
             self._emit({"end": ended})
         else:
-            self._unreported_exit = {"end": ended}  # told when the host next speaks to the worker
+            self._unreported_exit = {"end": ended}  # reported at the host's next frame for the worker
 
     def _forget(self, worker: WorkerLink) -> None:
         for thing in (worker.socket, worker.pidfd):

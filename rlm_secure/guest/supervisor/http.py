@@ -1,14 +1,14 @@
-"""HTTP/1.1 as the broker speaks it: a strict, bounded parser, and the signature of every message.
+"""HTTP/1.1 of the broker protocol: a strict parser with limits, and the signature of every message.
 
-Nothing is guessed: a request has one meaning or it is refused. No chunked bodies, no continuation lines, no
-percent-decoding, no second Content-Length. The head of a request is authenticated before its body is read,
-because the signature covers the body's hash, which the head carries. See rlm_secure/broker/PROTOCOL.md.
+The parser never guesses: an ambiguous request is refused. No chunked bodies, no continuation lines, no
+percent-decoding, no second Content-Length. The head of a request is authenticated before its body is read:
+the signature covers the body's hash, which is in the head. See rlm_secure/broker/PROTOCOL.md.
 
-What comes before a signature is from anybody, so each byte of it is looked at a fixed number of times: lines are cut
-at their ends and at their first colon, and sets of bytes are compared; a pattern meets a request line of bounded
-length alone. `broker/transports/http1.py` reads answers in the same way.
+Bytes before a valid signature may come from anybody, so the parser takes linear time: it splits at line ends and at the
+first colon, and checks sets of bytes. A regular expression is only used on the request line, whose length is limited.
+`broker/transports/http1.py` reads answers in the same way.
 
-Guards: requests to a supervisor: signed, bounded, and of one meaning
+Guards: requests to a supervisor: signed, limited in size, and unambiguous
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_HEADERS = 64
 #: Bytes of the request line, and of one header.
 MAX_REQUEST_LINE = 512
 MAX_HEADER = 8 * 1024
-#: A buffer up to this size stays with its connection.
+#: A buffer up to this size is kept for the next request on its connection.
 _KEPT_BODY = 8 * 1024 * 1024
 #: Largest number that names a request: exact in every JSON implementation.
 MAX_ID = 2**53 - 1
@@ -33,11 +33,11 @@ MAX_ID = 2**53 - 1
 _REQUEST_LINE = re.compile(rb"([A-Z]{1,7}) (/[a-z]{0,16}(?:/[0-9]{1,4})?(?:\?[A-Za-z0-9=&._-]{0,256})?) HTTP/1\.1")
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,15}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-#: Bytes of a header's name, and of what stands on one line.
+#: Bytes that are allowed in a header's name, and in its value.
 _TOKEN = b"!#$%&'*+.^_`|~-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _TEXT = b"\t" + bytes(range(0x20, 0x7F)) + bytes(range(0x80, 0x100))
 _MAX_NAME = 64
-#: Headers that decide something: a second one of these is an attack or a broken proxy.
+#: Headers that have an effect: a duplicate of one of these means an attack or a broken proxy.
 _SINGLE = frozenset({"content-length", "rlm-id", "rlm-sha256", "rlm-mac"})
 
 REASONS = {
@@ -62,7 +62,7 @@ REASONS = {
 
 
 class HttpError(Exception):
-    """A request is refused: `status` for the peer, `rule` for the audit log. The connection closes after it."""
+    """A request is refused: `status` for the peer, `rule` for the audit log."""
 
     def __init__(self, status: int, rule: str, said: str) -> None:
         super().__init__(said)
@@ -76,7 +76,7 @@ def request_mac(key: bytes, number: str, method: str, target: str, digest: str) 
 
 
 def answer_mac(key: bytes, number: str, method: str, target: str, status: int, digest: str) -> str:
-    """The signature of the answer to that request: it fits no other request."""
+    """The signature of the answer to that request. It is not valid for an answer to any other request."""
     return _mac(key, "rlm1-answer", number, method, target, str(status), digest)
 
 
@@ -85,7 +85,7 @@ def _mac(key: bytes, *parts: str) -> str:
 
 
 class SignedRequest:
-    """One authenticated request. `body` is complete, and hashes to what the signature covers."""
+    """One authenticated request. `body` is complete, and its hash is the signed one."""
 
     __slots__ = ("body", "digest", "length", "mac", "method", "number", "path", "query", "target")
 
@@ -112,7 +112,7 @@ def _query(text: str) -> dict[str, str]:
 
 
 class Reader:
-    """Bytes of one connection in, requests out. `limit(method, path)` gives the largest body of a route."""
+    """Parses the bytes of one connection into requests. `limit(method, path)` is the largest body of a route."""
 
     def __init__(self, key: bytes, limit: Callable[[str, str], int]) -> None:
         self._key = key
@@ -120,7 +120,7 @@ class Reader:
         self.signed = False
         """Whether a head on this connection was signed with the key."""
         self._buffer = bytearray()
-        self._searched = 0  # bytes of a head in which its end is not
+        self._searched = 0  # bytes of a head that were searched for its end
         self._asked: tuple[str, str] | None = None  # method and target of a head that is not complete
         self._request: SignedRequest | None = None
         self._body = bytearray()
@@ -133,7 +133,7 @@ class Reader:
 
     @property
     def unread(self) -> SignedRequest | None:
-        """The authenticated request whose body is missing, or cannot be held."""
+        """The authenticated request whose body has not arrived, or does not fit into memory."""
         return self._request
 
     @property
@@ -144,7 +144,7 @@ class Reader:
     def receive(self, connection: socket.socket) -> int:
         """Read once from the peer; returns how much came, 0 at its end. Raises OSError."""
         if self._request is not None:
-            # Straight to its place, in a buffer that is used again: a context comes in many equal chunks.
+            # Read into the final buffer, which is reused: a context arrives in many chunks of one size.
             with memoryview(self._body) as body:
                 count = connection.recv_into(body[self._filled : self._request.length])
             self._filled += count
@@ -195,11 +195,11 @@ class Reader:
         asked, lines = self._asked, bytes(buffer[:end]).split(b"\r\n")
         del buffer[: end + 4]
         self._asked, self._searched = None, 0
-        assert asked is not None  # who has found the end of a head has found that of its first line
+        assert asked is not None  # the end of the head was found, so the end of its first line was found too
         return *asked, _headers(lines[1:])
 
     def _request_line(self) -> tuple[str, str] | None:
-        """Method and target, as soon as their line is there: what is no request is not listened to any longer."""
+        """Method and target, or None until their line is complete. Anything but a request is refused at once."""
         end = self._buffer.find(b"\r\n", 0, MAX_REQUEST_LINE + 2)
         if end >= 0:
             return _request_line(bytes(self._buffer[:end]))
@@ -281,7 +281,7 @@ def answer(key: bytes, request: SignedRequest, status: int, body: bytes) -> byte
 
 
 def unsigned_answer(status: int, body: bytes) -> bytes:
-    """The bytes of an answer to a request that nobody with the key made. The connection closes after it."""
+    """The bytes of an answer to a request without a valid signature. The connection is closed after it."""
     head = (
         f"HTTP/1.1 {status} {REASONS[status]}\r\nContent-Type: application/json\r\n"
         f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"

@@ -1,9 +1,9 @@
 """The supervisor's two links: to the zygote that forks sealed workers, and to one worker.
 
-A worker's frames pass as bytes: counted, capped, never parsed. One is read only when the host has spoken. A worker
-is stopped until then, and one that says more than it was asked is ended.
+A worker's frames are passed on as bytes: counted, limited in size, never parsed. A frame is read only after the host
+has sent one. Until then the worker is stopped by SIGSTOP, and one that writes without being asked is ended.
 
-Guards: a worker's frames in a supervisor: counted, capped, never parsed
+Guards: a worker's frames in a supervisor: counted, limited in size, never parsed
 """
 
 from __future__ import annotations
@@ -31,28 +31,28 @@ _MESSAGE = 256 * 1024
 _BOOT_SECONDS = 60.0
 _ANSWER_SECONDS = 15.0
 _LAST_WORDS_SECONDS = 0.2
-#: How often a signal is tried that could not be sent, and how long is waited in between.
+#: How often a signal that could not be sent is tried, and the pause between two tries.
 _SIGNAL_TRIES = 40
 _SHORT_SECONDS = 0.05
 _SHORT = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
-#: What ends a connection; anything else passes, as when there is no memory.
+#: Errors that mean the connection has ended; others, such as a lack of memory, may pass.
 _ENDS = (BrokenPipeError, ConnectionError)
-#: How much is read of a worker at once, and how often before others have their turn: far more than a socket holds.
+#: Bytes that are read from a worker at once, and reads before other work has its turn: far more than a socket buffers.
 _PIECE = 256 * 1024
 _READS = 32
 _PAGE = os.sysconf("SC_PAGESIZE")
-#: All of /proc/PID/status: its line of groups, before those of memory, has up to 65,536 numbers. So much memory takes
-#: the kernel longer to give than to say all that stands there as a rule.
+#: Largest /proc/PID/status: its line of groups, which comes before those of memory, has up to 65,536 numbers. A smaller
+#: read is tried first: the kernel takes longer to allocate the large buffer than to write the usual contents.
 _STATUS_BYTES = 1 << 20
 _USUAL_BYTES = 4096
 _HEADER = struct.Struct(">I")
 _LEASHED = (signal.SIGSTOP, signal.SIGCONT)
-#: How often it is looked whether a signal has arrived: a process may stop between two lines of what is read of it.
+#: How often /proc is read to see whether a signal has arrived: a process may stop while its status is being written.
 _LOOKS = 3
 
 
 class LinkError(Exception):
-    """The zygote is gone, or could not do what it was asked."""
+    """The zygote or a worker failed: it is gone, broke the protocol, or could not do what was requested."""
 
 
 class ZygoteGone(LinkError):
@@ -64,19 +64,20 @@ class ZygoteTimeout(LinkError):
 
 
 class ZygoteLink:
-    """The zygote process, started by exec: it shares neither memory nor layout with the holder of the key.
+    """The zygote process. It runs after an exec, so it shares neither memory nor address layout with the supervisor,
+    which holds the key.
 
-    It is started here, or comes by itself, under another uid, through a door at the path `zygote_path` (apart.py).
+    It is started here; or, under another uid, it connects to the socket at `zygote_path` by itself (apart.py).
     """
 
     def __init__(self, bundle: str, zygote_path: str | None = None) -> None:
-        self._uid: int | None = None  # of the zygote and its workers, as far as it was told
-        self._answers_due = 0  # answers that are still to come: those that nobody waits for any more as well
+        self._uid: int | None = None  # of the zygote and its workers, if the configuration says it
+        self._answers_due = 0  # answers that are still to come, also those that nobody waits for any more
         self.walls: dict[str, list[str]] = {}
         self.details: dict[str, Any] = {}
-        self._errors, self._their_errors = os.pipe()  # ours is above the standard streams, which a supervisor has
+        self._errors, self._their_errors = os.pipe()  # above descriptor 2: a supervisor has its standard streams open
         for fd in (self._errors, self._their_errors):
-            os.set_blocking(fd, False)  # nobody waits for what it says, or to say it
+            os.set_blocking(fd, False)  # neither side may block on error output
         self._listener = None if zygote_path is None else apart.ZygoteListener(zygote_path)
         if self._listener is None:
             self._spawn(bundle)
@@ -94,7 +95,7 @@ class ZygoteLink:
             self.pid = os.posix_spawn(sys.executable, arguments, apart.environment(), file_actions=streams)
 
     def configure(self, config: dict[str, Any]) -> None:
-        """Let it boot, while we do other things. Where none comes through the door, the supervisor ends."""
+        """Send the configuration; the zygote then boots in parallel. Ends the supervisor if no zygote connects."""
         if self._listener is not None:
             try:
                 self._control, self.pid = self._listener.accept(config["uid"], self._their_errors)
@@ -105,7 +106,7 @@ class ZygoteLink:
         self._send({**config, "host_pid": os.getpid(), "apart": self._listener is not None})
 
     def boot(self) -> None:
-        """Wait until its walls stand."""
+        """Wait until the zygote has raised its walls. Raises LinkError."""
         if not self.walls:
             try:
                 booted, _ = self._receive(_BOOT_SECONDS)
@@ -117,8 +118,8 @@ class ZygoteLink:
             self.walls, self.details = booted["walls"], booted["details"]
 
     def _last_line(self) -> str:
-        """The last line that it wrote to its standard error, as printable text."""
-        time.sleep(_LAST_WORDS_SECONDS)  # it may have closed its socket before it wrote them
+        """The last line that the zygote wrote to standard error, as printable text."""
+        time.sleep(_LAST_WORDS_SECONDS)  # it may have closed its socket before it wrote the line
         try:
             lines = os.read(self._errors, 65536).decode("utf-8", "replace").strip().splitlines()
         except OSError:
@@ -126,8 +127,11 @@ class ZygoteLink:
         return "".join(each if each.isprintable() else "?" for each in (lines or [""])[-1])[-300:]
 
     def fork(self, limits: dict[str, Any], profile: str) -> tuple[socket.socket, int | None, int, Leash | None]:
-        """A new sealed worker, as `(connection, pidfd, pid, leash)`; the pidfd is None where the kernel has none, the
-        leash where it has none or the worker is of our own user, whom we signal without."""
+        """Fork a sealed worker: `(connection, pidfd, pid, leash)`. Raises LinkError.
+
+        The pidfd is None where the kernel has no pidfds. The leash is None where the kernel has none, or where the
+        worker has our uid, so that we can signal it directly.
+        """
         answer, fds = self._ask({"op": "fork", "leash": self._uid != os.getuid()})
         connection: socket.socket | None = None
         try:
@@ -139,7 +143,7 @@ class ZygoteLink:
             connection.sendall(_HEADER.pack(len(setup)) + setup)  # small enough for an empty socket to take at once
             leash = Leash(*fds[-2:]) if len(fds) > 1 else None
         except BaseException as error:
-            for thing in (connection, *fds):  # a worker that nobody can speak to ends without them
+            for thing in (connection, *fds):  # the worker ends when its socket is closed
                 _close(thing)
             if isinstance(error, OSError):
                 raise LinkError(f"the worker died before it began: {error}") from None
@@ -147,10 +151,10 @@ class ZygoteLink:
         return connection, fds[0] if len(fds) % 2 else None, pid, leash
 
     def signal(self, pid: int, number: int) -> None:
-        """Signal a worker by its number: where the kernel has no pidfd, or the worker is another user's.
+        """Have the zygote signal a worker by its pid: for kernels without pidfds, and for workers of another uid.
 
-        Nobody else may end such a worker: a zygote that does not answer is the end of the supervisor, and so of the
-        sandbox. One that is gone has taken its workers along.
+        Only the zygote can end such a worker. So if it does not answer, the supervisor exits, which ends the sandbox.
+        If the zygote is gone, its workers are gone as well.
         """
         for _ in range(_SIGNAL_TRIES):
             try:
@@ -163,7 +167,7 @@ class ZygoteLink:
                 return
             except LinkError as failed:
                 said = str(failed)
-                time.sleep(_SHORT_SECONDS)  # there is no memory for a message, say
+                time.sleep(_SHORT_SECONDS)  # for example, there is no memory for a message
         sys.exit(f"supervise: {said}, and nobody else can stop its worker")
 
     def status(self, pid: int) -> int | None:
@@ -186,7 +190,7 @@ class ZygoteLink:
             raise ZygoteGone(f"the zygote is gone: {error}") from None
         except OSError as error:
             raise LinkError(f"the zygote could not be asked: {error}") from None
-        self._answers_due += 1  # of what it was asked; what could not be sent is not answered
+        self._answers_due += 1  # only for a message that was sent
 
     def _receive(self, seconds: float) -> tuple[dict[str, Any], list[int]]:
         poll = select.poll()
@@ -206,7 +210,7 @@ class ZygoteLink:
             self._answers_due -= 1
             if not self._answers_due:
                 break
-            for fd in received:  # a worker that nobody waits for any more ends without them
+            for fd in received:  # of a late answer: a worker that nobody waits for ends when its socket is closed
                 os.close(fd)
         try:
             if flags & socket.MSG_CTRUNC:
@@ -219,7 +223,7 @@ class ZygoteLink:
 
 
 def _object(data: bytes) -> dict[str, Any]:
-    """What the zygote says. Raises LinkError."""
+    """The JSON object that the zygote sent. Raises LinkError."""
     try:
         said = wire.loads(data)
     except (wire.MalformedJson, RecursionError) as refused:
@@ -238,7 +242,7 @@ def _close(thing: socket.socket | int | None) -> None:
 
 @contextlib.contextmanager
 def _likelier_victim() -> Iterator[None]:
-    """Who is started here, and its children, die before us when the container runs out of memory."""
+    """Start processes in the block that the kernel kills before us, with their children, when memory runs out."""
     path = "/proc/self/oom_score_adj"
     try:
         with open(path, "r+") as file:
@@ -256,7 +260,7 @@ def _likelier_victim() -> Iterator[None]:
 
 
 class WorkerLink:
-    """One worker: frames in both directions without ever waiting, its signals, its CPU clock, its end."""
+    """One worker: non-blocking frames in both directions, signals, CPU clock, memory, end."""
 
     def __init__(
         self,
@@ -272,8 +276,8 @@ class WorkerLink:
         self.pid = pid
         self._zygote = zygote
         self._leash = leash
-        self._leash_arrived: set[int] = set()  # the signals of the leash that were seen to arrive
-        self.closed = False  # it will say nothing more
+        self._leash_arrived: set[int] = set()  # the signals that the leash was seen to deliver
+        self.closed = False  # whether the worker closed its end
         self._frame_bytes = frame_bytes
         self._inbound = bytearray()
         self._outbound = bytearray()
@@ -281,9 +285,9 @@ class WorkerLink:
         self._born = time.monotonic()
         self._last_cpu_seconds = 0.0
         self._clock: int | None = None
-        self._files: dict[str, int] = {}  # what is read of it in /proc: of this process, whoever has its number later
+        self._files: dict[str, int] = {}  # its open files in /proc: they stay this process's, even if its pid is reused
         self.visible = False
-        """Whether what it holds can be seen. Where not, what bounds it is the sandbox around it."""
+        """Whether its memory can be measured. Otherwise only the sandbox around it limits its memory."""
         try:
             self._open_proc()
         except BaseException:  # Ctrl-C as well: no descriptor stays open
@@ -291,7 +295,10 @@ class WorkerLink:
             raise
 
     def _open_proc(self) -> None:
-        """Find it in /proc. Raises LinkError where there is no room to look: not to see it must have another reason."""
+        """Open the worker's files in /proc, where they can be seen. Raises LinkError if descriptors or memory run out.
+
+        A shortage raises because a worker must not become unmeasured for that reason.
+        """
         self.socket.setblocking(False)
         here = self._pid_here()
         self._clock = (~here << 3) | 2 if here > 0 else None  # clock_getcpuclockid(3): of the whole process
@@ -301,7 +308,7 @@ class WorkerLink:
         self.visible = len(self._files) == 2 and bool(self.held_bytes())
 
     def send(self, body: bytes | bytearray, fd: int | None = None) -> None:
-        """Queue one frame, with a file descriptor that is closed once it is sent. Raises as `flush`."""
+        """Queue one frame, with a file descriptor that is closed once it is sent. Raises what `flush` raises."""
         if fd is not None:
             self._fds.append(fd)
         self._outbound += _HEADER.pack(len(body))
@@ -310,18 +317,18 @@ class WorkerLink:
 
     @property
     def sending(self) -> bool:
-        """Whether a part of a frame still waits for the worker to read."""
+        """Whether part of a frame is not written yet, because the worker's socket is full."""
         return bool(self._outbound)
 
     def flush(self) -> None:
-        """Write as much as the worker's socket takes. A dead worker shows in `ended`, not here.
+        """Write as much as the worker's socket takes. A dead worker is noticed by its pidfd or socket, not here.
 
-        Raises OSError where the kernel has no room for it.
+        Raises OSError where the kernel has no memory for it.
         """
         try:
             while self._outbound:
                 if self._fds:
-                    # The descriptor goes with the first byte of its frame; the rest follows as plain data.
+                    # The descriptor is sent with the first byte of its frame; the rest follows as plain data.
                     sent = socket.send_fds(self.socket, [self._outbound[:1]], self._fds)
                     self._close_fds()
                 else:
@@ -334,8 +341,10 @@ class WorkerLink:
             self._outbound.clear()
 
     def frame(self) -> str | None:
-        """The next whole frame's body, or None: where it has not come, and where more of it has come than is read at
-        once. Raises LinkError for a frame over the limit, or not of plain ASCII."""
+        """The body of the next complete frame, or None if it is incomplete or needs more than one turn to read.
+
+        Raises LinkError for a frame that is over the limit or not printable ASCII.
+        """
         for _ in range(_READS):
             if len(self._inbound) >= 4:
                 (length,) = _HEADER.unpack_from(self._inbound)
@@ -345,7 +354,7 @@ class WorkerLink:
                     body = bytes(self._inbound[4 : 4 + length])
                     del self._inbound[: 4 + length]
                     text = body.decode("latin-1")
-                    # Our encoder writes printable ASCII only. What else comes would grow when it is quoted.
+                    # Our encoder only writes printable ASCII. Anything else would grow when it is quoted as JSON.
                     if not (text.isascii() and text.isprintable()):
                         raise LinkError("the worker sent bytes that are not printable ASCII")
                     return text
@@ -362,9 +371,9 @@ class WorkerLink:
         return None
 
     def held_bytes(self) -> int | None:
-        """What it has written or may write, its swap, and the page tables that pages side by side do not need.
+        """The memory of the worker: pages it wrote or may write, swap, and more page tables than dense mappings need.
 
-        0 of one that has ended, None where /proc does not say.
+        0 if it has ended; None if /proc does not say.
         """
         try:
             statm, status = self._read("statm"), self._read("status")
@@ -377,38 +386,41 @@ class WorkerLink:
         return max(data, resident - shared + swapped) + max(tables - mapped // 512, 0)
 
     def has_unread_output(self) -> bool:
-        """Whether it has said something that nobody read; its end is nothing that it says."""
+        """Whether the worker wrote data that was not read. The end of its stream does not count."""
         if self._inbound:
             return True
         try:
             return bool(self.socket.recv(1, socket.MSG_PEEK))
-        except OSError:  # nothing is there
+        except OSError:  # there is no data
             return False
 
     def has_unread_requests(self) -> bool:
-        """Whether it has not read all that it was told, as far as the kernel counts that."""
+        """Whether the worker has not read everything that was sent, as far as the kernel reports it (TIOCOUTQ)."""
         try:
             return fcntl.ioctl(self.socket, termios.TIOCOUTQ, bytes(4)) != bytes(4)
         except OSError:
             return False
 
     def signal(self, number: int) -> None:
-        """Signal the process; nothing happens when it is gone."""
+        """Signal the process; do nothing if it is gone."""
         if number in _LEASHED and self._signal_by_leash(number):
             return
         if self.pidfd is not None:
             try:
                 signal.pidfd_send_signal(self.pidfd, number)
                 return
-            except PermissionError:  # it is another user's: who forked it is the same
+            except PermissionError:  # it has another uid, which the zygote shares
                 pass
             except OSError:
                 return
         self._zygote.signal(self.pid, number)
 
     def _signal_by_leash(self, number: int) -> bool:
-        """Whether the leash has sent this signal. The kernel does not say: the first of each is looked for in /proc,
-        and what has let one arrive lets all. Without that there is no leash any more."""
+        """Send the signal by the leash; return whether that works.
+
+        The kernel does not confirm it, so the first signal of each kind is verified in /proc; later ones are then
+        assumed to arrive. If the verification fails, the leash is closed and never used again.
+        """
         if self._leash is None:
             return False
         with contextlib.suppress(OSError):
@@ -427,7 +439,7 @@ class WorkerLink:
             self._leash = None
 
     def _is_stopped(self) -> bool | None:
-        """Whether it is stopped, or is before its next instruction; None where /proc does not say."""
+        """Whether the worker is stopped, or has a pending SIGSTOP; None if /proc does not say."""
         for _ in range(_LOOKS):
             try:
                 status = self._read("status")
@@ -440,25 +452,25 @@ class WorkerLink:
         return False
 
     def _read(self, name: str) -> bytes:
-        """All of what its file in /proc says. Raises KeyError where there is none, and OSError."""
+        """The whole contents of the worker's file `name` in /proc. Raises KeyError if it is not open, and OSError."""
         said = os.pread(self._files[name], _USUAL_BYTES, 0)
         return said if len(said) < _USUAL_BYTES else os.pread(self._files[name], _STATUS_BYTES, 0)
 
     def users(self) -> list[int]:
-        """Its four user ids, as the kernel says: real, effective, saved, of files. Empty where it does not say."""
+        """Its user ids, as the kernel reports them: real, effective, saved, file system. Empty where it does not."""
         with contextlib.suppress(KeyError, OSError, ValueError):
             return [int(each) for each in _words(self._read("status"), b"Uid")]
         return []
 
     @property
     def measured(self) -> bool:
-        """Whether the kernel has said what it uses: who runs has used some."""
+        """Whether the kernel reports its CPU seconds: a process that has run has used some."""
         return self._last_cpu_seconds > 0
 
     def cpu_seconds(self) -> float:
-        """CPU seconds used so far, read from outside; what was read last of one that is gone.
+        """CPU seconds used so far, measured from outside; for a worker that is gone, the last measurement.
 
-        Where the kernel has no such clock, they are taken for all the time that it lived.
+        Where the kernel has no such clock, all the time since the worker's start is counted as CPU time.
         """
         if self._clock is None:
             return time.monotonic() - self._born
@@ -467,7 +479,7 @@ class WorkerLink:
         return self._last_cpu_seconds
 
     def close(self) -> None:
-        """Kill it and let go of everything."""
+        """Kill the worker and close all descriptors."""
         try:
             self.signal(signal.SIGKILL)
         finally:
@@ -484,7 +496,7 @@ class WorkerLink:
             os.close(self._fds.pop())
 
     def _pid_here(self) -> int:
-        """The number that it has here: in a PID namespace of its own the zygote knows it by another. 0 if unknown."""
+        """The worker's pid in our PID namespace; a zygote in its own knows it by another one. 0 if unknown."""
         if self.pidfd is None:
             return self.pid
         with (
@@ -497,7 +509,7 @@ class WorkerLink:
 
 
 def _words(status: bytes, name: bytes) -> list[bytes]:
-    """What stands behind `name` in a status of /proc; nothing where there is no such line."""
+    """The words after `name` in a /proc/PID/status; empty if there is no such line."""
     _, _, rest = status.partition(b"\n" + name + b":")
     return rest.partition(b"\n")[0].split()
 

@@ -1,9 +1,9 @@
-"""What a supervisor gives up when its zygote runs and its sockets are open: root, files, programs, networks.
+"""Drops the supervisor's privileges once its zygote runs and its sockets are open: root, files, programs, networks.
 
-It keeps its sockets, its memory files, the leash of its worker, and /proc to read, where it looks at that. What it has
-given up it tries, before any untrusted code is there.
+It keeps its sockets, its memory files, the leash of its worker, and read access to /proc, where it watches the worker.
+It then tests that it has lost the rest, before any untrusted code runs.
 
-Guards: what is left to who takes a supervisor over
+Guards: what an attacker who controls the supervisor can still do
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from . import surroundings
 
 
 def hand_over(where: str | list[Any], uid: int | None) -> None:
-    """Let `uid` alone connect to our socket at a path: who dials as root becomes that one first (dial.py)."""
+    """Make `uid` the owner of our socket at a path, so that it can connect. `dial` changes to that uid (dial.py)."""
     if isinstance(where, str) and uid is not None and os.getuid() == 0:
-        with contextlib.suppress(OSError):  # root without the right to: who dials it stays root as well
+        with contextlib.suppress(OSError):  # a root that may not chown: then `dial` stays root as well
             os.chown(where, uid, uid)
             os.chmod(os.path.dirname(where), 0o711)
 
 
 def drop(own: dict[str, Any], *, connects: bool, signals: bool) -> dict[str, Any]:
-    """Seal the calling supervisor. Returns what it then tried: closed facts, of which none is required here.
+    """Seal the calling supervisor, and return the results of its tests, none of which is required here.
 
-    `own` is its part of the configuration: `uid` (whom it becomes where it is root; None: it stays), `landlock`, and
-    `filter`, a program in hexadecimal or None. `connects`: it makes connections to a named socket. `signals`: its
-    zygote is of its own uid, and its workers are signalled by itself.
+    `own` is its part of the configuration: `uid` (which it takes if it is root; None: it stays root), `landlock`, and
+    `filter`, a BPF program in hexadecimal or None. `connects`: it connects to a named socket. `signals`: its zygote has
+    the same uid, so that it signals its workers directly.
     """
     facts: dict[str, Any] = {"privileges": _said(lambda: _leave_root(own["uid"]))}
-    seal.set_dumpable(False)  # the key is in this memory: not for ptrace, not for /proc/PID/mem
+    seal.set_dumpable(False)  # the key is in this memory: neither ptrace nor /proc/PID/mem may read it
     seal.no_new_privs()
     if own["landlock"]:
         facts["landlock"] = _said(lambda: _landlock(connects=connects, signals=signals))
@@ -51,10 +51,10 @@ def _leave_root(uid: int | None) -> str:
         return "root, as it was started"
     try:
         if root and uid is not None:
-            with contextlib.suppress(OSError):  # without the capability for it, the set is what it is
+            with contextlib.suppress(OSError):  # without the capability for it, the set cannot be changed
                 seal.empty_bounding_set()
             seal.become(uid)
-    finally:  # root that may become nobody else is root without capabilities
+    finally:  # a root that cannot change its uid loses at least its capabilities
         seal.drop_capabilities()
     return "none"
 
@@ -97,7 +97,7 @@ def _make_file() -> str:
 
 
 def _execute() -> None:
-    os.execve("/", ["/"], {})  # a directory: without a filter that is EACCES, and no program
+    os.execve("/", ["/"], {})  # a directory: without a filter this fails with EACCES, and starts nothing
 
 
 def _fork() -> str:
@@ -113,7 +113,7 @@ def _socket() -> str:
     return "won"
 
 
-#: What a sealed supervisor can no longer do. The host knows how each ends.
+#: What a sealed supervisor can no longer do. The host knows the expected result of each.
 ATTEMPTS: dict[str, Callable[[], Any]] = {
     "open a file": _open_file,
     "make a file": _make_file,

@@ -1,11 +1,11 @@
-"""The supervisor's connections: accepted or made, read, answered, parked, and closed on time.
+"""The supervisor's connections: accepts or opens them, reads, answers, parks, and closes them on time.
 
-One thread, no waiting: a peer that is slow, silent or hostile costs its own connection only. Every buffer is
-capped, every wait has a deadline, and nothing but the head of a request is read from a peer without the key. Peers that
-have signed nothing have few connections and little time, and make room for each other: never do those that have.
-What goes wrong with a peer, whatever it is, is the end of its connection and of nothing else.
+One thread, without blocking: a slow, silent or hostile peer only affects its own connection. Every buffer has a limit,
+every wait has a deadline, and only the head of a request is read from a peer without the key. Peers that have not yet
+signed a request get few connections and little time, and the oldest of them is closed to make room for a new one; a
+connection with signed requests is never closed for one. Any error with a peer ends its connection and nothing else.
 
-Guards: a supervisor's connections: none costs more than itself
+Guards: a supervisor's connections: no peer can affect another one
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from . import http
 from .http import HttpError, SignedRequest
 
 MAX_CONNECTIONS = 16
-#: Connections on which nothing was signed yet: the oldest of them makes room for the next.
+#: Connections without a signed request so far. The oldest of them is closed for the next one.
 MAX_UNAUTHENTICATED = 8
 
 _HEAD_SECONDS = 10.0
-_UNAUTHENTICATED_SECONDS = 5.0  # from the first moment of a connection to a signature, and to the end of a refusal
+_UNAUTHENTICATED_SECONDS = 5.0  # from the start of a connection to a signature, and for sending a refusal
 _BODY_BYTES_A_SECOND = 256 * 1024
 _SEND_SECONDS = 30.0
 _IDLE_SECONDS = 3600.0
 _CONNECTED = 4  # connections that are kept open to a host that listens for us
 _AGAIN_SECONDS = 0.05
-#: What passes: there is no descriptor or no memory at the moment.
+#: Errors that may pass: there is no descriptor or no memory at the moment.
 SHORT = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EAGAIN, errno.EINTR})
 
 
 class Peer:
-    """One connection: its bytes, the request that it waits for, and until when."""
+    """One connection: its buffers, its current request, and its deadline."""
 
     def __init__(self, connection: socket.socket, reader: http.Reader) -> None:
         connection.setblocking(False)
@@ -56,9 +56,9 @@ class Peer:
 
 
 class Server:
-    """Serves `handle(peer, request)`, which returns `(status, message)`, or None when it parked the peer.
+    """Calls `handle(peer, request)` for each request; it returns `(status, message)`, or None if it parked the peer.
 
-    `limit(method, path)` is the largest body of a route. `refused` counts what was refused, by rule.
+    `limit(method, path)` is the largest body of a route. `refused` counts refusals by rule.
     """
 
     def __init__(
@@ -77,14 +77,14 @@ class Server:
         self._handle = handle
         self._peers: dict[int, Peer] = {}
         self._listener: socket.socket | None = None
-        self._listens_at = math.inf  # when it goes on to accept, after it could not
+        self._listens_at = math.inf  # when to accept again, after a shortage
         self._connect_to: str | None = None
         self._connect_at = 0.0
 
     # -- coming and going -------------------------------------------------------------------------
 
     def listen(self, where: str | list[Any]) -> str | list[Any]:
-        """Accept on a Unix socket at a path, or on a TCP `[address, port]`; returns where it really is."""
+        """Accept on a Unix socket at a path, or on a TCP `[address, port]`; return the actual address."""
         if isinstance(where, str):
             self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             before = os.umask(0o177)
@@ -99,11 +99,11 @@ class Server:
         return where
 
     def keep_connected(self, path: str) -> None:
-        """Keep connections open to a host that listens at `path`; one that refuses is dead."""
+        """Keep connections open to a host that listens at `path`. If it refuses one, the host is gone."""
         self._connect_to = path
 
     def tick(self, now: float) -> float:
-        """Everything that time alone brings about; returns when to come again."""
+        """Handle all deadlines that have passed; return when to call this again."""
         for peer in list(self._peers.values()):
             if peer.request is not None and peer.wake is not None and now >= peer.wake:
                 peer.wake = None
@@ -153,7 +153,7 @@ class Server:
             if error.errno in SHORT and not isinstance(error, BlockingIOError):
                 if unauthenticated:
                     self._hang_up(unauthenticated[0])
-                self._selector.unregister(self._listener)  # it would be ready without an end
+                self._selector.unregister(self._listener)  # otherwise the selector would report it all the time
                 self._listens_at = time.monotonic() + _AGAIN_SECONDS
             return
         if len(unauthenticated) >= MAX_UNAUTHENTICATED:
@@ -181,7 +181,7 @@ class Server:
 
     @contextlib.contextmanager
     def _isolated(self, peer: Peer) -> Iterator[None]:
-        """What goes wrong in the block is the end of this connection: no memory for its bytes, for example."""
+        """Close this peer's connection if the block raises, for example because there is no memory for its bytes."""
         try:
             yield
         except Exception:
@@ -215,7 +215,7 @@ class Server:
         except OSError:
             count = 0
         if not count or peer.request is not None or peer.closing:
-            self._hang_up(peer)  # gone, or talking while its request waits
+            self._hang_up(peer)  # it closed, or sent more while its request waits
             return
         if not begun:
             peer.deadline = min(peer.deadline, time.monotonic() + _HEAD_SECONDS)
@@ -261,7 +261,7 @@ class Server:
                 self._advance(peer)
 
     def park(self, peer: Peer, seconds: float | None) -> None:
-        """Let the peer wait: its request is handled again after `seconds`, or when somebody answers it."""
+        """Let the peer wait: its request is handled again after `seconds`, unless it is answered before."""
         if peer.request is not None:
             peer.request.body = bytearray()
         peer.wake = None if seconds is None else time.monotonic() + seconds
@@ -284,7 +284,7 @@ class Server:
             self._flush(peer)
 
     def release(self, peer: Peer, status: int, message: dict[str, Any]) -> None:
-        """Answer a parked peer, and go on with what it sent since."""
+        """Answer a parked peer, and continue with what it has sent since."""
         self.answer(peer, status, message)
         with self._isolated(peer):
             self._advance(peer)
@@ -302,7 +302,7 @@ class Server:
         self._close_after_flush(peer)
 
     def _close_after_flush(self, peer: Peer) -> None:
-        """Close the connection, once what waits to be sent is sent."""
+        """Close the connection once its outgoing data is sent."""
         peer.closing = True
         peer.deadline = time.monotonic() + _UNAUTHENTICATED_SECONDS
         self._flush(peer)
@@ -335,5 +335,5 @@ class Server:
 
 
 def _longest(reader: http.Reader) -> float:
-    """Seconds that the rest of a request may take."""
+    """Seconds that the rest of a request may take to arrive."""
     return _HEAD_SECONDS + reader.wanted / _BODY_BYTES_A_SECOND

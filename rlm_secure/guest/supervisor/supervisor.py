@@ -1,9 +1,9 @@
 """The supervisor: serves the broker protocol inside a sandbox, and runs one sealed worker at a time.
 
-It holds no secret but the session key, which it reads from standard input (or from a file that it deletes)
-after the zygote, the parent of all workers, was started by exec. It outlives its workers, and ends when its
-host closes standard input, stops listening, says so, or is silent for too long. A worker's frames pass as
-text; only who holds the key is understood. Routes and bodies: rlm_secure/broker/PROTOCOL.md.
+Its only secret is the session key. It reads the key from standard input (or from a file that it deletes) after it has
+started the zygote, the parent of all workers, by exec; so no worker inherits the key. It outlives its workers. It ends
+when its host closes standard input, stops listening, asks it to end, or is silent for too long. It passes on a worker's
+frames as text, and only parses requests that are signed with the key. Routes and bodies: rlm_secure/broker/PROTOCOL.md.
 
 Guards: each request is applied once, to the session that it is for
 """
@@ -37,11 +37,11 @@ MAX_BODY = 256 * 1024 * 1024
 SMALL_BODY = 64 * 1024
 MAX_WAIT = 60.0
 MAX_ENQUEUED = 64
-#: Ids that are remembered: an exact repetition of one of these requests is answered, not done again.
+#: Request ids that are remembered: an exact repetition of such a request is answered, but not applied again.
 REMEMBERED = 256
 ENQUEUED_SECONDS = 300.0
 
-#: Turns that may fail one after the other, and how long is waited after each: what is missing may come back.
+#: Turns of the loop that may fail in a row, and the pause after each: a shortage may pass.
 _FAILURES = 200
 _SHORT_SECONDS = 0.05
 
@@ -63,7 +63,7 @@ ROUTES = {
 }
 Answer = tuple[int, dict[str, Any]] | None
 
-#: What is answered with what waits by then. Every other answer is kept with its id, and given again to a repetition.
+#: Routes whose answer is the current events. Every other answer is kept with its id, and sent again to a repetition.
 _WAITING = frozenset({"/execute", "/pending", "/respond", "/enqueue"})
 _FRAMES = frozenset({"begin", "exec", "assign", "alias", "context", "read"})
 _FRAME_BYTES = range(4096, MAX_BODY + 1)
@@ -73,14 +73,14 @@ _MAX_GRACE = 86_400.0
 def main(arguments: list[str], zygote_path: str | None = None) -> None:
     """`supervise [CONFIG]`: serve until the host is gone. CONFIG is deleted as soon as it is read.
 
-    `zygote_path` is the path at which a zygote of another uid comes; else one is started here.
+    `zygote_path` is the socket to which a zygote of another uid connects; without it, one is started here.
     """
     zygote = ZygoteLink(sys.argv[0], zygote_path)
     config = wire.loads(_read_file(arguments[0]) if arguments else _read_line(0))
-    with contextlib.suppress(LinkError):  # told to whoever asks for a worker
+    with contextlib.suppress(LinkError):  # reported when a worker is requested
         zygote.configure({key: config[key] for key in ("uid", "namespaces", "landlock", "mdwe", "profiles")})
     around = surroundings.describe(config["masked"], config["readonly"])
-    seal.set_dumpable(False)  # the key is in this memory: not for ptrace, not for /proc/PID/mem
+    seal.set_dumpable(False)  # the key is in this memory: neither ptrace nor /proc/PID/mem may read it
     seal.no_new_privs()
     Supervisor(config, zygote, around).serve(signals=zygote_path is None)
 
@@ -107,7 +107,7 @@ def _read_file(path: str) -> bytes:
 
 
 class Supervisor:
-    """Everything between one session key and one worker."""
+    """Serves the requests of one host, signed with one session key, for one worker at a time."""
 
     def __init__(self, config: dict[str, Any], zygote: ZygoteLink, around: dict[str, Any]) -> None:
         self._config = config
@@ -135,7 +135,7 @@ class Supervisor:
         }
 
     def serve(self, *, signals: bool = True) -> None:
-        """Run until the host is gone or says that this is the end. `signals`: its workers are of its own uid."""
+        """Run until the host is gone or asks for the end. `signals`: the workers have the supervisor's uid."""
         if self._config.get("listen") is not None:
             where = self._server.listen(self._config["listen"])
             privileges.hand_over(where, self._config["supervisor"]["uid"])
@@ -169,7 +169,7 @@ class Supervisor:
             key.data(events)
 
     def _host_spoke(self, _events: int) -> None:
-        # Nothing is due on standard input any more: data is dropped, the end of it is the host's end.
+        # The host sends nothing more on standard input: data is discarded, and its end means that the host is gone.
         try:
             gone = not os.read(0, 4096)
         except (BlockingIOError, InterruptedError):
@@ -180,7 +180,7 @@ class Supervisor:
             self._running = False
 
     def _watch(self, now: float) -> float:
-        """What time brings about for the asked and the worker; returns when to look again."""
+        """Handle deadlines of enqueued requests and of the worker; return when to check again."""
         for number, (_, deadline) in list(self._enqueued.items()):
             if now >= deadline:
                 self._answer_enqueued(number, 504, {"error": "Request timed out", "rule": "timeout"})
@@ -217,7 +217,7 @@ class Supervisor:
         except HttpError as bad:
             self._applied[request.number] = (request.mac, bad)
             raise
-        except Exception as error:  # no memory, no descriptors, or a mistake of ours: it is told, and we live on
+        except Exception as error:  # no memory, no descriptors, or a bug: report it, and continue to serve
             failed = HttpError(500, "failed", f"the supervisor could not do it: {_kind_of(error)}")
             self._applied[request.number] = (request.mac, failed)
             raise failed from None
@@ -232,7 +232,7 @@ class Supervisor:
         return 200, {"status": "ok", "worker": self._exchange.state, "pending": pending, "refused": refused}
 
     def _await_event(self, peer: Peer, request: SignedRequest) -> Answer:
-        """Answer when there is an event, or after `wait` seconds; at once where none can come."""
+        """Answer when there is an event, or after `wait` seconds; at once where no event can come."""
         longest = min(seconds(request, "wait", 0.0), MAX_WAIT)
         exchange = self._exchange
         if exchange.event is not None or self._enqueued or peer.waited or longest <= 0 or not exchange.expecting:
@@ -281,7 +281,7 @@ class Supervisor:
     def _end(self, _peer: Peer, request: SignedRequest, _repeated: bool) -> Answer:
         fresh = request.query.get("fresh") == "1"
         self._exchange.end(fresh=fresh)
-        if fresh:  # the next session is another one: it finds nothing of this
+        if fresh:  # a different session follows: nothing of this one may remain
             self._uploads.clear()
             for number in list(self._enqueued):
                 self._answer_enqueued(number, 409, {"error": "The session has ended", "rule": "session"})
@@ -290,7 +290,7 @@ class Supervisor:
         return 200, {"status": "ok"}
 
     def _put(self, _peer: Peer, request: SignedRequest, _repeated: bool) -> Answer:
-        # Idempotent by offset as well: a chunk that is sent again under another id is there already.
+        # Also idempotent by offset: a chunk that is sent again under another id changes nothing.
         number = request.path.rpartition("/")[2]
         received = self._uploads.put(number, request.query, request.body, request.digest)
         return 200, {"status": "ok", "received": received}
@@ -354,7 +354,7 @@ class Supervisor:
 
 
 def _kind_of(error: Exception) -> str:
-    """What went wrong, by its kind alone: its text may be anything."""
+    """The kind of an error, without its text, which may contain anything."""
     return f"{type(error).__name__} {errno.errorcode.get(getattr(error, 'errno', None) or 0, '')}".strip()
 
 

@@ -1,4 +1,4 @@
-"""What the sandbox around the supervisor allows, found by trying, before any untrusted code is there."""
+"""Tests what the sandbox around the supervisor allows, before any untrusted code runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _APPARMOR = ("/proc/self/attr/apparmor/current", "/proc/self/attr/current")
 #: The metadata service of every cloud, a public address, and what Docker calls the host.
 _ADDRESSES = (("169.254.169.254", 80), ("1.1.1.1", 53), ("172.17.0.1", 2375))
 _CONNECT_SECONDS = 0.3
-#: Limits of each process that are asked for around a supervisor, by the names that container engines have for them.
+#: Limits per process that are reported, by the names that container engines use for them.
 _LIMITS = {
     "core": resource.RLIMIT_CORE, "fsize": resource.RLIMIT_FSIZE, "memlock": resource.RLIMIT_MEMLOCK,
     "nofile": resource.RLIMIT_NOFILE, "nproc": resource.RLIMIT_NPROC,
@@ -27,7 +27,7 @@ _LIMITS = {
 
 
 def describe(masked: Sequence[str], readonly: Sequence[str]) -> dict[str, Any]:
-    """Closed facts about this sandbox: what is tried is listed in PROTOCOL.md under `POST /session`.
+    """Facts about this sandbox, with fixed keys. PROTOCOL.md lists what is tested, under `POST /session`.
 
     `masked` are paths that should show nothing, `readonly` those that should be mounted read-only.
     """
@@ -55,7 +55,7 @@ def describe(masked: Sequence[str], readonly: Sequence[str]) -> dict[str, Any]:
 
 
 def oom_kills() -> int | None:
-    """How often the kernel killed a process here for memory; None where it does not say."""
+    """How often the kernel killed a process here because memory ran out; None where it does not report it."""
     for path in CGROUP_EVENTS:
         found = re.search(r"^oom_kill (\d+)$", _read(path), re.MULTILINE)
         if found:
@@ -86,7 +86,7 @@ def _write_root() -> None:
 
 
 def _write_sysctl() -> None:
-    # Read first and write the same back: where it works, nothing changes.
+    # Write back the value that was read: if this succeeds, nothing changes.
     path = "/proc/sys/kernel/hostname"
     value = _read(path)
     with open(path, "w") as file:
@@ -94,13 +94,13 @@ def _write_sysctl() -> None:
 
 
 def _cgroup_namespace() -> str:
-    """Whether the caller is at the root of each hierarchy that it sees, which is so in a namespace of its own."""
+    """Whether the caller is at the root of each cgroup hierarchy that it sees, as in its own cgroup namespace."""
     paths = {line.split(":", 2)[2] for line in _read("/proc/self/cgroup").splitlines() if line.count(":") >= 2}
     return "unknown" if not paths else "own" if paths == {"/"} else "shared"
 
 
 def _shows(path: str) -> bool:
-    """Whether there is anything to see at `path`: a mask is an empty file or an empty directory."""
+    """Whether `path` shows any contents: a masked path is an empty file or an empty directory."""
     try:
         if os.path.isdir(path):
             return bool(os.listdir(path))
@@ -111,7 +111,7 @@ def _shows(path: str) -> bool:
 
 
 def _writable(path: str) -> bool:
-    """Whether what is at `path` is mounted so that who has the permission may write to it."""
+    """Whether `path` is on a mount that is not read-only."""
     try:
         return not os.statvfs(path).f_flag & os.ST_RDONLY
     except OSError:

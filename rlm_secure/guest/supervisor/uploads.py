@@ -1,9 +1,9 @@
-"""Contexts on their way in: chunks into a memfd, in order, resumable, checked as a whole, then sealed.
+"""Receives contexts: writes chunks to a memfd in order, can resume, checks the whole, then seals it.
 
-The bytes exist once: the worker maps the pages that the chunks were written to. They are hashed once as well:
-each chunk by its signature, the whole as the hash of its chunks' hashes.
+There is one copy of the bytes: the worker maps the pages that the chunks were written to. They are also hashed only
+once: each chunk for its signature, and the whole as the hash of the hashes of its chunks.
 
-Guards: contexts in a sandbox: in order, whole, sealed
+Guards: contexts in a sandbox: in order, complete, sealed
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from collections.abc import Iterator
 from .http import HttpError
 
 MAX_CHUNK = 8 * 1024 * 1024
-#: Contexts that are here at once: as many as a log that is run again may need, and those that are on their way. Each is
-#: a descriptor; with so many of them, half of those that a container has are free for all else.
+#: Contexts that can exist at once: those that a replayed session may need, and those that are being uploaded. Each
+#: has a descriptor; this number leaves half of a container's descriptors free for everything else.
 MAX_UPLOADS = 96
-#: Descriptors that are left for connections, the zygote and the worker where there are fewer.
+#: Descriptors kept free for connections, the zygote and the worker, where a lower limit applies.
 _OTHERS = 64
 
 _SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
@@ -43,7 +43,7 @@ class _Upload:
 
 
 class Uploads:
-    """The contexts of one supervisor, by number. None is larger than `limit` bytes."""
+    """The contexts of one supervisor, by number. Each has at most `limit` bytes."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -55,8 +55,9 @@ class Uploads:
 
         Raises HttpError.
 
-        `offset` and `total` count bytes. The chunk that completes the whole carries `sha256`, the hash of all
-        chunks' hashes in order. A chunk that is there already changes nothing: who lost an answer sends it again.
+        `offset` and `total` count bytes. The chunk that completes the context carries `sha256`, the hash of all
+        chunks' hashes in order. A chunk that has arrived before changes nothing, so a host that missed an answer can
+        send it again.
         """
         offset, total = (_size(query, name) for name in ("offset", "total"))
         if total > self._limit:
@@ -90,13 +91,13 @@ class Uploads:
             return os.dup(upload.fd)
 
     def drop(self, number: str) -> None:
-        """Forget a context; a worker that has it keeps it."""
+        """Remove a context. A worker that has mapped it keeps it."""
         upload = self._uploads.pop(number, None)
         if upload is not None:
             os.close(upload.fd)
 
     def clear(self) -> None:
-        """Forget all contexts, complete or not."""
+        """Remove all contexts, complete or not."""
         for number in list(self._uploads):
             self.drop(number)
 
@@ -115,7 +116,7 @@ class Uploads:
 
 
 def _write(fd: int, at: int, data: bytes | bytearray) -> None:
-    """Write `data` at a place, so that what could be written in part alone is written over by who sends it again."""
+    """Write `data` at the offset `at`. After a partial write, the same chunk can be sent again and overwrites it."""
     os.lseek(fd, at, os.SEEK_SET)
     view = memoryview(data)
     while view:
@@ -125,7 +126,7 @@ def _write(fd: int, at: int, data: bytes | bytearray) -> None:
 
 @contextlib.contextmanager
 def _shortage_raised() -> Iterator[None]:
-    """Raises HttpError where the block finds no memory, no room or no descriptor."""
+    """Raise HttpError if the block runs out of memory, space or descriptors."""
     try:
         yield
     except OSError as error:
