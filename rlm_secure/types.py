@@ -16,6 +16,7 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, Final, Literal, Self, TypeAlias
 
 from rlm_secure.errors import CellError
+from rlm_secure.registry import EnvironmentType as EnvironmentType
 
 ClientBackend: TypeAlias = Literal[
     "openai",
@@ -29,7 +30,6 @@ ClientBackend: TypeAlias = Literal[
     "litellm",
     "scripted",
 ]
-EnvironmentType: TypeAlias = Literal["local", "docker", "modal", "daytona", "prime", "e2b"]
 
 #: What a completion may be asked about.
 Payload: TypeAlias = str | dict[Any, Any] | list[Any]

@@ -10,7 +10,6 @@ from rlm_secure.audit.finding import Finding, Unreadable
 from rlm_secure.audit.read import files
 from rlm_secure.audit.read.policy import PolicySubject
 from rlm_secure.audit.report import Ignored
-from rlm_secure.audit.rules import BY_ID
 from rlm_secure.audit.rules.ignores import IgnoreUnmatched
 from rlm_secure.policy.model import Ignore
 from rlm_secure.untrusted_json import MalformedJson, loads
@@ -97,7 +96,7 @@ def _keys(finding: Finding) -> set[tuple[str, str]]:
 
 
 def _would_have(entry: Ignore, ran: frozenset[str], files_seen: frozenset[str]) -> bool:
-    if entry.rule not in BY_ID or entry.rule not in ran:
+    if entry.rule not in ran:
         return False
     file = entry.at
     for _ in range(2):

@@ -21,6 +21,7 @@ from pydantic import ValidationError
 
 from rlm_secure.audit.subject import JOB, SUBJECT, EnvironmentSubject, Job, Progress, is_foreign
 from rlm_secure.errors import RLMSecureError
+from rlm_secure.registry import ENVIRONMENTS, Group, plugins
 from rlm_secure.testing import arena as arenas
 from rlm_secure.testing.arena import Arena, ArenaProcess
 from rlm_secure.testing.corpus import Attack
@@ -37,9 +38,6 @@ _MARGIN_SECONDS = 300.0
 #: No attempt takes so long, nor all controls together.
 _SILENCE_SECONDS = 300.0
 _LOOK_SECONDS = 0.1
-#: What an arena must be given for an environment that is not in it.
-_REACH = {"docker": "--share /run/docker.sock --share /tmp/rlm-secure-sockets:rw"}
-_CLOUD = "--share-network, and --share-variable with the name of the variable that holds its key"
 
 
 class AttackFailed(RLMSecureError):
@@ -75,16 +73,18 @@ def attack(
 
 def check(name: str, arena: Arena) -> None:
     """Raise ValueError for an environment that does not exist, or that the arena would not see."""
-    from rlm_secure.environments import PLACES
-
     module, colon, _ = name.partition(":")
-    if not colon:
-        if name not in PLACES:
-            known = ", ".join(PLACES)
-            raise ValueError(f"unknown environment {name[:80]!r}; known: {known}, or package.module:name")
-        if arenas.outside() and name != "local" and not (arena.shares or arena.network):
-            raise ValueError(f"environment {name!r} is out of an arena's reach; add {_REACH.get(name, _CLOUD)}")
+    if name in ENVIRONMENTS:
+        reach = ENVIRONMENTS[name].reach
+        if arenas.outside() and reach and not (arena.shares or arena.network):
+            raise ValueError(f"environment {name!r} is out of an arena's reach; add {reach}")
         return
+    if not colon:
+        others = plugins(Group.ENVIRONMENTS, ENVIRONMENTS)
+        if name not in others:
+            known = ", ".join((*ENVIRONMENTS, *others))
+            raise ValueError(f"unknown environment {name[:80]!r}; known: {known}, or package.module:name")
+        module = others[name].module
     spec = importlib.util.find_spec(module.partition(".")[0], None) or _spec_here(module.partition(".")[0])
     if spec is None:
         raise ValueError(f"environment {name[:80]!r} cannot be imported: there is no module {module[:80]!r} here")

@@ -47,6 +47,7 @@ def audit(
     arena: Arena | None = None,
     deadline: float = 3_600.0,
     strict: bool = False,
+    more_rules: Sequence[str] = (),
 ) -> Report:
     """Audit everything that `names` and `environments` mean.
 
@@ -56,14 +57,16 @@ def audit(
     fingerprints of a baseline; `only` names the attacks that are tried (all when empty), in the `arena`, and
     `own_attacks` are tried beside the shipped ones (see rlm_secure.testing.corpus.own). After `deadline` seconds no
     further file is looked at, and no further attack is started: what is left is not checked.
+    `more_rules` are ids of rules of other distributions, which look as well.
     With `strict`, what is not checked makes the report's code COULD_NOT_RUN.
     Never raises for what is in a target; Unreadable for a name that leads nowhere, PolicyError for a policy that is
-    no target and does not load, ValueError for an unknown environment, ArenaRefused where no arena can be built.
+    no target and does not load, ValueError for an unknown environment or rule, ArenaRefused where no arena can be
+    built.
     """
     started = time.monotonic()
     if not names and not environments:
         names, environments = (policy, "packages"), ("local",)
-    state = _State(read_policy(policy), use_ignores, started + deadline)
+    state = _State(read_policy(policy), use_ignores, started + deadline, _known(more_rules))
     if state.base.problems and not (policy in names and state.base.path.exists()):
         raise state.base.problems[0]  # nothing can be held against it
     for name in names:
@@ -83,6 +86,17 @@ def audit(
     return state.report(known, fail_on, started, strict)
 
 
+def _known(more_rules: Sequence[str]) -> tuple[str, ...]:
+    for name in more_rules:
+        try:
+            rules.get(name)
+        except KeyError:
+            raise ValueError(
+                f"no installed distribution has a rule {name[:100]!r}; rlm-secure audit --list-rules shows all"
+            ) from None
+    return tuple(dict.fromkeys(each for each in more_rules if each not in rules.BY_ID))
+
+
 @dataclass
 class _State:
     """What has been found so far."""
@@ -90,6 +104,7 @@ class _State:
     base: PolicySubject
     use_ignores: bool
     deadline: float
+    more_rules: tuple[str, ...] = ()
     findings: list[Finding] = field(default_factory=list)
     ignored: list[Ignored] = field(default_factory=list)
     not_checked: list[NotChecked] = field(default_factory=list)
@@ -175,7 +190,7 @@ class _State:
             self.looked[Kind.ENVIRONMENT, f"environment {subject.name}"] = None
 
     def _apply(self, kind: Kind, subject: Any, shown: str) -> None:
-        for rule in rules.of(kind):
+        for rule in rules.of(kind, self.more_rules):
             try:
                 found = list(islice(rule().check(subject), _MOST + 1))
             except Exception as error:  # noqa: BLE001 - as above

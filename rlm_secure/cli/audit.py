@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import indent
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
@@ -97,6 +97,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command.add_argument("--baseline", metavar="FILE", help="findings in FILE do not count")
     command.add_argument("--write-baseline", metavar="FILE", help="write the findings to FILE, for --baseline")
     command.add_argument("--no-ignores", action="store_true", help="count what the policy accepts, for reviewers")
+    command.add_argument(
+        "--rule",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="use this rule of another distribution; may be repeated",
+    )
     command.add_argument("--list-rules", action="store_true", help="print every rule and exit")
     command.add_argument(
         "--deadline",
@@ -148,6 +155,7 @@ def run(arguments: argparse.Namespace) -> int:
                 arena=options.arena_of(arguments),
                 deadline=arguments.deadline,
                 strict=arguments.strict,
+                more_rules=arguments.rule,
             )
         if arguments.write_baseline:
             _write_baseline(arguments.write_baseline, found)
@@ -198,10 +206,11 @@ def _write_baseline(path: str, found: Report) -> None:
 
 
 def _list_rules(name: str) -> int:
-    from rlm_secure.audit import RULES
+    from rlm_secure.audit import RULES, rules
 
+    others = rules.others()
     if name == "json":
-        rules = [
+        listed: list[dict[str, Any]] = [
             {
                 "id": rule.id,
                 "kind": rule.kind.value,
@@ -212,11 +221,14 @@ def _list_rules(name: str) -> int:
             }
             for rule in RULES
         ]
-        write_json({"rules": rules})
+        listed += [{"id": each, "from": whose} for each, whose in others.items()]
+        write_json({"rules": listed})
         return OK
     console = report()
     for rule in RULES:
         console.print(Text(f"{rule.id:<28} {rule.kind:<12} {rule.severity:<9} {rule.page().summary}"))
+    for each, whose in others.items():
+        console.print(Text(inert(f"{each:<28} of {whose}; use it with --rule {each}")))
     return OK
 
 

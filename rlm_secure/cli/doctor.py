@@ -11,9 +11,13 @@ from rich.text import Text
 from rlm_secure.cli import options
 from rlm_secure.cli.terminal import FAILED, OK, inert, report, show_table, write_json
 from rlm_secure.interpreters import memory_bugs, without_them
+from rlm_secure.registry import ENVIRONMENTS, Group, RunsIn, plugins, provenance
 
 if TYPE_CHECKING:
-    from rlm_secure.guarantees import EnforcementReport, Level
+    from collections.abc import Mapping
+    from importlib.metadata import EntryPoint
+
+    from rlm_secure.guarantees import EnforcementReport, Level, Wall
     from rlm_secure.policy import Policy
 
 DETAILS = """\
@@ -32,8 +36,7 @@ exit codes:
   130  interrupted"""
 
 #: Environments that cost nothing to try.
-HERE = ("local", "docker")
-NOT_TRIED = "not tried, since it would start a sandbox of your account; ask with --environment {}"
+HERE = tuple(name for name, spec in ENVIRONMENTS.items() if spec.runs_in is not RunsIn.CLOUD)
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -58,14 +61,14 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Try every environment. Returns the exit code."""
-    from rlm_secure.environments import PLACES
     from rlm_secure.policy import load_policy
 
     policy = load_policy(arguments.policy)
     asked = arguments.environment or ()
+    others = plugins(Group.ENVIRONMENTS, ENVIRONMENTS)
     found = [
-        _examine(name, policy) if name in (*asked, *HERE) else _Examined(name, policy, NOT_TRIED.format(name))
-        for name in asked or PLACES
+        _examine(name, policy) if name in (*asked, *HERE) else _Examined(name, policy, _not_tried(name, others))
+        for name in asked or (*ENVIRONMENTS, *sorted(others))
     ]
     if arguments.json:
         write_json({"policy": policy.name, "environments": [entry.to_dict() for entry in found]})
@@ -76,14 +79,22 @@ def run(arguments: argparse.Namespace) -> int:
     return OK if counted and all(entry.sound for entry in counted) else FAILED
 
 
+def _not_tried(name: str, others: Mapping[str, EntryPoint]) -> str:
+    if name in others:
+        return f"not tried, since it is of {provenance(others[name])}; ask with --environment {name}"
+    return f"not tried, since it would start a sandbox of your account; ask with --environment {name}"
+
+
 class _Examined:
     """One environment: its report, or why there is none."""
 
-    def __init__(self, name: str, policy: Policy, outcome: EnforcementReport | str) -> None:
+    def __init__(
+        self, name: str, policy: Policy, outcome: EnforcementReport | str, own: tuple[Wall, ...] = ()
+    ) -> None:
         self.name = name
         self.policy = policy
         self.outcome = outcome
-        self.required = policy.isolation.required(name)
+        self.required = policy.isolation.required(name, own)
         self.missing = () if isinstance(outcome, str) else outcome.missing(self.required)
 
     @property
@@ -153,10 +164,11 @@ def _examine(name: str, policy: Policy) -> _Examined:
     from rlm_secure.errors import EnvironmentUnavailable, MissingExtra
 
     # A wall that cannot be built must be shown, not end the examination: nothing is required while looking.
-    isolation = policy.isolation.model_copy(update={name: ()})
+    looking = policy.model_copy(update={"isolation": policy.isolation.requiring_nothing()})
     try:
-        with place(name).open(policy.model_copy(update={"isolation": isolation})) as session:
-            return _Examined(name, policy, session.report)
+        environment = place(name)
+        with environment.open(looking) as session:
+            return _Examined(name, policy, session.report, () if name in ENVIRONMENTS else environment.required_walls)
     except (EnvironmentUnavailable, MissingExtra) as error:
         return _Examined(name, policy, f"not available: {error}")
 

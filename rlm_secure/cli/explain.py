@@ -32,10 +32,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the page of one rule. Returns the exit code."""
     from rich.markdown import Markdown
 
-    from rlm_secure.audit import BY_ID
+    from rlm_secure.audit import BY_ID, rules
 
-    rule = BY_ID.get(arguments.rule)
-    if rule is None:
+    try:
+        rule = rules.get(arguments.rule)
+    except KeyError:
         near = difflib.get_close_matches(arguments.rule[:100], BY_ID, 1, 0.5)
         meant = f"did you mean {near[0]}?" if near else "rlm-secure audit --list-rules shows all"
         say(f"rlm-secure: error: no rule is called {arguments.rule[:100]!r}; {meant}", style="red")

@@ -49,9 +49,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def _buildable() -> list[str]:
-    from rlm_secure.environments.registry import PLACES
+    from rlm_secure.registry import ENVIRONMENTS, RunsIn
 
-    return sorted(PLACES.keys() - {"local"})
+    return sorted(name for name, spec in ENVIRONMENTS.items() if spec.runs_in is not RunsIn.PROCESS)
 
 
 def _help(command: argparse.ArgumentParser) -> int:

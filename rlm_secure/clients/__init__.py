@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, Final
 
+from rlm_secure import registry
 from rlm_secure.clients.base import BaseLM, Client, Completion, adapt
+from rlm_secure.registry import Group
 
 __all__ = [
     "BACKENDS",
@@ -39,17 +41,26 @@ BACKENDS: Final = tuple(_PLACES)
 def get_client(backend: str, backend_kwargs: Mapping[str, Any] | None = None) -> BaseLM:
     """A client of `backend`, made with `backend_kwargs`, which are not changed.
 
-    Raises ValueError for an unknown backend or a missing argument, MissingExtra where its package is not
-    installed, MissingKey where it has no key. No `.env` file is read.
+    Backends of other distributions are registered as entry points, see rlm_secure.registry. Raises ValueError for an
+    unknown backend, one of another distribution that cannot be used, or a missing argument, MissingExtra where its
+    package is not installed, MissingKey where it has no key. No `.env` file is read.
     """
     if backend not in _PLACES:
-        raise ValueError(f"Unknown backend: {backend}. Supported backends: {', '.join(BACKENDS)}")
+        return _plugin(backend)(**(backend_kwargs or {}))
     module, name, defaults = _PLACES[backend]
     arguments = {**defaults, **(backend_kwargs or {})}
     if backend == "vllm" and not arguments.get("base_url"):
         raise ValueError("the vllm backend needs backend_kwargs['base_url'], the address of your server")
     client: BaseLM = getattr(import_module(f"{__name__}.{module}"), name)(**arguments)
     return client
+
+
+def _plugin(backend: str) -> type[BaseLM]:
+    others = registry.plugins(Group.CLIENTS, BACKENDS)
+    if backend not in others:
+        raise ValueError(f"Unknown backend: {backend}. Supported backends: {', '.join((*BACKENDS, *others))}")
+    kind: type[BaseLM] = registry.load(Group.CLIENTS, others[backend], BaseLM)
+    return kind
 
 
 def with_sampling(kwargs: Mapping[str, Any] | None, sampling: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -15,9 +15,11 @@ from rlm_secure.broker.protocol import Call, CellResult
 from rlm_secure.decision import Decided
 from rlm_secure.environments.quota import Berth
 from rlm_secure.environments.turn import Owned
-from rlm_secure.errors import CallFailed
-from rlm_secure.guarantees import EnforcementReport
+from rlm_secure.errors import CallFailed, EnforcementError
+from rlm_secure.guarantees import EnforcementReport, Wall
+from rlm_secure.policy.gate import Gate
 from rlm_secure.policy.model import Policy
+from rlm_secure.registry import ENVIRONMENTS
 
 __all__ = ["Audit", "CallFailed", "Environment", "HostCalls", "Session"]
 
@@ -117,9 +119,14 @@ class Session(Owned, ABC):
 
 
 class Environment(ABC):
-    """A kind of place. Holds no session itself; `open()` makes one."""
+    """A kind of place. Holds no session itself; `open()` makes one.
+
+    That of another distribution is registered as an entry point, see rlm_secure.registry; a session of it begins
+    where its report shows every wall of `required_walls`, and every one that the policy requires of it.
+    """
 
     name: str
+    required_walls: tuple[Wall, ...] = ()
 
     @abstractmethod
     def open(self, policy: Policy, *, tools: Mapping[str, str] | None = None) -> Session:
@@ -136,3 +143,21 @@ class Environment(ABC):
     def sweep(self) -> int:
         """End what dead processes of this machine left behind. Returns how many; local sessions leave nothing."""
         return 0
+
+
+def open_session(environment: Environment, policy: Policy, *, tools: Mapping[str, str] | None = None) -> Session:
+    """A session of `environment`, as Environment.open; that of another distribution is held to its walls here."""
+    session = environment.open(policy, tools=tools)
+    if environment.name in ENVIRONMENTS:
+        return session
+    try:
+        missing = session.report.missing(policy.isolation.required(environment.name, environment.required_walls))
+        names = tuple(wall.value for wall in missing)
+        evidence = session.report[missing[0]].evidence if missing else ""
+        held = Gate(policy).walls(names, f"{environment.name}: {evidence}", "use another environment")
+        if not held.allowed:
+            raise EnforcementError(held.reason, missing=names)
+    except BaseException:  # Ctrl-C as well: the session must not outlive it
+        session.close()
+        raise
+    return session

@@ -1,33 +1,44 @@
-"""The places where cells can run, by name. An implementation is imported when it is asked for."""
+"""Environments by name: ours, and those of other distributions. A class is imported when it is asked for."""
 
 from __future__ import annotations
 
-import importlib
 import inspect
-from collections.abc import Mapping
 from typing import Any
 
+from rlm_secure import registry
 from rlm_secure.environments.foreign_options import own_options
 from rlm_secure.environments.interface import Environment
+from rlm_secure.registry import ENVIRONMENTS, Group
 
-#: name -> module and class; imported on use, so that a missing SDK concerns only who asks for it.
-PLACES: Mapping[str, tuple[str, str]] = {
-    "local": ("rlm_secure.environments.local", "LocalEnvironment"),
-    "docker": ("rlm_secure.environments.docker", "DockerEnvironment"),
-    "daytona": ("rlm_secure.environments.cloud.daytona", "DaytonaEnvironment"),
-    "e2b": ("rlm_secure.environments.cloud.e2b", "E2BEnvironment"),
-    "modal": ("rlm_secure.environments.cloud.modal", "ModalEnvironment"),
-    "prime": ("rlm_secure.environments.cloud.prime", "PrimeEnvironment"),
-}
+#: The environments of ours, by name.
+PLACES = ENVIRONMENTS
+
+
+def get_environment_class(name: str) -> type[Environment]:
+    """The class of the environment called `name`.
+
+    Raises ValueError for an unknown one and for one of another distribution that cannot be used, MissingExtra for a
+    missing SDK.
+    """
+    if name in ENVIRONMENTS:
+        kind: type[Environment] = registry.built_in(ENVIRONMENTS[name].target)
+        return kind
+    others = registry.plugins(Group.ENVIRONMENTS, ENVIRONMENTS)
+    if name not in others:
+        raise ValueError(f"unknown environment {name!r}; known: {', '.join(sorted((*ENVIRONMENTS, *others)))}")
+    kind = registry.load(Group.ENVIRONMENTS, others[name], Environment)
+    if getattr(kind, "name", None) != name:
+        # A policy allows an environment, and says what it must have, by this name.
+        said = f"the environment {name!r} of {registry.provenance(others[name])} cannot be used"
+        raise ValueError(f"{said}: the attribute `name` of its class is {getattr(kind, 'name', None)!r}")
+    return kind
 
 
 def place(name: str, **kwargs: Any) -> Environment:
-    """The environment called `name`. Raises ValueError for an unknown one, MissingExtra for a missing SDK."""
+    """The environment called `name`, made with `kwargs`. Raises as get_environment_class, TypeError for an option that
+    it does not have."""
     kwargs = own_options(name, kwargs)
-    if name not in PLACES:
-        raise ValueError(f"unknown environment {name!r}; known: {', '.join(sorted(PLACES))}")
-    module, attribute = PLACES[name]
-    kind: type[Environment] = getattr(importlib.import_module(module), attribute)
+    kind = get_environment_class(name)
     known = inspect.signature(kind).parameters
     for key in kwargs:
         if key not in known:

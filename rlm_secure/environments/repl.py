@@ -16,7 +16,7 @@ from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 from rlm_secure.broker.protocol import Call, CellResult, Variable
-from rlm_secure.environments.interface import Audit, Environment, HostCalls, Session
+from rlm_secure.environments.interface import Audit, Environment, HostCalls, Session, open_session
 from rlm_secure.environments.turn import Owned, refuse
 from rlm_secure.errors import CellCrashed, CellRefused, ProtocolViolation, WallViolation
 from rlm_secure.guarantees import EnforcementReport
@@ -71,7 +71,7 @@ class REPL(Owned):
         tools = parse_custom_tools(self.custom_tools)
         functions = {name: tool.value for name, tool in tools.items() if tool.is_callable}
         self._served = _Served(self, Toolbox(functions, self.policy))
-        self._session = environment.open(self.policy, tools=dict.fromkeys(functions, ""))
+        self._session = open_session(environment, self.policy, tools=dict.fromkeys(functions, ""))
         self._audit = audit
         self._name = secrets.token_hex(8)
         self._cells = 0

@@ -9,7 +9,7 @@ from typing import Any
 
 from rlm_secure.policy.complaint import shown
 from rlm_secure.policy.keys import Order, keys, value
-from rlm_secure.policy.model import BestEffort, Policy
+from rlm_secure.policy.model import BestEffort, Isolation, OtherEnvironment, Policy
 
 
 class Effect(StrEnum):
@@ -109,8 +109,18 @@ def _own_kernel(runtime: str) -> bool:
 
 
 def _sides(before: Iterable[Any], after: Iterable[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    old, new = [_entry(each) for each in before], [_entry(each) for each in after]
+    before, after = tuple(before), tuple(after)
+    if others := [each.name for each in (*before, *after) if isinstance(each, OtherEnvironment)]:
+        old, new = _walls_of(others, before), _walls_of(others, after)
+    else:
+        old, new = [_entry(each) for each in before], [_entry(each) for each in after]
     return tuple(each for each in new if each not in old), tuple(each for each in old if each not in new)
+
+
+def _walls_of(names: list[str], others: tuple[OtherEnvironment, ...]) -> list[str]:
+    """The walls that must hold in each environment of `names`; also in one that is not named, by default."""
+    isolation = Isolation(others=others)
+    return [f"{wall.value} of {name}" for name in dict.fromkeys(names) for wall in isolation.listed(name)]
 
 
 def _entry(entry: Any) -> str:

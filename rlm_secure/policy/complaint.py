@@ -14,6 +14,7 @@ from rlm_secure.guarantees import Wall
 from rlm_secure.policy.keys import keys, sections
 from rlm_secure.policy.locate import KeyPath, dotted, quoted
 from rlm_secure.policy.model import KNOWN_MODULES
+from rlm_secure.registry import environment_names
 
 #: Why a module is not there to be allowed. Everything else that exists has simply no facade.
 _REFUSED_MODULES: Mapping[str, str] = {
@@ -32,13 +33,14 @@ _REFUSED_MODULES: Mapping[str, str] = {
 #: What the keys of the tables in arrays must be; all others are described in keys.py.
 _EXPECTED: Mapping[str, str] = {
     "best_effort.wall": "the name of a wall, such as user-namespace",
+    "others.name": "the name of an environment of another distribution",
+    "others.walls": "an array of walls, such as seccomp",
     "best_effort.reason": "a sentence of at least 8 characters that says why",
     "ignore.rule": "the id of a rule, such as weak-limit",
     "ignore.at": "a string: file:line:column, or nothing",
     "ignore.reason": "a sentence of at least 8 characters that says why",
     "ignore.expires": "a date without quotes, such as 2030-01-31",
 }
-_ENVIRONMENTS = ("local", "docker", "modal", "daytona", "prime", "e2b")
 
 
 def complain(error: ErrorDetails) -> tuple[KeyPath, str]:
@@ -50,6 +52,8 @@ def complain(error: ErrorDetails) -> tuple[KeyPath, str]:
             return path, _unknown(path)
         case "missing":
             return path, f"{dotted(path[:-1])} lacks the key {path[-1]}; add it: {_expected(path)}"
+        case "value_error" | "string_type" if path[:2] == ("isolation", "environments"):
+            return path, f"{key} is {shown(error['input'])}; {_nearest(error['input'], _choices(path))}"
         case "value_error":
             return path, _value_error(path, error)
         case "model_type" if len(path) == 1 and path[0] in sections():
@@ -131,12 +135,12 @@ def _expected(path: KeyPath) -> str:
     written = dotted(path)
     if element := _element(path):
         field = f"{element}.{path[-1]}"
-        return _EXPECTED.get(field, "a string" if element not in {"best_effort", "ignore"} else "a table")
+        return _EXPECTED.get(field, "a string" if element not in {"best_effort", "ignore", "others"} else "a table")
     key = keys().get(written)
     return key.expected if key else "another value"
 
 
 def _choices(path: KeyPath) -> Sequence[str]:
     if path[:2] == ("isolation", "environments"):
-        return _ENVIRONMENTS
+        return environment_names()
     return tuple(wall.value for wall in Wall)

@@ -19,6 +19,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from rlm_secure.policy.model import MOST, Policy
+from rlm_secure.registry import ENVIRONMENTS
 
 
 class Order(StrEnum):
@@ -61,12 +62,8 @@ ORDERS: Mapping[str, Order] = {
     "limits.abandoned_calls": Order.LOWER,
     "limits.kept_bytes": Order.LOWER,
     "isolation.environments": Order.FEWER,
-    "isolation.local": Order.MORE,
-    "isolation.docker": Order.MORE,
-    "isolation.modal": Order.MORE,
-    "isolation.daytona": Order.MORE,
-    "isolation.prime": Order.MORE,
-    "isolation.e2b": Order.MORE,
+    **dict.fromkeys((f"isolation.{name}" for name in ENVIRONMENTS), Order.MORE),
+    "isolation.others": Order.MORE,  # walls, of each environment
     "isolation.best_effort": Order.FEWER,
     "isolation.checkpoints": Order.OFF,  # they need clone in the seccomp profile, and up to twice the memory
     "isolation.pool": Order.FREE,
@@ -102,7 +99,7 @@ _KINDS: Mapping[str, str] = {
     "extends": "the name of a shipped policy, or the relative path of a file that ends in .toml",
     "language.modules": "an array of module names",
     "isolation.environments": "an array of environments, such as local",
-    **{f"isolation.{name}": _WALLS for name in ("local", "docker", "modal", "daytona", "prime", "e2b")},
+    **{f"isolation.{name}": _WALLS for name in ENVIRONMENTS},
     "isolation.docker_runtime": "the name of a container runtime, such as runc or runsc",
     "lm.models": "an array of model names",
     "data.redact": "an array of at most 100 regular expressions",

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 
 from rlm_secure.checks import patterns
 from rlm_secure.guarantees import Wall
+from rlm_secure.registry import ENVIRONMENTS, REMOTE_WALLS, RunsIn, environment_names
 
 MIB = 1024 * 1024
 
@@ -22,8 +23,6 @@ MOST = 2**53  # what JSON and every kernel interface carry exactly; far above an
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 Positive = Annotated[int, Field(ge=1, le=MOST)]
 Count = Annotated[int, Field(ge=0, le=MOST)]
-
-EnvironmentName = Literal["local", "docker", "modal", "daytona", "prime", "e2b"]
 
 #: Every module that has a facade in the guest; a policy may name no other. A test holds both lists together.
 KNOWN_MODULES = (
@@ -39,27 +38,27 @@ STRICT_MODULES = (
     "operator", "re", "statistics", "string", "textwrap",
 )  # fmt: skip
 
-LOCAL_WALLS = (
-    Wall.LANGUAGE, Wall.SEPARATE_PROCESS, Wall.EMPTY_ENVIRONMENT, Wall.NO_INHERITED_FDS,
-    Wall.USER_NAMESPACE, Wall.MOUNT_NAMESPACE, Wall.EMPTY_ROOT, Wall.PID_NAMESPACE,
-    Wall.NETWORK_NAMESPACE, Wall.IPC_NAMESPACE, Wall.UNPRIVILEGED_UID, Wall.NO_CAPABILITIES,
-    Wall.NO_NEW_PRIVS, Wall.NOT_DUMPABLE, Wall.LANDLOCK, Wall.SECCOMP, Wall.RLIMITS,
-    Wall.WALL_CLOCK, Wall.OUTPUT_CAP,
-)  # fmt: skip
-#: Inside a container or a provider's VM the kernel may refuse namespaces; the rest must hold.
-REMOTE_WALLS = (
-    Wall.LANGUAGE, Wall.SEPARATE_PROCESS, Wall.EMPTY_ENVIRONMENT, Wall.NO_INHERITED_FDS,
-    Wall.UNPRIVILEGED_UID, Wall.NO_CAPABILITIES, Wall.NO_NEW_PRIVS, Wall.NOT_DUMPABLE,
-    Wall.SECCOMP, Wall.RLIMITS, Wall.WALL_CLOCK, Wall.OUTPUT_CAP,
-)  # fmt: skip
-#: In a container, the engine starts a process of a second user for us.
-DOCKER_WALLS = (*REMOTE_WALLS, Wall.SEPARATE_UID, Wall.CONTAINER)
-
 
 def _known_module(name: str) -> str:
     if name not in KNOWN_MODULES:
         raise ValueError(f"cells have no module {name[:80]!r}")  # complaint.py says why, and which they have
     return name
+
+
+def _known_environment(name: str) -> str:
+    if name not in ENVIRONMENTS and name not in environment_names():
+        raise ValueError(f"there is no environment {name[:80]!r}")  # complaint.py says which there are
+    return name
+
+
+def _other_environment(name: str) -> str:
+    if name in ENVIRONMENTS:
+        raise ValueError(f"has a key of its own, isolation.{name}")
+    return name
+
+
+def _name_environments(schema: dict[str, Any]) -> None:
+    schema["enum"] = list(environment_names())
 
 
 def _regular_expression(pattern: str) -> str:
@@ -72,7 +71,11 @@ def _regular_expression(pattern: str) -> str:
 def _no_duplicates(values: tuple[T, ...]) -> tuple[T, ...]:
     seen: set[object] = set()
     for value in values:
-        key = value.wall if isinstance(value, BestEffort) else value
+        key: object = value
+        if isinstance(value, BestEffort):
+            key = value.wall
+        elif isinstance(value, OtherEnvironment):
+            key = value.name
         if key in seen:
             raise ValueError(f"names {str(key)[:80]!r} twice")
         seen.add(key)
@@ -92,6 +95,7 @@ Patterns = Annotated[
     tuple[Pattern, ...], Field(max_length=100, json_schema_extra={"uniqueItems": True}), AfterValidator(_no_duplicates)
 ]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
+EnvironmentName = Annotated[str, AfterValidator(_known_environment), Field(json_schema_extra=_name_environments)]
 Walls = Once[Wall]
 
 
@@ -167,30 +171,42 @@ class BestEffort(Section):
     """Why the operator accepts that."""
 
 
-class Isolation(Section):
+class OtherEnvironment(Section):
+    """An environment of another distribution, and the walls that must hold around its sessions."""
+
+    name: Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_other_environment)]
+    """Its name, as isolation.environments has it."""
+    walls: Walls = REMOTE_WALLS
+    """Walls that must hold, beside those that the environment itself declares."""
+
+
+class _Allowed(Section):
+    environments: Once[EnvironmentName] = tuple(ENVIRONMENTS)
+    """Environments that a run under this policy may use."""
+
+
+def _meaning(name: str) -> str:
+    around = ENVIRONMENTS[name].runs_in is RunsIn.PROCESS
+    return f"Walls that must hold {f'around a {name} session' if around else f'inside a session of {name}'}."
+
+
+if TYPE_CHECKING:
+    _WallsOfEach = _Allowed
+else:  # one key for each environment of ours
+    _WallsOfEach = create_model(
+        "_WallsOfEach",
+        __base__=_Allowed,
+        __module__=__name__,
+        **{name: (Walls, Field(spec.walls, description=_meaning(name))) for name, spec in ENVIRONMENTS.items()},
+    )
+
+
+class Isolation(_WallsOfEach):
     """Which walls must hold. A shortfall refuses the session."""
 
-    environments: Once[EnvironmentName] = (
-        "local",
-        "docker",
-        "modal",
-        "daytona",
-        "prime",
-        "e2b",
-    )
-    """Environments that a run under this policy may use."""
-    local: Walls = LOCAL_WALLS
-    """Walls that must hold around a local session."""
-    docker: Walls = DOCKER_WALLS
-    """Walls that must hold inside a session of docker."""
-    modal: Walls = REMOTE_WALLS
-    """Walls that must hold inside a session of modal."""
-    daytona: Walls = REMOTE_WALLS
-    """Walls that must hold inside a session of daytona."""
-    prime: Walls = REMOTE_WALLS
-    """Walls that must hold inside a session of prime."""
-    e2b: Walls = REMOTE_WALLS
-    """Walls that must hold inside a session of e2b."""
+    others: Once[OtherEnvironment] = ()
+    """Walls that must hold inside sessions of environments of other distributions. For one that is not named: those of
+    a cloud. Those that an environment itself declares are always added."""
     best_effort: Once[BestEffort] = ()
     """Required walls that may be missing all the same; each is a finding of `audit`."""
     checkpoints: bool = True
@@ -200,11 +216,21 @@ class Isolation(Section):
     docker_runtime: Annotated[str, Field(pattern=r"^[a-zA-Z0-9_.-]{1,64}$")] = "runc"
     """Container runtime: runc, runsc (gVisor) or kata."""
 
-    def required(self, environment: str) -> tuple[Wall, ...]:
-        """Walls that `environment` must build: its list without the best-effort ones."""
+    def listed(self, environment: str) -> tuple[Wall, ...]:
+        """The walls that this policy lists for `environment`, of ours or not; best-effort ones included."""
+        if environment in ENVIRONMENTS:
+            walls: tuple[Wall, ...] = getattr(self, environment)
+            return walls
+        return next((other.walls for other in self.others if other.name == environment), REMOTE_WALLS)
+
+    def required(self, environment: str, own: tuple[Wall, ...] = ()) -> tuple[Wall, ...]:
+        """Walls that `environment` must build: its list, and its `own` minimum, without the best-effort ones."""
         optional = {entry.wall for entry in self.best_effort}
-        walls: tuple[Wall, ...] = getattr(self, environment)
-        return tuple(wall for wall in walls if wall not in optional)
+        return tuple(wall for wall in dict.fromkeys((*self.listed(environment), *own)) if wall not in optional)
+
+    def requiring_nothing(self) -> Isolation:
+        """As this, with no list of walls for any environment: to see what one builds."""
+        return self.model_copy(update=dict.fromkeys(ENVIRONMENTS, ()))
 
 
 class Network(Section):

@@ -40,6 +40,9 @@ _EXAMPLES: Mapping[str, str] = {
     "name": '"mine"',
     "description": '"What this policy is for."',
     "extends": '"strict"',
+    "isolation.others": """[
+    { name = "firecracker", walls = ["separate-process", "wall-clock", "output-cap"] },
+]""",
     "isolation.best_effort": """[
     { wall = "user-namespace", reason = "our container runtime refuses user namespaces" },
 ]""",

@@ -6,11 +6,12 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from rlm_secure import registry
 from rlm_secure.guarantees import Wall
 from rlm_secure.policy.keys import Key, keys
 from rlm_secure.policy.model import KNOWN_MODULES
 
-ENVIRONMENTS = ("local", "docker", "modal", "daytona", "prime", "e2b")
+ENVIRONMENTS = tuple(registry.ENVIRONMENTS)
 WALLS = tuple(wall.value for wall in Wall)
 
 
@@ -23,6 +24,9 @@ SPECIAL: dict[str, st.SearchStrategy[Any]] = {
     "description": st.text(max_size=20),
     "language.modules": subset(KNOWN_MODULES),
     "isolation.environments": subset(ENVIRONMENTS),
+    "isolation.others": st.dictionaries(st.sampled_from(("firecracker", "wasm")), subset(WALLS)).map(
+        lambda walls: [{"name": name, "walls": each} for name, each in walls.items()]
+    ),
     "isolation.best_effort": st.lists(st.sampled_from(WALLS), unique=True, max_size=3).map(
         lambda walls: [{"wall": wall, "reason": "a reason of some length"} for wall in walls]
     ),

@@ -14,7 +14,8 @@ from rlm_secure.guest.language import facades
 from rlm_secure.policy import Policy, load_policy
 from rlm_secure.policy.compare import diff
 from rlm_secure.policy.keys import ORDERS, keys, sections, value
-from rlm_secure.policy.model import KNOWN_MODULES, LOCAL_WALLS, STRICT_MODULES
+from rlm_secure.policy.model import KNOWN_MODULES, STRICT_MODULES
+from rlm_secure.registry import LOCAL_WALLS
 from rlm_secure.resources import policies_dir, policy_file, policy_names
 
 

@@ -46,7 +46,7 @@ def test_the_template_with_every_line_switched_on_is_a_policy() -> None:
     policy = load_policy(document)
     assert len(policy.isolation.best_effort) == 1
     assert len(policy.audit.ignore) == 1
-    examples = ("isolation.best_effort", "audit.ignore", "name", "description", "extends")
+    examples = ("isolation.others", "isolation.best_effort", "audit.ignore", "name", "description", "extends")
     assert policy.model_copy(update={"name": "strict"}).limits == Policy().limits
     for key in keys():
         if key not in examples:

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any
 
+from rlm_secure.audit import rules
 from rlm_secure.audit.finding import Finding, Severity
 from rlm_secure.audit.formats.text import summary
 from rlm_secure.audit.report import COULD_NOT_RUN, NOTHING_AUDITED, Report
-from rlm_secure.audit.rules import BY_ID
 from rlm_secure.audit.subject import EnvironmentSubject, Probe
 from rlm_secure.guarantees import Guarantee
 from rlm_secure.inert import inert
@@ -103,7 +103,7 @@ def _findings(findings: Iterable[Finding]) -> str:
 
 
 def _finding(finding: Finding) -> str:
-    page = BY_ID[finding.rule].page()
+    page = rules.get(finding.rule).page()
     weakens = ", ".join(f"<code>{each.value}</code>" for each in finding.weakens)
     return (
         f'<section class="card {finding.severity}"><div><span class="tag {_CLASSES[finding.severity]}">'

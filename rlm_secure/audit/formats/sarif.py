@@ -6,10 +6,10 @@ import json
 import re
 from typing import Any
 
+from rlm_secure.audit import rules
 from rlm_secure.audit.finding import Finding, Location, Severity
 from rlm_secure.audit.report import Report
 from rlm_secure.audit.rule import Rule
-from rlm_secure.audit.rules import BY_ID
 from rlm_secure.inert import inert
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -59,7 +59,7 @@ def value(report: Report) -> dict[str, Any]:
                         "name": "rlm-secure",
                         "version": report.version,
                         "informationUri": _HOME,
-                        "rules": [_rule(BY_ID[each]) for each in ids],
+                        "rules": [_rule(rules.get(each)) for each in ids],
                     }
                 },
                 "invocations": [

@@ -1,11 +1,16 @@
-"""Every rule, by its id. A new rule is a class in one of these files, and an entry in its RULES."""
+"""Every rule, by its id. A new rule is a class in one of these files, and an entry in its RULES.
+
+A rule of another distribution is registered as an entry point, see rlm_secure.registry, and used where it is asked for
+by its id.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from rlm_secure import registry
 from rlm_secure.audit.rule import Kind, Rule
 from rlm_secure.audit.rules import (
     cells,
@@ -21,6 +26,7 @@ from rlm_secure.audit.rules import (
     packages,
     seccomp,
 )
+from rlm_secure.registry import Group
 
 _TABLES: tuple[tuple[type[Rule[Any]], ...], ...] = (
     isolation.RULES,
@@ -42,6 +48,31 @@ BY_ID: Mapping[str, type[Rule[Any]]] = MappingProxyType({rule.id: rule for rule 
 ignores.IgnoreUnknown.known = BY_ID
 
 
-def of(kind: Kind) -> tuple[type[Rule[Any]], ...]:
-    """The rules that look at one kind of thing."""
-    return tuple(rule for rule in RULES if rule.kind is kind)
+#: Rules of other distributions that were asked for.
+_loaded: dict[str, type[Rule[Any]]] = {}
+
+
+def of(kind: Kind, more: Collection[str] = ()) -> tuple[type[Rule[Any]], ...]:
+    """The rules that look at one kind of thing: ours, and those of `more`. Raises as `get`."""
+    return tuple(rule for rule in (*RULES, *map(get, more)) if rule.kind is kind)
+
+
+def others() -> Mapping[str, str]:
+    """The ids of the rules of other distributions, each with whose it is. None is imported. Raises ValueError."""
+    found = registry.plugins(Group.RULES, BY_ID)
+    return {name: registry.provenance(found[name]) for name in sorted(found)}
+
+
+def get(name: str) -> type[Rule[Any]]:
+    """The rule with the id `name`, ours or not. Raises KeyError where there is none, ValueError for one of another
+    distribution that cannot be used."""
+    if name in BY_ID:
+        return BY_ID[name]
+    if name not in _loaded:
+        entry = registry.plugins(Group.RULES, BY_ID)[name]
+        rule = registry.load(Group.RULES, entry, Rule)
+        if getattr(rule, "id", None) != name:
+            said = f"the rule {name!r} of {registry.provenance(entry)} cannot be used"
+            raise ValueError(f"{said}: the attribute `id` of its class is {getattr(rule, 'id', None)!r}")
+        _loaded[name] = rule
+    return _loaded[name]

@@ -9,7 +9,8 @@ from rlm_secure.audit.finding import Finding, Location, Severity
 from rlm_secure.audit.read.policy import PolicySubject
 from rlm_secure.audit.rule import Kind, Rule
 from rlm_secure.guarantees import RESTS_ON, Guarantee, Wall
-from rlm_secure.policy.model import DOCKER_WALLS, LOCAL_WALLS, REMOTE_WALLS, Policy
+from rlm_secure.policy.model import Isolation
+from rlm_secure.registry import ENVIRONMENTS, RunsIn
 
 #: Behind these nothing else stands.
 _LAST = frozenset({Wall.SECCOMP, Wall.LANDLOCK, Wall.SEPARATE_PROCESS, Wall.EMPTY_ROOT, Wall.NETWORK_NAMESPACE})
@@ -19,6 +20,16 @@ _CLOUD_KEEPS = frozenset({Guarantee.NO_HOST_FILES, Guarantee.NO_LEFTOVERS, Guara
 def weakened(wall: Wall) -> tuple[Guarantee, ...]:
     """The guarantees that rest on `wall` in every alternative."""
     return tuple(each for each, alternatives in RESTS_ON.items() if all(wall in walls for walls in alternatives))
+
+
+def _key(environment: str) -> str:
+    """The key that says which walls must hold in `environment`."""
+    return f"isolation.{environment}" if environment in ENVIRONMENTS else "isolation.others"
+
+
+def _elsewhere(environment: str) -> bool:
+    """Whether something of a provider's or an engine's stands around the sessions of an environment of ours."""
+    return environment in ENVIRONMENTS and ENVIRONMENTS[environment].runs_in is not RunsIn.PROCESS
 
 
 class PolicyInvalid(Rule[PolicySubject]):
@@ -116,11 +127,10 @@ class WallNotRequired(Rule[PolicySubject]):
 
     def check(self, subject: PolicySubject) -> Iterator[Finding]:
         for environment in subject.policy.isolation.environments:
-            usual: tuple[Wall, ...] = {"local": LOCAL_WALLS, "docker": DOCKER_WALLS}.get(environment, REMOTE_WALLS)
-            listed = getattr(subject.policy.isolation, environment)
-            missing = [wall for wall in usual if wall not in listed]
+            listed = subject.policy.isolation.listed(environment)
+            missing = [wall for wall in Isolation().listed(environment) if wall not in listed]
             if missing:
-                key = f"isolation.{environment}"
+                key = _key(environment)
                 names = ", ".join(wall.value for wall in missing)
                 weakens = tuple(dict.fromkeys(each for wall in missing for each in weakened(wall)))
                 yield self.finding(subject.at(key), f"{key} leaves out {names}", about=key, weakens=weakens)
@@ -158,10 +168,10 @@ class GuaranteeUnbacked(Rule[PolicySubject]):
                 for guarantee, alternatives in RESTS_ON.items()
                 if not any(walls <= required for walls in alternatives)
                 # Of the files and the other tenants of a machine in the cloud the provider's own walls keep cells out.
-                and not (environment != "local" and guarantee in _CLOUD_KEEPS)
+                and not (_elsewhere(environment) and guarantee in _CLOUD_KEEPS)
             )
             if lost:
-                key = f"isolation.{environment}"
+                key = _key(environment)
                 message = f"what {environment} requires does not add up to {', '.join(lost)}"
                 yield self.finding(subject.at(key), message, about=key, weakens=lost)
 
@@ -224,9 +234,9 @@ class EnvironmentsUnlimited(Rule[PolicySubject]):
     hint = "name the environments that you use in isolation.environments"
 
     def check(self, subject: PolicySubject) -> Iterator[Finding]:
-        everything = Policy.model_fields["isolation"].default.environments
-        if set(subject.policy.isolation.environments) == set(everything):
-            message = f"all {len(everything)} environments are allowed"
+        allowed = subject.policy.isolation.environments
+        if set(ENVIRONMENTS) <= set(allowed):
+            message = f"all {len(allowed)} environments are allowed"
             yield self.finding(subject.at("isolation.environments"), message, about="isolation.environments")
 
 
