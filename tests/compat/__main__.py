@@ -1,0 +1,78 @@
+"""Upstream's own tests against rlm_secure.compat: `python -m tests.compat PATH_TO_UPSTREAM`.
+
+PATH is a checkout of upstream's repository, or its source distribution (`pip download rlms --no-deps --no-binary
+rlms`), which has some of its tests. Every test passes, or is in differences.toml with the reason. Fails for one that
+is in neither, and for one that is there although it passes. `--write` writes docs/compat.md from that file, which
+needs no checkout.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.compat.differences import DOCUMENT, HERE, Difference, page, read
+
+#: Not in the source distribution, although tests import it.
+MISSING = "tests/mock_lm.py"
+
+
+def main() -> int:
+    """The exit code: 0 where every difference is listed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.compat", description=__doc__)
+    parser.add_argument("path", nargs="?", type=Path, help="a checkout of upstream, or its source distribution")
+    parser.add_argument("--write", action="store_true", help="write docs/compat.md")
+    options = parser.parse_args()
+    differences = read()
+    if options.write:
+        DOCUMENT.write_text(page(differences), encoding="utf-8")
+    if options.path is None:
+        return 0
+    outcomes = run(options.path.resolve())
+    problems = compared(outcomes, differences)
+    print(*problems, sep="\n")
+    passed = sum(outcome == "passed" for outcome in outcomes.values())
+    print(f"{passed} of upstream's tests pass, {len(problems)} problems")
+    return 1 if problems or not passed else 0
+
+
+def run(path: Path) -> dict[str, str]:
+    """What becomes of each test of upstream, by its id."""
+    ignored = [] if (path / MISSING).exists() else _needs_missing(path)
+    with tempfile.TemporaryDirectory() as scratch:
+        outcomes = Path(scratch) / "outcomes.json"
+        environ = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "RLM_SECURE_OUTCOMES": str(outcomes),
+        }
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "upstream_plugin", "-p", "no:cacheprovider", "tests"]
+        command += ["-o", "addopts=", "--tb=no", "--timeout=120", *(f"--ignore={each}" for each in ignored)]
+        subprocess.run(command, cwd=path, env=environ, check=False)
+        found: dict[str, str] = json.loads(outcomes.read_text(encoding="utf-8"))
+        return found
+
+
+def _needs_missing(path: Path) -> list[Path]:
+    return [each for each in sorted(path.glob("tests/**/*.py")) if "tests.mock_lm" in each.read_text(encoding="utf-8")]
+
+
+def compared(outcomes: dict[str, str], differences: tuple[Difference, ...]) -> list[str]:
+    """A line for each failure that is not listed, and for each listed one that is none any more."""
+    listed = {test for difference in differences for test in difference.tests}
+    files = tuple(f"{each}::" for each in listed if "::" not in each)
+    failed = {test for test, outcome in outcomes.items() if outcome == "failed" and not test.startswith(files)}
+    return [
+        *(f"differs, and is not in differences.toml: {test}" for test in sorted(failed - listed)),
+        *(f"passes, and is in differences.toml: {test}" for test in sorted(listed) if outcomes.get(test) == "passed"),
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,51 @@
+"""What differs from upstream on purpose: differences.toml, and the page of it."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+DOCUMENT = HERE.parents[1] / "docs" / "compat.md"
+
+_HEAD = """# What differs from upstream
+
+`rlm_secure.compat` serves the module paths and names of upstream's package (`rlms` on PyPI, `import rlm`):
+
+```python
+import rlm_secure.compat
+
+rlm_secure.compat.install()  # from here on, `import rlm` gives rlm_secure's
+```
+
+or, for the top of it alone, `import rlm_secure.compat as rlm`. Upstream's own tests pass against it, but for those
+below, which differ on purpose.
+
+<!-- Written by `python -m tests.compat --write` from tests/compat/differences.toml. -->
+"""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One reason, in one sentence or a few, and the tests of upstream that differ for it."""
+
+    title: str
+    reason: str
+    tests: tuple[str, ...]
+
+
+def read() -> tuple[Difference, ...]:
+    """The differences, in the order of the file."""
+    entries = tomllib.loads((HERE / "differences.toml").read_text(encoding="utf-8"))["difference"]
+    return tuple(Difference(each["title"], " ".join(each["reason"].split()), tuple(each["tests"])) for each in entries)
+
+
+def page(differences: tuple[Difference, ...]) -> str:
+    """The page for users."""
+    return "\n".join([_HEAD, *(_section(each) for each in differences)])
+
+
+def _section(difference: Difference) -> str:
+    rows = (f"| `{test}` |" for test in difference.tests)
+    return "\n".join([f"## {difference.title}\n", f"{difference.reason}\n", "| test |", "| --- |", *rows, ""])
