@@ -166,6 +166,22 @@ def test_an_unknown_variable_is_told_to_the_model_and_is_no_answer() -> None:
     assert "known" in seen[0]
 
 
+def test_an_answer_whose_end_is_unclear_is_asked_for_again() -> None:
+    seen: list[str] = []
+
+    def second(messages) -> str:
+        seen.append(messages[-2]["content"])
+        return "FINAL(Steps: 1) do a 2) do b)"
+
+    assert scripted(["FINAL(Steps: 1) do a\n2) do b)", second]).completion("c").response == "Steps: 1) do a 2) do b"
+    assert "was not accepted: words follow" in seen[0]
+
+
+def test_an_answer_whose_end_is_unclear_is_whole_when_the_turns_are_used_up() -> None:
+    text = "FINAL(Steps: 1) do a\n2) do b)"
+    assert scripted(["thinking", text], max_iterations=1).completion("c").response == text
+
+
 def test_cells_after_the_one_that_answered_do_not_run() -> None:
     asked: list[str] = []
 

@@ -14,6 +14,7 @@ import tests.effort  # noqa: F401 - fewer examples
 from rlm_secure.errors import CellException, CellTimeout
 from rlm_secure.rlm.parsing import (
     FinalText,
+    FinalUnclear,
     FinalVar,
     check_for_final_answer,
     find_code_blocks,
@@ -121,7 +122,10 @@ class TestFinal:
             ("FINAL(f(a, g(b)))", "f(a, g(b))"),
             ("FINAL(one\ntwo (2)\nthree)", "one\ntwo (2)\nthree"),
             ("FINAL()", ""),
-            ("FINAL(1) FINAL(2)", "1"),
+            ("FINAL(Steps: 1) do a 2) do b)", "Steps: 1) do a 2) do b"),
+            ("FINAL(Steps: 1) do (a) 2) do b (c))  \nmore", "Steps: 1) do (a) 2) do b (c)"),
+            ("FINAL(Steps:\n1) do a 2) do b)", "Steps:\n1) do a 2) do b"),
+            ("FINAL(**42**).**", "**42**"),
             ("FINAL(1)\nFINAL(2)", "1"),
             ("FINAL(open (\nFINAL(2)", "2"),
             ("FINAL(42).", "42"),
@@ -195,6 +199,23 @@ class TestFinal:
         assert parse_final(text) == FinalVar("x")
         assert find_final_answer(text) is None
         assert find_final_answer(text, Environment(x=" the value\n")) == "the value"
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "FINAL(Steps: 1) do a 2) do b",
+            "FINAL(Steps: 1) do (a)",
+            "FINAL(Steps:\n1) do a\n2) do b\n)",
+            "FINAL(1) FINAL(2)",
+            "FINAL(42) (as computed above)",
+            "FINAL(42) is the answer\nFINAL(43)",
+        ],
+    )
+    def test_an_answer_that_may_go_on_behind_its_parenthesis_is_not_cut_off(self, text: str) -> None:
+        final = parse_final(text)
+        assert isinstance(final, FinalUnclear)
+        assert "FINAL_VAR" in final.problem
+        assert find_final_answer(text) is None
 
     def test_a_variable_whose_parentheses_do_not_balance_is_none(self) -> None:
         assert parse_final("FINAL_VAR(x\nFINAL(42)") == FinalText("42")

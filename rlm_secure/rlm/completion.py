@@ -44,7 +44,14 @@ from rlm_secure.rlm.budget import Meter
 from rlm_secure.rlm.compaction import compacted, history_entries, should_compact, summary_request
 from rlm_secure.rlm.config import RunConfig
 from rlm_secure.rlm.handler import LMHandler
-from rlm_secure.rlm.parsing import FinalVar, find_code_blocks, format_iteration, parse_final
+from rlm_secure.rlm.parsing import (
+    FinalText,
+    FinalUnclear,
+    FinalVar,
+    find_code_blocks,
+    format_iteration,
+    parse_final,
+)
 from rlm_secure.rlm.prompts import Message, describe_session
 from rlm_secure.rlm.tree import Tree
 from rlm_secure.types import (
@@ -238,8 +245,10 @@ class Run:
         final = parse_final(response)
         if final is None:
             return None, None
-        if not isinstance(final, FinalVar):
+        if isinstance(final, FinalText):
             return self.accepted(final.text, "text")
+        if isinstance(final, FinalUnclear):
+            return None, self.rejected(final.problem)
         text = self.variable(final.name) if final.is_name else None
         if text is not None:
             return self.accepted(text, "text")
@@ -263,10 +272,14 @@ class Run:
         if problem is None:
             return Answer(text if value is None else json.dumps(value), source, read), None
         self.partial = text
-        self.tree.emit(AnswerRejected(depth=self.config.depth, problem=problem))
         with self.tree.running(self.environment):
             self.environment.reset_answer()
-        return None, self.words.answer_rejected(problem)
+        return None, self.rejected(problem)
+
+    def rejected(self, problem: str) -> Message:
+        """Tells the listeners and the model why an answer is none."""
+        self.tree.emit(AnswerRejected(depth=self.config.depth, problem=problem))
+        return self.words.answer_rejected(problem)
 
     def default_answer(self) -> Answer:
         """An answer in plain text, asked for when the turns are used up."""

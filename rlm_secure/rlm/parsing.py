@@ -45,6 +45,13 @@ class FinalVar:
         return self.name.isidentifier() and len(self.name) <= 128
 
 
+@dataclass(frozen=True, slots=True)
+class FinalUnclear:
+    """A reply that gives a final answer, and nobody can say where it ends: `problem` tells the model."""
+
+    problem: str
+
+
 class _RunsCode(Protocol):
     """An environment, as far as FINAL_VAR needs one."""
 
@@ -60,11 +67,13 @@ def find_code_blocks(text: str | None) -> list[str]:
     return [cell for cell in cells if cell]
 
 
-def parse_final(text: str | None) -> FinalText | FinalVar | None:
+def parse_final(text: str | None) -> FinalText | FinalVar | FinalUnclear | None:
     """What FINAL_VAR(...) or, where there is none, FINAL(...) says; None when the reply is no final answer.
 
     It counts at the start of a line (blanks may come before it) and outside code fences, and its parentheses
-    must balance. The first of its kind counts.
+    must balance. The first of its kind counts. Nothing is cut off silently: where words follow FINAL(...) on its line,
+    as in "FINAL(1) this 2) that)", the answer goes on to the line's end if a parenthesis closes it there that nothing
+    else opened, and is unclear if none does.
     """
     text = text or ""
     candidates = list(_FINAL.finditer(text))
@@ -72,7 +81,7 @@ def parse_final(text: str | None) -> FinalText | FinalVar | None:
         return None
     code = _code_spans(text)
     closing = _closing_parentheses(text, {match.end() - 1 for match in candidates})
-    answer: FinalText | None = None
+    answer: FinalText | FinalUnclear | None = None
     for match in candidates:
         end = closing.get(match.end() - 1)
         if end is None or _inside(match.start(1), code):
@@ -80,8 +89,28 @@ def parse_final(text: str | None) -> FinalText | FinalVar | None:
         content = text[match.end() : end].strip()
         if match.group(1) == "FINAL_VAR":
             return FinalVar(_unquoted(content))
-        answer = answer or FinalText(content)
+        answer = answer or _whole(text, match.end(), end)  # once: a line may close any number of them
     return answer
+
+
+def _whole(text: str, begin: int, end: int) -> FinalText | FinalUnclear:
+    """What FINAL( says whose parentheses balance at `end`, with what follows there on the line."""
+    newline = text.find("\n", end)
+    tail = text[end + 1 : newline if newline >= 0 else len(text)].rstrip()
+    if not any(map(str.isalnum, tail)):
+        return FinalText(text[begin:end].strip())
+    depth = 0
+    for match in _PARENTHESIS.finditer(tail):
+        if match.group() == "(":
+            depth += 1
+        elif depth:
+            depth -= 1
+        elif match.end() == len(tail):
+            return FinalText(text[begin : end + len(tail)].strip())
+    return FinalUnclear(
+        "words follow the parenthesis that closes FINAL( on its line; write nothing behind the answer, or assign the "
+        "answer to a variable and name that in FINAL_VAR"
+    )
 
 
 def find_final_answer(text: str | None, environment: _RunsCode | None = None) -> str | None:
@@ -91,8 +120,10 @@ def find_final_answer(text: str | None, environment: _RunsCode | None = None) ->
     variable does not exist, there is no answer. Raises only what `environment.execute_code` raises.
     """
     final = parse_final(text)
+    if isinstance(final, FinalText):
+        return final.text
     if not isinstance(final, FinalVar):
-        return None if final is None else final.text
+        return None
     if environment is None or not final.is_name:
         return None
     result = environment.execute_code(f"print(FINAL_VAR({final.name!r}))")

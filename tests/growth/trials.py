@@ -160,6 +160,8 @@ SAID: dict[str, Make] = {
     "FINAL": _times("FINAL(", "\n"),
     "FINAL on lines": _times("FINAL(\n"),
     "FINAL closed": lambda size: "FINAL(" * (size // 7) + ")" * (size // 7),
+    "FINAL closed on one line": lambda size: "FINAL(\n" * (size // 8) + ")" * (size // 8) + "x",
+    "FINAL with a list": _times("1) a ", "FINAL("),
     "FINAL_VAR": _times('FINAL_VAR("x")\n'),
     "parentheses": _times("()", "FINAL(", ")"),
     "tildes": _times("~~~\n"),
