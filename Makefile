@@ -10,14 +10,15 @@ JOBS ?= 4
 FUZZ ?= all
 SECONDS_EACH ?= 60
 
-.PHONY: help demo test parts coverage fuzz lint bench live clean
+.PHONY: help demo quick test parts coverage fuzz lint bench live clean
 
 help:
 	@echo "make demo    a real long-context task behind the walls, then attacks on them (offline)"
+	@echo "make quick   the heart of the tests, in a minute: language, local walls, loop; no cloud, no Docker, no browser"
 	@echo "make test    lint, types and the tests; with TESTS=--all the exhaustive ones, too"
 	@echo "make coverage  which branches of the trusted files the tests run"
 	@echo "make fuzz    the fuzzers, a minute each: FUZZ=lines for one alone, SECONDS_EACH=300, SEED=1 for the same inputs again"
-	@echo "make lint    lint and types only"
+	@echo "make lint    lint, spelling, docstrings and types only"
 	@echo "make bench   the benchmarks, as ratios"
 	@echo "make live    a session with a real cloud provider, with your account: PROVIDER=e2b, daytona, modal or prime"
 	@echo "make clean   remove .venv and caches"
@@ -27,6 +28,9 @@ $(READY): pyproject.toml .ci/setup
 
 demo: $(READY)
 	@$(BIN)/rlm-secure demo
+
+quick: $(READY)
+	@$(BIN)/python -m tests --quick
 
 test: $(READY)
 	@$(MAKE) --no-print-directory -j2 parts lint
@@ -42,6 +46,7 @@ fuzz: $(READY)
 
 lint: $(READY)
 	$(BIN)/ruff check .
+	$(BIN)/typos
 	$(BIN)/mypy
 
 bench: $(READY)

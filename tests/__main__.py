@@ -3,6 +3,13 @@
 Each part is a pytest process of its own, small enough to fork fast and alone with its own threads, environment and
 zygotes. A directory is a part, without the slow files that are parts of their own. What runs attacks in its own process
 runs in an arena: it cannot harm this machine. No attack that got through is given a second chance.
+
+pytest-xdist does not fit. Its workers are copies of one process, and any of them may run any test; parts need
+different processes: one an arena with its own users and network, another an arena that is given a Docker engine, a third
+none, and each its own plugins and cache. A worker of xdist lives for the whole run, so the memory, threads and signals of
+one test are those of the next; and it starts a worker that crashed anew and goes on, where an attack has just got through.
+
+`--quick` is what to run after each change: tests/quick.py lists it. `--junit FILE` writes one report for all parts.
 """
 
 from __future__ import annotations
@@ -19,6 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rlm_secure.removal import Scratch
+from tests import junit, quick, signals
 from tests.branches import report
 
 ROOT = Path(__file__).parents[1]
@@ -89,6 +97,7 @@ UNMEASURED = (
     "tests/docker/test_escapes.py",
     "tests/local/test_faults.py",
 )
+JOBS = 4
 NO_TESTS = 5  # pytest's exit status
 AGAIN = ("--last-failed", "--last-failed-no-failures", "none")
 #: The last line of a pytest that came to its end.
@@ -103,7 +112,8 @@ class Part:
     paths: tuple[str, ...]
     chosen: str = ""
 
-    def _names(self, word: str) -> bool:
+    def names(self, word: str) -> bool:
+        """Whether one of its files has the word in it."""
         paths = [ROOT / path for path in self.paths]
         files = [file for path in paths for file in (path.rglob("*.py") if path.is_dir() else [path])]
         return any(word in file.read_text(encoding="utf-8") for file in files)
@@ -115,10 +125,19 @@ class Part:
         return found[0] if found else None
 
     @property
+    def attacks(self) -> bool:
+        """Whether a test of it may carry the mark `attack`, which tests/conftest.py gives to all that needs an arena."""
+        return self.given is not None or self.names("mark.attack")
+
+    @property
     def measured(self) -> bool:
         """Whether `--coverage` measures it."""
         within = self.name.endswith(".py") and Path(self.name).parent.as_posix() in MEASURED
         return (within or self.name in MEASURED) and self.name not in UNMEASURED
+
+    def told(self, directory: Path, *, again: bool = False) -> Path:
+        """Where its JUnit report is, or that of its second run: an arena writes nowhere else."""
+        return directory / "shared" / f"{'again' if again else 'first'}.{self.name.replace('/', '.')}.xml"
 
     def run(self, directory: Path, *options: str) -> tuple[bool, float]:
         """Run it, its output to a file; whether everything passed, and the processor seconds that it took."""
@@ -129,10 +148,10 @@ class Part:
         runner = ["coverage", "run", f"--rcfile={measured}/coveragerc", "-m"] if measured else []
         command = [sys.executable, "-m", *runner, "pytest", "-q", "-p", "no:anyio", "-o", f"cache_dir={cache}"]
         for plugin, wanted in PLUGINS.items():
-            command += [] if self._names(wanted) else ["-p", f"no:{plugin}"]
+            command += [] if self.names(wanted) else ["-p", f"no:{plugin}"]
         if self.chosen:
             command += ["-k", self.chosen]
-        command += [*options, *self.paths]
+        command += [*options, f"--junit-xml={self.told(directory, again=AGAIN[0] in options)}", *self.paths]
         if self.given is not None:
             given = ["--share", str(ROOT), "--share", f"{directory / 'shared'}:rw"]
             if self.given and (Path(ENGINE).exists() or os.environ.get("RLM_SECURE_CI") == "1"):
@@ -168,21 +187,32 @@ def parts() -> list[Part]:
     return found[: len(LONG)] + alone + found[len(LONG) :]
 
 
-def main() -> int:
-    """Run the parts and say how each went; 0 when all passed."""
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests", description="Every test, in parts that run side by side.")
     parser.add_argument("part", nargs="*", help="parts whose names start so, or files (default: all)")
-    parser.add_argument("-j", "--jobs", type=int, default=4, help="how many run at a time (default: 4; most wait)")
+    parser.add_argument("-j", "--jobs", type=int, help="how many run at a time (default: 4, as most wait; --quick: 2)")
+    parser.add_argument("--quick", action="store_true", help="the heart alone, in a minute: see tests/quick.py")
     parser.add_argument("--all", action="store_true", help="also what is marked exhaustive: half an hour more")
-    parser.add_argument("-m", "--marks", default="", help="only tests whose marks match, as pytest's -m")
+    parser.add_argument(
+        "-m", "--marks", default="", help="only tests whose marks match, as pytest's -m; `-m attack` is the corpus"
+    )
     parser.add_argument(
         "--again", action="store_true", help="run what failed once more, alone: what fails twice is broken"
     )
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="write what every test did to FILE, as JUnit's XML")
     parser.add_argument(
         "--coverage", nargs="?", const="also", choices=("also", "only"), help="measure the branches of the trusted files"
         " that run, and ask for all of them; `only`: leave out the parts that are not measured",
     )
-    options = parser.parse_args()
+    return parser
+
+
+def _chosen(options: argparse.Namespace, parser: argparse.ArgumentParser) -> list[Part]:
+    """The parts to run; ends with a usage error where a name is none."""
+    if options.quick:
+        if options.part or options.all or options.coverage:
+            parser.error("--quick is a choice of its own: name no parts, and neither --all nor --coverage")
+        return [Part(name, paths, words) for name, (paths, words) in quick.PARTS.items()]
     every = parts()
     chosen = [] if options.part else [part for part in every if options.coverage != "only" or part.measured]
     for name in options.part:
@@ -192,6 +222,26 @@ def main() -> int:
                 f"{name} is no file, and no part starts so; there are {', '.join(part.name for part in every)}"
             )
         chosen += [part for part in found or [Part(name, (name,))] if part not in chosen]
+    return [part for part in chosen if part.attacks] if options.marks == "attack" else chosen
+
+
+def _marks(options: argparse.Namespace) -> tuple[str, ...]:
+    """What pytest is told to select."""
+    wanted = [f"({options.marks})"] if options.marks else []
+    wanted += [quick.MARKS] if options.quick else [] if options.all else ["not exhaustive"]
+    return ("-m", " and ".join(wanted)) if wanted else ()
+
+
+def main() -> int:
+    """Run the parts and say how each went; 0 when all passed."""
+    signals.reset()
+    started = time.monotonic()
+    parser = _parser()
+    options = parser.parse_args()
+    chosen = _chosen(options, parser)
+    if options.quick and (missing_wall := quick.missing()):
+        print(f"--quick proves nothing here: {missing_wall}; `rlm-secure doctor` says more", file=sys.stderr)
+        return 2
     with Scratch(prefix="rlm-secure-tests") as directory:
         # Controls cost half a minute of processor time: the parts that need them share them.
         os.environ["RLM_SECURE_EXHAUSTIVE"] = str(int(options.all))  # tests/effort.py
@@ -204,12 +254,12 @@ def main() -> int:
         if options.coverage:
             report.prepare(shared / "coverage")
             os.environ["RLM_SECURE_COVERAGE"] = f"{shared}/coverage"
-        wanted = [f"({options.marks})"] if options.marks else []
-        wanted += [] if options.all else ["not exhaustive"]
-        marks = ("-m", " and ".join(wanted)) if wanted else ()
-        failed, reruns = _run(chosen, directory, options.jobs, *marks), 0
+        marks = _marks(options)
+        failed, reruns = _run(chosen, directory, options.jobs or (quick.JOBS if options.quick else JOBS), *marks), 0
         if failed and options.again:
             failed, reruns = _again(failed, directory, marks)
+        if options.junit:
+            junit.merge(((part.name, _told(part, directory)) for part in chosen), options.junit)
         missing = report.failures(shared / "coverage", whole=not options.part) if options.coverage else []
     print(*(f"NOT RUN {each}" for each in missing), sep="\n", end="\n" if missing else "")
     print(
@@ -219,7 +269,15 @@ def main() -> int:
     )
     if reruns > MOST_RERUNS:
         print(f"FAILED: more than {MOST_RERUNS} tests needed a second run")
+    if options.quick:
+        print(f"{time.monotonic() - started:.0f} seconds")
     return bool(failed or missing) or reruns > MOST_RERUNS
+
+
+def _told(part: Part, directory: Path) -> list[Path]:
+    """Its JUnit reports, in order."""
+    again = part.told(directory, again=True)
+    return [part.told(directory), *([again] if again.exists() else [])]
 
 
 def _again(failed: list[Part], directory: Path, marks: tuple[str, ...]) -> tuple[list[Part], int]:

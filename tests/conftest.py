@@ -7,6 +7,7 @@ import fcntl
 import gc
 import json
 import os
+import shlex
 import threading
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import asdict
@@ -16,7 +17,11 @@ import pytest
 
 from rlm_secure.testing import arena, battery, corpus
 from rlm_secure.testing.control import Control
+from tests import signals
 
+signals.reset()
+
+HERE = Path(__file__).parent
 IN_CI = os.environ.get("RLM_SECURE_CI") == "1"
 #: What runs attacks in the process of pytest itself.
 IN_ARENA = (
@@ -33,14 +38,24 @@ IN_ARENA = (
 
 @pytest.hookimpl(tryfirst=True)  # before marks are selected by
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What runs attacks itself carries their mark, and runs in an arena only."""
-    here = Path(__file__).parent
-    ours = [item for item in items if any(item.path.is_relative_to(here / name) for name in IN_ARENA)]
-    for item in ours:
-        item.add_marker(pytest.mark.attack)
-    if ours and arena.outside() and not config.option.collectonly:
-        names = sorted({str(item.path.relative_to(here.parent)) for item in ours})
-        raise pytest.UsageError(f"attacks run in an arena only: python -m tests {' '.join(names)}")
+    """What runs attacks itself carries their mark."""
+    for item in items:
+        if _needs_an_arena(item):
+            item.add_marker(pytest.mark.attack)
+
+
+def _needs_an_arena(item: pytest.Item) -> bool:
+    return any(item.path.is_relative_to(HERE / name) for name in IN_ARENA)
+
+
+def _in_parts(config: pytest.Config, items: list[pytest.Item]) -> str:
+    """The command that runs these in an arena, with the marks and, where some were named, the files that pytest was given."""
+    command = ["python", "-m", "tests"]
+    if config.option.markexpr:
+        command += ["-m", config.option.markexpr]
+    if config.args_source is pytest.Config.ArgsSource.ARGS:
+        command += sorted({str(item.path.relative_to(HERE.parent)) for item in items})
+    return shlex.join(command)
 
 
 def _is_attack(item: pytest.Item) -> bool:
@@ -79,8 +94,14 @@ def hang() -> Iterator[Callable[[], str]]:
     over.set()
 
 
-def pytest_collection_finish() -> None:
-    """What is there before the first test stays until the last: no collection need look at it again."""
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """What was selected and runs attacks itself runs in an arena only.
+
+    What is there before the first test stays until the last: no collection need look at it again.
+    """
+    ours = [item for item in session.items if _needs_an_arena(item)]
+    if ours and arena.outside() and not session.config.option.collectonly:
+        raise pytest.UsageError(f"attacks run in an arena only: {_in_parts(session.config, ours)}")
     gc.collect()
     gc.freeze()
 

@@ -149,8 +149,21 @@ def test_attacks_can_be_chosen_by_their_mark():
 
 
 @pytest.mark.skipif(not arena.outside(), reason="this runs in an arena")
-def test_attacks_outside_of_an_arena_are_refused_in_a_sentence():
-    done = pytest_on("tests/attacks/test_kernel.py", "tests/test_types.py")
+@pytest.mark.parametrize(
+    ("arguments", "command"),
+    [
+        (["tests/attacks/test_kernel.py", "tests/test_types.py"], "tests/attacks/test_kernel.py"),
+        (["-m", "attack", "tests/bypasses"], "-m attack tests/bypasses/test_bypasses.py tests/bypasses/test_kernel.py"),
+        (["-m", "attack", "-o", "testpaths=tests/bypasses"], "-m attack"),
+    ],
+)
+def test_attacks_outside_of_an_arena_are_refused_in_a_sentence(arguments, command):
+    done = pytest_on(*arguments)
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
-    assert done.stderr == ("ERROR: attacks run in an arena only: python -m tests tests/attacks/test_kernel.py\n\n")
-    assert done.stdout.strip().startswith("no tests ran in ")
+    assert done.stderr == f"ERROR: attacks run in an arena only: python -m tests {command}\n\n"
+    assert "no tests ran in " in done.stdout
+
+
+def test_attacks_that_are_not_selected_are_not_refused():
+    done = pytest_on("-m", "not attack", "tests/bypasses", "tests/test_types.py", "-k", "test_every or bypass")
+    assert done.returncode == pytest.ExitCode.OK, done.stdout + done.stderr

@@ -119,10 +119,10 @@ def test_results_of_two_processes_are_never_mixed() -> None:
         os.close(writing)
         parents = many(box, "parent")
         with os.fdopen(reading) as file:
-            childs = json.loads(file.read() or "null")
+            in_child = json.loads(file.read() or "null")
         os.waitpid(pid, 0)
     assert parents == [f"parent {number}\n" for number in range(100)]
-    assert childs == ["WrongProcess"] * 100
+    assert in_child == ["WrongProcess"] * 100
 
 
 def _of_a_worker(number: int) -> str:

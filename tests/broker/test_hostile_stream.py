@@ -81,7 +81,7 @@ FLOODS: dict[str, Callable[[], Iterator[bytes]]] = {
     "gaps": lambda: (line(n=n, c=9) for n in itertools.count(5)),
     "bytes": lambda: itertools.repeat(b"x"),
     "a line without end": lambda: itertools.repeat(b"x" * 65_536),
-    "agains": lambda: itertools.repeat(line(a=0, again=True) * 1000),
+    "repeats": lambda: itertools.repeat(line(a=0, again=True) * 1000),
 }
 
 
@@ -158,12 +158,12 @@ def test_what_is_asked_for_again_and_again_is_sent_a_few_times() -> None:
 
 
 def test_who_has_everything_sent_again_for_ever_is_given_up() -> None:
-    def agains() -> Iterator[bytes]:
+    def repeats() -> Iterator[bytes]:
         while True:
             yield line(a=0, again=True)
             time.sleep(0.26)
 
-    pipe = Filled(agains())
+    pipe = Filled(repeats())
     transport = StdioTransport(lambda _: pipe)
     channel = transport._take(time.monotonic() + SECONDS)
     channel.settimeout(SECONDS)
