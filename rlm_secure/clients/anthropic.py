@@ -50,10 +50,12 @@ class AnthropicClient(SDKClient):
         return super().max_output_tokens or self.max_tokens
 
     def inherit(self, parent: Client) -> None:
+        """Share the connections of a parent with the same settings. See Client.inherit."""
         if isinstance(parent, AnthropicClient) and parent._connections.settings == self._connections.settings:
             self._connections = parent._connections
 
     async def aclose(self) -> None:
+        """Close the connections of the running event loop. See Client.aclose."""
         await self._connections.aclose()
 
     def _send(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:

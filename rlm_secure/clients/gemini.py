@@ -45,6 +45,7 @@ class GeminiClient(SDKClient):
         self._types()
 
     async def aclose(self) -> None:
+        """Close the connections of the running event loop. See Client.aclose."""
         made = self._made.pop()
         if made is not None:
             sdk, http = made

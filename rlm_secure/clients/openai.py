@@ -71,10 +71,12 @@ class OpenAIClient(SDKClient):
         self._connections = Connections("openai", {key: value for key, value in settings.items() if value is not None})
 
     def inherit(self, parent: Client) -> None:
+        """Share the connections of a parent with the same settings. See Client.inherit."""
         if isinstance(parent, OpenAIClient) and parent._connections.settings == self._connections.settings:
             self._connections = parent._connections
 
     async def aclose(self) -> None:
+        """Close the connections of the running event loop. See Client.aclose."""
         await self._connections.aclose()
 
     def _send(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:

@@ -98,6 +98,7 @@ class ScriptedClient(Client):
         self._child_turns = child_turns
 
     def inherit(self, parent: Client) -> None:
+        """Take the parent's `child_turns` as turns. See Client.inherit."""
         if isinstance(parent, ScriptedClient):
             self.turns = Script("child_turns", parent._child_turns)
             self.replies = parent.replies

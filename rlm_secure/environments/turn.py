@@ -35,6 +35,7 @@ class Owned:
     _owner: int
 
     def __new__(cls, *_args: Any, **_kwargs: Any) -> Self:
+        """Make one that belongs to this process."""
         made = super().__new__(cls)
         made._owner = os.getpid()
         return made

@@ -35,7 +35,9 @@ class Item:
 class Complete(Protocol):
     """One completion inside a tree."""
 
-    def __call__(self, tree: Tree, prompt: Any, root_prompt: str | None) -> RLMChatCompletion: ...
+    def __call__(self, tree: Tree, prompt: Any, root_prompt: str | None) -> RLMChatCompletion:
+        """Run it. May raise what a run raises."""
+        ...
 
 
 def run(

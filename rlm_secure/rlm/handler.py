@@ -49,7 +49,9 @@ _RECORD: Final = 2_048
 class Recursion(Protocol):
     """Starts a child run. Returns its completion, with `error` set where it failed; never raises Exception."""
 
-    def __call__(self, prompt: str, model: str | None) -> RLMChatCompletion: ...
+    def __call__(self, prompt: str, model: str | None) -> RLMChatCompletion:
+        """Run it to its end."""
+        ...
 
 
 class LMHandler:
@@ -199,6 +201,7 @@ class LMHandler:
             return dropped
 
     def __call__(self, call: Call) -> Any:
+        """As `serve`: a session is given the handler itself."""
         return self.serve(call)
 
     def serve(self, call: Call) -> Any:

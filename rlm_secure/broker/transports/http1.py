@@ -34,9 +34,16 @@ _SINGLE = frozenset({"content-length", "transfer-encoding", "rlm-mac", "rlm-id"}
 class Connection(Protocol):
     """What an exchange needs of a socket, with a socket's exceptions."""
 
-    def settimeout(self, seconds: float, /) -> None: ...
-    def send(self, data: bytes | memoryview, /) -> int: ...
-    def recv(self, size: int, /) -> bytes: ...
+    def settimeout(self, seconds: float, /) -> None:
+        """Bound every wait to that many seconds."""
+
+    def send(self, data: bytes | memoryview, /) -> int:
+        """Send a part of it; how many bytes went."""
+        ...
+
+    def recv(self, size: int, /) -> bytes:
+        """Up to so many bytes; none at the end."""
+        ...
 
 
 def exchange(

@@ -119,7 +119,9 @@ class Completes(Protocol):
 
     def complete_all(
         self, prompts: Sequence[str], model: str | None = None, depth: int | None = None
-    ) -> list[RLMChatCompletion]: ...
+    ) -> list[RLMChatCompletion]:
+        """One completion for each prompt, in order."""
+        ...
 
 
 #: A handler, or the host and port of a server that speaks upstream's frames.

@@ -62,15 +62,24 @@ class IsolatedEnv(BaseEnv, ABC):
 class SupportsPersistence(Protocol):
     """Keeps its session between completions, with every context and history by number."""
 
-    def update_handler_address(self, address: Any) -> None: ...
+    def update_handler_address(self, address: Any) -> None:
+        """Send the model calls of cells there from now on."""
 
-    def add_context(self, context_payload: Any, context_index: int | None = None) -> int: ...
+    def add_context(self, context_payload: Any, context_index: int | None = None) -> int:
+        """Give cells one more context. Returns its number."""
+        ...
 
-    def get_context_count(self) -> int: ...
+    def get_context_count(self) -> int:
+        """How many contexts there are."""
+        ...
 
-    def add_history(self, message_history: Sequence[Mapping[str, Any]], history_index: int | None = None) -> int: ...
+    def add_history(self, message_history: Sequence[Mapping[str, Any]], history_index: int | None = None) -> int:
+        """Give cells one more history. Returns its number."""
+        ...
 
-    def get_history_count(self) -> int: ...
+    def get_history_count(self) -> int:
+        """How many histories there are."""
+        ...
 
 
 @runtime_checkable

@@ -95,6 +95,7 @@ class Threads(concurrent.futures.ThreadPoolExecutor):
     """An executor that also works while the interpreter exits, when sandboxes are ended and names looked up."""
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> concurrent.futures.Future[T]:
+        """Run `fn` in a daemon thread of its own."""
         future: concurrent.futures.Future[T] = concurrent.futures.Future()
 
         def run() -> None:

@@ -14,6 +14,7 @@ class RuleViolation(Exception):
     """A guard said no. `rule` is the rule's id, `message` one sentence with the allowed alternative."""
 
     def __new__(cls, *values: Any) -> Self:
+        """Make one that a cell may catch as the class that Python raises there."""
         made: Self = super().__new__(_CAUGHT.get(cls, cls), *values)
         if cls in _CAUGHT:
             rule, message = values

@@ -173,6 +173,7 @@ class InstalledPrompts(PromptSet):
         history_count: int = 0,
         max_iterations: int = 30,
     ) -> Message:
+        """The user's message of one turn, in the package's words."""
         message = _installed().build_user_prompt(
             root_prompt=root_prompt,
             iteration=iteration,
