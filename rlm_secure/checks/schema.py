@@ -2,6 +2,12 @@
 
 A schema may ask for one value many times over: two alternatives that both lead back to the schema double the work with
 each level of the value. The standard allows that, so it is counted, not refused.
+
+No library does this. jsonschema 4.26, with every keyword counted as a step, writes out the value of each misfit and
+gathers all misfits of an `anyOf` between two steps: a list of 130,000 numbers took 12 s and 740 MB, 40 kB of text in
+30 lists under a recursive `oneOf` 60 s and 6 GB before a MemoryError (3 s here); what fits took four times as long.
+jsonschema-rs 0.60 says what is wrong with 35 characters after 37 s and 2.2 GB, and no deadline can end it. With those
+keywords, patterns, equality and messages of our own, a library would be left with the loop over the keywords.
 """
 
 from __future__ import annotations
