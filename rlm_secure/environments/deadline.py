@@ -78,6 +78,10 @@ class Clock:
             self._expired = time.monotonic()
             self.cause = cause
 
+    def interrupt(self) -> None:
+        """End the request now, since somebody on the host wants it to."""
+        self.expire(CellTimeout("the cell was interrupted by the host", limit="interrupt", wall="wall-clock"))
+
     def due(self) -> bool:
         """Whether it is time to ask `over`: of a worker that always has something to say, too."""
         return time.monotonic() - self._looked >= SLICE_SECONDS or not self.remaining()

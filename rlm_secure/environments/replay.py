@@ -458,8 +458,7 @@ class LoggedSession(Session):
     def _over(self, clock: Clock) -> bool:
         """Whether the request must end, by its clock or because somebody wants it to."""
         if self._worker.interrupted.is_set():
-            said = "the cell was interrupted by the host"
-            clock.expire(CellTimeout(said, limit="interrupt", wall="wall-clock"))
+            clock.interrupt()
         if self._closing:
             clock.expire(CellTimeout("the session was closed", limit="interrupt", wall="wall-clock"))
         return clock.over() is not None

@@ -23,14 +23,6 @@ def send_signal(pidfd: int, number: signal.Signals) -> bool:
     return True
 
 
-def name_of(number: int) -> str:
-    """A signal for a message: its name, where it has one; most real-time signals have none."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-
-
 def ended(pidfd: int, seconds: float = 0.0) -> bool:
     """Whether the process has ended, or does within `seconds`."""
     poll = select.poll()

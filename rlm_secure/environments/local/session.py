@@ -32,7 +32,7 @@ from rlm_secure.environments.local.process import SessionProcess
 from rlm_secure.environments.local.worker import Died, Overdue, Worker, weigh
 from rlm_secure.environments.local.zygote import Plan
 from rlm_secure.environments.replay import REPLAY_SECONDS, Answers, Entry, LoggedSession, begin
-from rlm_secure.errors import CellCrashed, CellError, CellTimeout, EnvironmentUnavailable, ProtocolViolation
+from rlm_secure.errors import CellCrashed, CellError, EnvironmentUnavailable, ProtocolViolation
 from rlm_secure.guarantees import Level, Wall
 from rlm_secure.policy import cost
 from rlm_secure.policy.gate import Gate
@@ -370,8 +370,7 @@ class LocalSession(LoggedSession):
             poll.register(listener.fileno(), select.POLLIN)
         while not (ready := {fd for fd, _ in poll.poll(clock.slice() * 1000)}):
             if request is not None and self._worker.interrupted.is_set():
-                said = "the cell was interrupted by the host"
-                clock.expire(CellTimeout(said, limit="interrupt", wall="wall-clock"))
+                clock.interrupt()
             cause = clock.over()
             if cause is not None and clock.overdue() > self._policy.limits.grace_seconds:
                 raise Overdue(cause)

@@ -21,6 +21,7 @@ from typing import Any
 
 from rlm_secure.broker.protocol import Call, CellResult, check_nonce, decode, event, fresh_nonce
 from rlm_secure.environments.deadline import SLICE_SECONDS, Clock
+from rlm_secure.environments.exit_reason import exit_reason
 from rlm_secure.environments.local import pidfd
 from rlm_secure.environments.local.listener import Listener
 from rlm_secure.environments.local.process import SessionProcess
@@ -322,7 +323,7 @@ class Worker:
             raise Overdue(WallViolation(said, wall="seccomp"))
         self.weigh()
         if self.interrupted.is_set():
-            clock.expire(CellTimeout("the cell was interrupted by the host", limit="interrupt", wall="wall-clock"))
+            clock.interrupt()
         cause = clock.over()
         if cause is None:
             return
@@ -444,24 +445,13 @@ class Worker:
         if lives:
             said = "the worker closed its channel and lived on: something took it over"
             return WallViolation(said, wall="separate-process")
-        status = self._status()
-        if status is None:
-            # Without the kernel's word this may have been a forbidden call: it is treated as one.
-            said = "the worker died and the kernel does not say why; taken for a violation"
-            return WallViolation(said, wall="seccomp")
-        if not os.WIFSIGNALED(status):
-            said = f"the worker ended by itself (exit status {os.waitstatus_to_exitcode(status)})"
-            return CellCrashed(said, wall="separate-process")
-        number = os.WTERMSIG(status)
-        if number == signal.SIGSYS:
-            said = "the kernel killed the worker for a forbidden system call (seccomp)"
-            return WallViolation(said, wall="seccomp")
+        return exit_reason(self._status(), self._limit_behind)
+
+    def _limit_behind(self, number: int) -> CellError | None:
         if number == signal.SIGKILL and self._forked is not None and self._forked.out_of_memory():
             said = f"the session used more than limits.memory_bytes = {self._limits.memory_bytes:,} and was killed"
             return CellMemoryLimit(said, limit="limits.memory_bytes", wall="cgroup")
-        return CellCrashed(
-            f"the worker was killed by {pidfd.name_of(number)} in the middle of the cell", wall="separate-process"
-        )
+        return None
 
     def _has_memory(self) -> bool:
         """Whether it lives on behind a channel that is closed: who ends lets go of its memory before it closes files.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import threading
 import time
@@ -15,8 +14,8 @@ from rlm_secure.broker.client import Client, Declined, Lost
 from rlm_secure.broker.protocol import Call, CellResult, check_nonce, decode, event, fresh_nonce
 from rlm_secure.broker.signed import Asked, Ended, Events, Stopped
 from rlm_secure.environments.deadline import SESSION_CPU, Clock
-from rlm_secure.environments.local import pidfd
-from rlm_secure.errors import CellCrashed, CellError, CellMemoryLimit, CellTimeout, ProtocolViolation, WallViolation
+from rlm_secure.environments.exit_reason import exit_reason
+from rlm_secure.errors import CellError, CellMemoryLimit, CellTimeout, ProtocolViolation, WallViolation
 from rlm_secure.policy.model import Limits
 
 #: How much longer than the grace the supervisor may take to kill a worker, before the sandbox itself is ended.
@@ -187,7 +186,7 @@ class RemoteWorker:
     def _tick(self, clock: Clock) -> None:
         """Have the worker interrupted when its time is over, once, and give up when the grace is."""
         if self.interrupted.is_set():
-            clock.expire(CellTimeout("the cell was interrupted by the host", limit="interrupt", wall="wall-clock"))
+            clock.interrupt()
         cause = clock.over()
         if cause is None:
             return
@@ -213,7 +212,7 @@ class RemoteWorker:
             said = f"the worker held more than limits.memory_bytes = {self._limits.memory_bytes:,} and was killed"
             raise Overdue(CellMemoryLimit(said, limit="limits.memory_bytes", wall="rlimits"), final=True)
         elif stopped is not None:
-            clock.expire(CellTimeout("the cell was interrupted by the host", limit="interrupt", wall="wall-clock"))
+            clock.interrupt()
 
 
 def _frame(call: Call) -> dict[str, Any]:
@@ -231,21 +230,16 @@ def verdict(ended: Ended | None, limits: Limits) -> CellError:
     """Why a worker that died by itself did so, as far as the supervisor saw it."""
     if ended is not None and ended.said:
         return WallViolation(f"the supervisor ended the worker: {ended.said}", wall="separate-process")
-    if ended is None or ended.status is None:
-        # Without the kernel's word this may have been a forbidden call: it is treated as one.
-        return WallViolation("the worker died and the kernel does not say why; taken for a violation", wall="seccomp")
-    if not os.WIFSIGNALED(ended.status):
-        said = f"the worker ended by itself (exit status {os.waitstatus_to_exitcode(ended.status)})"
-        return CellCrashed(said, wall="separate-process")
-    number = os.WTERMSIG(ended.status)
-    if number == signal.SIGSYS:
-        return WallViolation("the kernel killed the worker for a forbidden system call (seccomp)", wall="seccomp")
-    budget = limits.session_cpu_seconds
-    if number in (signal.SIGXCPU, signal.SIGKILL) and ended.cpu_seconds >= budget - 1:
-        said = f"the session used up limits.session_cpu_seconds = {budget:g} s and was killed"
-        return CellTimeout(said, limit="limits.session_cpu_seconds", wall="rlimits")
-    if number == signal.SIGKILL and ended.oom_kills:
-        said = "the sandbox ran out of memory and the worker was killed"
-        return CellMemoryLimit(said, limit="limits.memory_bytes", wall="cgroup")
-    said = f"the worker was killed by {pidfd.name_of(number)} in the middle of the cell"
-    return CellCrashed(said, wall="separate-process")
+
+    def limit(number: int) -> CellError | None:
+        assert ended is not None
+        budget = limits.session_cpu_seconds
+        if number in (signal.SIGXCPU, signal.SIGKILL) and ended.cpu_seconds >= budget - 1:
+            said = f"the session used up limits.session_cpu_seconds = {budget:g} s and was killed"
+            return CellTimeout(said, limit="limits.session_cpu_seconds", wall="rlimits")
+        if number == signal.SIGKILL and ended.oom_kills:
+            said = "the sandbox ran out of memory and the worker was killed"
+            return CellMemoryLimit(said, limit="limits.memory_bytes", wall="cgroup")
+        return None
+
+    return exit_reason(None if ended is None else ended.status, limit)
