@@ -17,14 +17,14 @@ import time
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from rlm_secure.broker.transports import Answer, Cut, Transport, left
-from rlm_secure.broker.transports.http1 import exchange
+from rlm_secure.broker.transports import Cut, left
+from rlm_secure.broker.transports.pooled import PooledTransport
 
 _CONNECT_SECONDS = 10.0
 _MAX_IDLE = 4
 
 
-class HttpsTransport(Transport):
+class HttpsTransport(PooledTransport[socket.socket]):
     """Speaks to `url` (scheme, host and port; its path must be empty) with the provider's `headers` on every request.
 
     Plain http is accepted for loopback addresses alone. `context` replaces the system's certificates. Headers
@@ -56,30 +56,6 @@ class HttpsTransport(Transport):
         self._idle: list[socket.socket] = []
         self._closed = False
 
-    def request(
-        self,
-        method: str,
-        target: str,
-        headers: Mapping[str, str],
-        body: bytes | memoryview,
-        *,
-        limit: int,
-        deadline: float,
-    ) -> Answer:
-        """See Transport.request."""
-        connection = self._take(deadline)
-        keep = False
-        try:
-            everything = {**self._headers, **headers}
-            answer, keep = exchange(connection, method, target, everything, body, limit=limit, deadline=deadline)
-            return answer
-        finally:
-            with self._lock:
-                if keep and not self._closed and len(self._idle) < _MAX_IDLE:
-                    self._idle.append(connection)
-                else:
-                    connection.close()
-
     def close(self) -> None:
         """Close every connection. Idempotent."""
         with self._lock:
@@ -109,6 +85,13 @@ class HttpsTransport(Transport):
             raise Cut(f"{self._host} does not speak TLS as it should: {error}") from None
         finally:
             connection.close()  # what was wrapped has let go of it
+
+    def _give_back(self, connection: socket.socket, keep: bool) -> None:
+        with self._lock:
+            if keep and not self._closed and len(self._idle) < _MAX_IDLE:
+                self._idle.append(connection)
+            else:
+                connection.close()
 
 
 def _connected(host: str, port: int, deadline: float) -> socket.socket:

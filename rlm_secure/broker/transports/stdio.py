@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
-from rlm_secure.broker.transports import Answer, Cut, Garbled, Transport, left
-from rlm_secure.broker.transports.http1 import exchange
+from rlm_secure.broker.transports import Cut, Garbled, left
+from rlm_secure.broker.transports.pooled import PooledTransport
 from rlm_secure.broker.transports.tube import Channel, Pipe, Tube
 
 #: Streams of a transport that may break because of what they say.
@@ -22,7 +22,7 @@ _MAX_SPOILED = 3
 _HELLO_SECONDS = 30.0
 
 
-class StdioTransport(Transport):
+class StdioTransport(PooledTransport[Channel]):
     """Connections over one dialled stream. `dial` starts a new one: at first, and when one breaks.
 
     It is given until when (time.monotonic()) it may take; who waits for another's dial waits until its own deadline.
@@ -39,30 +39,6 @@ class StdioTransport(Transport):
         self._closed = False
         self._spoiled = 0
         self._last = ""
-
-    def request(
-        self,
-        method: str,
-        target: str,
-        headers: Mapping[str, str],
-        body: bytes | memoryview,
-        *,
-        limit: int,
-        deadline: float,
-    ) -> Answer:
-        """See Transport.request."""
-        channel = self._take(deadline)
-        keep = False
-        try:
-            answer, keep = exchange(channel, method, target, headers, body, limit=limit, deadline=deadline)
-            return answer
-        finally:
-            channel.asked = False
-            with self._lock:
-                if keep and channel.usable:
-                    self._idle.append(channel)
-                else:
-                    channel.close()
 
     def close(self) -> None:
         """Say bye and close the stream. Idempotent."""
@@ -85,6 +61,14 @@ class StdioTransport(Transport):
                 channel = tube.channel()
             channel.asked = True
             return channel
+
+    def _give_back(self, connection: Channel, keep: bool) -> None:
+        connection.asked = False
+        with self._lock:
+            if keep and connection.usable:
+                self._idle.append(connection)
+            else:
+                connection.close()
 
     def _dialled(self, deadline: float) -> Tube:
         """The stream, dialled where there is none. Raises Cut."""

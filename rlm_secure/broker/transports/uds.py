@@ -20,8 +20,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from rlm_secure.broker.transports import Answer, Cut, Transport, left
-from rlm_secure.broker.transports.http1 import exchange
+from rlm_secure.broker.transports import Cut, left
+from rlm_secure.broker.transports.pooled import PooledTransport
 from rlm_secure.removal import RemovalError, remove
 
 SOCKET_NAME = "broker"
@@ -34,7 +34,7 @@ _MAX_STRAY = 64
 _RUNTIME_DIRECTORIES = ("/run", "/run/user/{uid}")
 
 
-class UnixTransport(Transport):
+class UnixTransport(PooledTransport[socket.socket]):
     """Listens in a private directory of its own. `directory` is what a sandbox may see: the socket, and `files`.
 
     The parent of `directory` belongs to this user alone (0700), so its own mode can let any uid of a container
@@ -64,25 +64,6 @@ class UnixTransport(Transport):
         self._listener.bind(str(path))
         path.chmod(0o666)
         self._listener.listen(_BACKLOG)
-
-    def request(
-        self,
-        method: str,
-        target: str,
-        headers: Mapping[str, str],
-        body: bytes | memoryview,
-        *,
-        limit: int,
-        deadline: float,
-    ) -> Answer:
-        """See Transport.request."""
-        connection = self._take(deadline)
-        keep = False
-        try:
-            answer, keep = exchange(connection, method, target, headers, body, limit=limit, deadline=deadline)
-            return answer
-        finally:
-            self._give_back(connection, keep)
 
     def close(self) -> None:
         """Close every connection, and remove the directory. Idempotent."""

@@ -1,0 +1,47 @@
+"""What transports share that keep their connections: each carries one request at a time, and then the next one."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Generic, TypeVar
+
+from rlm_secure.broker.transports import Answer, Transport
+from rlm_secure.broker.transports.http1 import Connection, exchange
+
+_Kept = TypeVar("_Kept", bound=Connection)
+
+
+class PooledTransport(Transport, Generic[_Kept]):
+    """Takes a connection for each request, and gives it back."""
+
+    #: What every request says beside its own headers.
+    _headers: Mapping[str, str] = {}
+
+    def request(
+        self,
+        method: str,
+        target: str,
+        headers: Mapping[str, str],
+        body: bytes | memoryview,
+        *,
+        limit: int,
+        deadline: float,
+    ) -> Answer:
+        """See Transport.request."""
+        connection = self._take(deadline)
+        keep = False
+        try:
+            everything = {**self._headers, **headers}
+            answer, keep = exchange(connection, method, target, everything, body, limit=limit, deadline=deadline)
+            return answer
+        finally:
+            self._give_back(connection, keep)
+
+    @abstractmethod
+    def _take(self, deadline: float) -> _Kept:
+        """A connection that nobody else uses. Raises Cut where there is none by `deadline`."""
+
+    @abstractmethod
+    def _give_back(self, connection: _Kept, keep: bool) -> None:
+        """Keep it for the next request, or close it where it cannot carry one."""
