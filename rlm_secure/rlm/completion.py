@@ -47,7 +47,6 @@ from rlm_secure.rlm.handler import LMHandler
 from rlm_secure.rlm.parsing import (
     FinalText,
     FinalUnclear,
-    FinalVar,
     find_code_blocks,
     format_iteration,
     parse_final,
