@@ -163,7 +163,7 @@ class LMHandler:
         """
         refusal = self._refusal(prompts, model)
         if refusal is not None:
-            raise CallRefused(refusal)
+            refusal.require(CallRefused)
         completions = self._ask_all(prompts, model, self.depth + 1 if depth is None else depth, "llm_query")
         self._record(completions)
         return completions

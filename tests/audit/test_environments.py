@@ -290,7 +290,7 @@ _BESIDE = """
 from rlm_secure.audit.attack import attack_here
 from rlm_secure.audit.subject import Job
 from rlm_secure.policy import load_policy
-print(attack_here(Job("tests.audit.weak:Thief", load_policy("strict").model_dump_json(), True, (), 60)).trouble)
+print(attack_here(Job("tests.audit.weak:Thief", load_policy("strict").model_dump_json(), quick=True, deadline=60)).trouble)
 """
 _WAYS = {"memory", "descriptors", "copies", "files", "environment", "namespace", "signals", "pace", "steps", "mounts"}
 
