@@ -49,7 +49,6 @@ KINDS_OF_ENVIRONMENT = ("local", "docker", "cloud")
 BORROWED: dict[str, dict[str, str]] = {
     "environments/remote/lease.py": {"local.seccomp": "compiles the same filters for a supervisor far away"},
     "environments/remote/session.py": {"local.context": "flattens a context in the same way"},
-    "environments/remote/worker.py": {"local.pidfd": "names the signal that ended a worker"},
 }
 
 #: Never imported, anywhere: each runs code that it reads, or pickles behind the scenes.
@@ -201,6 +200,18 @@ def environments_apart(path: str, source: str) -> list[str]:
     ]
 
 
+def others_privates(path: str, source: str) -> list[str]:
+    """In the loop: attributes with an underscore of any object but one's own."""
+    if not path.startswith("rlm/"):
+        return []
+    return [
+        f"{path}:{node.lineno} uses {ast.unparse(node)}; what others use has a public name"
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__")
+        if not (isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"})
+    ]
+
+
 def dotted(path: str) -> str:
     """The name of the module in a file."""
     return ".".join(["rlm_secure", *Path(path).with_suffix("").parts]).removesuffix(".__init__")
@@ -328,6 +339,7 @@ RULES = (
     foreign_guest_imports,
     upward_guest_imports,
     environments_apart,
+    others_privates,
     banned_imports,
     unnamed_tools,
     code_from_text,
@@ -370,6 +382,8 @@ def test_no_module_breaks_the_rule(rule) -> None:
         (environments_apart, "environments/local/session.py", "from rlm_secure.environments.cloud import lease"),
         (environments_apart, "environments/docker/engine.py", "from ..local import cgroup"),
         (environments_apart, "environments/remote/lease.py", "from rlm_secure.environments.local import zygote"),
+        (others_privates, "rlm/rlm.py", "child._complete(tree)"),
+        (others_privates, "rlm/budget.py", "def f(self):\n    with self._ledger._lock: ..."),
         (banned_imports, "guest/session/worker.py", "import pickle"),
         (banned_imports, "rlm/rlm.py", "def f():\n    from marshal import loads"),
         (banned_imports, "rlm/rlm.py", "import multiprocessing.pool"),
@@ -403,6 +417,7 @@ def test_a_planted_violation_is_caught(rule, path: str, source: str) -> None:
         (upward_imports, "cli/run.py", "from rlm_secure import RLM, Sandbox"),
         (foreign_guest_imports, "guest/language/facades/json.py", "import json\nfrom .. import wire\nfrom RestrictedPython import x"),
         (upward_guest_imports, "guest/session/worker.py", "from .. import wire\nfrom ..language import guards\nfrom .repl import Repl"),
+        (others_privates, "rlm/rlm.py", "def f(self):\n    self._run()\n    type(self).__name__"),
         (banned_imports, "guest/language/guards.py", "NAMES = {'pickle'}\nimport copyreg"),
         (unnamed_tools, "guest/kernel/seal.py", "import ctypes"),
         (code_from_text, COMPILER, "exec(compile('1', '', 'exec'))"),
