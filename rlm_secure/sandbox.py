@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from rlm_secure.environments import REPL, Audit
+from rlm_secure.environments import REPL, AuditSink
 from rlm_secure.environments.registry import place
 from rlm_secure.environments.turn import Owned
 from rlm_secure.guarantees import EnforcementReport
@@ -39,7 +39,7 @@ class Sandbox(Owned):
         environment: str = "local",
         environment_kwargs: Mapping[str, Any] | None = None,
         tools: Mapping[str, Callable[..., Any]] | None = None,
-        audit: Audit | None = None,
+        audit: AuditSink | None = None,
     ) -> None:
         self._repl = REPL(
             place(environment, **dict(environment_kwargs or {})),

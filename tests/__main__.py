@@ -46,7 +46,7 @@ ALONE = (
     "tests/docker/test_corpus.py",
     "tests/docker/test_escapes.py",
     "tests/docker/test_faults.py",
-    "tests/clouds/test_fleet.py",
+    "tests/clouds/test_quota.py",
     "tests/clouds/test_live.py",
     "tests/test_removal.py",
     "tests/test_again.py",

@@ -21,7 +21,7 @@ from rlm_secure.broker import signed
 from rlm_secure.broker.protocol import decode
 from rlm_secure.broker.session import SessionKey
 from rlm_secure.broker.signed import Events, Started
-from rlm_secure.broker.transports import Answer, Cut, Garbled, Transport
+from rlm_secure.broker.transports import Answer, BadResponse, Transport, TransportLost
 from rlm_secure.errors import ProtocolViolation, RLMSecureError
 
 VERSION: Final = 1
@@ -209,10 +209,10 @@ class Client:
                     limit=limit,
                     deadline=min(deadline, now + wait + patience),
                 )
-            except Cut as cut:
-                said = str(cut)
-            except Garbled as garbled:
-                raise ProtocolViolation(f"the broker broke the protocol: {garbled}") from None
+            except TransportLost as lost:
+                said = str(lost)
+            except BadResponse as bad:
+                raise ProtocolViolation(f"the broker broke the protocol: {bad}") from None
             else:
                 message = self._believe(answer, number, method, target)
                 if message is None:

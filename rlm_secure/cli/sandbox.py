@@ -69,9 +69,9 @@ def _build(arguments: argparse.Namespace) -> int:
         name = arguments.name or DEFAULT_IMAGE
         build(arguments.base, name, progress=progress)
     else:
-        from rlm_secure.environments.cloud import images as cloud_images
+        from rlm_secure.environments.cloud import images
 
-        name = cloud_images.build(arguments.environment, arguments.base, arguments.name, progress=progress)
+        name = images.build(arguments.environment, arguments.base, arguments.name, progress=progress)
     print(name)
     return OK
 

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from rlm_secure.environments.interface import Audit, CallFailed, Environment, HostCalls, Session
+from rlm_secure.environments.interface import AuditSink, CallFailed, Environment, HostCalls, Session
 from rlm_secure.environments.registry import PLACES, place
 from rlm_secure.environments.repl import REPL
 
@@ -14,23 +14,23 @@ from rlm_secure.environments.repl import REPL
 def get_environment(name: str, kwargs: Mapping[str, Any]) -> REPL:
     """A started REPL in the environment called `name` (upstream's entry point).
 
-    `kwargs` holds REPL's own options and those of the environment; `berth` is what the loop adds, so that the runs
-    of one tree may share sandboxes. Raises ValueError for an unknown name.
+    `kwargs` holds REPL's own options and those of the environment; `reservation` is what the loop adds, so that the
+    runs of one tree may share sandboxes. Raises ValueError for an unknown name.
     """
     own = inspect.signature(REPL).parameters
     options = {key: value for key, value in kwargs.items() if key in own}
     rest = {key: value for key, value in kwargs.items() if key not in own}
-    berth = rest.pop("berth", None)
+    reservation = rest.pop("reservation", None)
     environment = place(name, **rest)
-    if berth is not None:
-        environment.share(berth, rest)
+    if reservation is not None:
+        environment.share(reservation, rest)
     return REPL(environment, **options)
 
 
 __all__ = [
     "PLACES",
     "REPL",
-    "Audit",
+    "AuditSink",
     "CallFailed",
     "Environment",
     "HostCalls",

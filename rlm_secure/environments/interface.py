@@ -13,7 +13,7 @@ from typing import Any, Protocol, Self
 
 from rlm_secure.broker.protocol import Call, CellResult
 from rlm_secure.decision import Decided
-from rlm_secure.environments.quota import Berth
+from rlm_secure.environments.quota import Reservation
 from rlm_secure.environments.turn import Owned
 from rlm_secure.errors import CallFailed, EnforcementError
 from rlm_secure.guarantees import EnforcementReport, Wall
@@ -21,7 +21,7 @@ from rlm_secure.policy.gate import Gate
 from rlm_secure.policy.model import Policy
 from rlm_secure.registry import ENVIRONMENTS
 
-__all__ = ["Audit", "CallFailed", "Environment", "HostCalls", "Session"]
+__all__ = ["AuditSink", "CallFailed", "Environment", "HostCalls", "Session"]
 
 #: Answers a call that a cell makes. Returns a JSON value; raises CallFailed to raise in the cell.
 #: It runs on the host and is the only thing that a guest can make the host do. It runs in a thread of its own, which
@@ -31,7 +31,7 @@ __all__ = ["Audit", "CallFailed", "Environment", "HostCalls", "Session"]
 HostCalls = Callable[[Call], Any]
 
 
-class Audit(Protocol):
+class AuditSink(Protocol):
     """Where an environment tells what happened in a session; `rlm_secure.logger.AuditLog` is one."""
 
     def session_start(self, session: str, *, policy: str, report: EnforcementReport) -> None:
@@ -137,8 +137,8 @@ class Environment(ABC):
         to build them.
         """
 
-    def share(self, berth: Berth, options: Mapping[str, Any]) -> None:  # noqa: B027 - most places keep nothing
-        """Have sessions use what others left, which the runs of `berth`'s tree opened with equal `options`."""
+    def share(self, reservation: Reservation, options: Mapping[str, Any]) -> None:  # noqa: B027 - most places keep nothing
+        """Have sessions use what others left, which the runs of `reservation`'s tree opened with equal `options`."""
 
     def sweep(self) -> int:
         """End what dead processes of this machine left behind. Returns how many; local sessions leave nothing."""

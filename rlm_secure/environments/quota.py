@@ -1,4 +1,4 @@
-"""Sandboxes that cost money, counted for the whole process, and used again within one tree of runs.
+"""The quota of paid sandboxes: counted for the whole process, and reused within one tree of runs.
 
 A sandbox serves one session at a time. It may serve another, with a new worker and nothing of the session before,
 in the same tree of runs, with the same options and policy, when nothing in any of its sessions was out of order.
@@ -25,8 +25,8 @@ _log = logging.getLogger("rlm_secure.cloud")
 _LOOK_SECONDS: Final = 0.2
 
 
-class Fleet:
-    """What the runs of one tree share of the places where they run. Use as a context manager.
+class SharedSandboxes:
+    """The sandboxes that the runs of one tree may use one after another.
 
     `check` raises where nothing of the tree is to begin any more.
     """
@@ -35,21 +35,21 @@ class Fleet:
         self.check = check
         self.closed = False
 
-    def berth(self, below: int) -> Berth:
-        """What a run may have, below which there may be `below` levels of runs with sandboxes of their own."""
-        return Berth(self, below)
+    def reserve(self, below: int) -> Reservation:
+        """The part of a run, below which there may be `below` levels of runs with sandboxes of their own."""
+        return Reservation(self, below)
 
     def close(self) -> None:
-        """End what waits for a session that does not come. Idempotent; what is in use ends with its session."""
+        """End the sandboxes that wait for a session. Idempotent; what is in use ends with its session."""
         self.closed = True
-        _end(lease for slots in list(_slots.values()) for lease in slots.leave(self))
+        _end(lease for quota in list(_quotas.values()) for lease in quota.leave(self))
 
 
 @dataclass(frozen=True, slots=True)
-class Berth:
-    """One run's part in a fleet."""
+class Reservation:
+    """One run's part in the sandboxes of its tree."""
 
-    fleet: Fleet
+    shared: SharedSandboxes
     below: int
 
 
@@ -57,12 +57,12 @@ class Berth:
 class Use:
     """What a sandbox was made for: only sessions of an equal use may have it, one after another."""
 
-    fleet: Fleet
+    shared: SharedSandboxes
     options: Mapping[str, Any]
     policy: Policy
 
 
-class Kept(Protocol):
+class Reusable(Protocol):
     """A sandbox that can wait for its next session."""
 
     @property
@@ -76,14 +76,14 @@ class Kept(Protocol):
         ...
 
     def close(self) -> None:
-        """End it, and give back its slot."""
+        """End it, and give back its part of the quota."""
         ...
 
 
-K = TypeVar("K", bound=Kept)
+K = TypeVar("K", bound=Reusable)
 
 
-class Slots(Generic[K]):
+class SandboxQuota(Generic[K]):
     """The sandboxes of one provider in this process: how many live, and which of them wait for a session."""
 
     def __init__(self, name: str) -> None:
@@ -97,7 +97,7 @@ class Slots(Generic[K]):
 
         A run leaves `below` of them to the runs below it, so that a tree never waits for itself: where `most` is
         enough for that, it waits as long as its tree lasts. Else, and without a `use`, it waits for `seconds`, and
-        raises EnvironmentUnavailable then. `new`: none that waits will do. Raises what the fleet's check raises.
+        raises EnvironmentUnavailable then. `new`: none that waits will do. Raises what `check` of the tree raises.
         """
         deadline = time.monotonic() + seconds
         spared = min(below, most - 1)
@@ -124,7 +124,7 @@ class Slots(Generic[K]):
             if parting is not None:
                 parting.close()
             if use is not None:
-                use.fleet.check()
+                use.shared.check()
 
     def give_back(self) -> None:
         """One has ended."""
@@ -135,16 +135,16 @@ class Slots(Generic[K]):
     def keep(self, lease: K) -> bool:
         """Have a sandbox wait for its next session. False where none can come."""
         with self._change:
-            if lease.use is None or lease.use.fleet.closed:
+            if lease.use is None or lease.use.shared.closed:
                 return False
             self._idle.append(lease)
             self._change.notify_all()
             return True
 
-    def leave(self, fleet: Fleet) -> list[K]:
-        """The sandboxes that wait for a session of `fleet`, which wait no more."""
+    def leave(self, shared: SharedSandboxes) -> list[K]:
+        """The sandboxes that wait for a session of the tree of `shared`, which wait no more."""
         with self._change:
-            leaving = [lease for lease in self._idle if lease.use is not None and lease.use.fleet is fleet]
+            leaving = [lease for lease in self._idle if lease.use is not None and lease.use.shared is shared]
             self._idle = [lease for lease in self._idle if lease not in leaving]
             return leaving
 
@@ -157,25 +157,25 @@ class Slots(Generic[K]):
         return found
 
 
-_slots: dict[str, Slots[Any]] = {}
+_quotas: dict[str, SandboxQuota[Any]] = {}
 
 
-def slots_of(name: str) -> Slots[Any]:
-    """The one account of a provider's sandboxes."""
-    return _slots.setdefault(name, Slots(name))
+def quota_of(name: str) -> SandboxQuota[Any]:
+    """The quota of a provider's sandboxes in this process."""
+    return _quotas.setdefault(name, SandboxQuota(name))
 
 
 def _forget() -> None:
     # The sandboxes of a fork's parent are neither this process's to use nor to count.
-    _slots.clear()
+    _quotas.clear()
 
 
 os.register_at_fork(after_in_child=_forget)
 
 
-def _end(leases: Iterable[Kept]) -> None:
+def _end(leases: Iterable[Reusable]) -> None:
     """End all of them at the same time: each takes a request or two."""
     ending = list(leases)
     if ending:
-        with ThreadPoolExecutor(len(ending), thread_name_prefix="rlm_secure-fleet") as threads:
+        with ThreadPoolExecutor(len(ending), thread_name_prefix="rlm_secure-sandboxes") as threads:
             list(threads.map(lambda lease: lease.close(), ending))

@@ -16,7 +16,7 @@ from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 from rlm_secure.broker.protocol import Call, CellResult, Variable
-from rlm_secure.environments.interface import Audit, Environment, HostCalls, Session, open_session
+from rlm_secure.environments.interface import AuditSink, Environment, HostCalls, Session, open_session
 from rlm_secure.environments.turn import Owned, refuse
 from rlm_secure.errors import CellCrashed, CellRefused, ProtocolViolation, WallViolation
 from rlm_secure.guarantees import EnforcementReport
@@ -53,7 +53,7 @@ class REPL(Owned):
         custom_sub_tools: Mapping[str, Any] | None = None,
         compaction: bool = False,
         max_concurrent_subcalls: int = 4,
-        audit: Audit | None = None,
+        audit: AuditSink | None = None,
         running: Callable[[Any], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         self.policy = load_policy(policy)
@@ -246,7 +246,7 @@ def to_repl_result(result: CellResult, rlm_calls: list[Any]) -> REPLResult:
     )
 
 
-def record(audit: Audit, session: str, result: CellResult) -> None:
+def record(audit: AuditSink, session: str, result: CellResult) -> None:
     """Write down what ended a cell, where that is of interest: refusals, violations, limits."""
     error = result.error
     if isinstance(error, CellRefused):

@@ -89,7 +89,7 @@ class Served:
 _serving: ContextVar[tuple[Served, ...]] = ContextVar("rlm_secure_serving", default=())
 
 
-class Ahead:
+class BackgroundWork:
     """Work that a thread does in a session for no caller; `over` is set when it is done."""
 
     def __init__(self, thread: threading.Thread) -> None:
@@ -110,7 +110,7 @@ class Turn:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._ahead: Ahead | None = None
+        self._background: BackgroundWork | None = None
         #: The threads that lived when the cell began to wait for the host; None while it does not.
         self._before: frozenset[threading.Thread] | None = None
 
@@ -131,11 +131,11 @@ class Turn:
     @property
     def taken(self) -> bool:
         """Whether another thread works for no caller: the session is that thread's, whoever has the lock."""
-        return (ahead := self._ahead) is not None and ahead.thread is not threading.current_thread()
+        return (background := self._background) is not None and background.thread is not threading.current_thread()
 
     @property
     def _mine(self) -> bool:
-        return (ahead := self._ahead) is not None and ahead.thread is threading.current_thread()
+        return (background := self._background) is not None and background.thread is threading.current_thread()
 
     def acquire(self, blocking: bool = True, give_up: GiveUp | None = None) -> bool:
         """Take the turn; with `blocking=False`, only where it is free. Returns whether it did."""
@@ -145,7 +145,7 @@ class Turn:
         if not self._lock.acquire(blocking=False) and not (blocking and self._outwait(give_up)):
             return False
         try:
-            had = not self.taken or (blocking and self._outwait_ahead(give_up))
+            had = not self.taken or (blocking and self._outwait_background(give_up))
         except BaseException:  # Ctrl-C as well
             self._lock.release()
             raise
@@ -167,9 +167,9 @@ class Turn:
             return False
         return True
 
-    def _outwait_ahead(self, give_up: GiveUp | None) -> bool:
-        while (ahead := self._ahead) is not None:
-            ahead.over.wait(_LOOK_SECONDS)
+    def _outwait_background(self, give_up: GiveUp | None) -> bool:
+        while (background := self._background) is not None:
+            background.over.wait(_LOOK_SECONDS)
             if give_up is not None and give_up(True):
                 return False
         return True
@@ -180,18 +180,18 @@ class Turn:
             self._lock.release()
 
     @contextmanager
-    def ahead(self) -> Iterator[bool]:
+    def in_background(self) -> Iterator[bool]:
         """Work for no caller, in the block, where the turn is free. Gives whether it is."""
         if not self.acquire(blocking=False):
             yield False
             return
-        ahead = Ahead(threading.current_thread())
-        self._ahead = ahead
+        background = BackgroundWork(threading.current_thread())
+        self._background = background
         self._lock.release()  # whoever takes it now waits for this work, and for no cell
         try:
             yield True
         finally:
-            self._over(ahead)
+            self._over(background)
 
     def pass_on(self, work: Callable[[], None], give_up: Callable[[], bool]) -> bool:
         """Have a thread do `work`, which raises nothing, for no caller. Returns whether it is done before `give_up()`.
@@ -200,33 +200,33 @@ class Turn:
         """
 
         def run() -> None:
-            if not ahead.begun.acquire(blocking=False):
+            if not background.begun.acquire(blocking=False):
                 return  # who passed it on was interrupted before: the turn is somebody else's
             try:
                 work()
             finally:
-                self._over(ahead)
+                self._over(background)
 
-        ahead = Ahead(threading.Thread(target=run, name="rlm_secure-ahead", daemon=True))
+        background = BackgroundWork(threading.Thread(target=run, name="rlm_secure-background", daemon=True))
         try:
-            self._ahead = ahead
-            ahead.thread.start()
+            self._background = background
+            background.thread.start()
         except RuntimeError:  # no more threads: it is done here, however long it takes
-            self._over(ahead)
+            self._over(background)
             work()
             return True
         except BaseException:  # Ctrl-C as well
-            if ahead.begun.acquire(blocking=False):
-                self._over(ahead)
+            if background.begun.acquire(blocking=False):
+                self._over(background)
             raise
-        while not ahead.over.wait(_LOOK_SECONDS):
+        while not background.over.wait(_LOOK_SECONDS):
             if give_up():
-                return ahead.over.is_set()
+                return background.over.is_set()
         return True
 
-    def _over(self, ahead: Ahead) -> None:
-        self._ahead = None
-        ahead.over.set()
+    def _over(self, background: BackgroundWork) -> None:
+        self._background = None
+        background.over.set()
 
     def __enter__(self) -> Self:
         self.acquire()

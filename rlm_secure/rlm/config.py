@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from rlm_secure.clients.prices import Prices
-from rlm_secure.environments import Audit
+from rlm_secure.environments import AuditSink
 from rlm_secure.events import Listener
 from rlm_secure.logger import RLMLogger, VerbosePrinter
 from rlm_secure.policy import Policy
@@ -55,7 +55,7 @@ class RunConfig:
     policy: Policy
     on_event: Listener | None
     answer_schema: AnswerSchema | None
-    audit: Audit | None
+    audit: AuditSink | None
     prompt_set: str
     describe_session: bool
     prices: Prices

@@ -19,7 +19,7 @@ from rlm_secure.broker.protocol import Call
 from rlm_secure.clients.base import Client, Completion, InThread, Prompt, Tally, adapt, prompt_text
 from rlm_secure.clients.prices import REPORTED, Price
 from rlm_secure.decision import Decided
-from rlm_secure.environments import Audit
+from rlm_secure.environments import AuditSink
 from rlm_secure.environments.turn import refuse
 from rlm_secure.errors import (
     CallFailed,
@@ -77,7 +77,7 @@ class LMHandler:
         depth: int = 0,
         recursion: Recursion | None = None,
         make_client: Callable[[str], Any] | None = None,
-        audit: Audit | None = None,
+        audit: AuditSink | None = None,
     ) -> None:
         del host, port
         self.depth = depth

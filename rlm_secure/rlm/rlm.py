@@ -14,7 +14,7 @@ from typing import Any, Final, Self
 from rlm_secure.clients import get_client, others_with_sampling, with_sampling
 from rlm_secure.clients.base import Client, adapt, in_thread
 from rlm_secure.clients.prices import Prices
-from rlm_secure.environments import REPL, Audit, get_environment
+from rlm_secure.environments import REPL, AuditSink, get_environment
 from rlm_secure.errors import AuditLogError, CancellationError, CellCrashed, LogError, RLMSecureError, SessionEnded
 from rlm_secure.events import Event, Listener, RunCompleted, RunStarted, SandboxTaken
 from rlm_secure.logger import RLMLogger, VerbosePrinter
@@ -111,7 +111,7 @@ class RLM:
         policy: Policy | str | Mapping[str, Any] = "strict",
         on_event: Listener | None = None,
         answer_schema: Any = None,
-        audit: Audit | None = None,
+        audit: AuditSink | None = None,
         prompt_set: str = "ours",
         describe_session: bool | None = None,
         prices: Mapping[str, Any] | None = None,
@@ -432,7 +432,7 @@ class RLM:
             "max_concurrent_subcalls": self.max_concurrent_subcalls,
         }
         if not self.persistent:  # a persistent session outlives its tree
-            options["berth"] = tree.fleet.berth(below=max(0, self.max_depth - 1 - self.depth))
+            options["reservation"] = tree.sandboxes.reserve(below=max(0, self.max_depth - 1 - self.depth))
         return self._opened(tree, options)
 
     def _opened(self, tree: Tree, options: dict[str, Any]) -> REPL:

@@ -19,7 +19,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from rlm_secure.clients.base import Client, InThread, in_thread
 from rlm_secure.clients.prices import Price, Prices
-from rlm_secure.environments.quota import Fleet
+from rlm_secure.environments.quota import SharedSandboxes
 from rlm_secure.errors import (
     CancellationError,
     CellError,
@@ -87,7 +87,7 @@ class Tree:
         self.slots = ChildSlots(children, self.overdue)
         self._refused = 0
         self._notices: list[Notice] = []
-        self.fleet = Fleet(self.check)
+        self.sandboxes = SharedSandboxes(self.check)
         self._listeners = tuple(listeners)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._serve, name="rlm-secure-tree", daemon=True)
@@ -111,7 +111,7 @@ class Tree:
             self.stop(_ENDED)
         self.slots.join(_JOIN)
         try:
-            self.fleet.close()
+            self.sandboxes.close()
         finally:
             self._leave()
 

@@ -134,7 +134,7 @@ class LyingLease(Lease):
     def kill(self) -> None:
         self.killed = True
 
-    def epitaph(self) -> str:
+    def exit_reason(self) -> str:
         return "it lies"
 
     def close(self) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 from rlm_secure.broker.client import Client
 from rlm_secure.broker.session import SessionKey
 from rlm_secure.broker.signed import Around
-from rlm_secure.broker.transports import Cut, Transport
+from rlm_secure.broker.transports import Transport, TransportLost
 from rlm_secure.broker.transports.https import HttpsTransport
 from rlm_secure.broker.transports.stdio import StdioTransport
 from rlm_secure.broker.transports.uds import SOCKET_NAME, UnixTransport
@@ -76,7 +76,7 @@ class ProcessLease(Lease):
     def kill(self) -> None:
         self.process.kill()
 
-    def epitaph(self) -> str:
+    def exit_reason(self) -> str:
         return f"its process ended with {self.process.poll()}"
 
     def close(self) -> None:
@@ -198,12 +198,12 @@ class ProcessPipe:
                 while data:
                     data = data[os.write(self._sink.fileno(), data) :]
         except (OSError, ValueError) as error:  # ValueError: it is closed
-            raise Cut(str(error)) from None
+            raise TransportLost(str(error)) from None
 
     def read(self, deadline: float) -> bytes:
         with self._reading:
             if self._source.closed:
-                raise Cut("it is closed")
+                raise TransportLost("it is closed")
             ready, _, _ = select.select([self._source], [], [], max(deadline - time.monotonic(), 0))
             if not ready:
                 raise TimeoutError

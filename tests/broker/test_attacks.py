@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from rlm_secure.broker.session import SessionKey
-from rlm_secure.broker.transports import Cut
+from rlm_secure.broker.transports import TransportLost
 from rlm_secure.broker.transports.https import HttpsTransport
 from tests.broker.support import ListeningLease, Raw, read_answer, session
 
@@ -351,5 +351,5 @@ def test_it_listens_where_it_was_told_and_nowhere_else(raw) -> None:
 def test_a_transport_that_is_closed_says_so(raw) -> None:
     closed = HttpsTransport(f"http://127.0.0.1:{raw.lease.address[1]}")
     closed.close()
-    with pytest.raises(Cut):
+    with pytest.raises(TransportLost):
         closed.request("GET", "/health", {}, b"", limit=10, deadline=time.monotonic() + 1)

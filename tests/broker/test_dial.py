@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import tests.effort  # noqa: F401 - fewer examples
 from rlm_secure.broker.client import Lost
 from rlm_secure.broker.protocol import Call
-from rlm_secure.broker.transports import Cut, tube
+from rlm_secure.broker.transports import TransportLost, tube
 from rlm_secure.broker.transports.lines import MAX_LINE, fields
 from rlm_secure.broker.transports.stdio import StdioTransport
 from rlm_secure.broker.transports.tube import PIECE, WINDOW
@@ -160,7 +160,7 @@ def test_a_supervisor_that_is_gone_is_not_dialled_for_ever() -> None:
 
 def test_nothing_to_dial_is_a_typed_error_in_bounded_time() -> None:
     transport = StdioTransport(lambda _: ProcessPipe(["/bin/cat"]))
-    with pytest.raises(Cut):
+    with pytest.raises(TransportLost):
         transport.request("GET", "/health", {}, b"", limit=10, deadline=time.monotonic() + 2)
     transport.close()
 
@@ -178,7 +178,7 @@ def test_nothing_to_dial_is_a_typed_error_in_bounded_time() -> None:
 def test_a_stream_of_something_else_is_cut_off(script) -> None:
     transport = StdioTransport(lambda _: ProcessPipe(["/bin/sh", "-c", script]))
     started = time.monotonic()
-    with pytest.raises(Cut):
+    with pytest.raises(TransportLost):
         transport.request("GET", "/health", {}, b"", limit=10, deadline=time.monotonic() + 2)
     assert time.monotonic() - started < 10
     transport.close()
@@ -196,7 +196,7 @@ def channel_of(script: str) -> tuple[StdioTransport, Any]:
 def test_a_transport_that_was_closed_carries_nothing() -> None:
     transport, _ = channel_of("time.sleep(60)")
     transport.close()
-    with pytest.raises(Cut, match="the transport is closed"):
+    with pytest.raises(TransportLost, match="the transport is closed"):
         transport.request("GET", "/health", {}, b"", limit=10, deadline=time.monotonic() + 2)
 
 
@@ -205,7 +205,7 @@ def test_who_neither_reads_nor_answers_is_given_up_in_time() -> None:
     channel.settimeout(0.2)
     with pytest.raises(TimeoutError, match="nothing came"):
         channel.recv(10)
-    with pytest.raises(Cut, match="the sandbox does not read"):
+    with pytest.raises(TransportLost, match="the sandbox does not read"):
         for _ in range(100):
             channel.send(b"x" * PIECE)
     transport.close()
@@ -255,13 +255,13 @@ def test_who_acknowledges_late_gets_all_of_it() -> None:
 def test_a_pipe_that_takes_nothing_is_broken() -> None:
     class Unwritable(ProcessPipe):
         def write(self, data: bytes, deadline: float) -> None:
-            raise Cut("nothing goes in")
+            raise TransportLost("nothing goes in")
 
     program = """import time; print('{"hello":1}', flush=True); time.sleep(60)"""
     transport = StdioTransport(lambda _: Unwritable([sys.executable, "-I", "-c", program]))
     channel = transport._take(time.monotonic() + 20)
     channel.settimeout(20)
-    with pytest.raises(Cut, match="nothing goes in"):
+    with pytest.raises(TransportLost, match="nothing goes in"):
         channel.send(b"x")
     assert channel._tube.broken == "nothing goes in"
     transport.close()

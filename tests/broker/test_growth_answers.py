@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from rlm_secure.broker.transports import Answer, Garbled
+from rlm_secure.broker.transports import Answer, BadResponse
 from rlm_secure.broker.transports.http1 import MAX_HEAD, exchange
 from tests.growth.cost import assert_linear, seconds
 
@@ -42,7 +42,7 @@ def read(data: bytes, piece: int = 65536, limit: int = 4_000_000) -> Answer:
 
 
 def rejected(data: bytes, piece: int = 65536) -> None:
-    with pytest.raises(Garbled):
+    with pytest.raises(BadResponse):
         read(data, piece)
 
 
@@ -77,7 +77,7 @@ def test_the_head_with_most_spaces_costs_no_more_than_a_full_one() -> None:
 def test_chunks_are_counted() -> None:
     chunks = OK + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 6_000 + b"0\r\n\r\n"
     assert len(read(chunks).body) == 6_000
-    with pytest.raises(Garbled, match="more than 5072 chunks"):
+    with pytest.raises(BadResponse, match="more than 5072 chunks"):
         read(chunks, limit=1_000_000)
 
 
@@ -85,13 +85,13 @@ def test_chunks_are_counted() -> None:
     "line", [b"X: a\0b", b"X: a\nb", b"X: a\rb", b"X: a\x1b[0m", b"X: \x7f", b": x", b"X", b"X :y", b"X\xff: y"]
 )
 def test_a_header_is_one_line_of_text(line) -> None:
-    with pytest.raises(Garbled):
+    with pytest.raises(BadResponse):
         read(OK + b"A: b\r\n" + line + b"\r\nContent-Length: 0\r\n\r\n")
 
 
 @pytest.mark.parametrize("line", [b"", b" 1", b"1 1", b"0x1", b"+1", b"1_0", b"123456789", b"1;\x00", b"\xb2"])
 def test_a_chunk_line_is_a_number_and_perhaps_a_remark(line) -> None:
-    with pytest.raises(Garbled, match="malformed chunk"):
+    with pytest.raises(BadResponse, match="malformed chunk"):
         read(OK + b"Transfer-Encoding: chunked\r\n\r\n" + line + b"\r\nx\r\n0\r\n\r\n", limit=100)
 
 

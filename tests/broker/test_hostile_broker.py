@@ -19,7 +19,7 @@ import tests.effort  # noqa: F401 - fewer examples
 from rlm_secure.broker import signed
 from rlm_secure.broker.client import Client, Declined, Lost
 from rlm_secure.broker.session import SessionKey
-from rlm_secure.broker.transports import Cut, Garbled
+from rlm_secure.broker.transports import BadResponse, TransportLost
 from rlm_secure.broker.transports.http1 import exchange
 from rlm_secure.broker.transports.https import HttpsTransport
 from rlm_secure.environments.remote.worker import verdict
@@ -248,7 +248,7 @@ def test_any_bytes_are_an_answer_or_a_typed_error(data: bytes) -> None:
     with ours, theirs:
         theirs.sendall(data)
         theirs.shutdown(socket.SHUT_WR)
-        with contextlib.suppress(Cut, Garbled):
+        with contextlib.suppress(TransportLost, BadResponse):
             exchange(ours, "GET", "/", {}, b"", limit=1000, deadline=time.monotonic() + 5)
 
 
@@ -275,7 +275,7 @@ def test_almost_an_answer_is_one_or_a_typed_error(lines: list[bytes], tail: byte
     with ours, theirs:
         theirs.sendall(b"\r\n".join([b"HTTP/1.1 200 OK", *lines, b"", b""]) + tail)
         theirs.shutdown(socket.SHUT_WR)
-        with contextlib.suppress(Cut, Garbled):
+        with contextlib.suppress(TransportLost, BadResponse):
             got, _ = exchange(ours, "GET", "/", {}, b"", limit=1000, deadline=time.monotonic() + 5)
             assert len(got.body) <= 1000
 
@@ -432,7 +432,7 @@ def test_an_answer_beyond_its_bounds_is_garbled(data: bytes, said: str) -> None:
     with ours, theirs:
         theirs.sendall(data)
         theirs.shutdown(socket.SHUT_WR)
-        with pytest.raises(Garbled, match=said):
+        with pytest.raises(BadResponse, match=said):
             exchange(ours, "GET", "/", {}, b"", limit=1000, deadline=time.monotonic() + 5)
 
 
@@ -448,10 +448,10 @@ def test_an_ingress_where_nobody_listens_is_cut() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     transport = HttpsTransport(f"http://localhost:{port}")
-    with pytest.raises(Cut, match="localhost cannot be reached"):
+    with pytest.raises(TransportLost, match="localhost cannot be reached"):
         transport.request("GET", "/", {}, b"", limit=10, deadline=time.monotonic() + 5)
     transport.close()
-    with pytest.raises(Cut, match="the transport is closed"):
+    with pytest.raises(TransportLost, match="the transport is closed"):
         transport.request("GET", "/", {}, b"", limit=10, deadline=time.monotonic() + 5)
 
 
@@ -476,7 +476,7 @@ def test_addresses_that_are_silent_share_the_time_that_there_is(monkeypatch: pyt
             lambda host, *rest, **named: found if host == "localhost" else resolve(host, *rest, **named),
         )
         began = time.monotonic()
-        with pytest.raises(Cut):
+        with pytest.raises(TransportLost):
             HttpsTransport(f"https://localhost:{port}").request("GET", "/", {}, b"", limit=10, deadline=began + 1)
         assert time.monotonic() - began < 2
 
@@ -508,14 +508,14 @@ def test_one_that_is_silent_in_the_handshake_has_what_is_left(monkeypatch: pytes
     with socket.create_server(("127.0.0.1", 0)) as listener:
         transport = HttpsTransport(f"https://127.0.0.1:{listener.getsockname()[1]}")
         began = time.monotonic()
-        with pytest.raises(Cut, match="TLS"):
+        with pytest.raises(TransportLost, match="TLS"):
             transport.request("GET", "/", {}, b"", limit=10, deadline=began + 1)
         assert time.monotonic() - began < 1.6
 
 
 @pytest.mark.parametrize("host", ["a..b", "x" * 70 + ".example", ".x"])
 def test_a_name_that_no_resolver_takes_is_cut(host: str) -> None:
-    with pytest.raises(Cut, match="cannot be reached"):
+    with pytest.raises(TransportLost, match="cannot be reached"):
         HttpsTransport(f"https://{host}").request("GET", "/", {}, b"", limit=10, deadline=time.monotonic() + 5)
 
 

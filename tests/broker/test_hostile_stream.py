@@ -14,7 +14,7 @@ import pytest
 
 from rlm_secure.broker.client import Client
 from rlm_secure.broker.session import SessionKey
-from rlm_secure.broker.transports import Cut, Garbled
+from rlm_secure.broker.transports import BadResponse, TransportLost
 from rlm_secure.broker.transports.lines import MAX_LINE, Lines, fields
 from rlm_secure.broker.transports.stdio import StdioTransport
 from rlm_secure.broker.transports.tube import PIECE, WINDOW
@@ -104,7 +104,7 @@ def test_a_stream_that_broke_is_closed_before_anybody_asks_again() -> None:
     class Broken(Filled):
         def read(self, deadline: float) -> bytes:
             if self._greeted and self.go.wait(SECONDS):
-                raise Cut("its log grew too long")
+                raise TransportLost("its log grew too long")
             return super().read(deadline)
 
     pipe = Broken(iter(()))
@@ -207,7 +207,7 @@ def test_a_connection_on_which_something_came_unasked_is_not_used_again() -> Non
     assert other is not channel
     assert [each["end"] for each in pipe.lines if each.get("c") == 1] == [True]
     other.settimeout(0.01)
-    with pytest.raises((Cut, TimeoutError)):
+    with pytest.raises((TransportLost, TimeoutError)):
         other.recv(1)
     transport.close()
 
@@ -256,7 +256,7 @@ def test_a_line_that_is_too_long_is_dropped_and_the_next_one_is_not() -> None:
 def test_what_was_not_asked_for_is_garbled_to_whoever_asks() -> None:
     transport = StdioTransport(lambda _: Filled(iter(())))
     transport._spoiled = 3
-    with pytest.raises(Garbled):
+    with pytest.raises(BadResponse):
         transport.request("GET", "/", {}, b"", limit=1, deadline=time.monotonic() + SECONDS)
     transport.close()
 
@@ -279,7 +279,7 @@ class Slow:
     def __call__(self, deadline: float) -> Any:
         self.begun.set()
         time.sleep(max(deadline - time.monotonic(), 0))
-        raise Cut("the provider started no program in time")
+        raise TransportLost("the provider started no program in time")
 
 
 def test_who_waits_for_another_s_dial_waits_until_the_own_deadline() -> None:
@@ -288,17 +288,17 @@ def test_who_waits_for_another_s_dial_waits_until_the_own_deadline() -> None:
     until_late = time.monotonic() + 5.0
 
     def dial() -> None:
-        with pytest.raises(Cut, match="no program in time"):
+        with pytest.raises(TransportLost, match="no program in time"):
             transport._take(until_late)
 
     dialling = threading.Thread(target=dial)
     dialling.start()
     assert slow.begun.wait(SECONDS)
-    with pytest.raises(Cut, match="is being dialled"):
+    with pytest.raises(TransportLost, match="is being dialled"):
         transport._take(time.monotonic() + 0.2)
     transport.close()
     assert time.monotonic() < until_late - 2.0
-    with pytest.raises(Cut, match="the transport is closed"):
+    with pytest.raises(TransportLost, match="the transport is closed"):
         transport._take(until_late + SECONDS)
     dialling.join()
 
@@ -312,7 +312,7 @@ def test_what_was_dialled_for_a_transport_that_is_closed_is_closed() -> None:
         return pipe
 
     transport = StdioTransport(dial)
-    with pytest.raises(Cut, match="the transport is closed"):
+    with pytest.raises(TransportLost, match="the transport is closed"):
         transport._take(time.monotonic() + SECONDS)
     assert pipe.closed
     assert pipe.reads == 0
@@ -329,7 +329,7 @@ def test_who_waits_to_write_beside_another_waits_until_the_own_deadline() -> Non
             end = min(deadline, time.monotonic() + 8.0)
             while not self.closed and time.monotonic() < end:
                 time.sleep(0.01)
-            raise Cut("the stream to the container broke: timed out")
+            raise TransportLost("the stream to the container broke: timed out")
 
     pipe = Full(iter(()))
     transport = StdioTransport(lambda _: pipe)
@@ -338,7 +338,7 @@ def test_who_waits_to_write_beside_another_waits_until_the_own_deadline() -> Non
     second.settimeout(0.2)
 
     def write() -> None:
-        with pytest.raises(Cut):
+        with pytest.raises(TransportLost):
             first.send(b"x")
 
     writing = threading.Thread(target=write)
@@ -346,7 +346,7 @@ def test_who_waits_to_write_beside_another_waits_until_the_own_deadline() -> Non
     assert pipe.writing.wait(SECONDS)
 
     def beside() -> None:
-        with pytest.raises(Cut, match="does not read"):
+        with pytest.raises(TransportLost, match="does not read"):
             second.send(b"x")
 
     assert took(beside) < 4.0

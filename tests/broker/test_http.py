@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import tests.effort  # noqa: F401 - fewer examples
 from rlm_secure.broker.session import SessionKey
-from rlm_secure.broker.transports import Cut
+from rlm_secure.broker.transports import TransportLost
 from rlm_secure.broker.transports.http1 import exchange
 from rlm_secure.guest.supervisor import http, supervisor
 
@@ -136,7 +136,7 @@ def test_a_key_is_fresh_and_not_shown() -> None:
 def test_a_request_that_cannot_be_sent_is_cut(body: bytes) -> None:
     ours, theirs = socket.socketpair()
     theirs.close()
-    with ours, pytest.raises(Cut, match="the request could not be sent"):
+    with ours, pytest.raises(TransportLost, match="the request could not be sent"):
         exchange(ours, "POST", "/x", {}, body, limit=10, deadline=time.monotonic() + 5)
 
 

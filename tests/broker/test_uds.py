@@ -16,7 +16,7 @@ import pytest
 
 from rlm_secure.broker.client import Client, Lost
 from rlm_secure.broker.session import SessionKey
-from rlm_secure.broker.transports import Cut, uds
+from rlm_secure.broker.transports import TransportLost, uds
 from rlm_secure.broker.transports.uds import SOCKET_NAME, UnixTransport
 from rlm_secure.errors import ProtocolViolation
 from tests.emulators.base import anybodys_python, as_user
@@ -89,7 +89,7 @@ def test_nobody_but_who_connected_first_is_spoken_to(transport: UnixTransport) -
     stranger = visitor(65534)
     deadline = time.monotonic() + 20
     while stranger.poll() is None and time.monotonic() < deadline:
-        with pytest.raises(Cut):
+        with pytest.raises(TransportLost):
             transport._take(deadline)
     assert stranger.communicate(timeout=20)[0] == "0\n"  # nothing but the end of it
     again = visitor(65533)  # the control: the supervisor's next connection
@@ -99,7 +99,7 @@ def test_nobody_but_who_connected_first_is_spoken_to(transport: UnixTransport) -
         try:
             transport._take(deadline).send(b"x")
             break
-        except Cut:
+        except TransportLost:
             assert time.monotonic() < deadline
     assert [each.communicate(timeout=20)[0] for each in (first, again)] == ["1\n", "1\n"]
 
@@ -153,7 +153,7 @@ def test_who_floods_the_socket_is_looked_past_so_many_times_a_request(transport:
 
 
 def test_where_nobody_connects_the_request_is_cut(transport: UnixTransport) -> None:
-    with pytest.raises(Cut, match="nobody connected from the sandbox"):
+    with pytest.raises(TransportLost, match="nobody connected from the sandbox"):
         transport._take(time.monotonic() + 0.05)
 
 

@@ -13,7 +13,7 @@ import pytest
 from rlm_secure.broker.client import Declined, Lost
 from rlm_secure.environments.cloud import base as _cloud
 from rlm_secure.environments.cloud.lease import CloudLease
-from rlm_secure.environments.quota import Fleet
+from rlm_secure.environments.quota import SharedSandboxes
 from rlm_secure.testing import battery, corpus, judge
 from rlm_secure.testing.bare import Unscreened
 from rlm_secure.testing.control import Control
@@ -41,8 +41,8 @@ class Enduring(CloudLease):
     """A sandbox that the next session gets whatever happened in it."""
 
     def close(self) -> None:
-        """End the worker; the sandbox with its fleet, or where it does not answer."""
-        if self.use is None or self.use.fleet.closed or not hasattr(self, "client"):
+        """End the worker; the sandbox with its tree, or where it does not answer."""
+        if self.use is None or self.use.shared.closed or not hasattr(self, "client"):
             super().close()
             return
         try:
@@ -50,7 +50,7 @@ class Enduring(CloudLease):
         except (Lost, Declined):
             super().close()
         else:
-            self._slots.keep(self)
+            self._quotas.keep(self)
 
 
 def attacks_of(provider: str, share: str) -> list[corpus.Attack]:
@@ -68,9 +68,9 @@ def outcomes(request: pytest.FixtureRequest, controls: dict[str, Control]) -> It
     provider, share = request.param
     cloud = Cloud(provider)
     patience.setattr(_cloud, "CloudLease", Enduring)
-    fleet = Fleet(lambda: None)
+    shared = SharedSandboxes(lambda: None)
     environment = cloud.environment(max_live=50)
-    environment.share(fleet.berth(below=0), {})
+    environment.share(shared.reserve(below=0), {})
 
     def session(screen: bool) -> Unscreened:
         return Unscreened(environment.session(policy, screen=screen))
@@ -87,7 +87,7 @@ def outcomes(request: pytest.FixtureRequest, controls: dict[str, Control]) -> It
         yield found
     finally:
         patience.undo()
-        fleet.close()
+        shared.close()
         left = cloud.emulator.live
         cloud.emulator.close()
         assert left == []

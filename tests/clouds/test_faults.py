@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from rlm_secure.broker.transports import Cut
+from rlm_secure.broker.transports import TransportLost
 from rlm_secure.environments.cloud import lease as _lease
 from rlm_secure.environments.cloud.e2b import E2BProvider
 from rlm_secure.errors import CellCrashed, EnvironmentUnavailable, SessionEnded
@@ -156,7 +156,7 @@ def test_a_sandbox_that_does_not_say_whether_it_runs_is_not_waited_for(monkeypat
         cloud.emulator.fail(cloud.wire.info, slow=8.0, times=2)
         began = time.monotonic()
         assert session._lease._running()
-        assert "does not say whether it still runs" in session._lease.epitaph()
+        assert "does not say whether it still runs" in session._lease.exit_reason()
         assert time.monotonic() - began < 5.0
 
 
@@ -225,7 +225,7 @@ def test_last_words_that_come_after_input_was_refused_are_waited_for() -> None:
         cloud.emulator.fail(cloud.wire.stream, slow=0.7)
         stream = session._lease._stream("echo no python here >&2; exit 3", time.monotonic() + 10)
         deadline = time.monotonic() + 10
-        with pytest.raises(Cut, match="has completed"):
+        with pytest.raises(TransportLost, match="has completed"):
             while True:
                 stream.write(b"{}\n", deadline)
                 with contextlib.suppress(TimeoutError):

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from rlm_secure.broker.transports import Cut
+from rlm_secure.broker.transports import TransportLost
 from rlm_secure.environments.cloud import e2b, prime
 from rlm_secure.environments.cloud import lease as _lease
 from rlm_secure.environments.cloud import provider as _provider
@@ -332,7 +332,7 @@ def test_output_that_nobody_takes_breaks_a_stream_of_prime(monkeypatch: pytest.M
             (program,) = [each for each in cloud.emulator.live[0].programs.values() if "sleep" in each.process.args[-1]]
             time.sleep(1)
             taken = 0
-            with pytest.raises(Cut, match="more output than anybody takes"):
+            with pytest.raises(TransportLost, match="more output than anybody takes"):
                 while True:
                     taken += len(stream.read(time.monotonic() + 10))
             assert 0 < taken < 20_000_000
@@ -366,5 +366,5 @@ def test_a_loop_that_is_closed_says_so() -> None:
 
     async def step() -> None: ...
 
-    with pytest.raises(Cut, match="closed"):
+    with pytest.raises(TransportLost, match="closed"):
         loop.call(step(), 1)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from rlm_secure.broker.transports import Cut, Garbled
+from rlm_secure.broker.transports import BadResponse, TransportLost
 from rlm_secure.broker.transports.lines import Charge
 from rlm_secure.environments.cloud.lease import _lines
 from rlm_secure.environments.cloud.stream import Loop, Stream
@@ -74,9 +74,9 @@ def test_a_program_that_only_complains_is_ended(size: int) -> None:
     program = Counted(iter(()), endless(b"e" * size))
     with said_by(program) as stream:
         assert program.closed.wait(SECONDS)
-        with pytest.raises(Garbled, match="more on standard error than anybody reads"):
+        with pytest.raises(BadResponse, match="more on standard error than anybody reads"):
             stream.read(time.monotonic() + SECONDS)
-        with pytest.raises(Cut):
+        with pytest.raises(TransportLost):
             stream.write(b"x", time.monotonic() + SECONDS)
         assert program.taken <= 4 * 1024 * 1024 // (64 + size) + 100
         assert len(stream.errors) <= 4096
@@ -139,7 +139,7 @@ def test_what_comes_before_a_supervisor_costs_in_proportion(work: Callable[[int]
 @pytest.mark.parametrize(("data", "piece"), [(b"x", 1), (b"x" * 65_536, 65_536), (b"\n", 1000), (b"{}\n", 3000)])
 def test_what_comes_before_a_supervisor_has_an_end(data: bytes, piece: int) -> None:
     stream = Read(data * (4_000_000 // len(data)), piece)
-    with pytest.raises(Cut, match="the stream carries something else"):
+    with pytest.raises(TransportLost, match="the stream carries something else"):
         list(_lines(stream, 0.0))  # type: ignore[arg-type]
     assert stream.reads <= 1024 * 1024 // 64
 
@@ -156,7 +156,7 @@ def test_a_container_that_only_complains_is_not_listened_to() -> None:
     thread = threading.Thread(target=complain, daemon=True)
     thread.start()
     stream = docker_stream.Stream(ours)
-    with pytest.raises(Garbled):
+    with pytest.raises(BadResponse):
         stream.read(time.monotonic() + SECONDS)
     assert stream.last_words(0.2) == "e" * 400
     stream.close()

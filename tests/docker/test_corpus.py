@@ -31,13 +31,13 @@ pytestmark = [pytest.mark.attack, pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 class Kept(Lease):
-    """A lease that goes back to its yard when its session is over."""
+    """A lease that goes back to its containers when its session is over."""
 
     environment = "docker"
 
-    def __init__(self, lease: DockerLease, yard: Yard) -> None:
+    def __init__(self, lease: DockerLease, containers: ContainerPool) -> None:
         self._lease = lease
-        self._yard = yard
+        self._containers = containers
         self._killed = False
 
     @property
@@ -55,20 +55,20 @@ class Kept(Lease):
         self._killed = True  # by its host, whose cell is late: that is a finding of its own
         self._lease.kill()
 
-    def epitaph(self) -> str:
-        return self._lease.epitaph()
+    def exit_reason(self) -> str:
+        return self._lease.exit_reason()
 
     def close(self) -> None:
         try:
             self.client.end(seconds=20)
-            self._yard.give_back(self._lease)
+            self._containers.give_back(self._lease)
         except (Lost, Declined, ProtocolViolation) as error:
             if not self._killed:
-                self._yard.broken.append(str(error))
+                self._containers.broken.append(str(error))
             self._lease.close()
 
 
-class Yard:
+class ContainerPool:
     """Containers that are not in use."""
 
     def __init__(self, image: str, policy: Policy) -> None:
@@ -102,8 +102,8 @@ class Yard:
 
 
 @pytest.fixture(scope="module")
-def yard(place: DockerEnvironment, image: str) -> Iterator[Yard]:
-    made = Yard(image, judge.policy("strict"))
+def containers(place: DockerEnvironment, image: str) -> Iterator[ContainerPool]:
+    made = ContainerPool(image, judge.policy("strict"))
     yield made
     made.close()
 
@@ -113,23 +113,23 @@ ON_KERNEL = tuple(attack for attack in ATTACKS if attack not in ON_LANGUAGE)
 
 
 @pytest.fixture(scope="module")
-def without_language(yard: Yard, controls: dict[str, Control]) -> dict[str, Verdict]:
+def without_language(containers: ContainerPool, controls: dict[str, Control]) -> dict[str, Verdict]:
     return battery.attempts(
-        ON_KERNEL, lambda: yard.session(screen=False), judge.policy("strict"), controls, layered=False
+        ON_KERNEL, lambda: containers.session(screen=False), judge.policy("strict"), controls, layered=False
     )
 
 
 @pytest.fixture(scope="module")
-def language_without_language(yard: Yard, controls: dict[str, Control]) -> dict[str, Verdict]:
+def language_without_language(containers: ContainerPool, controls: dict[str, Control]) -> dict[str, Verdict]:
     return battery.attempts(
-        ON_LANGUAGE, lambda: yard.session(screen=False), judge.policy("strict"), controls, layered=False
+        ON_LANGUAGE, lambda: containers.session(screen=False), judge.policy("strict"), controls, layered=False
     )
 
 
 @pytest.fixture(scope="module")
-def with_language(yard: Yard, controls: dict[str, Control]) -> dict[str, Verdict]:
+def with_language(containers: ContainerPool, controls: dict[str, Control]) -> dict[str, Verdict]:
     attacks = corpus.for_layer(ATTACKS, screened=True)
-    return battery.attempts(attacks, lambda: yard.session(screen=True), judge.policy("strict"), controls)
+    return battery.attempts(attacks, lambda: containers.session(screen=True), judge.policy("strict"), controls)
 
 
 @each(ON_KERNEL)
@@ -156,5 +156,5 @@ def test_forbidden_calls_are_violations_here_as_well(without_language) -> None:
     assert len([outcome for outcome in stopped if outcome.wall is Wall.SECCOMP]) > 75
 
 
-def test_no_attack_broke_its_container(yard, without_language, with_language) -> None:
-    assert yard.broken == []
+def test_no_attack_broke_its_container(containers, without_language, with_language) -> None:
+    assert containers.broken == []

@@ -9,7 +9,7 @@ from typing import Any
 import docker
 import pytest
 
-from rlm_secure.broker.transports import Cut
+from rlm_secure.broker.transports import TransportLost
 from rlm_secure.environments.docker import container
 from rlm_secure.environments.docker.hardening import Offered
 from rlm_secure.environments.docker.ways import NotThere
@@ -48,7 +48,7 @@ def test_what_an_engine_does_not_take_is_an_error(engine: Any) -> None:
 
 
 def test_a_container_that_is_not_there_has_no_stream_and_no_state_and_is_removed(engine: Any) -> None:
-    with pytest.raises(Cut, match="the engine could not start an exec"):
+    with pytest.raises(TransportLost, match="the engine could not start an exec"):
         container.dial(engine, NOWHERE, 77_777)
     assert container.state(engine, NOWHERE) is None
     assert container.remove(engine, NOWHERE)

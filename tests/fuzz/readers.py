@@ -22,7 +22,7 @@ from typing import Any
 from rlm_secure.broker import protocol
 from rlm_secure.broker.client import Client, Declined, Lost
 from rlm_secure.broker.session import SessionKey
-from rlm_secure.broker.transports import Answer, Cut, Garbled, Transport
+from rlm_secure.broker.transports import Answer, BadResponse, Transport, TransportLost
 from rlm_secure.broker.transports.http1 import exchange
 from rlm_secure.broker.transports.stdio import StdioTransport
 from rlm_secure.compat.core import comms_utils as comms
@@ -104,11 +104,11 @@ def host_http(pieces: Pieces) -> tuple[Any, str]:
     peer = Peer(pieces)
     try:
         answer, keep = exchange(peer, "GET", "/health", {}, b"", limit=BODY, deadline=time.monotonic() + 60)
-    except Cut:
+    except TransportLost:
         return None, "cut"
-    except Garbled as garbled:
-        _printable(str(garbled))
-        return None, "garbled"
+    except BadResponse as bad:
+        _printable(str(bad))
+        return None, "bad"
     assert len(answer.body) <= BODY, f"a body of {len(answer.body)} bytes passed a limit of {BODY}"
     assert 200 <= answer.status <= 599
     assert type(keep) is bool  # bytes behind an answer may come later: that they are not there says nothing
@@ -119,7 +119,7 @@ def request_of_host(number: int, method: str, target: str, body: bytes) -> bytes
     """The bytes of a request as the host sends it, signed."""
     peer = Peer([])
     headers = SessionKey(KEY).headers(number, method, target, _digest(body))
-    with contextlib.suppress(Cut):
+    with contextlib.suppress(TransportLost):
         exchange(peer, method, target, headers, body, limit=BODY, deadline=time.monotonic() + 60)
     return bytes(peer.sent)
 
@@ -175,7 +175,7 @@ def host_lines(pieces: Pieces) -> tuple[Any, str]:
     try:
         answer = transport.request("GET", "/health", {}, b"", limit=BODY, deadline=time.monotonic() + 20)
         found: tuple[Any, str] = (answer.status, dict(answer.headers), answer.body), "answered"
-    except (Cut, Garbled):
+    except (TransportLost, BadResponse):
         found = None, "lost"
     finally:
         transport.close()
@@ -350,7 +350,7 @@ def engine_frames(pieces: Pieces) -> tuple[Any, str]:
     try:
         while data := stream.read(time.monotonic() + 60):
             said += data
-    except Cut:
+    except TransportLost:
         return said, "cut"
     return said, "ended"
 

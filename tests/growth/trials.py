@@ -279,7 +279,7 @@ TRIALS: dict[str, Trial] = {
             }
         ),
         most=64 * 1024,
-        typed=(readers.Cut,),
+        typed=(readers.TransportLost,),
     ),  # fmt: skip
     "signed answers": Trial(
         lambda body: readers.signed(200, body),

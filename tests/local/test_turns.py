@@ -375,7 +375,7 @@ def test_a_turn_that_is_taken_by_work_for_no_caller_is_not_free():
     assert turn.taken
     turn.release()
     assert not turn.acquire(blocking=False)
-    with turn.ahead() as free:
+    with turn.in_background() as free:
         assert not free
     looks: list[bool] = []
     assert not turn.acquire(give_up=lambda ahead: looks.append(ahead) or len(looks) == 2)
@@ -383,7 +383,7 @@ def test_a_turn_that_is_taken_by_work_for_no_caller_is_not_free():
     threading.Timer(0.1, go.set).start()
     with turn:
         assert done.is_set() and not turn.taken
-    with turn.ahead() as free:
+    with turn.in_background() as free:
         assert free and not turn.taken and turn.acquire(blocking=False)
 
 

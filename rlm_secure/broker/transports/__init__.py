@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 
-class Cut(Exception):
+class TransportLost(Exception):
     """The message or its answer was lost on the way; the same request may be sent again."""
 
 
-class Garbled(Exception):
+class BadResponse(Exception):
     """What came back is not an answer, or is larger than asked for. The sentence says what it was."""
 
 
@@ -47,7 +47,7 @@ class Transport(ABC):
     ) -> Answer:
         """Send one request and read its answer, of at most `limit` bytes, until `deadline` (time.monotonic()).
 
-        Raises Cut when it may be sent again, Garbled when not. Never follows a redirect.
+        Raises TransportLost when it may be sent again, BadResponse when not. Never follows a redirect.
         """
 
     @abstractmethod
@@ -56,8 +56,8 @@ class Transport(ABC):
 
 
 def left(deadline: float) -> float:
-    """Seconds until `deadline`. Raises Cut when it is over."""
+    """Seconds until `deadline`. Raises TransportLost when it is over."""
     seconds = deadline - time.monotonic()
     if seconds <= 0:
-        raise Cut("no answer in time")
+        raise TransportLost("no answer in time")
     return seconds

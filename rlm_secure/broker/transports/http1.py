@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from rlm_secure.broker.transports import Answer, Cut, Garbled, left
+from rlm_secure.broker.transports import Answer, BadResponse, TransportLost, left
 
 MAX_HEAD = 64 * 1024
 MAX_HEADERS = 128
@@ -77,7 +77,7 @@ def _send(connection: Connection, head: bytes, body: bytes | memoryview, deadlin
                 connection.settimeout(left(deadline))
                 view = view[connection.send(view[: 1 << 20]) :]
     except OSError as error:
-        raise Cut(f"the request could not be sent: {error}") from None
+        raise TransportLost(f"the request could not be sent: {error}") from None
 
 
 class _Reader:
@@ -95,7 +95,7 @@ class _Reader:
             self._connection.settimeout(left(self._deadline))
             chunk = self._connection.recv(min(max(wanted, 4096), 1 << 20))
         except OSError as error:
-            raise Cut(f"the answer was cut off: {error}") from None
+            raise TransportLost(f"the answer was cut off: {error}") from None
         self.closed = self.closed or not chunk
         self.buffer += chunk
         return bool(chunk)
@@ -106,9 +106,9 @@ class _Reader:
         while (at := self.buffer.find(end, max(searched - len(end) + 1, 0), limit + len(end))) < 0:
             searched = len(self.buffer)
             if searched >= limit + len(end):
-                raise Garbled(f"a line or head of more than {limit} bytes")
+                raise BadResponse(f"a line or head of more than {limit} bytes")
             if not self.more():
-                raise Cut("the connection ended before an answer")
+                raise TransportLost("the connection ended before an answer")
         taken = bytes(self.buffer[:at])
         del self.buffer[: at + len(end)]
         return taken
@@ -117,7 +117,7 @@ class _Reader:
         """The next `size` bytes."""
         while len(self.buffer) < size:
             if not self.more(size - len(self.buffer)):
-                raise Cut("the connection ended within an answer")
+                raise TransportLost("the connection ended within an answer")
         with memoryview(self.buffer) as view:
             taken = bytes(view[:size])
         del self.buffer[:size]
@@ -127,12 +127,12 @@ class _Reader:
 def _head(reader: _Reader) -> tuple[int, dict[str, str]]:
     head = reader.until(b"\r\n\r\n", MAX_HEAD)
     if head.count(b"\r\n") > MAX_HEADERS:
-        raise Garbled(f"an answer with more than {MAX_HEADERS} headers")
+        raise BadResponse(f"an answer with more than {MAX_HEADERS} headers")
     lines = head.split(b"\r\n")
     status = _status(lines[0])
     headers = _headers(lines[1:])
     if status < 200:
-        raise Garbled(f"an interim answer ({status}) that nobody asked for")
+        raise BadResponse(f"an interim answer ({status}) that nobody asked for")
     return status, headers
 
 
@@ -140,7 +140,7 @@ def _status(line: bytes) -> int:
     version, _, rest = line.partition(b" ")
     status, _, _ = rest.partition(b" ")
     if version not in (b"HTTP/1.1", b"HTTP/1.0") or status not in _STATUSES or not _made_of(line, _TEXT):
-        raise Garbled("what came is not an HTTP/1.1 answer")
+        raise BadResponse("what came is not an HTTP/1.1 answer")
     return int(status)
 
 
@@ -149,10 +149,10 @@ def _headers(lines: list[bytes]) -> dict[str, str]:
     for line in lines:
         token, colon, value = line.partition(b":")
         if not (colon and token and _made_of(token, _TOKEN) and _made_of(value, _TEXT)):
-            raise Garbled("an answer with a malformed header")
+            raise BadResponse("an answer with a malformed header")
         name = token.decode("ascii").lower()
         if name in _SINGLE and name in headers:
-            raise Garbled(f"an answer with two {name} headers")
+            raise BadResponse(f"an answer with two {name} headers")
         headers[name] = value.strip(b" \t").decode("latin-1")
     return headers
 
@@ -166,17 +166,17 @@ def _body(reader: _Reader, headers: Mapping[str, str], limit: int) -> bytes:
     length, coding = headers.get("content-length"), headers.get("transfer-encoding")
     if coding is not None:
         if length is not None or coding.lower() != "chunked":
-            raise Garbled("an answer whose length has two meanings")
+            raise BadResponse("an answer whose length has two meanings")
         return _chunked(reader, limit)
     if length is not None:
         digits = length.encode("latin-1")
         if not (1 <= len(digits) <= 15 and _made_of(digits, _DIGITS)) or int(digits) > limit:
-            raise Garbled(f"an answer of {length[:20]!r} bytes, limit {limit}")
+            raise BadResponse(f"an answer of {length[:20]!r} bytes, limit {limit}")
         return reader.exactly(int(digits))
     while len(reader.buffer) <= limit and reader.more():
         pass
     if len(reader.buffer) > limit:
-        raise Garbled(f"an answer of more than {limit} bytes")
+        raise BadResponse(f"an answer of more than {limit} bytes")
     return reader.exactly(len(reader.buffer))
 
 
@@ -186,14 +186,14 @@ def _chunked(reader: _Reader, limit: int) -> bytes:
     while size := _chunk_size(reader.until(b"\r\n", _CHUNK_LINE)):
         chunks -= 1
         if len(body) + size > limit:
-            raise Garbled(f"an answer of more than {limit} bytes")
+            raise BadResponse(f"an answer of more than {limit} bytes")
         if chunks < 0:
-            raise Garbled(f"an answer in more than {_MIN_CHUNKS + limit // _CHUNK_SIZE} chunks")
+            raise BadResponse(f"an answer in more than {_MIN_CHUNKS + limit // _CHUNK_SIZE} chunks")
         body += reader.exactly(size)
         if reader.exactly(2) != b"\r\n":
-            raise Garbled("an answer with a malformed chunk")
+            raise BadResponse("an answer with a malformed chunk")
     if reader.until(b"\r\n", _CHUNK_LINE):
-        raise Garbled("an answer with trailers")
+        raise BadResponse("an answer with trailers")
     return bytes(body)
 
 
@@ -201,5 +201,5 @@ def _chunk_size(line: bytes) -> int:
     digits, _, _ = line.partition(b";")
     digits = digits.rstrip(b" \t")
     if not (1 <= len(digits) <= 8 and _made_of(digits, _HEX) and _made_of(line, _TEXT)):
-        raise Garbled("an answer with a malformed chunk")
+        raise BadResponse("an answer with a malformed chunk")
     return int(digits, 16)

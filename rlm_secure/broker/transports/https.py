@@ -17,7 +17,7 @@ import time
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from rlm_secure.broker.transports import Cut, left
+from rlm_secure.broker.transports import TransportLost, left
 from rlm_secure.broker.transports.pooled import PooledTransport
 
 _CONNECT_SECONDS = 10.0
@@ -67,13 +67,13 @@ class HttpsTransport(PooledTransport[socket.socket]):
     def _take(self, deadline: float) -> socket.socket:
         with self._lock:
             if self._closed:
-                raise Cut("the transport is closed")
+                raise TransportLost("the transport is closed")
             if self._idle:
                 return self._idle.pop()
         try:
             connection = _connected(self._host, self._port, min(deadline, time.monotonic() + _CONNECT_SECONDS))
         except (OSError, UnicodeError) as error:  # a name that no resolver takes is the provider's as well
-            raise Cut(f"{self._host} cannot be reached: {error}") from None
+            raise TransportLost(f"{self._host} cannot be reached: {error}") from None
         with contextlib.suppress(OSError):
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if self._context is None:
@@ -82,7 +82,7 @@ class HttpsTransport(PooledTransport[socket.socket]):
             connection.settimeout(min(left(deadline), _CONNECT_SECONDS))
             return self._context.wrap_socket(connection, server_hostname=self._host)
         except (OSError, ValueError) as error:
-            raise Cut(f"{self._host} does not speak TLS as it should: {error}") from None
+            raise TransportLost(f"{self._host} does not speak TLS as it should: {error}") from None
         finally:
             connection.close()  # what was wrapped has let go of it
 
@@ -95,7 +95,10 @@ class HttpsTransport(PooledTransport[socket.socket]):
 
 
 def _connected(host: str, port: int, deadline: float) -> socket.socket:
-    """A connection to an address of the host, each with its share of the time. Raises OSError, UnicodeError or Cut."""
+    """A connection to an address of the host, each tried for its share of the time.
+
+    Raises OSError, UnicodeError or TransportLost.
+    """
     addresses = list(dict.fromkeys(str(each[4][0]) for each in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)))
     for place, address in enumerate(addresses[:-1]):
         with contextlib.suppress(OSError):

@@ -13,7 +13,7 @@ import binascii
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from rlm_secure.broker.transports import Garbled
+from rlm_secure.broker.transports import BadResponse
 
 MAX_LINE: Final = 96 * 1024
 #: What a piece and a line are charged beside their bytes: handling them takes about as long.
@@ -62,10 +62,11 @@ class Charge:
         self._charged = 0
 
     def took(self, size: int = 0) -> None:
-        """A piece of so many bytes came, or a line in it. Raises Garbled when it was too much."""
+        """A piece of so many bytes came, or a line in it. Raises BadResponse when it was too much."""
         self._charged += size + EACH
         if self._charged > self._most:
-            raise Garbled(f"the stream carries something else: more than {self._most:,} bytes that nobody asked for")
+            said = f"more than {self._most:,} bytes that nobody asked for"
+            raise BadResponse(f"the stream carries something else: {said}")
 
     def brought(self, size: int, lines: int = 0) -> None:
         """So many bytes of it were waited for, and so many lines of ours were acknowledged."""

@@ -40,7 +40,7 @@ class PooledTransport(Transport, Generic[_Kept]):
 
     @abstractmethod
     def _take(self, deadline: float) -> _Kept:
-        """A connection that nobody else uses. Raises Cut where there is none by `deadline`."""
+        """A connection that nobody else uses. Raises TransportLost where there is none by `deadline`."""
 
     @abstractmethod
     def _give_back(self, connection: _Kept, keep: bool) -> None:

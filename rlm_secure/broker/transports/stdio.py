@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from rlm_secure.broker.transports import Cut, Garbled, left
+from rlm_secure.broker.transports import BadResponse, TransportLost, left
 from rlm_secure.broker.transports.pooled import PooledTransport
 from rlm_secure.broker.transports.tube import Channel, Pipe, Tube
 
@@ -71,9 +71,9 @@ class StdioTransport(PooledTransport[Channel]):
                 connection.close()
 
     def _dialled(self, deadline: float) -> Tube:
-        """The stream, dialled where there is none. Raises Cut."""
+        """The stream, dialled where there is none. Raises TransportLost."""
         if not self._dialling.acquire(timeout=left(deadline)):
-            raise Cut("the sandbox is being dialled, which takes longer than there is time")
+            raise TransportLost("the sandbox is being dialled, which takes longer than there is time")
         try:
             with self._lock:
                 if self._tube is not None and not self._tube.broken:
@@ -86,16 +86,16 @@ class StdioTransport(PooledTransport[Channel]):
                 self._tube = tube
             if tube is None:
                 pipe.close()
-                raise Cut("the transport is closed")
+                raise TransportLost("the transport is closed")
             tube.greeted(min(deadline, time.monotonic() + _HELLO_SECONDS))
             return tube
         finally:
             self._dialling.release()
 
     def _hang_up(self) -> None:
-        """Let go of a stream that broke. Raises Garbled where too many broke because of what they said, and Cut."""
+        """Drop a stream that broke. Raises BadResponse where too many broke by what they said, and TransportLost."""
         if self._closed:
-            raise Cut("the transport is closed")
+            raise TransportLost("the transport is closed")
         self._idle.clear()
         if self._tube is not None:
             tube, self._tube = self._tube, None
@@ -103,4 +103,4 @@ class StdioTransport(PooledTransport[Channel]):
             tube.close()
             self._last = tube.broken
         if self._spoiled >= _MAX_SPOILED:
-            raise Garbled(f"{self._spoiled} streams were dialled, and the last one had to be closed: {self._last}")
+            raise BadResponse(f"{self._spoiled} streams were dialled, and the last one had to be closed: {self._last}")

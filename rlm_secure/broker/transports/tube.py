@@ -17,7 +17,7 @@ from collections import deque
 from typing import Any, Final, Protocol
 
 from rlm_secure.broker.protocol import decode
-from rlm_secure.broker.transports import Cut, Garbled, left
+from rlm_secure.broker.transports import BadResponse, TransportLost, left
 from rlm_secure.broker.transports.lines import EACH, MAX_LINE, Charge, Fields, Lines, fields
 from rlm_secure.errors import ProtocolViolation
 
@@ -39,14 +39,14 @@ _MAX_INBOUND = 32 * 1024 * 1024
 
 
 class Pipe(Protocol):
-    """A stream to a `dial` process. Thread-safe for one reader and one writer; both raise Cut when it breaks."""
+    """A stream to a `dial` process, for one reader and one writer; both raise TransportLost when it breaks."""
 
     def write(self, data: bytes, deadline: float) -> None:
-        """Write all of it until `deadline`, or raise Cut."""
+        """Write all of it until `deadline`, or raise TransportLost."""
 
     def read(self, deadline: float) -> bytes:
-        """What came; b"" at the end. Raises TimeoutError when nothing comes until `deadline`, Garbled for what a pipe
-        that is dialled again would say again."""
+        """What came; b"" at the end. Raises TimeoutError when nothing comes until `deadline`, and BadResponse for
+        what a pipe that is dialled again would say again."""
 
     def close(self) -> None:
         """Close it. Idempotent."""
@@ -118,14 +118,14 @@ class Tube:
         self._reader.start()
 
     def greeted(self, deadline: float) -> None:
-        """Wait until the other side has said hello. Raises Cut, and is closed then."""
+        """Wait until the other side has said hello. Raises TransportLost, and is closed then."""
         with self._change:
             while not self._greeted and not self.broken:
                 if not self._change.wait(max(deadline - time.monotonic(), 0)):
                     self.broken = "nobody answered in there"
         if self.broken:
             self.close()
-            raise Cut(f"the sandbox could not be dialled: {self.broken}")
+            raise TransportLost(f"the sandbox could not be dialled: {self.broken}")
 
     def channel(self) -> Channel:
         """A fresh connection; it opens with the first bytes that are sent."""
@@ -139,7 +139,7 @@ class Tube:
         with self._change:
             while self._bytes_out + len(data) > WINDOW and not self.broken and not channel.ended:
                 if not self._change.wait(left(deadline)):
-                    raise Cut("the sandbox does not read")
+                    raise TransportLost("the sandbox does not read")
             if self.broken or channel.ended:
                 raise BrokenPipeError(self.broken or "the connection was closed")
         self._put({"c": name, "d": base64.b64encode(data).decode("ascii")}, len(data), deadline)
@@ -161,13 +161,13 @@ class Tube:
         with self._change:
             if self._channels.pop(name, None) is None or not tell or self.broken:
                 return
-        with contextlib.suppress(Cut):
+        with contextlib.suppress(TransportLost):
             self._put({"c": name, "end": True}, 0, time.monotonic() + 1.0)
 
     def close(self) -> None:
         """Say bye and close. Idempotent."""
         if not self.broken:
-            with contextlib.suppress(Cut):
+            with contextlib.suppress(TransportLost):
                 self._put({"bye": True}, None, time.monotonic() + 1.0)
         self._break("it was closed")
         self._pipe.close()
@@ -177,7 +177,7 @@ class Tube:
     def _put(self, line: dict[str, Any], size: int | None, deadline: float) -> None:
         """Write a line; one that carries `size` bytes gets the next number, and is kept until acknowledged."""
         if not self._writing.acquire(timeout=left(deadline)):  # numbers are given in the order of writing
-            raise Cut("the sandbox does not read")
+            raise TransportLost("the sandbox does not read")
         try:
             with self._change:
                 if size is not None:
@@ -192,8 +192,8 @@ class Tube:
                 data = json.dumps({"a": self._received, **line}, separators=(",", ":")).encode("ascii") + b"\n"
             try:
                 self._pipe.write(data, deadline)
-            except Cut as cut:
-                self._break(str(cut))
+            except TransportLost as lost:
+                self._break(str(lost))
                 raise
         finally:
             self._writing.release()
@@ -211,7 +211,7 @@ class Tube:
                 with contextlib.suppress(TimeoutError):
                     data = self._pipe.read(time.monotonic() + _AGAIN_SECONDS)
                     if not data:
-                        raise Cut("the stream ended")
+                        raise TransportLost("the stream ended")
                 for at in range(0, len(data), PIECE):  # what is in a piece may pay for the next
                     piece = data[at : at + PIECE]
                     self._futile.took(len(piece))
@@ -220,11 +220,11 @@ class Tube:
                         if line.startswith(b"{"):
                             self._line(line)
                 self._tend()
-        except (Cut, OSError) as error:
+        except (TransportLost, OSError) as error:
             self._break(str(error))
-        except Garbled as garbled:
+        except BadResponse as bad:
             self.spoiled = not self.broken
-            self._break(str(garbled))
+            self._break(str(bad))
         finally:
             self._pipe.close()  # or whoever fills it would go on
 
@@ -271,7 +271,7 @@ class Tube:
             return
         channel.inbound += said.data
         if len(channel.inbound) > _MAX_INBOUND:
-            raise Garbled("the sandbox sends more than anybody asked for")
+            raise BadResponse("the sandbox sends more than anybody asked for")
         self._futile.brought(len(said.data))
 
     def _tend(self) -> None:
@@ -292,6 +292,6 @@ class Tube:
                 late = now - self._told_at > _PACE_SECONDS
                 lines = [{}] if late or self._received - self._told >= _UNTOLD else []
             if self._resent > _MAX_RESENT:
-                raise Garbled(f"the sandbox had {self._resent:,} bytes sent again, and acknowledged none of them")
+                raise BadResponse(f"the sandbox had {self._resent:,} bytes sent again, and acknowledged none of them")
         for line in lines:
             self._put(line, None, time.monotonic() + _WRITE_SECONDS)

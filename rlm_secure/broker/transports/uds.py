@@ -20,7 +20,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from rlm_secure.broker.transports import Cut, left
+from rlm_secure.broker.transports import TransportLost, left
 from rlm_secure.broker.transports.pooled import PooledTransport
 from rlm_secure.removal import RemovalError, remove
 
@@ -91,7 +91,7 @@ class UnixTransport(PooledTransport[socket.socket]):
                 self.reached = True
                 return connection
             connection.close()
-        raise Cut(
+        raise TransportLost(
             f"{_MAX_STRAY} connections from the sandbox were another user's, broke, or spoke before they were asked"
         )
 
@@ -101,7 +101,7 @@ class UnixTransport(PooledTransport[socket.socket]):
             self._listener.settimeout(max(until - time.monotonic(), 0.001))
             return self._listener.accept()[0]
         except OSError as error:
-            raise Cut(f"nobody connected from the sandbox: {error}") from None
+            raise TransportLost(f"nobody connected from the sandbox: {error}") from None
 
     def _knows(self, connection: socket.socket) -> bool:
         """Whether it is the supervisor that connected: a worker is another user, where there are two."""

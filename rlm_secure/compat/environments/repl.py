@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from rlm_secure.broker.protocol import Call
-from rlm_secure.environments import REPL, Audit, HostCalls, place
+from rlm_secure.environments import REPL, AuditSink, HostCalls, place
 from rlm_secure.errors import RLMSecureError
 from rlm_secure.policy.model import Policy
 from rlm_secure.rlm.slots import ChildSlots
@@ -47,7 +47,7 @@ class UpstreamREPL(REPL):
         self,
         *args: Any,
         policy: Policy | str | Mapping[str, Any] = "strict",
-        audit: Audit | None = None,
+        audit: AuditSink | None = None,
         **kwargs: Any,
     ) -> None:
         options = _bound(type(self).__name__, (*self.leading, *_COMMON), args, kwargs)

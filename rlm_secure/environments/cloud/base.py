@@ -33,7 +33,7 @@ from rlm_secure.environments.cloud.provider import (
 from rlm_secure.environments.cloud.stream import Loop, Program, Stream
 from rlm_secure.environments.interface import Environment, Session
 from rlm_secure.environments.owner import is_orphan
-from rlm_secure.environments.quota import Berth, Use, slots_of
+from rlm_secure.environments.quota import Reservation, Use, quota_of
 from rlm_secure.environments.remote import RemoteSession
 from rlm_secure.errors import CellCrashed, EnforcementError, EnvironmentUnavailable, ProtocolViolation, RLMSecureError
 from rlm_secure.guarantees import Wall
@@ -83,11 +83,11 @@ class CloudEnvironment(Environment):
         self._create_seconds = create_seconds
         self._transport = transport
         self._reuse = reuse
-        self._shared: tuple[Berth, Mapping[str, Any]] | None = None
+        self._shared: tuple[Reservation, Mapping[str, Any]] | None = None
 
-    def share(self, berth: Berth, options: Mapping[str, Any]) -> None:
+    def share(self, reservation: Reservation, options: Mapping[str, Any]) -> None:
         """Have sessions use the sandboxes of one tree of runs. See Environment.share."""
-        self._shared = berth, options
+        self._shared = reservation, options
 
     @abstractmethod
     def provider(self, policy: Policy | None) -> Provider:
@@ -127,17 +127,17 @@ class CloudEnvironment(Environment):
 
     def _lease(self, policy: Policy, *, new: bool = False) -> CloudLease:
         """A sandbox: one that the same tree of runs has used before, or a new one."""
-        slots, use, below = slots_of(self.name), None, 0
+        quota, use, below = quota_of(self.name), None, 0
         if self._shared is not None:
-            berth, options = self._shared
-            use, below = Use(berth.fleet, options, policy), berth.below
-        kept: CloudLease | None = slots.take(self._max_live, policy.limits.start_seconds, use, below=below, new=new)
+            reservation, options = self._shared
+            use, below = Use(reservation.shared, options, policy), reservation.below
+        kept: CloudLease | None = quota.take(self._max_live, policy.limits.start_seconds, use, below=below, new=new)
         if kept is not None:
             return kept
         try:
             provider = self.provider(policy)
         except BaseException:  # Ctrl-C as well: the slot would be lost
-            slots.give_back()
+            quota.give_back()
             raise
         return CloudLease(
             provider, policy, self._ttl_seconds, self._create_seconds, self._transport, use if self._reuse else None

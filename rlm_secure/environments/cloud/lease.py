@@ -20,7 +20,7 @@ from rlm_secure.broker.client import Client, Declined, Lost
 from rlm_secure.broker.protocol import decode
 from rlm_secure.broker.session import SessionKey
 from rlm_secure.broker.signed import Around
-from rlm_secure.broker.transports import Cut, Garbled
+from rlm_secure.broker.transports import BadResponse, TransportLost
 from rlm_secure.broker.transports.https import HttpsTransport
 from rlm_secure.broker.transports.lines import Charge, Lines
 from rlm_secure.broker.transports.stdio import StdioTransport
@@ -38,7 +38,7 @@ from rlm_secure.environments.cloud.provider import (
 )
 from rlm_secure.environments.cloud.stream import Loop, Program, Stream, cancelled
 from rlm_secure.environments.owner import owner
-from rlm_secure.environments.quota import Use, slots_of
+from rlm_secure.environments.quota import Use, quota_of
 from rlm_secure.environments.remote import Lease, log_refusals, start_configuration
 from rlm_secure.errors import EnvironmentUnavailable, ProtocolViolation
 from rlm_secure.guarantees import Level, Wall, WallStatus
@@ -105,7 +105,7 @@ class CloudLease(Lease):
         self._supervisor: Stream | None = None
         self._memory: int | None = None
         self._refusals = 0
-        self._slots = slots_of(provider.name)
+        self._quotas = quota_of(provider.name)
         self._loop = Loop(provider.name)
         # A session has at least half of the longest life before it.
         self._kept_until = time.monotonic() + ttl_seconds / 2
@@ -138,11 +138,10 @@ class CloudLease(Lease):
                 refusals=lambda refused: log_refusals(self._name, refused),
             )
             self.client.health(seconds=max(deadline - time.monotonic(), 1.0))
-        except (Cut, Lost, Declined, TimeoutError, ProtocolViolation) as error:
+        except (TransportLost, Lost, Declined, TimeoutError, ProtocolViolation) as error:
             said = self._supervisor.last_words() if self._supervisor is not None else ""
-            raise Unanswered(
-                f"the {self._name} did not answer: {error}; {self.epitaph()}" + (f"; it said: {said}" if said else "")
-            ) from None
+            more = f"; it said: {said}" if said else ""
+            raise Unanswered(f"the {self._name} did not answer: {error}; {self.exit_reason()}{more}") from None
 
     def _create(self, seconds: float) -> Made:
         """Make a sandbox, with a few attempts; what a failed one left behind is ended first."""
@@ -215,11 +214,11 @@ class CloudLease(Lease):
             # Who says that it listens elsewhere is no supervisor of ours, and opens no door that was not asked for.
             asked = str if self._transport == "exec" else int
             where = next(place for line in lines if isinstance(place := signed.listening(line), asked))
-        except (StopIteration, Cut, TimeoutError) as error:
+        except (StopIteration, TransportLost, TimeoutError) as error:
             said = stream.last_words()
             stream.close()
             told = "; it said: " + said if said else ""
-            raise Cut(f"the supervisor did not start ({str(error) or 'it ended'}){told}") from None
+            raise TransportLost(f"the supervisor did not start ({str(error) or 'it ended'}){told}") from None
         return stream, where if isinstance(where, int) else None
 
     def _ingress(self, port: int, deadline: float) -> HttpsTransport:
@@ -231,7 +230,7 @@ class CloudLease(Lease):
             raise EnvironmentUnavailable(f"the {self._name} has no ingress that can be used: {said}") from None
 
     def _dial(self, deadline: float) -> Stream:
-        """A new stream to the supervisor, started until `deadline`. Raises Cut."""
+        """A new stream to the supervisor, started until `deadline`. Raises TransportLost."""
         command = f"exec {_python(f'{self._directory}/guest.zip')} dial {shlex.quote(f'{self._directory}/broker')}"
         stream = self._stream(command, min(deadline, time.monotonic() + _CALL_SECONDS))
         self._refusals = 0
@@ -309,7 +308,7 @@ class CloudLease(Lease):
         except Exception:  # noqa: BLE001 - nobody can tell: it is tried again until the time is over
             return not self._gone.is_set()
 
-    def epitaph(self) -> str:
+    def exit_reason(self) -> str:
         """Why the sandbox does not answer, as far as the provider knows."""
         if self._gone.is_set():
             return "it was ended"
@@ -350,14 +349,14 @@ class CloudLease(Lease):
                 raise
             else:
                 self.served += 1
-                if self.usable and self._slots.keep(self):
+                if self.usable and self._quotas.keep(self):
                     return
         self.close()
 
     @property
     def usable(self) -> bool:
         """Whether another session may have the sandbox, as far as is known here."""
-        if self.use is None or self.use.fleet.closed or self._gone.is_set() or os.getpid() != self._pid:
+        if self.use is None or self.use.shared.closed or self._gone.is_set() or os.getpid() != self._pid:
             return False
         return not self.client.refused and time.monotonic() < self._kept_until
 
@@ -376,7 +375,7 @@ class CloudLease(Lease):
             with contextlib.suppress(Exception):  # the sandbox is ended; what the SDK holds dies with its loop
                 self._loop.call(self._provider.close(), _CALL_SECONDS)
             self._loop.close()
-            self._slots.give_back()
+            self._quotas.give_back()
 
     def _hang_up(self) -> None:
         client = getattr(self, "client", None)
@@ -452,5 +451,5 @@ def _lines(stream: Stream, deadline: float) -> Iterator[dict[str, Any]]:
                 noise.took()
                 with contextlib.suppress(ProtocolViolation):
                     yield decode(line.strip(), limit=_MAX_LINE)
-    except Garbled as garbled:
-        raise Cut(str(garbled)) from None
+    except BadResponse as bad:
+        raise TransportLost(str(bad)) from None

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import AsyncIterable, Awaitable, Callable, Coroutine
 from typing import Any, Final, Protocol, TypeVar
 
-from rlm_secure.broker.transports import Cut, Garbled, left
+from rlm_secure.broker.transports import BadResponse, TransportLost, left
 from rlm_secure.broker.transports.lines import EACH, Charge
 
 T = TypeVar("T")
@@ -49,12 +49,12 @@ class Loop:
         """Run it and return its result. Raises TimeoutError after `seconds`, when it is cancelled."""
         if self._closed:
             coroutine.close()
-            raise Cut("the sandbox was closed")
+            raise TransportLost("the sandbox was closed")
         future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:
             return future.result(max(seconds, 0.0))
         except concurrent.futures.CancelledError:
-            raise Cut("the sandbox was closed") from None
+            raise TransportLost("the sandbox was closed") from None
         except BaseException:  # Ctrl-C as well: nobody waits for it any more
             future.cancel()
             raise
@@ -167,38 +167,38 @@ class Stream:
         self.errors = b""
 
     def open(self, start: Start, seconds: float) -> None:
-        """Start the program. Raises Cut, with what the provider said."""
+        """Start the program. Raises TransportLost, with what the provider said."""
         try:
             self._loop.call(self._open(start), seconds)
         except TimeoutError:
-            raise Cut("the provider started no program in time") from None
-        except Cut:
+            raise TransportLost("the provider started no program in time") from None
+        except TransportLost:
             raise
         except Exception as error:  # noqa: BLE001 - the SDKs raise trees of their own
-            raise Cut(self._explain(error)[0]) from None
+            raise TransportLost(self._explain(error)[0]) from None
 
     # -- threads ----------------------------------------------------------------------------------
 
     def write(self, data: bytes, deadline: float) -> None:
-        """Have `data` written; returns when there is room for it. Raises Cut."""
+        """Have `data` written; returns when there is room for it. Raises TransportLost."""
         with self._change:
             while self._waiting and self._waiting + len(data) > _OUTBOUND_BYTES and not self._broken:
                 self._change.wait(left(deadline))
             if self._broken or self._ended:
-                raise Cut(self._broken or "the stream ended")
+                raise TransportLost(self._broken or "the stream ended")
             self._outbound.append(data)
             self._waiting += len(data)
         self._loop.soon(self._work.set)
 
     def read(self, deadline: float) -> bytes:
-        """What came; b"" at the end. Raises TimeoutError when nothing comes until `deadline`, Cut, or Garbled for more
-        on standard error than anybody reads."""
+        """What came; b"" at the end. Raises TimeoutError when nothing comes until `deadline`, TransportLost, or
+        BadResponse for more on standard error than anybody reads."""
         with self._change:
             while not self._inbound:
                 if self._garbled:
-                    raise Garbled(self._broken)
+                    raise BadResponse(self._broken)
                 if self._broken:
-                    raise Cut(self._broken)
+                    raise TransportLost(self._broken)
                 if self._ended:
                     return b""
                 if not self._change.wait(max(deadline - time.monotonic(), 0.001)) and time.monotonic() >= deadline:
@@ -284,7 +284,7 @@ class Stream:
         self.errors = (self.errors + data[-_ERRORS_KEPT:])[-_ERRORS_KEPT:]
         try:
             self._complaints.took(len(data))
-        except Garbled:
+        except BadResponse:
             self.finish("the program said more on standard error than anybody reads")
             with self._change:
                 self._garbled = True
@@ -308,7 +308,7 @@ class Stream:
         self._program = await start(self)
         if self._closed:  # for what it said while it started
             await self._close()
-            raise Cut(self._broken)
+            raise TransportLost(self._broken)
         self._sender = asyncio.get_running_loop().create_task(self._send())
 
     async def _send(self) -> None:

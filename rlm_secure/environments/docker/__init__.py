@@ -19,7 +19,7 @@ from typing import Any
 from rlm_secure.broker.client import Client, Declined, Lost
 from rlm_secure.broker.session import SessionKey
 from rlm_secure.broker.signed import Around
-from rlm_secure.broker.transports import Cut, Garbled, Transport
+from rlm_secure.broker.transports import BadResponse, Transport, TransportLost
 from rlm_secure.broker.transports.stdio import StdioTransport
 from rlm_secure.broker.transports.uds import SOCKET_NAME, UnixTransport
 from rlm_secure.broker.transports.uds import sweep as sweep_sockets
@@ -184,13 +184,13 @@ class DockerLease(Lease):
                 refusals=lambda refused: log_refusals(f"container {(self._id or '')[:12]}", refused),
             )
             self.client.health(seconds=max(deadline - time.monotonic(), 1.0))
-        except (Cut, Garbled, Lost, Declined, TimeoutError, ProtocolViolation) as error:
+        except (TransportLost, BadResponse, Lost, Declined, TimeoutError, ProtocolViolation) as error:
             said = self._stream.last_words(0.2)
             # What the engine mounted may be another machine's directory, or one that passes no sockets.
             elsewhere = self._unix is not None and not self._unix.reached and not self._running()
             unheard = NotThere if elsewhere else EnvironmentUnavailable
             raise unheard(
-                f"the sandbox did not answer: {error}; {self.epitaph()}" + (f"; it said: {said}" if said else "")
+                f"the sandbox did not answer: {error}; {self.exit_reason()}" + (f"; it said: {said}" if said else "")
             ) from None
         self._taken = hardening.recorded(self._engine, self._id, discarded)
         self._details = {
@@ -256,7 +256,7 @@ class DockerLease(Lease):
         if self._id is not None and os.getpid() == self._owner and not container.remove(self._engine, self._id):
             _log.warning("container %s could not be removed; `sweep` will", self._id[:12])
 
-    def epitaph(self) -> str:
+    def exit_reason(self) -> str:
         """Why the container is gone, as far as the engine knows."""
         state = container.state(self._engine, self._id) if self._id is not None else None
         if state is None:

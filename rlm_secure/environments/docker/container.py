@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rlm_secure.broker.transports import Cut
+from rlm_secure.broker.transports import TransportLost
 from rlm_secure.environments import user_ids
 from rlm_secure.environments.docker import hardening
 from rlm_secure.environments.docker.engine import explained
@@ -169,22 +169,22 @@ def attach(client: Any, container: str) -> Stream:
 
 
 def start_zygote(client: Any, container: str, uid: int) -> None:
-    """Start the zygote beside the supervisor, as another user: nobody in there may become one. Raises Cut."""
+    """Start the zygote beside the supervisor, as another user: nobody in there may become one. Raises TransportLost."""
     program, user = command("zygote", ZYGOTE), f"{uid}:{uid}"
     try:
         made = client.api.exec_create(container, program, stdout=False, stderr=False, user=user, workdir="/")
         client.api.exec_start(made["Id"], detach=True)
     except Exception as error:  # noqa: BLE001 - the SDK, requests and urllib3 raise trees of their own
-        raise Cut(f"the engine could not start a second process: {error}") from None
+        raise TransportLost(f"the engine could not start a second process: {error}") from None
 
 
 def dial(client: Any, container: str | None, uid: int) -> Stream:
-    """The exec stream of a `dial` to the supervisor. Raises Cut: it may work the next time."""
+    """The exec stream of a `dial` to the supervisor. Raises TransportLost: it may work the next time."""
     try:
         made = client.api.exec_create(container, command("dial", LISTEN), stdin=True, user=f"{uid}:{uid}")
         return Stream(client.api.exec_start(made["Id"], socket=True))
     except Exception as error:  # noqa: BLE001 - as above
-        raise Cut(f"the engine could not start an exec: {error}") from None
+        raise TransportLost(f"the engine could not start an exec: {error}") from None
 
 
 def state(client: Any, container: str) -> Mapping[str, Any] | None:

@@ -8,7 +8,7 @@ import struct
 import time
 from typing import Any
 
-from rlm_secure.broker.transports import Cut, Garbled, left
+from rlm_secure.broker.transports import BadResponse, TransportLost, left
 from rlm_secure.broker.transports.lines import Charge
 
 _HEADER = struct.Struct(">BxxxI")
@@ -33,19 +33,19 @@ class Stream:
         self.errors = b""
 
     def write(self, data: bytes, deadline: float) -> None:
-        """Write all of `data`. Raises Cut."""
+        """Write all of `data`. Raises TransportLost."""
         view = memoryview(data)
         try:
             while view:
                 self._socket.settimeout(left(deadline))
                 view = view[self._socket.send(view[: 1 << 20]) :]
         except OSError as error:
-            raise Cut(f"the stream to the container broke: {error}") from None
+            raise TransportLost(f"the stream to the container broke: {error}") from None
 
     def read(self, deadline: float) -> bytes:
         """What came on standard output; b"" at its end. Raises TimeoutError when nothing has come by `deadline`.
 
-        Raises Garbled for more on standard error than anybody reads.
+        Raises BadResponse for more on standard error than anybody reads.
         """
         while True:
             kind, data = self._frame(deadline)
@@ -62,7 +62,7 @@ class Stream:
         One that does not die, and goes on to say something, is listened to for so many seconds all the same.
         """
         deadline = time.monotonic() + seconds
-        with contextlib.suppress(Cut, Garbled, TimeoutError):
+        with contextlib.suppress(TransportLost, BadResponse, TimeoutError):
             while time.monotonic() < deadline and self.read(deadline):
                 pass
         text = self.errors.decode("utf-8", "replace").strip().replace("\n", " | ")
@@ -83,7 +83,7 @@ class Stream:
             if len(self._buffer) >= _HEADER.size:
                 kind, size = _HEADER.unpack_from(self._buffer)
                 if kind not in (0, _STDOUT, _STDERR) or size > _MAX_FRAME:
-                    raise Cut("the engine's stream is not in frames")
+                    raise TransportLost("the engine's stream is not in frames")
                 if len(self._buffer) >= _HEADER.size + size:
                     data = bytes(self._buffer[_HEADER.size : _HEADER.size + size])
                     del self._buffer[: _HEADER.size + size]
@@ -97,7 +97,7 @@ class Stream:
             except TimeoutError:
                 raise
             except OSError as error:
-                raise Cut(f"the stream from the container broke: {error}") from None
+                raise TransportLost(f"the stream from the container broke: {error}") from None
             if not chunk:
                 return _STDOUT, b""
             self._buffer += chunk

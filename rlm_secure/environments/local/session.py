@@ -305,7 +305,7 @@ class LocalSession(LoggedSession):
 
     def while_idle(self) -> None:
         """Take a checkpoint, unless a cell runs: a busy session is looked at again after its cell."""
-        with self._lock.ahead() as free:
+        with self._lock.in_background() as free:
             if free:
                 self.checkpoint()
 

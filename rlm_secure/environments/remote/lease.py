@@ -52,7 +52,7 @@ class Lease(ABC):
         """End the sandbox at once. Idempotent, thread-safe, never raises."""
 
     @abstractmethod
-    def epitaph(self) -> str:
+    def exit_reason(self) -> str:
         """Why the sandbox is gone, in a few words, as far as the place knows."""
 
     @abstractmethod

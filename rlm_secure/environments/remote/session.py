@@ -234,8 +234,8 @@ class RemoteSession(LoggedSession):
     def _gone(self, lost: Lost | Declined) -> str:
         """Ends the session; returns why its sandbox cannot be reached."""
         lease = self._lease
-        epitaph = "it was closed" if self._closing or lease is None else lease.epitaph()
-        said = f"the sandbox is gone: {epitaph} ({lost})"
+        exit_reason = "it was closed" if self._closing or lease is None else lease.exit_reason()
+        said = f"the sandbox is gone: {exit_reason} ({lost})"
         self._end(said)
         return said
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from rlm_secure.environments.cloud import lease as _lease
-from rlm_secure.environments.quota import Fleet
+from rlm_secure.environments.quota import SharedSandboxes
 from rlm_secure.environments.registry import place
 from rlm_secure.errors import CancellationError, CellCrashed, WallViolation
 from rlm_secure.events import CellCompleted, ModelCalled, SandboxTaken
@@ -51,24 +51,24 @@ def no_calls(call: object) -> None:
 class Together:
     """Sessions as the runs of one tree open them."""
 
-    def __init__(self, cloud: Cloud, fleet: Fleet, **options: Any) -> None:
+    def __init__(self, cloud: Cloud, shared: SharedSandboxes, **options: Any) -> None:
         self._cloud = cloud
-        self._fleet = fleet
+        self._shared = shared
         self._options = {**cloud.options, **options}
 
     def session(self, policy: Policy | None = None, **options: Any) -> Any:
         environment: Any = place(self._cloud.name, **self._options)
-        environment.share(self._fleet.berth(below=0), self._options)
+        environment.share(self._shared.reserve(below=0), self._options)
         return environment.session(policy or limits(), **options)
 
 
 @contextmanager
 def together(cloud: Cloud, **options: Any) -> Iterator[Together]:
-    fleet = Fleet(lambda: None)
+    shared = SharedSandboxes(lambda: None)
     try:
-        yield Together(cloud, fleet, **options)
+        yield Together(cloud, shared, **options)
     finally:
-        fleet.close()
+        shared.close()
 
 
 # -- how many --------------------------------------------------------------------------------------------
