@@ -129,7 +129,7 @@ def _as_its_owner(path: str) -> str:
     from ..kernel import seal
 
     directory, name = os.path.split(path)
-    os.chdir(directory)  # the new user may have no permission to walk there, for example below /root
+    os.chdir(directory)  # the new user may have no permission to walk there, for example below the home of root
     with contextlib.suppress(OSError):  # without the capability for it, the set cannot be changed
         seal.empty_bounding_set()
     try:
