@@ -34,7 +34,7 @@ def get_environment_class(name: str) -> type[Environment]:
     return kind
 
 
-def place(name: str, **kwargs: Any) -> Environment:
+def place(name: str, /, **kwargs: Any) -> Environment:
     """The environment called `name`, made with `kwargs`. Raises as get_environment_class, TypeError for an option that
     it does not have."""
     kwargs = own_options(name, kwargs)

@@ -285,7 +285,9 @@ def _installed() -> ModuleType:
         for name in set(os.environ) - before:
             del os.environ[name]
     builders = [getattr(module, name, None) for name in ("build_rlm_system_prompt", "build_user_prompt")]
-    # Older releases have the same names with other slots; rlm_secure.compat has them with our words.
-    if module.__name__ != "rlm.utils.prompts" or not all(callable(each) and "root_prompt" in inspect.signature(each).parameters for each in builders):
+    theirs = module.__name__ == "rlm.utils.prompts"  # rlm_secure.compat serves our words under that name
+    # Older releases have the same names with other slots.
+    slots = all(callable(each) and "root_prompt" in inspect.signature(each).parameters for each in builders)
+    if not (theirs and slots):
         raise MissingExtra('prompt_set="rlms"', package=_PACKAGE)
     return module
