@@ -1,8 +1,8 @@
 """The files that are trusted, from the one place that says so: their own docstrings.
 
 A paragraph `Guards: what it guards` makes a file trusted. `python -m tests.trusted` writes the tables of
-threat-model.md from these paragraphs; tests/test_threat_model.py holds both together, and tests/coverage.py asks for
-every branch of these files.
+threat-model.md from these paragraphs; tests/test_threat_model.py holds both together, and `python -m tests --coverage`
+asks for every branch of these files.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ carries a new `nonce`, and the worker repeats the nonce of the last frame that i
 before a request was read is not accepted as the answer to it.
 
 host -> worker
-    begin    {modules, source_bytes, ast_nodes, stdout_bytes, value_bytes, result_bytes, tools, features, screen}
+    begin    {modules, source_bytes, ast_nodes, stdout_bytes, value_bytes, result_bytes, tools, screen}
     exec     {code}
     assign   {name, value}
     alias    {name, target}

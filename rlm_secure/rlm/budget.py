@@ -78,9 +78,6 @@ class Spent:
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float = 0.0
-    bytes_sent: int = 0
-    bytes_received: int = 0
-    iterations: int = 0
 
     @property
     def tokens(self) -> int:
@@ -99,14 +96,13 @@ class Reservation:
         self.tokens = tokens
         self.cost_usd = cost_usd
 
-    def settle(self, usage: ModelUsageSummary, reply_bytes: int) -> None:
+    def settle(self, usage: ModelUsageSummary) -> None:
         """The call was answered: charge what it really used."""
         self._ledger.settle(
             self,
             input_tokens=usage.total_input_tokens,
             output_tokens=usage.total_output_tokens,
             cost_usd=usage.total_cost or 0.0,
-            bytes_received=reply_bytes,
         )
 
     def lose(self) -> None:
@@ -179,7 +175,7 @@ class Ledger:
             if bounded and over:
                 raise BudgetExceededError(spent.cost_usd, self.allowance.cost_usd, self._too_dear(cost))
             reservation = Reservation(self, tokens, cost)
-            self._spent = replace(spent, calls=spent.calls + 1, bytes_sent=spent.bytes_sent + prompt_bytes)
+            self._spent = replace(spent, calls=spent.calls + 1)
             self._in_flight += 1
             self._held_tokens += reservation.tokens
             self._held_cost += reservation.cost_usd
@@ -192,7 +188,6 @@ class Ledger:
         input_tokens: int = 0,
         output_tokens: int = 0,
         cost_usd: float = 0.0,
-        bytes_received: int = 0,
     ) -> None:
         """End a reservation and charge what its call came to. Does nothing where it has ended before."""
         with self._lock:
@@ -209,7 +204,6 @@ class Ledger:
                 input_tokens=spent.input_tokens + input_tokens,
                 output_tokens=spent.output_tokens + output_tokens,
                 cost_usd=spent.cost_usd + cost_usd,
-                bytes_received=spent.bytes_received + bytes_received,
             )
 
     def refuse_unknown(self, error: PriceUnknownError) -> None:
@@ -252,11 +246,6 @@ class Ledger:
                 f"Timeout exceeded after iteration {after}: {elapsed:.1f}s of {allowance.seconds:.1f}s limit",
             )
 
-    def count_iteration(self) -> None:
-        """Count one turn of any completion in the tree."""
-        with self._lock:
-            self._spent = replace(self._spent, iterations=self._spent.iterations + 1)
-
     def _too_dear(self, cost: float) -> str:
         spent, budget = self._spent.cost_usd, self.allowance.cost_usd
         return (
@@ -296,12 +285,6 @@ class Records:
         with self._lock:
             return self._kept
 
-    @property
-    def room(self) -> int:
-        """Bytes that are left."""
-        with self._lock:
-            return self.limit - self._kept
-
     def take(self, size: int) -> bool:
         """Whether there is room for a record of `size` bytes, which is then taken."""
         with self._lock:
@@ -324,7 +307,6 @@ class Meter:
 
     def count(self, error: str | None) -> None:
         """Count one finished turn; `error` is what went wrong in it, None when nothing did."""
-        self.ledger.count_iteration()
         self.iterations += 1
         self.errors = self.errors + 1 if error else 0
         self.last_error = error or self.last_error

@@ -324,7 +324,7 @@ class LMHandler:
                 try:
                     completion = self._priced(await client.acomplete(prompt, model=model, timeout=seconds), price)
                     usage, error = completion.usage, None
-                    reservation.settle(usage, _size(completion.text))
+                    reservation.settle(usage)
                     self.tally.add(completion.model, usage)
                     if usage.total_cost is None and client.billing != "none":
                         self._unpriced(completion.model)

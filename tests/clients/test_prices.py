@@ -121,10 +121,10 @@ def test_a_call_that_the_rest_cannot_pay_for_is_not_made() -> None:
     assert books.spent.calls == 0
     first = books.reserve(10, DOLLAR, 500)
     assert first is not None
-    first.settle(ModelUsageSummary(1, 10, 400, 410.0), 10)
+    first.settle(ModelUsageSummary(1, 10, 400, 410.0))
     second = books.reserve(10, DOLLAR, 500)
     assert second is not None
-    second.settle(ModelUsageSummary(1, 10, 500, 510.0), 10)
+    second.settle(ModelUsageSummary(1, 10, 500, 510.0))
     with pytest.raises(BudgetExceededError):
         books.reserve(1, DOLLAR, 50)
     assert books.spent.cost_usd == 920.0
@@ -135,7 +135,7 @@ def test_what_calls_in_flight_may_cost_is_held_until_they_end() -> None:
     first = books.reserve(1, DOLLAR, 600)
     assert first is not None
     assert books.reserve(1, DOLLAR, 600) is None
-    first.settle(ModelUsageSummary(1, 1, 1, 2.0), 1)
+    first.settle(ModelUsageSummary(1, 1, 1, 2.0))
     assert books.reserve(1, DOLLAR, 600) is not None
 
 
@@ -160,7 +160,7 @@ def test_with_known_prices_the_limit_is_never_crossed(steps: list[tuple[int, int
         if lost:
             reservation.lose()
         else:
-            reservation.settle(ModelUsageSummary(1, prompt, reply, DOLLAR.cost(prompt, reply)), 1)
+            reservation.settle(ModelUsageSummary(1, prompt, reply, DOLLAR.cost(prompt, reply)))
         assert books.spent.cost_usd <= 1_000.0
 
 

@@ -98,7 +98,6 @@ class CloudEnvironment(Environment):
         policy: Policy,
         *,
         tools: Mapping[str, str] | None = None,
-        features: frozenset[str] = frozenset(),  # noqa: ARG002 - every session can do them all
     ) -> Session:
         """Start a sealed session in a sandbox of its own. See Environment.open."""
         return self.session(policy, tools=tools)

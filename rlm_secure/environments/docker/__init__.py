@@ -68,7 +68,6 @@ class DockerEnvironment(Environment):
         policy: Policy,
         *,
         tools: Mapping[str, str] | None = None,
-        features: frozenset[str] = frozenset(),  # noqa: ARG002 - every session can do them all
     ) -> Session:
         """Start a sealed session in a container of its own. See Environment.open."""
         return self.session(policy, tools=tools)
