@@ -3,6 +3,7 @@
 from rlm_secure.tools.definition import (
     RESERVED_TOOL_NAMES,
     ToolInfo,
+    described,
     extract_tool_value,
     parse_custom_tools,
     validate_custom_tools,
@@ -15,6 +16,7 @@ __all__ = [
     "ToolError",
     "ToolInfo",
     "Toolbox",
+    "described",
     "extract_tool_value",
     "parse_custom_tools",
     "validate_custom_tools",

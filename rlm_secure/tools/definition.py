@@ -70,27 +70,25 @@ def parse_custom_tools(custom_tools: Mapping[str, Any] | None) -> dict[str, Tool
     return {name: _info(name, entry) for name, entry in (custom_tools or {}).items()}
 
 
+def described(entry: Any) -> tuple[Any, Any]:
+    """The value of one entry of custom tools, in either form or a ToolInfo, and what stands as its description."""
+    if isinstance(entry, ToolInfo):
+        return entry.value, entry.description
+    if isinstance(entry, Mapping) and "tool" in entry:
+        return entry["tool"], entry.get("description")
+    return entry, None
+
+
 def extract_tool_value(entry: Any) -> Any:
     """The value of one entry of custom tools, in either form, or of a ToolInfo."""
-    if isinstance(entry, ToolInfo):
-        return entry.value
-    return entry["tool"] if _is_described(entry) else entry
+    return described(entry)[0]
 
 
 def _info(name: str, entry: Any) -> ToolInfo:
-    description = None
-    if isinstance(entry, ToolInfo):
-        description = entry.description
-    elif _is_described(entry):
-        description = entry.get("description")
-        if description is not None and not isinstance(description, str):
-            raise ValueError(f"the description of tool {name!r} is a {type(description).__name__}, not text")
-    return ToolInfo(name, extract_tool_value(entry), description)
-
-
-def _is_described(entry: Any) -> bool:
-    """Whether it is the second form, which says what its tool is for."""
-    return isinstance(entry, Mapping) and "tool" in entry
+    value, description = described(entry)
+    if description is not None and not isinstance(description, str):
+        raise ValueError(f"the description of tool {name!r} is a {type(description).__name__}, not text")
+    return ToolInfo(name, value, description)
 
 
 def validate_custom_tools(custom_tools: Mapping[str, Any] | None) -> None:

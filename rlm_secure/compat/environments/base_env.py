@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from rlm_secure.compat.environments.repl import UpstreamREPL
-from rlm_secure.tools import RESERVED_TOOL_NAMES, ToolInfo, validate_custom_tools
+from rlm_secure.tools import RESERVED_TOOL_NAMES, ToolInfo, described, extract_tool_value, validate_custom_tools
 from rlm_secure.types import REPLResult
 
 __all__ = [
@@ -89,17 +89,10 @@ class SupportsCustomTools(Protocol):
     custom_tools: Mapping[str, Any]
 
 
-def extract_tool_value(entry: Any) -> Any:
-    """The tool of an entry, which is that tool or `{"tool": …, "description": …}`."""
-    return parse_tool_entry("", entry).value
-
-
 def parse_tool_entry(name: str, entry: Any) -> ToolInfo:
     """One entry as a ToolInfo; a description that is no text counts as none."""
-    if not (isinstance(entry, Mapping) and "tool" in entry):
-        return ToolInfo(name, entry)
-    description = entry.get("description")
-    return ToolInfo(name, entry["tool"], description if isinstance(description, str) else None)
+    value, description = described(entry)
+    return ToolInfo(name, value, description if isinstance(description, str) else None)
 
 
 def parse_custom_tools(custom_tools: Mapping[str, Any] | None) -> list[ToolInfo]:
