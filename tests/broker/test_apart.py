@@ -20,7 +20,7 @@ from rlm_secure.environments.local.seccomp import compile_profile
 from rlm_secure.environments.remote import supervisor as reported
 from rlm_secure.guarantees import Level, Wall
 from rlm_secure.guest.kernel import seal
-from rlm_secure.guest.supervisor import link, privileges
+from rlm_secure.guest.supervisor import privileges, zygote_link
 from rlm_secure.guest.zygote import apart
 from rlm_secure.removal import Scratch
 from tests.broker.support import ProcessLease, policy, session
@@ -85,7 +85,7 @@ def test_the_door_takes_nobody_whom_the_kernel_does_not_name(path: str) -> None:
 
 def test_nobody_comes(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apart, "_WAIT_SECONDS", 0.05)
-    zygote = link.ZygoteLink("no bundle", path)
+    zygote = zygote_link.ZygoteLink("no bundle", path)
     with pytest.raises(SystemExit, match="no zygote came: timed out"):
         zygote.configure({"uid": 1})
     os.close(zygote._errors)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from rlm_secure.guest.supervisor import bodies, http, link
+from rlm_secure.guest.supervisor import bodies, http, worker_link, zygote_link
 from tests.growth.cost import assert_linear
 
 
@@ -78,10 +78,10 @@ class Nobody:
 
 
 @contextlib.contextmanager
-def listening(frame_bytes: int) -> Iterator[tuple[link.WorkerLink, socket.socket]]:
+def listening(frame_bytes: int) -> Iterator[tuple[worker_link.WorkerLink, socket.socket]]:
     ours, theirs = socket.socketpair()
     with theirs:
-        made = link.WorkerLink(ours, None, 0, frame_bytes, Nobody())  # type: ignore[arg-type]
+        made = worker_link.WorkerLink(ours, None, 0, frame_bytes, Nobody())  # type: ignore[arg-type]
         try:
             yield made, theirs
         finally:
@@ -102,7 +102,7 @@ def test_a_frame_costs_what_it_is_long(made: Callable[[int], bytes], piece: int)
         data = struct.pack(">I", len(body)) + body
 
         def hear() -> None:
-            with listening(1 << 30) as (worker, theirs), contextlib.suppress(link.LinkError):
+            with listening(1 << 30) as (worker, theirs), contextlib.suppress(zygote_link.LinkError):
                 said = None
                 for at in range(0, len(data), piece):
                     theirs.send(data[at : at + piece])
@@ -141,7 +141,7 @@ def test_what_the_kernel_says_of_a_worker_costs_what_it_is_long(monkeypatch: pyt
         said = {1: b"9 8 7 6 0 5 0\n", 2: STATUS.format(groups="65534 " * (size // 6)).encode()}
 
         def look() -> None:
-            monkeypatch.setattr(link.os, "pread", lambda fd, *_: said[fd])
+            monkeypatch.setattr(worker_link.os, "pread", lambda fd, *_: said[fd])
             worker._files = {"statm": 1, "status": 2}
             assert worker.held_bytes() and worker.users() == [1, 1, 1, 1]
             worker._files = {}

@@ -159,7 +159,7 @@ def test_no_reader_in_the_guest_breaks_one() -> None:
     found = in_a_small_thread("""
         import socket
         from rlm_secure.guest import wire
-        from rlm_secure.guest.supervisor import bodies, dial, link
+        from rlm_secure.guest.supervisor import bodies, dial, zygote_link
         deep = b"[" * 300_000
         digits = b"9" * 800_000
         def framed(data):
@@ -168,7 +168,7 @@ def test_no_reader_in_the_guest_breaks_one() -> None:
                 threading.Thread(target=theirs.sendall, args=(len(data).to_bytes(4, "big") + data,)).start()
                 return wire.FrameChannel(ours).receive()
         def said(data):
-            control = link.ZygoteLink.__new__(link.ZygoteLink)
+            control = zygote_link.ZygoteLink.__new__(zygote_link.ZygoteLink)
             control._answers_due = 1
             control._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             theirs.send(data[:100_000])

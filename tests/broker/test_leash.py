@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from rlm_secure.guest.kernel.leash import Leash, attach
-from rlm_secure.guest.supervisor import link
+from rlm_secure.guest.supervisor import worker_link
 from tests.broker.support import session
 from tests.broker.test_apart import Listening
 from tests.local.kernels import in_child
@@ -175,11 +175,11 @@ class Signals:
 
 
 @contextlib.contextmanager
-def led(leash: Callable[[int], Leash]) -> Iterator[tuple[link.WorkerLink, Signals]]:
+def led(leash: Callable[[int], Leash]) -> Iterator[tuple[worker_link.WorkerLink, Signals]]:
     ours, theirs = socket.socketpair()
     signals = Signals()
     with busy() as pid, theirs:
-        made = link.WorkerLink(ours, None, pid, 1000, signals, leash(pid))  # type: ignore[arg-type]
+        made = worker_link.WorkerLink(ours, None, pid, 1000, signals, leash(pid))  # type: ignore[arg-type]
         try:
             yield made, signals
         finally:
@@ -250,7 +250,7 @@ def test_a_leash_that_only_stops_is_let_go_of_and_the_zygote_continues() -> None
 def test_a_worker_that_cannot_be_looked_at_is_stopped_by_its_zygote(monkeypatch: pytest.MonkeyPatch) -> None:
     for said in (b"", b"State:\nShdPnd:\t0", b"State:\tT (stopped)\n", b"State:\tT\nShdPnd:\tmany", b"no line"):
         with led(real) as (made, signals), monkeypatch.context() as patched:
-            patched.setattr(link.os, "pread", lambda *_, said=said: said)
+            patched.setattr(worker_link.os, "pread", lambda *_, said=said: said)
             made.signal(signal.SIGSTOP)
             assert signals.sent == [signal.SIGSTOP]
             signals.sent.clear()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rlm_secure.guest.supervisor import link
+from rlm_secure.guest.supervisor import zygote_link
 from rlm_secure.guest.supervisor.exchange import Exchange
 
 #: Every zygote here begins so: with the control socket, and what it was configured with.
@@ -26,11 +26,11 @@ control.recv(4096)
 
 
 @pytest.fixture
-def zygote(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[link.ZygoteLink]:
+def zygote(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[zygote_link.ZygoteLink]:
     """A zygote that is the program that a test gives."""
     program = tmp_path / "program.py"
     program.write_text(BEGIN + textwrap.dedent(request.param))
-    made = link.ZygoteLink(str(program))
+    made = zygote_link.ZygoteLink(str(program))
     made.configure({})
     yield made
     made._control.close()
@@ -48,8 +48,8 @@ def zygote(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[link.Zygo
     ],
     indirect=["zygote"],
 )
-def test_a_zygote_that_does_not_boot_is_quoted(zygote: link.ZygoteLink, said: str) -> None:
-    with pytest.raises(link.LinkError) as failed:
+def test_a_zygote_that_does_not_boot_is_quoted(zygote: zygote_link.ZygoteLink, said: str) -> None:
+    with pytest.raises(zygote_link.LinkError) as failed:
         zygote.boot()
     assert str(failed.value) == said
 
@@ -69,35 +69,35 @@ def test_a_zygote_that_does_not_boot_is_quoted(zygote: link.ZygoteLink, said: st
     ],
     indirect=["zygote"],
 )
-def test_a_worker_that_a_zygote_does_not_give_is_a_failure(zygote: link.ZygoteLink, said: str) -> None:
+def test_a_worker_that_a_zygote_does_not_give_is_a_failure(zygote: zygote_link.ZygoteLink, said: str) -> None:
     zygote.boot()
     zygote.boot()  # it stands
-    with pytest.raises(link.LinkError) as failed:
+    with pytest.raises(zygote_link.LinkError) as failed:
         zygote.fork({}, "worker")
     assert str(failed.value).startswith(said)
 
 
 @pytest.mark.parametrize("zygote", ["sys.exit(0)"], indirect=True)
-def test_a_session_without_cpu_seconds_left_gets_no_further_worker(zygote: link.ZygoteLink) -> None:
+def test_a_session_without_cpu_seconds_left_gets_no_further_worker(zygote: zygote_link.ZygoteLink) -> None:
     exchange = Exchange(zygote, selectors.DefaultSelector(), lambda: None)
     exchange._cpu_spent = 3.0
     for limit in (3, [3, 4]):
-        with pytest.raises(link.LinkError, match="the session has used up its CPU seconds"):
+        with pytest.raises(zygote_link.LinkError, match="the session has used up its CPU seconds"):
             exchange.spawn({"CPU": limit}, "worker", 1 << 20)
 
 
 @pytest.mark.parametrize("zygote", [BOOTED + "signal.pause()"], indirect=True)
 def test_a_zygote_that_does_not_end_its_worker_is_the_end_of_the_supervisor(
-    zygote: link.ZygoteLink, monkeypatch: pytest.MonkeyPatch
+    zygote: zygote_link.ZygoteLink, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     zygote.boot()
-    monkeypatch.setattr(link, "_ANSWER_SECONDS", 0.1)
+    monkeypatch.setattr(zygote_link, "_ANSWER_SECONDS", 0.1)
     with pytest.raises(SystemExit, match="did not answer within 0.1 s, and nobody else can stop its worker"):
         zygote.signal(7, 9)
     os.kill(zygote.pid, 9)
 
 
 @pytest.mark.parametrize("zygote", [BOOTED], indirect=True)
-def test_a_zygote_that_is_gone_took_its_workers_along(zygote: link.ZygoteLink) -> None:
+def test_a_zygote_that_is_gone_took_its_workers_along(zygote: zygote_link.ZygoteLink) -> None:
     zygote.boot()
     zygote.signal(7, 9)

@@ -15,7 +15,7 @@ import pytest
 
 from rlm_secure.broker.client import Declined
 from rlm_secure.environments.remote.contexts import Contexts
-from rlm_secure.guest.supervisor import http, link, server, supervisor
+from rlm_secure.guest.supervisor import http, server, supervisor, worker_link, zygote_link
 from tests.broker.test_supervisor import CONFIG, NoZygote, asking, driven, exchanging, framed, request
 
 
@@ -126,7 +126,7 @@ def test_a_worker_that_cannot_be_listened_to_is_not_begun(error, monkeypatch) ->
         made.end()
         monkeypatch.setattr(made._selector, "register", fails(error))
         hatchery.process = type(hatchery.process)(["sleep", "60"])
-        with pytest.raises((link.LinkError, MemoryError)):
+        with pytest.raises((zygote_link.LinkError, MemoryError)):
             made.spawn({}, "worker", 1000)
         assert made.state == "none"
         assert hatchery.theirs.recv(1) == b""
@@ -136,16 +136,16 @@ def test_a_worker_that_cannot_be_listened_to_is_not_begun(error, monkeypatch) ->
 def test_a_worker_that_cannot_be_looked_at_is_not_begun(monkeypatch) -> None:
     with exchanging() as (made, hatchery, _):
         made.end()
-        monkeypatch.setattr(link.os, "open", fails(SHORT))
+        monkeypatch.setattr(worker_link.os, "open", fails(SHORT))
         hatchery.process = type(hatchery.process)(["sleep", "60"])
-        with pytest.raises(link.LinkError, match="cannot be looked at"):
+        with pytest.raises(zygote_link.LinkError, match="cannot be looked at"):
             made.spawn({}, "worker", 1000)
         assert hatchery.process.wait(20) == -9
 
 
 @pytest.fixture
 def zygote() -> Any:
-    made = link.ZygoteLink.__new__(link.ZygoteLink)
+    made = zygote_link.ZygoteLink.__new__(zygote_link.ZygoteLink)
     made._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     made._errors, writer = os.pipe()
     made.walls, made.details, made._answers_due = {}, {}, 1  # it is to boot
@@ -160,14 +160,14 @@ def test_a_zygote_that_says_no_walls_did_not_boot(zygote, said: bytes) -> None:
     made, theirs = zygote
     os.set_blocking(made._errors, False)
     theirs.send(said)
-    with pytest.raises(link.LinkError):
+    with pytest.raises(zygote_link.LinkError):
         made.boot()
 
 
 def test_a_signal_for_which_there_is_no_room_is_tried_again_and_then_the_end(zygote, monkeypatch) -> None:
     made, theirs = zygote
     made._answers_due = 0
-    monkeypatch.setattr(link, "_SHORT_SECONDS", 0.0)
+    monkeypatch.setattr(zygote_link, "_SHORT_SECONDS", 0.0)
     tried = []
     kernel = socket.send_fds
 
@@ -281,10 +281,10 @@ def test_a_zygote_that_cannot_be_heard_is_not_taken_for_one_that_is_gone(zygote,
     made, theirs = zygote
     theirs.send(b"{}")
     with monkeypatch.context() as full:
-        full.setattr(link.socket, "recv_fds", fails(OSError(errno.ENOMEM, "")))
-        with pytest.raises(link.LinkError, match="cannot be heard") as failed:
+        full.setattr(zygote_link.socket, "recv_fds", fails(OSError(errno.ENOMEM, "")))
+        with pytest.raises(zygote_link.LinkError, match="cannot be heard") as failed:
             made._receive(1.0)
-    assert type(failed.value) is link.LinkError
+    assert type(failed.value) is zygote_link.LinkError
     assert made._receive(1.0) == ({}, [])
 
 
@@ -297,7 +297,7 @@ def test_a_worker_that_died_before_it_was_told_anything_leaves_no_descriptor(zyg
     with ours:
         socket.send_fds(theirs, [b'{"pid":7}'], [ours.fileno(), writer])
     os.close(writer)
-    with pytest.raises(link.LinkError, match="died before it began"):
+    with pytest.raises(zygote_link.LinkError, match="died before it began"):
         made.fork({}, "worker")
     assert os.read(reader, 1) == b""  # nobody has the other end
     os.close(reader)
@@ -309,5 +309,5 @@ def test_a_worker_whose_number_or_queue_the_kernel_does_not_tell(monkeypatch) ->
         with monkeypatch.context() as another, open(os.devnull, "rb") as no_process:
             another.setattr(worker, "pidfd", no_process.fileno())
             assert worker._pid_here() == 0
-        monkeypatch.setattr(link.fcntl, "ioctl", fails(OSError(errno.ENOTTY, "")))
+        monkeypatch.setattr(worker_link.fcntl, "ioctl", fails(OSError(errno.ENOTTY, "")))
         assert worker.has_unread_requests() is False

@@ -27,7 +27,7 @@ from rlm_secure.broker.transports.uds import UnixTransport
 from rlm_secure.environments.bundle import bundle
 from rlm_secure.environments.remote import start_configuration
 from rlm_secure.guest.kernel.leash import attach
-from rlm_secure.guest.supervisor import link, server, supervisor
+from rlm_secure.guest.supervisor import server, supervisor, worker_link, zygote_link
 from rlm_secure.guest.supervisor.exchange import Exchange
 from rlm_secure.guest.supervisor.http import HttpError, SignedRequest
 from tests.broker.support import BUNDLE, ListeningLease, Raw, environment, policy, read_answer, session
@@ -292,8 +292,8 @@ def test_a_host_that_is_silent_for_too_long_is_gone(alone) -> None:
 
 
 @pytest.fixture
-def zygote() -> Iterator[tuple[link.ZygoteLink, socket.socket]]:
-    made = link.ZygoteLink.__new__(link.ZygoteLink)
+def zygote() -> Iterator[tuple[zygote_link.ZygoteLink, socket.socket]]:
+    made = zygote_link.ZygoteLink.__new__(zygote_link.ZygoteLink)
     made._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     made.walls, made.details, made._answers_due, made._uid = {}, {}, 1, None  # it is to boot
     with made._control, theirs:
@@ -313,7 +313,7 @@ def test_what_a_zygote_says_is_an_answer_or_its_failure(zygote, monkeypatch) -> 
     theirs.send(b"{}")
     made.signal(1, 9)
     theirs.send(b'{"error":"no room"}')
-    with pytest.raises(link.LinkError, match="no room"):
+    with pytest.raises(zygote_link.LinkError, match="no room"):
         made.fork({}, "worker")
     ours, other = socket.socketpair()
     with ours, other:
@@ -330,8 +330,8 @@ def test_what_a_zygote_says_is_an_answer_or_its_failure(zygote, monkeypatch) -> 
             leash.close()
             if pidfd is not None:
                 os.close(pidfd)
-    monkeypatch.setattr(link, "_ANSWER_SECONDS", 0.01)
-    with pytest.raises(link.LinkError, match=r"did not answer within 0\.01 s"):
+    monkeypatch.setattr(zygote_link, "_ANSWER_SECONDS", 0.01)
+    with pytest.raises(zygote_link.LinkError, match=r"did not answer within 0\.01 s"):
         made._ask({})
     assert made.status(1) is None
     ours, other = socket.socketpair()
@@ -343,21 +343,21 @@ def test_what_a_zygote_says_is_an_answer_or_its_failure(zygote, monkeypatch) -> 
         assert made.status(1) == 9
         assert other.recv(1) == b""
     theirs.close()  # with something unread: the next read is a reset
-    with pytest.raises(link.LinkError, match="the zygote is gone: .*reset"):
+    with pytest.raises(zygote_link.LinkError, match="the zygote is gone: .*reset"):
         made._receive(1.0)
     made.signal(1, 9)
     for ask in (lambda: made._send({}), lambda: made._receive(1.0)):
-        with pytest.raises(link.LinkError, match="the zygote is gone"):
+        with pytest.raises(zygote_link.LinkError, match="the zygote is gone"):
             ask()
     made._control.close()
-    with pytest.raises((link.LinkError, ValueError)):
+    with pytest.raises((zygote_link.LinkError, ValueError)):
         made._receive(1.0)
 
 
 def test_what_a_zygote_could_not_be_asked_it_does_not_answer(zygote, monkeypatch) -> None:
     made, theirs = zygote
     made._answers_due = 0
-    monkeypatch.setattr(link, "_ANSWER_SECONDS", 1.0)
+    monkeypatch.setattr(zygote_link, "_ANSWER_SECONDS", 1.0)
 
     def refuse(*_: object) -> int:
         raise OSError(errno.ENOBUFS, os.strerror(errno.ENOBUFS))
@@ -382,12 +382,12 @@ class Signals:
 @contextlib.contextmanager
 def worker(
     *, pidfd: bool = True, frame_bytes: int = 1000, extra_groups: Sequence[int] | None = None
-) -> Iterator[tuple[link.WorkerLink, socket.socket, Signals]]:
+) -> Iterator[tuple[worker_link.WorkerLink, socket.socket, Signals]]:
     ours, theirs = socket.socketpair()
     signals = Signals()
     with subprocess.Popen(["sleep", "60"], extra_groups=extra_groups) as process, theirs:
         number = os.pidfd_open(process.pid) if pidfd else None
-        made = link.WorkerLink(ours, number, process.pid, frame_bytes, signals)  # type: ignore[arg-type]
+        made = worker_link.WorkerLink(ours, number, process.pid, frame_bytes, signals)  # type: ignore[arg-type]
         try:
             yield made, theirs, signals
         finally:
@@ -410,12 +410,12 @@ def test_a_frame_of_a_worker_is_counted_capped_and_plain() -> None:
         theirs.send(framed(b"x" * 1000))
         assert made.frame() == "x" * 1000
         theirs.send(struct.pack(">I", 1001))
-        with pytest.raises(link.LinkError, match="announced a frame of 1001 bytes, limit 1000"):
+        with pytest.raises(zygote_link.LinkError, match="announced a frame of 1001 bytes, limit 1000"):
             made.frame()
     for body in (b"\xe9", b"\n", b"\0", b"\x7f"):
         with worker() as (made, theirs, _):
             theirs.send(framed(body))
-            with pytest.raises(link.LinkError, match="not printable ASCII"):
+            with pytest.raises(zygote_link.LinkError, match="not printable ASCII"):
                 made.frame()
     with worker() as (made, theirs, _):
         theirs.close()
@@ -473,7 +473,7 @@ def test_signals_and_the_cpu_clock_go_by_pidfd_and_else_by_number() -> None:
 def test_a_worker_that_cannot_be_seen_has_used_all_its_time() -> None:
     ours, theirs = socket.socketpair()
     with theirs:
-        made = link.WorkerLink(ours, None, 0, 1000, Signals())  # type: ignore[arg-type]
+        made = worker_link.WorkerLink(ours, None, 0, 1000, Signals())  # type: ignore[arg-type]
         assert 0.0 <= made.cpu_seconds() < made.cpu_seconds()
         assert not made.measured
         made.close()
@@ -482,7 +482,7 @@ def test_a_worker_that_cannot_be_seen_has_used_all_its_time() -> None:
 def test_a_clock_that_says_nothing_is_none(monkeypatch) -> None:
     with worker() as (made, _, _):
         kernel = time.clock_gettime
-        monkeypatch.setattr(link.time, "clock_gettime", lambda _: kernel(-1))
+        monkeypatch.setattr(worker_link.time, "clock_gettime", lambda _: kernel(-1))
         assert (made.cpu_seconds(), made.measured) == (0.0, False)
         monkeypatch.undo()
         deadline = time.monotonic() + 20
@@ -494,12 +494,12 @@ def test_a_clock_that_says_nothing_is_none(monkeypatch) -> None:
 def test_what_a_worker_holds_is_what_its_kernel_says_or_nothing(monkeypatch) -> None:
     with worker() as (made, _, _):
         assert 0 < made.held_bytes() < 64 << 20
-        inside = link.WorkerLink(socket.socketpair()[0], os.dup(made.pidfd), 1 << 30, 9, Signals())  # type: ignore[arg-type]
+        inside = worker_link.WorkerLink(socket.socketpair()[0], os.dup(made.pidfd), 1 << 30, 9, Signals())  # type: ignore[arg-type]
         assert inside.held_bytes() > 0  # the zygote knows it by another number
         inside.socket.close()
         os.close(inside.pidfd)
         assert made.visible
-        monkeypatch.setattr(link.os, "pread", lambda *_: b"no numbers")
+        monkeypatch.setattr(worker_link.os, "pread", lambda *_: b"no numbers")
         assert made.held_bytes() is None
         monkeypatch.undo()
         made.signal(signal.SIGKILL)
@@ -516,7 +516,7 @@ def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         asked.append(size)
         return kernel(fd, size, at)
 
-    monkeypatch.setattr(link.os, "pread", pread)
+    monkeypatch.setattr(worker_link.os, "pread", pread)
     return asked
 
 
@@ -534,14 +534,14 @@ def test_however_many_groups_a_worker_has_it_is_weighed(monkeypatch) -> None:
         asked = sizes(monkeypatch)
         status = many._read("status")
         assert asked == [4096, 1 << 20] and status.index(b"VmPTE:") > 65_536
-        assert link._words(status, b"VmPTE")[1:] == [b"kB"] and link._words(status, b"NoSuch") == []
+        assert worker_link._words(status, b"VmPTE")[1:] == [b"kB"] and worker_link._words(status, b"NoSuch") == []
         assert many.held_bytes() > 0.5 * few.held_bytes()
 
 
 def test_a_worker_that_was_never_seen_is_not_weighed() -> None:
     ours, theirs = socket.socketpair()
     with theirs:
-        made = link.WorkerLink(ours, None, 0, 1000, Signals())  # type: ignore[arg-type]
+        made = worker_link.WorkerLink(ours, None, 0, 1000, Signals())  # type: ignore[arg-type]
         assert (made.visible, made.held_bytes(), made.users()) == (False, None, [])
         made.close()
 
@@ -550,8 +550,8 @@ def test_where_nothing_says_who_dies_first_the_start_goes_on(monkeypatch) -> Non
     def refused(*_: object, **__: object) -> Any:
         raise PermissionError
 
-    monkeypatch.setattr(link, "open", refused, raising=False)
-    with link._likelier_victim():
+    monkeypatch.setattr(zygote_link, "open", refused, raising=False)
+    with zygote_link._likelier_victim():
         pass
 
 
@@ -634,7 +634,7 @@ def test_a_worker_that_announces_too_much_is_ended_with_what_it_did() -> None:
 
 @pytest.mark.parametrize("held", [64 << 20, 200 << 20])
 def test_a_worker_that_holds_too_much_is_ended_between_its_frames_and_at_them(monkeypatch, held: int) -> None:
-    monkeypatch.setattr(link.WorkerLink, "held_bytes", lambda self: held)
+    monkeypatch.setattr(worker_link.WorkerLink, "held_bytes", lambda self: held)
     said = "the worker held more memory than its limit"
     too_much = held > 100 << 20
     with exchanging(DATA=64 << 20) as (made, _, _):
@@ -648,7 +648,7 @@ def test_a_worker_that_holds_too_much_is_ended_between_its_frames_and_at_them(mo
 
 def test_a_worker_that_is_being_stopped_is_looked_at_as_well(monkeypatch) -> None:
     held = [0]
-    monkeypatch.setattr(link.WorkerLink, "held_bytes", lambda self: held[0] or 1)
+    monkeypatch.setattr(worker_link.WorkerLink, "held_bytes", lambda self: held[0] or 1)
     with exchanging(DATA=64 << 20) as (made, hatchery, _):
         made.interrupt("interrupt", 3600.0)
         now = time.monotonic()
@@ -665,7 +665,7 @@ def test_a_worker_that_hides_later_on_is_ended_and_one_that_was_never_seen_is_no
     with exchanging(DATA=64 << 20) as (made, _, _):
         made.watch(time.monotonic(), 5.0)
         assert made.sees_memory and made.expecting
-        monkeypatch.setattr(link.WorkerLink, "held_bytes", lambda self: None)
+        monkeypatch.setattr(worker_link.WorkerLink, "held_bytes", lambda self: None)
         made._worker.visible = False
         made.watch(time.monotonic() + 1.0, 5.0)
         assert made.expecting and not made.sees_memory

@@ -31,7 +31,7 @@ from rlm_secure.environments.docker.stream import Stream
 from rlm_secure.environments.local.worker import Died, Worker
 from rlm_secure.errors import ProtocolViolation
 from rlm_secure.guest import wire
-from rlm_secure.guest.supervisor import dial, http, link
+from rlm_secure.guest.supervisor import dial, http, worker_link, zygote_link
 from rlm_secure.policy import Policy
 from rlm_secure.rlm.answers import AnswerSchema
 
@@ -264,7 +264,7 @@ def guest_frames(pieces: Pieces) -> tuple[list[Any], str]:
 
 def supervisor_frames(pieces: Pieces) -> tuple[list[Any], str]:
     """What a worker says, as its supervisor passes it on."""
-    worker = object.__new__(link.WorkerLink)  # without a process
+    worker = object.__new__(worker_link.WorkerLink)  # without a process
     worker.socket = Peer(pieces)  # type: ignore[assignment]
     worker.closed = False
     worker._inbound = bytearray()
@@ -275,7 +275,7 @@ def supervisor_frames(pieces: Pieces) -> tuple[list[Any], str]:
             if frame is not None:  # otherwise more has come than is read at once
                 assert len(frame) <= FRAME
                 said.append(frame)
-    except link.LinkError as failed:
+    except zygote_link.LinkError as failed:
         _printable(str(failed))
         return said, "failed"
     return said, "closed"

@@ -508,9 +508,8 @@ READERS: dict[str, Reader] = {
     ),
     "guest/kernel/leash.py": Reader("os.read", reason="one byte at a time, and none is looked at"),
     "guest/supervisor/http.py": Reader("recv recv_into", ("guest http",)),
-    "guest/supervisor/link.py": Reader(
-        "os.pread os.read recv socket.recv_fds unpack_from wire.loads", ("frames in the supervisor", *_GUEST_JSON)
-    ),
+    "guest/supervisor/worker_link.py": Reader("os.pread recv unpack_from", ("frames in the supervisor",)),
+    "guest/supervisor/zygote_link.py": Reader("os.read socket.recv_fds wire.loads", _GUEST_JSON),
     "guest/session/memory.py": Reader("json.loads", reason="a context of the host's, in the worker that has it"),
     "guest/supervisor/privileges.py": Reader("fromhex", reason=_KERNEL),
     "guest/supervisor/supervisor.py": Reader("fromhex os.read wire.loads", _GUEST_JSON),

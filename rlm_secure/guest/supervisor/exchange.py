@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import surroundings
-from .link import LinkError, WorkerLink, ZygoteLink
+from .worker_link import WorkerLink
+from .zygote_link import LinkError, ZygoteLink
 
 _SIGNAL_SECONDS = 0.05
 _CPU_SECONDS = 0.1

@@ -28,9 +28,9 @@ from . import privileges, surroundings
 from .bodies import are_limits, fields, seconds
 from .exchange import Exchange
 from .http import HttpError, SignedRequest
-from .link import LinkError, ZygoteLink
 from .server import Peer, Server
 from .uploads import MAX_CHUNK, Uploads
+from .zygote_link import LinkError, ZygoteLink
 
 VERSION = 1
 MAX_BODY = 256 * 1024 * 1024
