@@ -89,7 +89,7 @@ ENVIRONMENTS: Final[Mapping[str, EnvironmentSpec]] = MappingProxyType(
 )
 
 
-class Group(StrEnum):
+class PluginGroup(StrEnum):
     """What other distributions may add; the value is the group of its entry points."""
 
     ENVIRONMENTS = "rlm_secure.environments"
@@ -102,7 +102,7 @@ class Group(StrEnum):
         return self.value.rpartition(".")[2].removesuffix("s")
 
 
-def plugins(group: Group, ours: Collection[str]) -> dict[str, EntryPoint]:
+def plugins(group: PluginGroup, ours: Collection[str]) -> dict[str, EntryPoint]:
     """What other distributions add to `group`, by name; nothing of it is imported.
 
     Raises ValueError where one has a name of `ours`, or two have the same.
@@ -130,7 +130,7 @@ def provenance(entry: EntryPoint) -> str:
     return f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else "a distribution without a name"
 
 
-def load(group: Group, entry: EntryPoint, kind: type) -> Any:
+def load(group: PluginGroup, entry: EntryPoint, kind: type) -> Any:
     """The subclass of `kind` that an entry point names. Raises ValueError for anything else."""
     about = f"the {group.noun} {entry.name[:80]!r} of {provenance(entry)}"
     try:
@@ -151,4 +151,4 @@ def built_in(target: str) -> Any:
 
 def environment_names() -> tuple[str, ...]:
     """Every environment that a policy may name: ours, then those of other distributions. Raises as `plugins`."""
-    return (*ENVIRONMENTS, *sorted(plugins(Group.ENVIRONMENTS, ENVIRONMENTS)))
+    return (*ENVIRONMENTS, *sorted(plugins(PluginGroup.ENVIRONMENTS, ENVIRONMENTS)))

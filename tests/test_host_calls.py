@@ -449,7 +449,7 @@ def test_a_cell_that_goes_on_asking_for_tools_is_ended(opened: Open) -> None:
 
 
 def test_what_a_cell_is_told_is_bounded_in_bytes(opened: Open) -> None:
-    entry = logged.Entry({"op": "exec", "code": "x"})
+    entry = logged.LogEntry({"op": "exec", "code": "x"})
     for _ in range(100_000):
         entry.answered({"op": "reply", "error": "no such tool, and " * 10})
     assert entry.heavy and not entry.replies

@@ -81,3 +81,28 @@ def test_importing_the_package_is_quiet_and_imports_no_sdk() -> None:
 def test_upstream_names_are_where_this_package_keeps_them(module: str, names: list[str]) -> None:
     loaded = __import__(module, fromlist=names)
     assert [name for name in names if not hasattr(loaded, name)] == []
+
+
+#: Names of two public classes of the host, with why both keep theirs.
+SHARED_NAMES = {
+    "Session": "an adapter of somebody else's is written against testing.session, and knows nothing of environments",
+    "Limits": "the same: what an adapter is told of a policy, in testing.adapter",
+    "Target": "what an attack is aimed at, and what an audit looks at: packages that know nothing of each other",
+}
+
+
+def test_no_two_public_classes_share_a_name() -> None:
+    """In the host. Those of the guest mirror some of them: it ships without the host."""
+    package = Path(rlm_secure.__file__).parent
+    found: dict[str, list[str]] = {}
+    for path in sorted(package.rglob("*.py")):
+        inside = path.relative_to(package).parts[0]
+        # Modules of compat have the names of upstream's classes: that is what they are for.
+        if inside in ("guest", "compat", "_data"):
+            continue
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found.setdefault(node.name, []).append(path.relative_to(package).as_posix())
+    shared = {name: files for name, files in found.items() if len(files) > 1}
+    assert {name: files for name, files in shared.items() if name not in SHARED_NAMES} == {}
+    assert SHARED_NAMES.keys() - shared.keys() == set(), "no longer shared"

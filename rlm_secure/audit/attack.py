@@ -23,7 +23,7 @@ from rlm_secure.policy import Policy
 from rlm_secure.testing import arena, battery
 from rlm_secure.testing.control import Control
 from rlm_secure.testing.corpus import Attack, Excuse, Layer, Win
-from rlm_secure.testing.foreign import Ground as ForeignGround
+from rlm_secure.testing.foreign import ForeignGround
 from rlm_secure.testing.judge import bounds_of
 from rlm_secure.testing.judge import policy as low_limits
 from rlm_secure.testing.session import Session, SessionFailed

@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from rlm_secure.audit.subject import JOB, SUBJECT, EnvironmentSubject, Job, Progress, is_foreign
 from rlm_secure.errors import RLMSecureError
-from rlm_secure.registry import ENVIRONMENTS, Group, plugins
+from rlm_secure.registry import ENVIRONMENTS, PluginGroup, plugins
 from rlm_secure.testing import arena as arenas
 from rlm_secure.testing.arena import Arena, ArenaProcess
 from rlm_secure.testing.corpus import Attack
@@ -80,7 +80,7 @@ def check(name: str, arena: Arena) -> None:
             raise ValueError(f"environment {name!r} is out of an arena's reach; add {reach}")
         return
     if not colon:
-        others = plugins(Group.ENVIRONMENTS, ENVIRONMENTS)
+        others = plugins(PluginGroup.ENVIRONMENTS, ENVIRONMENTS)
         if name not in others:
             known = ", ".join((*ENVIRONMENTS, *others))
             raise ValueError(f"unknown environment {name[:80]!r}; known: {known}, or package.module:name")

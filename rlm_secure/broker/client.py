@@ -21,7 +21,7 @@ from rlm_secure.broker import signed
 from rlm_secure.broker.protocol import decode
 from rlm_secure.broker.session import SessionKey
 from rlm_secure.broker.signed import Events, Started
-from rlm_secure.broker.transports import Answer, BadResponse, Transport, TransportLost
+from rlm_secure.broker.transports import BadResponse, Response, Transport, TransportLost
 from rlm_secure.errors import ProtocolViolation, RLMSecureError
 
 VERSION: Final = 1
@@ -53,7 +53,7 @@ class Declined(RLMSecureError):
         self.rule = rule
 
 
-class Client:
+class BrokerClient:
     """Speaks to one broker. Thread-safe: an interrupt may overtake a request that waits.
 
     `alive` tells whether the sandbox still exists; it is asked when a connection breaks, so that the end of a
@@ -230,7 +230,7 @@ class Client:
             time.sleep(max(min(pause, deadline - time.monotonic()), 0.0))
             attempt += 1
 
-    def _believe(self, answer: Answer, number: int, method: str, target: str) -> dict[str, Any] | None:
+    def _believe(self, answer: Response, number: int, method: str, target: str) -> dict[str, Any] | None:
         """The message in a signed answer; None for an ingress that may do better later."""
         mac = answer.headers.get("rlm-mac", "")
         if self._key.verifies(mac, number, method, target, answer.status, answer.body):

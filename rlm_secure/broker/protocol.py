@@ -71,7 +71,7 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class TextAnswer:
     """A final answer: its text, and its JSON value when it is one."""
 
     text: str
@@ -85,7 +85,7 @@ class CellResult:
     stdout: str = ""
     stderr: str = ""
     variables: Mapping[str, Variable] = field(default_factory=dict)
-    answer: Answer | None = None
+    answer: TextAnswer | None = None
     error: CellError | None = None
     seconds: float = 0.0
     cpu_seconds: float = 0.0
@@ -245,7 +245,7 @@ def _variables(described: Mapping[str, Any], value_bytes: int) -> tuple[dict[str
     return variables, cut
 
 
-def _answer(entry: Any, result_bytes: int) -> tuple[Answer | None, int]:
+def _answer(entry: Any, result_bytes: int) -> tuple[TextAnswer | None, int]:
     """The answer, and how many bytes of it are not kept: a value beside its text has an eighth of a result."""
     if entry is None:
         return None, 0
@@ -255,7 +255,7 @@ def _answer(entry: Any, result_bytes: int) -> tuple[Answer | None, int]:
         raise _broken("an answer is longer than limits.result_bytes")
     value, most = entry.get("value"), result_bytes // 8
     size = _size(value, most)
-    return (Answer(entry["text"]), size) if size > most else (Answer(entry["text"], value), 0)
+    return (TextAnswer(entry["text"]), size) if size > most else (TextAnswer(entry["text"], value), 0)
 
 
 def _error(entry: Any) -> CellError | None:

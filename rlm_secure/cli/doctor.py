@@ -11,7 +11,7 @@ from rich.text import Text
 from rlm_secure.cli import options
 from rlm_secure.cli.terminal import FAILED, OK, inert, report, show_table, write_json
 from rlm_secure.interpreters import memory_bugs, without_them
-from rlm_secure.registry import ENVIRONMENTS, Group, RunsIn, plugins, provenance
+from rlm_secure.registry import ENVIRONMENTS, PluginGroup, RunsIn, plugins, provenance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     policy = load_policy(arguments.policy)
     asked = arguments.environment or ()
-    others = plugins(Group.ENVIRONMENTS, ENVIRONMENTS)
+    others = plugins(PluginGroup.ENVIRONMENTS, ENVIRONMENTS)
     found = [
         _examine(name, policy) if name in (*asked, *HERE) else _Examined(name, policy, _not_tried(name, others))
         for name in asked or (*ENVIRONMENTS, *sorted(others))

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from rlm_secure import registry
 from rlm_secure.clients.base import BaseLM, Client, Completion, adapt
-from rlm_secure.registry import Group
+from rlm_secure.registry import PluginGroup
 
 __all__ = [
     "BACKENDS",
@@ -56,10 +56,10 @@ def get_client(backend: str, backend_kwargs: Mapping[str, Any] | None = None) ->
 
 
 def _plugin(backend: str) -> type[BaseLM]:
-    others = registry.plugins(Group.CLIENTS, BACKENDS)
+    others = registry.plugins(PluginGroup.CLIENTS, BACKENDS)
     if backend not in others:
         raise ValueError(f"Unknown backend: {backend}. Supported backends: {', '.join((*BACKENDS, *others))}")
-    kind: type[BaseLM] = registry.load(Group.CLIENTS, others[backend], BaseLM)
+    kind: type[BaseLM] = registry.load(PluginGroup.CLIENTS, others[backend], BaseLM)
     return kind
 
 

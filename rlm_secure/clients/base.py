@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
 from rlm_secure.causes import local_cause
-from rlm_secure.clients.call import Call
+from rlm_secure.clients.call import ModelCall
 from rlm_secure.clients.failures import provider_error
 from rlm_secure.errors import ProviderError, RLMSecureError
 from rlm_secure.types import ModelUsageSummary, UsageSummary, encodable
@@ -238,16 +238,16 @@ class SDKClient(Client):
                 raise
         raise call.timed_out()
 
-    def _call(self, timeout: float | None) -> Call:
-        return Call(self.vendor, self.seconds_of(timeout), self.reply_bytes)
+    def _call(self, timeout: float | None) -> ModelCall:
+        return ModelCall(self.vendor, self.seconds_of(timeout), self.reply_bytes)
 
-    def _counted(self, completion: Completion, call: Call) -> Completion:
+    def _counted(self, completion: Completion, call: ModelCall) -> Completion:
         """The completion, its usage counted. What it says does not make up for the time that it took to read."""
         self.tally.add(completion.model, completion.usage)
         call.wait()
         return completion
 
-    def _pause(self, error: Exception, call: Call, attempt: int) -> tuple[float, RLMSecureError | None]:
+    def _pause(self, error: Exception, call: ModelCall, attempt: int) -> tuple[float, RLMSecureError | None]:
         """Seconds until another attempt, or what ends the call: an error of this package's own, with a local cause.
 
         To be raised where `error` is handled no more: an exception remembers the one that was handled when it was

@@ -26,10 +26,10 @@ _PIECES: Final = 16_384
 #: Memory that the reading of any reply may take, however small `lm.reply_bytes` is.
 _LEAST_MEMORY: Final = 4 * _KIB * _KIB
 
-_current: ContextVar[Call | None] = ContextVar("rlm_secure_model_call", default=None)
+_current: ContextVar[ModelCall | None] = ContextVar("rlm_secure_model_call", default=None)
 
 
-class Call:
+class ModelCall:
     """The limits of one call of `vendor`: `seconds` in all, and a text of at most `reply_bytes` bytes, says `limit`.
 
     `failure` is what ended it, where the transport did. `retry_after` is how many seconds the provider asked to wait,
@@ -128,6 +128,6 @@ class Call:
             _current.reset(token)
 
 
-def current() -> Call | None:
+def current() -> ModelCall | None:
     """The call that this thread or task works on; None where an HTTP client is used for something else."""
     return _current.get()

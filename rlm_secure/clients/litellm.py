@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from rlm_secure.clients.base import DEFAULT_TIMEOUT, Completion, SDKClient, call_usage, estimated_tokens, prompt_text
-from rlm_secure.clients.call import Call
+from rlm_secure.clients.call import ModelCall
 from rlm_secure.clients.openai import reported_cost
 from rlm_secure.clients.transport import bind_library
 from rlm_secure.errors import MissingExtra, ProviderError
@@ -49,10 +49,10 @@ class LiteLLMClient(SDKClient):
         litellm.disable_aiohttp_transport = True
         bind_library("httpx")
 
-    def _call(self, timeout: float | None) -> Call:
+    def _call(self, timeout: float | None) -> ModelCall:
         most = min(self.reply_bytes, MAX_REPLY_BYTES)
         limit = "lm.reply_bytes" if most == self.reply_bytes else "what litellm is given"
-        return Call(self.vendor, self.seconds_of(timeout), most, limit)
+        return ModelCall(self.vendor, self.seconds_of(timeout), most, limit)
 
     def _send(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:
         return _read(self._litellm.completion(**self._request(messages, model, seconds)), messages, model)

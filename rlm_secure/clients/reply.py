@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from rlm_secure import untrusted_json
-from rlm_secure.clients.call import Call
+from rlm_secure.clients.call import ModelCall
 
 #: Lines of headers.
 _HEADERS: Final = 128
@@ -35,7 +35,7 @@ _BYTE_ORDER_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 class Reply:
     """One reply of `status` with `headers`, for `call`. Every method raises ProviderError where it is too much."""
 
-    def __init__(self, call: Call, status: int, headers: Iterable[tuple[bytes, bytes]]) -> None:
+    def __init__(self, call: ModelCall, status: int, headers: Iterable[tuple[bytes, bytes]]) -> None:
         call.body()
         self._call = call
         self.status = status

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from rlm_secure.clients.call import Call, current
+from rlm_secure.clients.call import ModelCall, current
 from rlm_secure.clients.reply import Reply
 
 #: How much is written in one go: what comes between two looks at the clock.
@@ -296,7 +296,7 @@ async def aexchange(handle: Callable[[Any], Awaitable[Any]], request: Any) -> An
         return _response(request, reply)
 
 
-def _prepare(call: Call, request: Any) -> None:
+def _prepare(call: ModelCall, request: Any) -> None:
     # A compressed reply would say nothing of the memory that it takes.
     request.headers["accept-encoding"] = "identity"
     timeouts = dict.fromkeys(("connect", "read", "write", "pool"), call.left)

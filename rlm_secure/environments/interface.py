@@ -13,7 +13,7 @@ from typing import Any, Protocol, Self
 
 from rlm_secure.broker.protocol import Call, CellResult
 from rlm_secure.decision import Decided
-from rlm_secure.environments.quota import Reservation
+from rlm_secure.environments.quota import SandboxReservation
 from rlm_secure.environments.turn import Owned
 from rlm_secure.errors import CallFailed, EnforcementError
 from rlm_secure.guarantees import EnforcementReport, Wall
@@ -137,7 +137,7 @@ class Environment(ABC):
         to build them.
         """
 
-    def share(self, reservation: Reservation, options: Mapping[str, Any]) -> None:  # noqa: B027 - most places keep nothing
+    def share(self, reservation: SandboxReservation, options: Mapping[str, Any]) -> None:  # noqa: B027 - most places keep nothing
         """Have sessions use what others left, which the runs of `reservation`'s tree opened with equal `options`."""
 
     def sweep(self) -> int:

@@ -35,9 +35,9 @@ class SharedSandboxes:
         self.check = check
         self.closed = False
 
-    def reserve(self, below: int) -> Reservation:
+    def reserve(self, below: int) -> SandboxReservation:
         """The part of a run, below which there may be `below` levels of runs with sandboxes of their own."""
-        return Reservation(self, below)
+        return SandboxReservation(self, below)
 
     def close(self) -> None:
         """End the sandboxes that wait for a session. Idempotent; what is in use ends with its session."""
@@ -46,7 +46,7 @@ class SharedSandboxes:
 
 
 @dataclass(frozen=True, slots=True)
-class Reservation:
+class SandboxReservation:
     """One run's part in the sandboxes of its tree."""
 
     shared: SharedSandboxes

@@ -8,7 +8,7 @@ from typing import Any
 from rlm_secure import registry
 from rlm_secure.environments.foreign_options import own_options
 from rlm_secure.environments.interface import Environment
-from rlm_secure.registry import ENVIRONMENTS, Group
+from rlm_secure.registry import ENVIRONMENTS, PluginGroup
 
 #: The environments of ours, by name.
 PLACES = ENVIRONMENTS
@@ -23,10 +23,10 @@ def get_environment_class(name: str) -> type[Environment]:
     if name in ENVIRONMENTS:
         kind: type[Environment] = registry.built_in(ENVIRONMENTS[name].target)
         return kind
-    others = registry.plugins(Group.ENVIRONMENTS, ENVIRONMENTS)
+    others = registry.plugins(PluginGroup.ENVIRONMENTS, ENVIRONMENTS)
     if name not in others:
         raise ValueError(f"unknown environment {name!r}; known: {', '.join(sorted((*ENVIRONMENTS, *others)))}")
-    kind = registry.load(Group.ENVIRONMENTS, others[name], Environment)
+    kind = registry.load(PluginGroup.ENVIRONMENTS, others[name], Environment)
     if getattr(kind, "name", None) != name:
         # A policy allows an environment, and says what it must have, by this name.
         said = f"the environment {name!r} of {registry.provenance(others[name])} cannot be used"

@@ -65,7 +65,7 @@ Answers = Callable[[Call, Clock], Any]
 
 
 @dataclass(slots=True)
-class Entry:
+class LogEntry:
     """One request of the log, what goes along with it (a context), and the replies that the host gave."""
 
     request: Mapping[str, Any]
@@ -160,7 +160,7 @@ class LoggedSession(Session):
     """The common half of local and remote sessions. `_worker` is the worker that runs now."""
 
     _worker: Reachable
-    _log: list[Entry] | None
+    _log: list[LogEntry] | None
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
@@ -188,11 +188,11 @@ class LoggedSession(Session):
         """The clock of one cell."""
 
     @abstractmethod
-    def _transmit(self, entry: Entry, clock: Clock) -> None:
+    def _transmit(self, entry: LogEntry, clock: Clock) -> None:
         """Send a request with its attachment, under its clock."""
 
     @abstractmethod
-    def _attempt(self, entry: Entry, calls: Answers, clock: Clock, stopped: list[BaseException]) -> CellResult:
+    def _attempt(self, entry: LogEntry, calls: Answers, clock: Clock, stopped: list[BaseException]) -> CellResult:
         """`_converse`, and what is to be done when the worker does not survive it."""
 
     @abstractmethod
@@ -216,10 +216,10 @@ class LoggedSession(Session):
         if self._log_seconds > REPLAY_SECONDS:
             self._log = None
 
-    def _cell(self, code: str) -> Entry:
+    def _cell(self, code: str) -> LogEntry:
         """The request that runs `code`; the first one that a worker survives seeds the session."""
         seed = {} if self._seeded else {"seed": self._seed}
-        return Entry({"op": "exec", "code": code, **seed})
+        return LogEntry({"op": "exec", "code": code, **seed})
 
     # -- Session --------------------------------------------------------------------------------------
 
@@ -265,11 +265,11 @@ class LoggedSession(Session):
 
     def assign(self, name: str, value: Any) -> None:
         """Bind `name` to a small JSON value."""
-        self._command(Entry({"op": "assign", "name": name, "value": value}))
+        self._command(LogEntry({"op": "assign", "name": name, "value": value}))
 
     def alias(self, name: str, target: str) -> None:
         """Bind `name` to the object of `target`."""
-        self._command(Entry({"op": "alias", "name": name, "target": target}))
+        self._command(LogEntry({"op": "alias", "name": name, "target": target}))
 
     def read_text(self, name: str) -> str | None:
         """`str()` of a variable, computed in the worker under the clock of a cell."""
@@ -278,14 +278,14 @@ class LoggedSession(Session):
         try:
             with self._turn(wait):
                 self._require()
-                result = self._run(Entry({"op": "read", "name": name}), nobody, limits.cell_seconds, wait)
+                result = self._run(LogEntry({"op": "read", "name": name}), nobody, limits.cell_seconds, wait)
         except _NoTurn:
             return None
         return result.answer.text if result.answer else None
 
     # -- one request ------------------------------------------------------------------------------
 
-    def _command(self, entry: Entry, seconds: float | None = None) -> None:
+    def _command(self, entry: LogEntry, seconds: float | None = None) -> None:
         """A request that runs no cell: what goes wrong with it is the session's end, or the caller's error."""
         wait = _Wait(self, None, self._policy.limits.run_seconds)
         try:
@@ -308,7 +308,7 @@ class LoggedSession(Session):
         finally:
             self._lock.release()
 
-    def _run(self, entry: Entry, calls: Answers, wall: float, wait: _Wait) -> CellResult:
+    def _run(self, entry: LogEntry, calls: Answers, wall: float, wait: _Wait) -> CellResult:
         """Serve one request, which has the turn. `wall` seconds are its own; `wait` says since when it is asked for."""
         self._refused = {}
         self._cut = False
@@ -350,7 +350,7 @@ class LoggedSession(Session):
             clock.bound(wait.most - (time.monotonic() - wait.began), _too_long(wait.most))
         clock.bound(wait.longest - wait.ahead, _longer_than_a_run(wait.longest))
 
-    def _converse(self, entry: Entry, calls: Answers, clock: Clock, stopped: list[BaseException]) -> CellResult:
+    def _converse(self, entry: LogEntry, calls: Answers, clock: Clock, stopped: list[BaseException]) -> CellResult:
         """Send the request, answer its calls, return its result. What `calls` raises goes to `stopped`.
 
         The CPU seconds of the result are measured: how long the log may take when it is run again follows from them.
@@ -474,7 +474,7 @@ class LoggedSession(Session):
         self._log_seconds = 0.0
         self._log_bytes = self._log_attached = self._log_attachments = 0
 
-    def _note(self, entry: Entry, result: CellResult) -> None:
+    def _note(self, entry: LogEntry, result: CellResult) -> None:
         """Put a request that went well into the log. Reading a variable changes nothing."""
         self._seeded = self._seeded or "seed" in entry.request
         if self._log is None or entry.request["op"] == "read":

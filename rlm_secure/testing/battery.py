@@ -17,7 +17,7 @@ from typing import TypeVar
 from rlm_secure.policy import Policy
 from rlm_secure.testing.control import Control, control
 from rlm_secure.testing.corpus import Attack, Win
-from rlm_secure.testing.foreign import Ground
+from rlm_secure.testing.foreign import ForeignGround
 from rlm_secure.testing.judge import BOUNDS, SIDE_BY_SIDE, attempt
 from rlm_secure.testing.session import Session
 from rlm_secure.testing.target import Bounds, Target
@@ -52,7 +52,7 @@ def patient_controls(attacks: Iterable[Attack], bounds: Bounds = BOUNDS) -> dict
 
 def attempts(
     attacks: Iterable[Attack],
-    sessions: Callable[[], Session] | Ground,
+    sessions: Callable[[], Session] | ForeignGround,
     policy: Policy,
     checked: Mapping[str, Control],
     *,
@@ -75,7 +75,7 @@ def attempts(
         known = checked.get(attack.name)
         return attempt(
             attack,
-            sessions.opener(target) if isinstance(sessions, Ground) else sessions,
+            sessions.opener(target) if isinstance(sessions, ForeignGround) else sessions,
             target,
             policy,
             checked=known is not None and known.won,
@@ -95,7 +95,7 @@ def attempts(
         return verdict
 
     with _crew() as (pool, target):
-        lacks = sessions.abilities(target()).lacks if isinstance(sessions, Ground) else _nothing
+        lacks = sessions.abilities(target()).lacks if isinstance(sessions, ForeignGround) else _nothing
         lasting = [attack for attack in attacks if attack.wins is Win.OUTLASTS]
         verdicts = [judged(attack, target()) for attack in attacks if attack.wins is not Win.OUTLASTS]
         verdicts += pool.map(lambda attack: judged(attack, target()), lasting)

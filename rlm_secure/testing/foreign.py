@@ -77,21 +77,21 @@ class Abilities:
         return ""
 
 
-class Ground:
+class ForeignGround:
     """Sessions made by `package.module:name`, one program of hosts for each target."""
 
     def __init__(self, name: str, bounds: Bounds) -> None:
         self._name = name
         self._bounds = bounds
-        self._programs: list[Program] = []
+        self._programs: list[ForeignProgram] = []
         self._habits = Habits()
 
-    def opener(self, target: Target) -> Program:
+    def opener(self, target: Target) -> ForeignProgram:
         """What opens sessions beside `target`; the same for the same target."""
         for program in self._programs:
             if program.target is target:
                 return program
-        program = Program(self._name, self._bounds, target)
+        program = ForeignProgram(self._name, self._bounds, target)
         program.habits = self._habits
         self._programs.append(program)
         return program
@@ -120,7 +120,7 @@ class Ground:
             self._programs.pop().close()
 
 
-class Program:
+class ForeignProgram:
     """The running host.py beside one target. Calling it opens a session in the host of this attempt."""
 
     def __init__(self, name: str, bounds: Bounds, target: Target) -> None:
@@ -134,17 +134,17 @@ class Program:
         self._process: subprocess.Popen[bytes] | None = None
         self._own: frozenset[int] = frozenset()
 
-    def __call__(self) -> Session:
+    def __call__(self) -> ForeignSession:
         """A session, in the host that this attempt has. Raises SessionFailed, HostDied or HostLate."""
         if self._host is None:
             self.begin()
         assert self._host is not None
-        return Session(self._host, self._bounds, self._output, self.habits.cell)
+        return ForeignSession(self._host, self._bounds, self._output, self.habits.cell)
 
     def tried_out(self) -> Habits:
         """How sessions behave that nobody attacks: as many side by side as an attack's neighbours are, and itself."""
         self.begin()
-        sessions: list[Session] = []
+        sessions: list[ForeignSession] = []
         start, cell, working = 0.0, _MOST_LATENCY, 0
         try:
             for _ in range(1 + Habits().beside):
@@ -381,7 +381,7 @@ class Host:
         return f"ended with status {status}"
 
 
-class Session:
+class ForeignSession:
     """One session of somebody else's, for the judge."""
 
     report = EnforcementReport(FOREIGN, ())

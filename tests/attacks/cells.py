@@ -10,7 +10,7 @@ import time
 import psutil
 
 from rlm_secure.testing import Adapter, Said
-from rlm_secure.testing.foreign import Ground
+from rlm_secure.testing.foreign import ForeignGround
 from rlm_secure.testing.target import Bounds
 
 #: So many seconds that a cell which takes memory ends on a machine that is slow to give any.
@@ -77,7 +77,7 @@ def named(kind):
 
 @contextlib.contextmanager
 def opened(target, kind):
-    ground = Ground(kind, BOUNDS)
+    ground = ForeignGround(kind, BOUNDS)
     try:
         yield ground.opener(target)
     finally:

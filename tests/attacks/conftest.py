@@ -11,7 +11,7 @@ from rlm_secure.environments.local import pool
 from rlm_secure.environments.local.zygote import Plan, zygote
 from rlm_secure.errors import EnvironmentUnavailable
 from rlm_secure.testing import battery, corpus, judge, unscreened
-from rlm_secure.testing.foreign import Program
+from rlm_secure.testing.foreign import ForeignProgram
 from rlm_secure.testing.session import Session
 from rlm_secure.testing.target import Target
 from rlm_secure.testing.verdict import Result, Verdict
@@ -95,14 +95,14 @@ def tried(target: Target) -> Iterator[Trial]:
 
 
 @pytest.fixture(scope="module")
-def cells(target: Target) -> Iterator[Program]:
+def cells(target: Target) -> Iterator[ForeignProgram]:
     """The program of hosts that `program` opens sessions in."""
     with opened(target, named("Cells")) as program:
         yield program
 
 
 @pytest.fixture
-def program(cells: Program) -> Program:
+def program(cells: ForeignProgram) -> ForeignProgram:
     """What opens sessions in a host that is new for each test."""
     cells.begin()
     return cells

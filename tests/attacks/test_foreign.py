@@ -10,7 +10,7 @@ import pytest
 from rlm_secure.guarantees import Guarantee
 from rlm_secure.testing import corpus
 from rlm_secure.testing.corpus import Layer, Need
-from rlm_secure.testing.foreign import Abilities, Ground
+from rlm_secure.testing.foreign import Abilities, ForeignGround
 from rlm_secure.testing.session import SessionFailed
 from rlm_secure.testing.target import prelude_cell
 from tests.attacks.cells import BOUNDS, named, opened, said
@@ -115,7 +115,7 @@ def test_an_exception_of_the_adapter_is_told_with_its_trace(program):
     ],
 )
 def test_what_is_no_adapter_is_said(target, kind, evidence):
-    with contextlib.closing(Ground(kind, BOUNDS)) as ground, pytest.raises(SessionFailed, match=evidence):
+    with contextlib.closing(ForeignGround(kind, BOUNDS)) as ground, pytest.raises(SessionFailed, match=evidence):
         ground.abilities(target)
 
 
@@ -131,7 +131,7 @@ def test_what_is_no_adapter_is_said(target, kind, evidence):
     ],
 )
 def test_what_a_session_has_is_tried(target, kind, found):
-    with contextlib.closing(Ground(named(kind), BOUNDS)) as ground:
+    with contextlib.closing(ForeignGround(named(kind), BOUNDS)) as ground:
         assert ground.abilities(target) == found
 
 

@@ -18,7 +18,7 @@ from rlm_secure.guarantees import Guarantee
 from rlm_secure.testing import battery, judge
 from rlm_secure.testing.control import Control
 from rlm_secure.testing.corpus import Attack, Excuse, Harm, Layer, Win
-from rlm_secure.testing.foreign import Ground
+from rlm_secure.testing.foreign import ForeignGround
 from rlm_secure.testing.target import Bounds
 from rlm_secure.testing.verdict import Reach, Result
 from rlm_secure.testing.watch import still_computes, watch
@@ -34,7 +34,7 @@ PROCESS = "process-that-outlives-its-session"
 
 
 def on(kind):
-    return contextlib.closing(Ground(f"{KINDS}:{kind}", judge.bounds_of(POLICY)))
+    return contextlib.closing(ForeignGround(f"{KINDS}:{kind}", judge.bounds_of(POLICY)))
 
 
 def verdicts(kind, *attacks):
@@ -138,7 +138,7 @@ _LATER = {
     ],
 )
 def test_what_an_attack_does_late_is_its_own_or_is_not_done(target, kind, where):
-    with contextlib.closing(Ground(kind, judge.bounds_of(POLICY))) as ground:
+    with contextlib.closing(ForeignGround(kind, judge.bounds_of(POLICY))) as ground:
         opener = ground.opener(target)
         first = judge.attempt(an_attack(_LATE + _LATER[where]), opener, target, POLICY)
         time.sleep(0.6)

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from rlm_secure.testing import foreign
-from rlm_secure.testing.foreign import Ground
+from rlm_secure.testing.foreign import ForeignGround
 from rlm_secure.testing.session import HostDied, HostLate, SessionFailed
 from rlm_secure.testing.target import Target
 from tests.attacks.cells import BOUNDS, gone, named, opened, said
@@ -118,7 +118,7 @@ def test_what_it_says_is_cut_and_of_no_other_kind(program):
 def test_programs_side_by_side(target):
     with contextlib.ExitStack() as stack:
         targets = [stack.enter_context(Target()) for _ in range(4)]
-        ground = stack.enter_context(contextlib.closing(Ground(named("Cells"), BOUNDS)))
+        ground = stack.enter_context(contextlib.closing(ForeignGround(named("Cells"), BOUNDS)))
         gate = threading.Barrier(4)
 
         def look(own):

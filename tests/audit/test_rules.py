@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rlm_secure.audit import BY_ID, RULES, Kind, Rule, Severity, audit
-from rlm_secure.audit.read.trajectory import Turn
+from rlm_secure.audit.read.trajectory import TrajectoryTurn
 from rlm_secure.audit.rules import _TABLES
 
 FILES = {
@@ -89,5 +89,5 @@ def test_shipped_seccomp_profiles_are_clean() -> None:
 
 
 def test_turns_survive_entries_of_any_shape() -> None:
-    turn = Turn(1, None, {"code_blocks": [1, None, {"result": 3}, {"result": {"rlm_calls": 7}}]}, "")  # type: ignore[arg-type]
+    turn = TrajectoryTurn(1, None, {"code_blocks": [1, None, {"result": 3}, {"result": {"rlm_calls": 7}}]}, "")  # type: ignore[arg-type]
     assert list(turn.calls) == []

@@ -7,9 +7,9 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from rlm_secure.broker.client import Client
+from rlm_secure.broker.client import BrokerClient
 from rlm_secure.broker.session import SessionKey
-from rlm_secure.broker.transports import Answer, Transport
+from rlm_secure.broker.transports import Response, Transport
 from rlm_secure.environments.remote import Lease, RemoteSession
 from rlm_secure.guarantees import WallStatus
 from rlm_secure.policy import Policy
@@ -73,7 +73,7 @@ class Supervisor(Transport):
         *,
         limit: int,
         deadline: float,
-    ) -> Answer:
+    ) -> Response:
         route = f"{method} /{target.partition('?')[0].split('/')[1]}"
         self.asked.append(route)
         asked = json.loads(bytes(body)) if body and method == "POST" else {}
@@ -84,7 +84,7 @@ class Supervisor(Transport):
         data = said if isinstance(said, bytes) else json.dumps(said).encode("ascii")
         digest = hashlib.sha256(data).hexdigest()
         mac = self.key._mac("rlm1-answer", headers["Rlm-Id"], method, target, str(status), digest)
-        return Answer(status, {"rlm-mac": mac}, data)
+        return Response(status, {"rlm-mac": mac}, data)
 
     def close(self) -> None:
         """Nothing is open."""
@@ -121,7 +121,7 @@ class LyingLease(Lease):
 
     def __init__(self, policy: Policy, supervisor: Supervisor) -> None:
         self.supervisor = supervisor
-        self.client = Client(supervisor, supervisor.key, frame_bytes=policy.limits.result_bytes, patience=0.5)
+        self.client = BrokerClient(supervisor, supervisor.key, frame_bytes=policy.limits.result_bytes, patience=0.5)
 
     def walls(self, around: Any) -> Iterator[WallStatus]:
         self.around = around

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rlm_secure.broker.client import Client
+from rlm_secure.broker.client import BrokerClient
 from rlm_secure.broker.session import SessionKey
 from rlm_secure.broker.signed import Around
 from rlm_secure.broker.transports import Transport, TransportLost
@@ -56,8 +56,8 @@ class ProcessLease(Lease):
         self.process.stdin.flush()
         self.client = self.connect(self.unix, policy)
 
-    def connect(self, transport: Transport, policy: Policy) -> Client:
-        return Client(
+    def connect(self, transport: Transport, policy: Policy) -> BrokerClient:
+        return BrokerClient(
             transport,
             self.key,
             frame_bytes=policy.limits.result_bytes,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import tests.effort  # noqa: F401 - fewer examples
 from rlm_secure.broker import protocol
-from rlm_secure.broker.protocol import Answer, Call, CellResult, Variable
+from rlm_secure.broker.protocol import Call, CellResult, TextAnswer, Variable
 from rlm_secure.errors import CellException, CellMemoryLimit, CellRefused, CellTimeout, ProtocolViolation
 
 LIMIT = 8 * 1024 * 1024
@@ -53,7 +53,7 @@ def frame(value: Any) -> bytes:
 def test_a_result_is_read_whole() -> None:
     result = read(frame(DONE))
     assert isinstance(result, CellResult)
-    assert (result.stdout, result.stderr, result.answer) == ("out", "err", Answer("42", 42))
+    assert (result.stdout, result.stderr, result.answer) == ("out", "err", TextAnswer("42", 42))
     assert result.variables == {
         "x": Variable("int", 1, has_value=True),
         "f": Variable("function", repr="<function>"),
@@ -285,8 +285,8 @@ def test_an_answer_that_no_worker_bounded_is_not_kept_or_a_violation() -> None:
     said = frame({**DONE, "answer": {"text": "42", "value": value}})
     whole, cut = read(said, result_bytes=8000), read(said, result_bytes=7999)
     assert isinstance(whole, CellResult) and isinstance(cut, CellResult)
-    assert (whole.answer, whole.dropped_bytes) == (Answer("42", value), 0)
-    assert (cut.answer, cut.dropped_bytes) == (Answer("42"), 1000)
+    assert (whole.answer, whole.dropped_bytes) == (TextAnswer("42", value), 0)
+    assert (cut.answer, cut.dropped_bytes) == (TextAnswer("42"), 1000)
     long = frame({**DONE, "answer": {"text": "\u00e9" * 500}})
     assert isinstance(read(long, result_bytes=1000), CellResult)
     with pytest.raises(ProtocolViolation, match=r"longer than limits\.result_bytes"):

@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from rlm_secure.broker.client import Client
+from rlm_secure.broker.client import BrokerClient
 from rlm_secure.broker.protocol import Call
 from rlm_secure.broker.transports.https import HttpsTransport
 from rlm_secure.environments.remote import RemoteSession
@@ -278,6 +278,6 @@ class TlsLease(ListeningLease):
 def test_a_session_runs_over_an_ingress_with_tls() -> None:
     with session(kind=TlsLease) as opened:
         assert opened.execute("print(llm_query('x'))", lambda call: "over tls").stdout == "over tls\n"
-        unknown = Client(HttpsTransport(opened.lease.url), opened.lease.key, frame_bytes=1000)
+        unknown = BrokerClient(HttpsTransport(opened.lease.url), opened.lease.key, frame_bytes=1000)
         with pytest.raises(Exception, match="does not speak TLS as it should"):
             unknown.health(seconds=1.0)

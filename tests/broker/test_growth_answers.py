@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from rlm_secure.broker.transports import Answer, BadResponse
+from rlm_secure.broker.transports import BadResponse, Response
 from rlm_secure.broker.transports.http1 import MAX_HEAD, exchange
 from tests.growth.cost import assert_linear, seconds
 
@@ -37,7 +37,7 @@ class Fed:
         return taken
 
 
-def read(data: bytes, piece: int = 65536, limit: int = 4_000_000) -> Answer:
+def read(data: bytes, piece: int = 65536, limit: int = 4_000_000) -> Response:
     return exchange(Fed(data, piece), "GET", "/", {}, b"", limit=limit, deadline=time.monotonic() + 500)[0]
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import tests.effort  # noqa: F401 - fewer examples
 from rlm_secure.broker import signed
-from rlm_secure.broker.client import Client, Declined, Lost
+from rlm_secure.broker.client import BrokerClient, Declined, Lost
 from rlm_secure.broker.session import SessionKey
 from rlm_secure.broker.transports import BadResponse, TransportLost
 from rlm_secure.broker.transports.http1 import exchange
@@ -65,7 +65,7 @@ def serving(behave: Callable[[socket.socket, bytes], None]) -> Iterator[str]:
 
 def ask(behave: Callable[[socket.socket, bytes], None], *, key: SessionKey | None = None, seconds: float = 2.0):
     with serving(behave) as url:
-        client = Client(HttpsTransport(url), key or SessionKey(), frame_bytes=FRAME)
+        client = BrokerClient(HttpsTransport(url), key or SessionKey(), frame_bytes=FRAME)
         try:
             return client.health(seconds=seconds)
         finally:
@@ -332,7 +332,7 @@ def signing(key: SessionKey, body: bytes) -> Callable[[socket.socket, bytes], No
 def test_a_signed_answer_is_decoded_under_the_same_caps_as_a_frame(body) -> None:
     key = SessionKey()
     with serving(signing(key, body)) as url:
-        client = Client(HttpsTransport(url), key, frame_bytes=2_000_000)
+        client = BrokerClient(HttpsTransport(url), key, frame_bytes=2_000_000)
         with pytest.raises(ProtocolViolation):
             client.pending(wait=0)
         client.close()
@@ -380,7 +380,7 @@ def test_the_end_of_a_worker_is_believed_as_far_as_it_can_be_true() -> None:
 def test_a_broker_that_loses_a_part_of_a_context_is_not_believed() -> None:
     key = SessionKey()
     with serving(signing(key, b'{"received":1}')) as url:
-        client = Client(HttpsTransport(url, headers={"X-One": "1", "X-Two": "2"}), key, frame_bytes=FRAME)
+        client = BrokerClient(HttpsTransport(url, headers={"X-One": "1", "X-Two": "2"}), key, frame_bytes=FRAME)
         with pytest.raises(ProtocolViolation, match="lost a part of a context"):
             client.upload(0, memoryview(b"abc"), seconds=5)
         client.close()
@@ -401,7 +401,7 @@ def test_a_number_that_came_too_late_is_asked_again_under_a_new_one() -> None:
 
     heard: list[int] = []
     with serving(behave) as url:
-        client = Client(HttpsTransport(url), key, frame_bytes=FRAME, refusals=heard.append)
+        client = BrokerClient(HttpsTransport(url), key, frame_bytes=FRAME, refusals=heard.append)
         client.drop(7, seconds=5)
         assert (numbers, heard, client.refused) == (["1", "2"], [3], 3)
         client.close()
@@ -409,7 +409,7 @@ def test_a_number_that_came_too_late_is_asked_again_under_a_new_one() -> None:
 
 def test_an_unsigned_answer_of_a_sandbox_that_is_gone_is_its_end() -> None:
     with serving(says(answer(b"{}", "404 Not Found"))) as url:
-        client = Client(HttpsTransport(url), SessionKey(), frame_bytes=FRAME, alive=lambda: False)
+        client = BrokerClient(HttpsTransport(url), SessionKey(), frame_bytes=FRAME, alive=lambda: False)
         with pytest.raises(Lost, match="the sandbox is gone"):
             client.health(seconds=5)
         client.close()
@@ -568,7 +568,7 @@ def test_no_proxy_is_asked(monkeypatch) -> None:
             monkeypatch.setenv(name, proxy)
         key = SessionKey()
         with serving(signing(key, b'{"status":"ok"}')) as url:
-            client = Client(HttpsTransport(url), key, frame_bytes=FRAME)
+            client = BrokerClient(HttpsTransport(url), key, frame_bytes=FRAME)
             assert client.health(seconds=2) is None
             client.close()
     assert asked == []

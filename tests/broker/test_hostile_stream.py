@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from rlm_secure.broker.client import Client
+from rlm_secure.broker.client import BrokerClient
 from rlm_secure.broker.session import SessionKey
 from rlm_secure.broker.transports import BadResponse, TransportLost
 from rlm_secure.broker.transports.lines import MAX_LINE, Lines, fields
@@ -184,7 +184,7 @@ def test_a_stream_that_is_closed_for_what_it_says_is_dialled_three_times() -> No
         pipes[-1].go.set()
         return pipes[-1]
 
-    client = Client(StdioTransport(dial), SessionKey(), frame_bytes=100_000)
+    client = BrokerClient(StdioTransport(dial), SessionKey(), frame_bytes=100_000)
     with pytest.raises(ProtocolViolation, match="3 streams were dialled, and the last one had to be closed"):
         client.health(seconds=SECONDS)
     with pytest.raises(ProtocolViolation, match="3 streams"):

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rlm_secure.broker.client import Client, Declined
+from rlm_secure.broker.client import BrokerClient, Declined
 from rlm_secure.broker.protocol import Call
 from rlm_secure.environments import CallFailed
 from rlm_secure.environments import replay as logged
@@ -285,13 +285,13 @@ def test_a_cell_that_ended_with_its_sandbox_used_the_time_that_passed() -> None:
 
 @pytest.mark.parametrize("said", [0.0, 1e6])
 def test_without_a_clock_a_cell_used_the_time_that_passed(said: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = Client._events
+    found = BrokerClient._events
 
     def unmeasured(*values: Any, **options: Any) -> Any:
         events = found(*values, **options)
         return replace(events, frame=events.frame and replace(events.frame, cpu_seconds=None))
 
-    monkeypatch.setattr(Client, "_events", unmeasured)
+    monkeypatch.setattr(BrokerClient, "_events", unmeasured)
     code = "import time\ntime.sleep(0.3)\nllm_query('x')\n"
     with session(screen=False) as opened:
 

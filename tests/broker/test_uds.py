@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from rlm_secure.broker.client import Client, Lost
+from rlm_secure.broker.client import BrokerClient, Lost
 from rlm_secure.broker.session import SessionKey
 from rlm_secure.broker.transports import TransportLost, uds
 from rlm_secure.broker.transports.uds import SOCKET_NAME, UnixTransport
@@ -141,7 +141,7 @@ def test_who_floods_the_socket_is_looked_past_so_many_times_a_request(transport:
     sent = []
     request = transport.request
     transport.request = lambda *rest, **options: sent.append(1) or request(*rest, **options)  # type: ignore[method-assign]
-    client = Client(transport, SessionKey(), frame_bytes=1000)
+    client = BrokerClient(transport, SessionKey(), frame_bytes=1000)
     with pytest.raises((Lost, ProtocolViolation)):
         client.health(seconds=3.0)
     done.set()

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from rlm_secure.clients import Client
-from rlm_secure.clients.call import Call
+from rlm_secure.clients.call import ModelCall
 from rlm_secure.clients.transport import bind, bind_library
 from rlm_secure.errors import ProviderError
 from tests.clients.hostile import HostileProvider
@@ -257,7 +257,7 @@ def test_a_transport_of_the_users_own_is_counted_as_well(backend: str) -> None:
 @pytest.mark.parametrize("way", WAYS)
 def test_a_socket_of_this_machine_and_a_transport_that_connects_again(way: str, tmp_path: Path) -> None:
     httpx = pytest.importorskip("httpx")
-    call = Call("X", 3.0, 1000)
+    call = ModelCall("X", 3.0, 1000)
     uds, refused = f"{tmp_path}/socket", f"http://127.0.0.1:{_closed_port()}"
     with socket.socket(socket.AF_UNIX) as silent:
         silent.bind(uds)
@@ -354,11 +354,11 @@ def test_binding_twice_changes_nothing() -> None:
         assert httpx.HTTPTransport.handle_request is bound is not before[0]
         with HostileProvider() as server, httpx.Client() as client:
             assert client.post(server.address, content=b"deed: ok").json()["choices"]
-            with Call("X", 30, 1000).running(), pytest.raises(ProviderError, match="lm.reply_bytes"):
+            with ModelCall("X", 30, 1000).running(), pytest.raises(ProviderError, match="lm.reply_bytes"):
                 client.post(server.address, content=b"deed: large-body")
             # A client that is bound itself is not counted twice.
             bind(client)
-            with Call("X", 30, 1000).running():
+            with ModelCall("X", 30, 1000).running():
                 assert client.post(server.address, content=b"deed: ok").json()["choices"]
     finally:
         httpx.HTTPTransport.handle_request, httpx.AsyncHTTPTransport.handle_async_request = before

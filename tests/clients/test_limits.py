@@ -19,7 +19,7 @@ import pytest
 from rlm_secure import Policy
 from rlm_secure.clients import Client
 from rlm_secure.clients.base import DEFAULT_REPLY_BYTES, Completion
-from rlm_secure.clients.call import Call
+from rlm_secure.clients.call import ModelCall
 from rlm_secure.clients.openai import OpenAIClient
 from rlm_secure.clients.reply import Reply
 from rlm_secure.errors import ProviderError
@@ -145,7 +145,7 @@ def test_a_count_beyond_reason_can_still_be_reckoned_with(told: Any, counted: in
 
 
 def reply_of(headers: list[tuple[bytes, bytes]], status: int = 200, reply_bytes: int = 1000) -> Reply:
-    call = Call("X", 60, reply_bytes)
+    call = ModelCall("X", 60, reply_bytes)
     with call.attempt():
         return Reply(call, status, headers)
 
@@ -209,17 +209,17 @@ def test_nothing_of_a_character_set_reaches_an_sdk() -> None:
 
 
 def test_a_call_counts_what_comes_and_keeps_its_first_failure() -> None:
-    call = Call("X", 60, 1000)
+    call = ModelCall("X", 60, 1000)
     with call.attempt():
         call.arrived(100_000)
         with pytest.raises(ProviderError, match="lm.reply_bytes") as first:
             call.arrived(100_000)
         assert call.refuse("something else") is first.value
         assert call.end(call.timed_out()) is first.value
-    late = Call("X", -1, 1000)
+    late = ModelCall("X", -1, 1000)
     with pytest.raises(ProviderError, match="no reply within"), late.attempt():
         raise AssertionError("there was no time for an attempt")
-    call = Call("X", 60, 1000)
+    call = ModelCall("X", 60, 1000)
     with call.attempt(), pytest.raises(ProviderError, match="small pieces"):
         for _ in range(20_000):
             call.piece()

@@ -155,7 +155,7 @@ def test_a_container_that_only_complains_is_not_listened_to() -> None:
 
     thread = threading.Thread(target=complain, daemon=True)
     thread.start()
-    stream = docker_stream.Stream(ours)
+    stream = docker_stream.ExecStream(ours)
     with pytest.raises(BadResponse):
         stream.read(time.monotonic() + SECONDS)
     assert stream.last_words(0.2) == "e" * 400
@@ -183,7 +183,7 @@ class Talking:
 @pytest.mark.parametrize("size", [1, 1000, 1 << 24])
 def test_a_container_that_never_stops_talking_is_listened_to_until_the_deadline(kind: int, size: int) -> None:
     said = (struct.pack(">BxxxI", kind, size) + b"x" * size)[:10_000]  # the rest of a long one does not come
-    stream = docker_stream.Stream(Talking(said if size < 10_000 else said[:1]))
+    stream = docker_stream.ExecStream(Talking(said if size < 10_000 else said[:1]))
     stream._buffer += said if size > 10_000 else b""
     stream._complaints = Charge(1 << 60)
     stream.last_words(0.05)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from rlm_secure.broker.client import Client, Declined, Lost
+from rlm_secure.broker.client import BrokerClient, Declined, Lost
 from rlm_secure.broker.signed import Around
 from rlm_secure.environments.docker import DockerEnvironment, DockerLease
 from rlm_secure.environments.docker.engine import connect
@@ -41,7 +41,7 @@ class Kept(Lease):
         self._killed = False
 
     @property
-    def client(self) -> Client:  # type: ignore[override]
+    def client(self) -> BrokerClient:  # type: ignore[override]
         return self._lease.client
 
     def walls(self, around: Around) -> Iterable[WallStatus]:

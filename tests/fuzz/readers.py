@@ -20,14 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from rlm_secure.broker import protocol
-from rlm_secure.broker.client import Client, Declined, Lost
+from rlm_secure.broker.client import BrokerClient, Declined, Lost
 from rlm_secure.broker.session import SessionKey
-from rlm_secure.broker.transports import Answer, BadResponse, Transport, TransportLost
+from rlm_secure.broker.transports import BadResponse, Response, Transport, TransportLost
 from rlm_secure.broker.transports.http1 import exchange
 from rlm_secure.broker.transports.stdio import StdioTransport
 from rlm_secure.compat.core import comms_utils as comms
 from rlm_secure.environments.deadline import Clock
-from rlm_secure.environments.docker.stream import Stream
+from rlm_secure.environments.docker.stream import ExecStream
 from rlm_secure.environments.local.worker import Died, Worker
 from rlm_secure.errors import ProtocolViolation
 from rlm_secure.guest import wire
@@ -345,7 +345,7 @@ def comms_frames(pieces: Pieces) -> tuple[list[Any], str]:
 
 def engine_frames(pieces: Pieces) -> tuple[Any, str]:
     """Standard output of a container, as its engine frames it, in one."""
-    stream = Stream(Peer(pieces))
+    stream = ExecStream(Peer(pieces))
     said = b""
     try:
         while data := stream.read(time.monotonic() + 60):
@@ -379,11 +379,11 @@ class _Signed(Transport):
         self._status = status
         self._body = body
 
-    def request(self, method: str, target: str, headers: Any, body: Any, *, limit: int, deadline: float) -> Answer:
+    def request(self, method: str, target: str, headers: Any, body: Any, *, limit: int, deadline: float) -> Response:
         """See Transport.request."""
         number = headers["Rlm-Id"]
         mac = http.answer_mac(KEY, number, method, target, self._status, _digest(self._body))
-        return Answer(self._status, {"rlm-mac": mac, "rlm-id": number}, self._body)
+        return Response(self._status, {"rlm-mac": mac, "rlm-id": number}, self._body)
 
     def close(self) -> None:
         """Nothing to let go of."""
@@ -404,7 +404,7 @@ def signed(status: int, body: bytes) -> list[str]:
             lambda client: client.drop(1, seconds=1),
             lambda client: client.end(seconds=1),
         ):
-            client = Client(
+            client = BrokerClient(
                 _Signed(status, body), SessionKey(KEY), frame_bytes=FRAME, patience=0.1, alive=lambda: False
             )
             try:

@@ -98,7 +98,7 @@ def test_a_group_with_somebody_in_it_is_not_given_to_another() -> None:
 def test_a_group_in_which_memory_ran_out_is_not_used_again() -> None:
     with Sandbox(policy=cold()) as box:
         group = group_of(box)
-        group.limit(cgroup.Bounds(memory=24 << 20, processes=8, cpus=1.0))
+        group.limit(cgroup.CgroupBounds(memory=24 << 20, processes=8, cpus=1.0))
         result = box.run("x = [bytearray(1 << 20) for _ in range(100)]")
         assert isinstance(result.error, CellMemoryLimit), result.error
         lost = group

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from rlm_secure.environments.local import cgroup
-from rlm_secure.environments.local.cgroup import Bounds, Group, Parents
+from rlm_secure.environments.local.cgroup import CgroupBounds, Group, Parents
 from rlm_secure.guest.kernel import seal
 from tests.local.kernels import in_child
 
-BOUNDS = Bounds(memory=1 << 30, processes=8, cpus=1.5)
+BOUNDS = CgroupBounds(memory=1 << 30, processes=8, cpus=1.5)
 
 
 @pytest.fixture

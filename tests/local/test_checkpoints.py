@@ -35,7 +35,7 @@ from rlm_secure import (
 from rlm_secure.environments import replay as logged
 from rlm_secure.environments.local import pidfd
 from rlm_secure.environments.local import session as local
-from rlm_secure.environments.local.cgroup import Bounds, Group, Parents
+from rlm_secure.environments.local.cgroup import CgroupBounds, Group, Parents
 from rlm_secure.environments.local.cputime import CpuAccount
 from rlm_secure.environments.local.session import LocalSession
 from rlm_secure.environments.local.worker import Overdue, Worker, weigh
@@ -204,7 +204,7 @@ def test_an_init_that_is_retired_runs_no_longer_than_its_session_may(hostile: Un
     assert forked is not None
     if group and forked.group is None:
         forked.group = Group(Parents(2, (), "a machine with cgroups"))
-        forked.group._bounds = Bounds(1 << 30, 8, 1.0)
+        forked.group._bounds = CgroupBounds(1 << 30, 8, 1.0)
     elif not group:
         without_group(session)
     assert session.checkpoint() and session._spare is session._root
@@ -903,7 +903,7 @@ def test_what_a_killed_cell_falls_back_to_has_one_clock_and_not_one_for_each_ear
 
 
 def test_a_log_counts_what_it_takes_in_memory():
-    entry = logged.Entry({"op": "exec", "code": "\U0001f600" * 1_000_000})
+    entry = logged.LogEntry({"op": "exec", "code": "\U0001f600" * 1_000_000})
     assert entry.size >= 4_000_000
     entry.answered({"op": "reply", "value": [{} for _ in range(200_000)]})  # 12.8 MB
     assert entry.heavy and entry.replies == []

@@ -10,13 +10,13 @@ import pyseccomp
 import pytest
 
 from rlm_secure.environments.local import seccomp
-from rlm_secure.environments.local.seccomp import Profile, Rule, assemble, compile_profile
+from rlm_secure.environments.local.seccomp import Profile, SyscallRule, assemble, compile_profile
 
 ARCHS = tuple(seccomp.MACHINES.values())
 
 
 def test_a_rule_that_libseccomp_refuses_is_named() -> None:
-    twice = Profile("twice", "SCMP_ACT_ERRNO", 1, ARCHS, (Rule(("read",), "SCMP_ACT_ERRNO", 1, (), ""),))
+    twice = Profile("twice", "SCMP_ACT_ERRNO", 1, ARCHS, (SyscallRule(("read",), "SCMP_ACT_ERRNO", 1, (), ""),))
     with pytest.raises(ValueError, match="libseccomp refuses the rule for read in the seccomp profile twice"):
         assemble(twice)
 

@@ -24,7 +24,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rlm_secure.environments.local.seccomp import Profile, Rule, assemble, compile_profile, read_profile
+from rlm_secure.environments.local.seccomp import Profile, SyscallRule, assemble, compile_profile, read_profile
 from rlm_secure.errors import EnvironmentUnavailable
 from rlm_secure.resources import seccomp_names, seccomp_profile
 from tests.effort import examples
@@ -47,12 +47,12 @@ def number(name: str, machine: str = MACHINE) -> int:
     return int(pyseccomp.resolve_syscall(getattr(pyseccomp.Arch, machine.upper()), name))
 
 
-def here(rule: Rule) -> list[str]:
+def here(rule: SyscallRule) -> list[str]:
     """The names of a rule that this machine has."""
     return [name for name in rule.names if number(name) >= 0]
 
 
-def holds(rule: Rule, args: tuple[int, ...]) -> bool:
+def holds(rule: SyscallRule, args: tuple[int, ...]) -> bool:
     """Whether a rule's conditions hold: our own reading of the OCI format."""
     for each in rule.args:
         value = args[each.index] & (2**64 - 1)
@@ -163,7 +163,7 @@ ALLOWED = [
 
 
 @pytest.mark.parametrize(("profile", "rule", "name"), ALLOWED)
-def test_every_allowed_call_works(profile: Profile, rule: Rule, name: str) -> None:
+def test_every_allowed_call_works(profile: Profile, rule: SyscallRule, name: str) -> None:
     matching = [
         (args, success)
         for args, success in EXAMPLES[name]
@@ -221,7 +221,7 @@ DENIED_ARGS: dict[str, tuple[int, ...]] = {
 
 
 @pytest.mark.parametrize(("profile", "rule", "name"), DENIED)
-def test_every_benign_probe_gets_its_error(profile: Profile, rule: Rule, name: str) -> None:
+def test_every_benign_probe_gets_its_error(profile: Profile, rule: SyscallRule, name: str) -> None:
     args = DENIED_ARGS.get(name, (0,) * 6)
     assert holds(rule, (*args, *[0] * 6))
     outcome = bpf.under(compile_profile(profile.name), lambda: attempt(name, args))

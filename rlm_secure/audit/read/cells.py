@@ -73,7 +73,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedCell:
     """What a policy refuses in a cell, and where."""
 
     cell: Cell
@@ -97,7 +97,7 @@ class CellsSubject:
 
     file: str
     cells: tuple[Cell, ...]
-    refused: tuple[Refused, ...]
+    refused: tuple[RefusedCell, ...]
 
 
 def screen(file: str, cells: Sequence[Cell], policy: Policy, deadline: float = math.inf) -> CellsSubject:
@@ -106,7 +106,7 @@ def screen(file: str, cells: Sequence[Cell], policy: Policy, deadline: float = m
     Raises Unreadable where no session can be made to find out, and where `deadline` passes before all are looked at,
     on the clock of time.monotonic().
     """
-    refused: list[Refused] = []
+    refused: list[RefusedCell] = []
     for batch in _batches(cells):
         refused += _look(batch, policy, deadline)
     return CellsSubject(file, tuple(cells), tuple(refused))
@@ -125,7 +125,7 @@ def _batches(cells: Sequence[Cell]) -> list[list[Cell]]:
     return batches
 
 
-def _look(cells: Sequence[Cell], policy: Policy, deadline: float) -> list[Refused]:
+def _look(cells: Sequence[Cell], policy: Policy, deadline: float) -> list[RefusedCell]:
     if time.monotonic() > deadline:
         raise Unreadable("the deadline passed before all of its cells were compiled; give them more time, or fewer")
     limits = {
@@ -147,9 +147,9 @@ def _look(cells: Sequence[Cell], policy: Policy, deadline: float) -> list[Refuse
         if len(cells) > 1:
             return [each for cell in cells for each in _look([cell], policy, deadline)]
         reason = str(result.error or result.stderr).strip().splitlines()[-1:] or ["no answer"]
-        return [Refused(cells[0], "too-complex", 0, 0, f"compiling it ended its session: {reason[0][:_MAX_TEXT]}")]
+        return [RefusedCell(cells[0], "too-complex", 0, 0, f"compiling it ended its session: {reason[0][:_MAX_TEXT]}")]
     return [
-        Refused(cell, str(rule)[:64], _number(line), _number(column), str(message)[:_MAX_TEXT])
+        RefusedCell(cell, str(rule)[:64], _number(line), _number(column), str(message)[:_MAX_TEXT])
         for cell, entries in zip(cells, found, strict=True)
         for rule, line, column, message in entries
     ]

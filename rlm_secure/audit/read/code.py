@@ -43,7 +43,7 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallSite:
     """One call. `name` is dotted, with imported names resolved: `np.load` is numpy.load."""
 
     name: str
@@ -82,10 +82,10 @@ class PythonSubject:
     file: str
     imports: Mapping[str, Location]
     """The dotted modules and names that it imports, each with its first place."""
-    calls: tuple[Call, ...]
+    calls: tuple[CallSite, ...]
     texts: tuple[Text, ...]
 
-    def called(self, *names: str) -> Iterator[Call]:
+    def called(self, *names: str) -> Iterator[CallSite]:
         """The calls of one of these dotted names."""
         return (call for call in self.calls if call.name in names)
 
@@ -141,8 +141,8 @@ class _Reader:
     def _import(self, name: str, node: ast.stmt) -> None:
         self._imports.setdefault(name[:_LONGEST], self._at(node))
 
-    def _call(self, node: ast.Call) -> Call:
-        return Call(
+    def _call(self, node: ast.Call) -> CallSite:
+        return CallSite(
             name=self._dotted(node.func),
             location=self._at(node),
             arguments=tuple(self._argument(each) for each in node.args),
@@ -211,5 +211,5 @@ def _target(node: ast.expr) -> ast.expr:
     return node.slice if isinstance(node, ast.Subscript) else node
 
 
-def _place(entry: Call | Text) -> tuple[int, int]:
+def _place(entry: CallSite | Text) -> tuple[int, int]:
     return entry.location.line, entry.location.column

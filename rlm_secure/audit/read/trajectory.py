@@ -19,7 +19,7 @@ _MAX_OTHERS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class TrajectoryTurn:
     """One line of a trajectory."""
 
     number: int
@@ -55,7 +55,7 @@ class TrajectorySubject:
     """A run, and the policy that it is held against. `others` are the lines that are no turns, each with its place."""
 
     file: str
-    turns: tuple[Turn, ...]
+    turns: tuple[TrajectoryTurn, ...]
     cells: tuple[Cell, ...]
     policy: Policy
     others: tuple[tuple[Location, str], ...] = ()
@@ -63,7 +63,7 @@ class TrajectorySubject:
 
 def read(text: str, file: str, policy: Policy) -> TrajectorySubject:
     """The turns and cells of a trajectory. Raises Unreadable for a line that is not JSON."""
-    turns: list[Turn] = []
+    turns: list[TrajectoryTurn] = []
     cells: list[Cell] = []
     others: list[tuple[Location, str]] = []
     left = _MAX_NODES
@@ -85,7 +85,7 @@ def read(text: str, file: str, policy: Policy) -> TrajectorySubject:
             if len(others) > _MAX_OTHERS:
                 raise Unreadable(f"there are more than {_MAX_OTHERS:,} lines in it that are no turns", number)
             continue
-        turn = Turn(len(turns) + 1, Location(file, number), entry, line)
+        turn = TrajectoryTurn(len(turns) + 1, Location(file, number), entry, line)
         turns.append(turn)
         for index, block in enumerate(turn.blocks, 1):
             if isinstance(block.get("code"), str):

@@ -26,7 +26,7 @@ from rlm_secure.audit.rules import (
     packages,
     seccomp,
 )
-from rlm_secure.registry import Group
+from rlm_secure.registry import PluginGroup
 
 _TABLES: tuple[tuple[type[Rule[Any]], ...], ...] = (
     isolation.RULES,
@@ -59,7 +59,7 @@ def of(kind: Kind, more: Collection[str] = ()) -> tuple[type[Rule[Any]], ...]:
 
 def others() -> Mapping[str, str]:
     """The ids of the rules of other distributions, each with whose it is. None is imported. Raises ValueError."""
-    found = registry.plugins(Group.RULES, BY_ID)
+    found = registry.plugins(PluginGroup.RULES, BY_ID)
     return {name: registry.provenance(found[name]) for name in sorted(found)}
 
 
@@ -69,8 +69,8 @@ def get(name: str) -> type[Rule[Any]]:
     if name in BY_ID:
         return BY_ID[name]
     if name not in _loaded:
-        entry = registry.plugins(Group.RULES, BY_ID)[name]
-        rule = registry.load(Group.RULES, entry, Rule)
+        entry = registry.plugins(PluginGroup.RULES, BY_ID)[name]
+        rule = registry.load(PluginGroup.RULES, entry, Rule)
         if getattr(rule, "id", None) != name:
             said = f"the rule {name!r} of {registry.provenance(entry)} cannot be used"
             raise ValueError(f"{said}: the attribute `id` of its class is {getattr(rule, 'id', None)!r}")

@@ -7,7 +7,7 @@ from typing import Any
 
 from rlm_secure.audit.finding import Finding, Severity
 from rlm_secure.audit.read.cells import CellsSubject
-from rlm_secure.audit.read.trajectory import TrajectorySubject, Turn
+from rlm_secure.audit.read.trajectory import TrajectorySubject, TrajectoryTurn
 from rlm_secure.audit.rule import Kind, Rule
 from rlm_secure.guarantees import Guarantee
 from rlm_secure.inert import excerpt
@@ -18,7 +18,7 @@ from rlm_secure.policy.keys import value
 _HARMLESS = frozenset({"syntax", "import", "removed-builtin", "source-size", "too-complex", "encoding"})
 
 
-class CellRefused(Rule[CellsSubject]):
+class RefusedBeforehand(Rule[CellsSubject]):
     """A policy would refuse a cell.
 
     Cells are compiled as they would be, in a sealed session, and not run. A model that writes `open` or `import os`
@@ -52,7 +52,7 @@ class CellRefused(Rule[CellsSubject]):
         return self.finding(location, message, about=f"{each.cell.label} {each.rule} {each.line}:{each.column}")
 
 
-class CellReaches(CellRefused):
+class CellReaches(RefusedBeforehand):
     """A cell reaches for what the language layer keeps from it.
 
     Dunder attributes, frames, format strings that walk through attributes: honest cells have no use for them. Where
@@ -95,7 +95,7 @@ class TrajectoryLimit(Rule[TrajectorySubject]):
     hint = "raise the limit on purpose, or find out what took so much"
 
     def check(self, subject: TrajectorySubject) -> Iterator[Finding]:
-        seen: dict[str, tuple[float, Turn]] = {}
+        seen: dict[str, tuple[float, TrajectoryTurn]] = {}
         totals: dict[str, float] = {}
         for turn in subject.turns:
             totals["lm.iterations"] = turn.number
@@ -145,7 +145,7 @@ _MOST = 10**18
 _SUMS = frozenset({"lm.calls", "lm.tokens", "lm.cost_usd", "limits.cells", "limits.run_seconds"})
 
 
-def _amounts(turn: Turn) -> Iterator[tuple[str, float]]:
+def _amounts(turn: TrajectoryTurn) -> Iterator[tuple[str, float]]:
     """What a turn used, by the key that bounds it."""
     yield "lm.calls", 1  # the turn's own
     yield "limits.run_seconds", _number(turn.entry.get("iteration_time"))
@@ -172,5 +172,5 @@ def _number(item: Any) -> float:
     return float(min(item, _MOST))
 
 
-RULES = (CellRefused, CellReaches)
+RULES = (RefusedBeforehand, CellReaches)
 TRAJECTORY_RULES = (TrajectoryLimit, TrajectorySecret)

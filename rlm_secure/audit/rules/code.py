@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from rlm_secure.audit.finding import Confidence, Finding, Severity
-from rlm_secure.audit.read.code import UNKNOWN, Call, PythonSubject
+from rlm_secure.audit.read.code import UNKNOWN, CallSite, PythonSubject
 from rlm_secure.audit.rule import Kind, Rule
 from rlm_secure.guarantees import Guarantee
 
@@ -36,7 +36,7 @@ _SCREENS = (
 )  # fmt: skip
 
 
-def _environment(call: Call) -> object:
+def _environment(call: CallSite) -> object:
     argument = call.keywords.get("environment")
     if argument is None and len(call.arguments) > _ENVIRONMENT:
         argument = call.arguments[_ENVIRONMENT]

@@ -21,7 +21,7 @@ class BadResponse(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Response:
     """One HTTP answer. Header names are in lower case. Nothing in it is authenticated yet."""
 
     status: int
@@ -44,7 +44,7 @@ class Transport(ABC):
         *,
         limit: int,
         deadline: float,
-    ) -> Answer:
+    ) -> Response:
         """Send one request and read its answer, of at most `limit` bytes, until `deadline` (time.monotonic()).
 
         Raises TransportLost when it may be sent again, BadResponse when not. Never follows a redirect.

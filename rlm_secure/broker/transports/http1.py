@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from rlm_secure.broker.transports import Answer, BadResponse, TransportLost, left
+from rlm_secure.broker.transports import BadResponse, Response, TransportLost, left
 
 MAX_HEAD = 64 * 1024
 MAX_HEADERS = 128
@@ -55,7 +55,7 @@ def exchange(
     *,
     limit: int,
     deadline: float,
-) -> tuple[Answer, bool]:
+) -> tuple[Response, bool]:
     """One request and its answer. The bool says whether the connection can carry another one."""
     reader = _Reader(connection, deadline)
     head = [f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
@@ -65,7 +65,7 @@ def exchange(
     status, received = _head(reader)
     content = _body(reader, received, limit)
     keep = received.get("connection", "").lower() != "close" and not reader.closed and not reader.buffer
-    return Answer(status, received, content), keep
+    return Response(status, received, content), keep
 
 
 def _send(connection: Connection, head: bytes, body: bytes | memoryview, deadline: float) -> None:

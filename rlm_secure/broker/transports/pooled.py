@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Generic, TypeVar
 
-from rlm_secure.broker.transports import Answer, Transport
+from rlm_secure.broker.transports import Response, Transport
 from rlm_secure.broker.transports.http1 import Connection, exchange
 
 _Kept = TypeVar("_Kept", bound=Connection)
@@ -27,7 +27,7 @@ class PooledTransport(Transport, Generic[_Kept]):
         *,
         limit: int,
         deadline: float,
-    ) -> Answer:
+    ) -> Response:
         """See Transport.request."""
         connection = self._take(deadline)
         keep = False

@@ -24,8 +24,8 @@ from rlm_secure.environments.cloud.provider import (
     OWNER,
     UNRENEWED_SECONDS,
     Made,
-    Plan,
     Provider,
+    SandboxPlan,
     credential,
     need,
     no_proxy_for_loopback,
@@ -33,7 +33,7 @@ from rlm_secure.environments.cloud.provider import (
 from rlm_secure.environments.cloud.stream import Loop, Program, Stream
 from rlm_secure.environments.interface import Environment, Session
 from rlm_secure.environments.owner import is_orphan
-from rlm_secure.environments.quota import Reservation, Use, quota_of
+from rlm_secure.environments.quota import SandboxReservation, Use, quota_of
 from rlm_secure.environments.remote import RemoteSession
 from rlm_secure.errors import CellCrashed, EnforcementError, EnvironmentUnavailable, ProtocolViolation, RLMSecureError
 from rlm_secure.guarantees import Wall
@@ -49,9 +49,9 @@ __all__ = [
     "CloudEnvironment",
     "CloudLease",
     "Made",
-    "Plan",
     "Program",
     "Provider",
+    "SandboxPlan",
     "Stream",
     "credential",
     "need",
@@ -83,9 +83,9 @@ class CloudEnvironment(Environment):
         self._create_seconds = create_seconds
         self._transport = transport
         self._reuse = reuse
-        self._shared: tuple[Reservation, Mapping[str, Any]] | None = None
+        self._shared: tuple[SandboxReservation, Mapping[str, Any]] | None = None
 
-    def share(self, reservation: Reservation, options: Mapping[str, Any]) -> None:
+    def share(self, reservation: SandboxReservation, options: Mapping[str, Any]) -> None:
         """Have sessions use the sandboxes of one tree of runs. See Environment.share."""
         self._shared = reservation, options
 

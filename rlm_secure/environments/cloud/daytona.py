@@ -23,8 +23,8 @@ from rlm_secure.environments.cloud.base import (
     UNRENEWED_SECONDS,
     CloudEnvironment,
     Made,
-    Plan,
     Provider,
+    SandboxPlan,
     credential,
     need,
     no_proxy_for_loopback,
@@ -113,7 +113,7 @@ class DaytonaProvider(Provider):
         self._sandbox: Any = None
         self._secrets: tuple[str, ...] = (self._connection["api_key"],)
 
-    async def create(self, plan: Plan) -> Made:
+    async def create(self, plan: SandboxPlan) -> Made:
         """See Provider.create."""
         sdk = _sdk()
         options: dict[str, Any] = {

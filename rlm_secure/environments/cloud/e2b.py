@@ -24,8 +24,8 @@ from rlm_secure.environments.cloud.base import (
     UNRENEWED_SECONDS,
     CloudEnvironment,
     Made,
-    Plan,
     Provider,
+    SandboxPlan,
     credential,
     need,
     no_proxy_for_loopback,
@@ -99,7 +99,7 @@ class E2BProvider(Provider):
         """What every call of the SDK is given: key, endpoints, and what must not come from the environment."""
         return self._options
 
-    async def create(self, plan: Plan) -> Made:
+    async def create(self, plan: SandboxPlan) -> Made:
         """See Provider.create."""
         sdk = _sdk()
         self._ends_at = time.monotonic() + plan.ttl_seconds

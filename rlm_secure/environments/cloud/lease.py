@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from rlm_secure.broker import signed
-from rlm_secure.broker.client import Client, Declined, Lost
+from rlm_secure.broker.client import BrokerClient, Declined, Lost
 from rlm_secure.broker.protocol import decode
 from rlm_secure.broker.session import SessionKey
 from rlm_secure.broker.signed import Around
@@ -33,8 +33,8 @@ from rlm_secure.environments.cloud.provider import (
     OWNER,
     UNRENEWED_SECONDS,
     Made,
-    Plan,
     Provider,
+    SandboxPlan,
 )
 from rlm_secure.environments.cloud.stream import Loop, Program, Stream, cancelled
 from rlm_secure.environments.owner import owner
@@ -130,7 +130,7 @@ class CloudLease(Lease):
         key = SessionKey()
         try:
             self._supervisor, port = self._supervise(path, key, deadline)
-            self.client = Client(
+            self.client = BrokerClient(
                 StdioTransport(self._dial) if port is None else self._ingress(port, deadline),
                 key,
                 frame_bytes=self._policy.limits.result_bytes,
@@ -165,11 +165,11 @@ class CloudLease(Lease):
                 return made
         raise AssertionError("the last attempt returns or raises")
 
-    def _plan(self) -> Plan:
+    def _plan(self) -> SandboxPlan:
         attempt = secrets.token_hex(8)
         labels = {LABEL: "1", OWNER: owner(), ATTEMPT: attempt}
         memory = self._policy.limits.memory_bytes + OVERHEAD_BYTES
-        return Plan(f"rlm-secure-{attempt}", labels, memory, self._ttl_seconds)
+        return SandboxPlan(f"rlm-secure-{attempt}", labels, memory, self._ttl_seconds)
 
     def _check_memory(self, made: Made) -> None:
         if made.memory_bytes is None:

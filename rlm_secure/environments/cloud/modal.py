@@ -27,8 +27,8 @@ from rlm_secure.environments.cloud.base import (
     UNRENEWED_SECONDS,
     CloudEnvironment,
     Made,
-    Plan,
     Provider,
+    SandboxPlan,
     credential,
     need,
     no_proxy_for_loopback,
@@ -154,7 +154,7 @@ class ModalProvider(Provider):
         self._sandbox: Any = None
         self._secrets: tuple[str, ...] = token
 
-    async def create(self, plan: Plan) -> Made:
+    async def create(self, plan: SandboxPlan) -> Made:
         """See Provider.create."""
         self._sandbox = await _sdk().Sandbox.create.aio(
             "sleep",

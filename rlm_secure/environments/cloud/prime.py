@@ -29,8 +29,8 @@ from rlm_secure.environments.cloud.base import (
     UNRENEWED_SECONDS,
     CloudEnvironment,
     Made,
-    Plan,
     Provider,
+    SandboxPlan,
     credential,
     need,
     no_proxy_for_loopback,
@@ -131,7 +131,7 @@ class PrimeProvider(Provider):
         self._id = ""
         self._begun = False
 
-    async def create(self, plan: Plan) -> Made:
+    async def create(self, plan: SandboxPlan) -> Made:
         """See Provider.create."""
         minutes = math.ceil(plan.ttl_seconds / 60)
         image = await self._reference()

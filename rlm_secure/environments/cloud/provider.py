@@ -28,7 +28,7 @@ UNRENEWED_SECONDS: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SandboxPlan:
     """One sandbox to be made: everything that is asked of the provider but what only it has.
 
     `memory_bytes` is the least that it must have; `ttl_seconds` how long it may live, renewed or not.
@@ -72,7 +72,7 @@ class Provider(ABC):
     bind: ClassVar[str] = "127.0.0.1"
 
     @abstractmethod
-    async def create(self, plan: Plan) -> Made:
+    async def create(self, plan: SandboxPlan) -> Made:
         """Make a sandbox. May fail after one was made: who calls looks for the attempt's label."""
 
     @abstractmethod

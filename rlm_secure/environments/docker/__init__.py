@@ -16,7 +16,7 @@ import weakref
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rlm_secure.broker.client import Client, Declined, Lost
+from rlm_secure.broker.client import BrokerClient, Declined, Lost
 from rlm_secure.broker.session import SessionKey
 from rlm_secure.broker.signed import Around
 from rlm_secure.broker.transports import BadResponse, Transport, TransportLost
@@ -26,7 +26,7 @@ from rlm_secure.broker.transports.uds import sweep as sweep_sockets
 from rlm_secure.environments.bundle import bundle
 from rlm_secure.environments.docker import container, engine, hardening
 from rlm_secure.environments.docker.image import DEFAULT_IMAGE, build
-from rlm_secure.environments.docker.stream import Stream
+from rlm_secure.environments.docker.stream import ExecStream
 from rlm_secure.environments.docker.ways import SHARED_KERNEL, Memory, NotThere, Wanted, Way
 from rlm_secure.environments.interface import Environment, Session
 from rlm_secure.environments.remote import Lease, RemoteSession, log_refusals, start_configuration
@@ -103,7 +103,7 @@ class DockerLease(Lease):
         self._policy = policy
         self._owner = os.getpid()
         self._id: str | None = None
-        self._stream: Stream | None = None
+        self._stream: ExecStream | None = None
         self._unix: UnixTransport | None = None
         self._memory = container.memory_bytes(policy)
         if policy.isolation.docker_runtime not in SHARED_KERNEL:
@@ -174,7 +174,7 @@ class DockerLease(Lease):
                 carrier: Transport = StdioTransport(lambda _: container.dial(self._engine, self._id, uid))
             else:
                 carrier = self._unix
-            self.client = Client(
+            self.client = BrokerClient(
                 carrier,
                 key,
                 frame_bytes=self._policy.limits.result_bytes,

@@ -18,7 +18,7 @@ from rlm_secure.environments import user_ids
 from rlm_secure.environments.docker import hardening
 from rlm_secure.environments.docker.engine import explained
 from rlm_secure.environments.docker.hardening import Offered
-from rlm_secure.environments.docker.stream import Stream
+from rlm_secure.environments.docker.stream import ExecStream
 from rlm_secure.environments.docker.ways import NotThere, Way, archive
 from rlm_secure.environments.owner import is_orphan, owner
 from rlm_secure.errors import EnvironmentUnavailable
@@ -161,11 +161,11 @@ def put(client: Any, container: str, name: str, data: bytes) -> None:
             raise EnvironmentUnavailable("the Docker engine did not take the bundle; look at its log")
 
 
-def attach(client: Any, container: str) -> Stream:
+def attach(client: Any, container: str) -> ExecStream:
     """The container's standard streams, from before its start: its input ends when this connection does."""
     with explained("attach to the container"):
         parameters = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
-        return Stream(client.api.attach_socket(container, params=parameters))
+        return ExecStream(client.api.attach_socket(container, params=parameters))
 
 
 def start_zygote(client: Any, container: str, uid: int) -> None:
@@ -178,11 +178,11 @@ def start_zygote(client: Any, container: str, uid: int) -> None:
         raise TransportLost(f"the engine could not start a second process: {error}") from None
 
 
-def dial(client: Any, container: str | None, uid: int) -> Stream:
+def dial(client: Any, container: str | None, uid: int) -> ExecStream:
     """The exec stream of a `dial` to the supervisor. Raises TransportLost: it may work the next time."""
     try:
         made = client.api.exec_create(container, command("dial", LISTEN), stdin=True, user=f"{uid}:{uid}")
-        return Stream(client.api.exec_start(made["Id"], socket=True))
+        return ExecStream(client.api.exec_start(made["Id"], socket=True))
     except Exception as error:  # noqa: BLE001 - as above
         raise TransportLost(f"the engine could not start an exec: {error}") from None
 

@@ -19,7 +19,7 @@ _STDERR_KEPT = 4096
 _STDERR_BYTES = 4 * 1024 * 1024
 
 
-class Stream:
+class ExecStream:
     """Standard input and output of a container's process or of an exec in it.
 
     `errors` keeps the end of what came on standard error: for messages, never believed.

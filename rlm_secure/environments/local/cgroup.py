@@ -54,7 +54,7 @@ def parents(_pid: int) -> Parents | str:
         try:
             _sweep(found)
             group = Group(found)
-            group.limit(Bounds(memory=1 << 30, processes=8, cpus=1.0))
+            group.limit(CgroupBounds(memory=1 << 30, processes=8, cpus=1.0))
             group.remove()
         except OSError as error:
             reasons.append(f"version {found.version}: {error}")
@@ -110,7 +110,7 @@ def _sweep(found: Parents) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class CgroupBounds:
     """What a group may use: bytes of memory, processes, and CPUs' worth of time."""
 
     memory: int
@@ -127,7 +127,7 @@ class Group:
     def __init__(self, found: Parents) -> None:
         name = f"rlm_secure-{os.getpid()}-{next(_serial)}"
         self._kind = found.evidence
-        self._bounds: Bounds | None = None
+        self._bounds: CgroupBounds | None = None
         self._uses = 0
         self._version = found.version
         self._paths = tuple(directory / name for directory in found.directories)
@@ -149,7 +149,7 @@ class Group:
         """Whether the kernel took its bounds."""
         return self._bounds is not None
 
-    def limit(self, bounds: Bounds) -> None:
+    def limit(self, bounds: CgroupBounds) -> None:
         """Bound the group. Where it is bounded so already, nothing is done."""
         if bounds == self._bounds:
             return

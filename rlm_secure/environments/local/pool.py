@@ -15,7 +15,7 @@ from typing import Any
 from rlm_secure.broker import protocol
 from rlm_secure.environments.deadline import Clock
 from rlm_secure.environments.local import cgroup, report
-from rlm_secure.environments.local.cgroup import Bounds
+from rlm_secure.environments.local.cgroup import CgroupBounds
 from rlm_secure.environments.local.prefork import ProcessSetup
 from rlm_secure.environments.local.process import SessionProcess
 from rlm_secure.environments.local.worker import Died, Overdue, Worker
@@ -77,7 +77,7 @@ def fork_worker(spec: WorkerSpec, *, warm: bool = False) -> WarmWorker:
     return worker
 
 
-def _fork(spec: WorkerSpec, bounds: Bounds | None, *, warm: bool, huge_pages: bool) -> WarmWorker:
+def _fork(spec: WorkerSpec, bounds: CgroupBounds | None, *, warm: bool, huge_pages: bool) -> WarmWorker:
     plan, limits = spec.plan, spec.limits
     profile = "worker-checkpoint" if spec.copies else "worker"
     rlimits = _rlimits(spec) if plan.rlimits else {}
@@ -115,15 +115,15 @@ def _end(forked: SessionProcess, worker: Worker | None) -> None:
         forked.end()
 
 
-def _bounds(spec: WorkerSpec) -> Bounds:
+def _bounds(spec: WorkerSpec) -> CgroupBounds:
     limits = spec.limits
     # A worker and its spare share what neither has written; apart, they may hold twice the memory.
     memory = limits.memory_bytes * (2 if spec.copies else 1)
     copies = CHECKPOINT_PROCESSES if spec.copies else 1
-    return Bounds(memory + cgroup.OVERHEAD, limits.processes + copies, 1.0 + limits.processes)
+    return CgroupBounds(memory + cgroup.OVERHEAD, limits.processes + copies, 1.0 + limits.processes)
 
 
-def _group(bounds: Bounds, forked: SessionProcess) -> tuple[str, str]:
+def _group(bounds: CgroupBounds, forked: SessionProcess) -> tuple[str, str]:
     """Bound the session's cgroup, or join one first, while the session seals itself; returns what came of it."""
     joined = forked.group or cgroup.join(forked.pidfd)
     if isinstance(joined, str):

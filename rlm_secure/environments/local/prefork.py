@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from rlm_secure.environments.local import cgroup
-from rlm_secure.environments.local.cgroup import Bounds
+from rlm_secure.environments.local.cgroup import CgroupBounds
 from rlm_secure.environments.local.process import SessionProcess
 
 _HEADER = struct.Struct(">I")
@@ -23,7 +23,7 @@ class ProcessSetup:
     profile: str
     limits: Mapping[str, Any]
     begin: Mapping[str, Any]
-    bounds: Bounds | None
+    bounds: CgroupBounds | None
     huge_pages: bool = False
     """Whether it is in a cgroup: nothing else counts all of a huge page of which a part is mapped."""
 
@@ -109,7 +109,7 @@ class PreforkedProcess:
             waiting[1].end()
 
 
-def _group(forked: SessionProcess, bounds: Bounds) -> cgroup.Group | None:
+def _group(forked: SessionProcess, bounds: CgroupBounds) -> cgroup.Group | None:
     """A group with the process in it: joining one can take milliseconds."""
     group = cgroup.join(forked.pidfd)
     if isinstance(group, str):

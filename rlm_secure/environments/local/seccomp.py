@@ -50,7 +50,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class SyscallRule:
     """What happens to some system calls when all of `args` hold. `errno` matters for SCMP_ACT_ERRNO alone."""
 
     names: tuple[str, ...]
@@ -68,7 +68,7 @@ class Profile:
     default: str
     default_errno: int
     archs: tuple[str, ...]
-    rules: tuple[Rule, ...]
+    rules: tuple[SyscallRule, ...]
 
     @property
     def names(self) -> frozenset[str]:
@@ -97,14 +97,14 @@ def _profile(name: str, data: Any) -> Profile:
     )
 
 
-def _rule(data: Any) -> Rule:
+def _rule(data: Any) -> SyscallRule:
     where = f"the rule for {', '.join(data['names'][:3])}"
     _only(data, _RULE_KEYS, where)
     args = tuple(_comparison(entry, where) for entry in data.get("args", ()))
     if len({each.index for each in args}) != len(args):
         # runc reads two conditions on one register as "or", libseccomp refuses them.
         raise ValueError(f"{where} has two conditions on one argument; write two rules")
-    return Rule(
+    return SyscallRule(
         names=tuple(data["names"]),
         action=_action(data["action"]),
         errno=int(data.get("errnoRet", _EPERM)),

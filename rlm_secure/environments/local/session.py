@@ -31,7 +31,7 @@ from rlm_secure.environments.local.listener import Listener
 from rlm_secure.environments.local.process import SessionProcess
 from rlm_secure.environments.local.worker import Died, Overdue, Worker, weigh
 from rlm_secure.environments.local.zygote import Plan
-from rlm_secure.environments.replay import REPLAY_SECONDS, Answers, Entry, LoggedSession, begin
+from rlm_secure.environments.replay import REPLAY_SECONDS, Answers, LogEntry, LoggedSession, begin
 from rlm_secure.errors import CellCrashed, CellError, EnvironmentUnavailable, ProtocolViolation
 from rlm_secure.guarantees import Level, Wall
 from rlm_secure.policy import cost
@@ -92,7 +92,7 @@ class LocalSession(LoggedSession):
         limits = self._policy.limits
         shared = payload if isinstance(payload, SharedContext) else share(payload, Gate(self._policy))
         request = {"op": "context", "name": name, "kind": shared.kind, "length": shared.length}
-        self._command(Entry(request, shared), limits.start_seconds + shared.size / 20e6)
+        self._command(LogEntry(request, shared), limits.start_seconds + shared.size / 20e6)
 
     def interrupt(self) -> None:
         """Stop the running cell, from another thread."""
@@ -131,14 +131,14 @@ class LocalSession(LoggedSession):
             self._require()
             clock.extend(time.monotonic() - began)
 
-    def _transmit(self, entry: Entry, clock: Clock) -> None:
+    def _transmit(self, entry: LogEntry, clock: Clock) -> None:
         try:
             self._worker.send(entry.request, None if entry.attachment is None else [entry.attachment.fd], clock)
         except Died as died:
             died.unsent = True
             raise
 
-    def _attempt(self, entry: Entry, calls: Answers, clock: Clock, stopped: list[BaseException]) -> CellResult:
+    def _attempt(self, entry: LogEntry, calls: Answers, clock: Clock, stopped: list[BaseException]) -> CellResult:
         for last in (False, True):
             if self._cpu.left_at_last_look() <= 0:
                 return self._recover(self._cpu.exceeded(), clock)
@@ -167,7 +167,7 @@ class LocalSession(LoggedSession):
             return result
         raise AssertionError("the second round returns")
 
-    def _converse(self, entry: Entry, calls: Answers, clock: Clock, stopped: list[BaseException]) -> CellResult:
+    def _converse(self, entry: LogEntry, calls: Answers, clock: Clock, stopped: list[BaseException]) -> CellResult:
         worker, before = self._worker, self._worker.cpu_at_most()
         try:
             result = super()._converse(entry, calls, clock, stopped)

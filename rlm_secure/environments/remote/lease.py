@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from rlm_secure.broker.client import Client
+from rlm_secure.broker.client import BrokerClient
 from rlm_secure.broker.protocol import Findings
 from rlm_secure.broker.session import SessionKey
 from rlm_secure.broker.signed import Around
@@ -30,7 +30,7 @@ class Lease(ABC):
     """A running sandbox with a supervisor in it, as an environment hands it to a session."""
 
     environment: str
-    client: Client
+    client: BrokerClient
     found: EnforcementReport | None = None
     """What held when the supervisor was asked for the first time, before any untrusted code was there, less what it
     took back since."""

@@ -23,8 +23,8 @@ from rlm_secure.environments.local.context import SharedContext, flatten
 from rlm_secure.environments.remote import supervisor
 from rlm_secure.environments.remote.contexts import Contexts
 from rlm_secure.environments.remote.lease import Lease, report
-from rlm_secure.environments.remote.worker import KILL_SECONDS, Died, Overdue, RemoteWorker, verdict
-from rlm_secure.environments.replay import Answers, Entry, LoggedSession, begin
+from rlm_secure.environments.remote.worker import KILL_SECONDS, RemoteDied, RemoteOverdue, RemoteWorker, verdict
+from rlm_secure.environments.replay import Answers, LogEntry, LoggedSession, begin
 from rlm_secure.errors import (
     CellCrashed,
     CellError,
@@ -75,7 +75,7 @@ class RemoteSession(LoggedSession):
         self._required = walls if screen else tuple(wall for wall in walls if wall is not Wall.LANGUAGE)
         try:
             self._start(lease)
-            self._command(Entry(begin(policy, tools, screen=screen)))
+            self._command(LogEntry(begin(policy, tools, screen=screen)))
         except (Lost, Declined) as error:
             self._end("it did not start")
             raise EnvironmentUnavailable(f"the {lease.environment} sandbox did not start: {error}") from None
@@ -100,7 +100,7 @@ class RemoteSession(LoggedSession):
             except Declined as declined:
                 raise EnvironmentUnavailable(f"the context {name!r} could not be sent: {declined}") from None
             request = {"op": "context", "name": name, "kind": flat.kind, "length": flat.length}
-            self._command(Entry(request, upload), seconds)
+            self._command(LogEntry(request, upload), seconds)
             self._contexts.bind(name, upload)
             if not self._ended:
                 self._contexts.keep(self._needed())
@@ -154,10 +154,10 @@ class RemoteSession(LoggedSession):
     def _clock(self, wall: float) -> Clock:
         return Clock(wall)
 
-    def _transmit(self, entry: Entry, clock: Clock) -> None:  # noqa: ARG002 - the supervisor takes all of a frame
+    def _transmit(self, entry: LogEntry, clock: Clock) -> None:  # noqa: ARG002 - the supervisor takes all of a frame
         self._worker.send(entry.request, None if entry.attachment is None else entry.attachment.number)
 
-    def _attempt(self, entry: Entry, calls: Answers, clock: Clock, stopped: list[BaseException]) -> CellResult:
+    def _attempt(self, entry: LogEntry, calls: Answers, clock: Clock, stopped: list[BaseException]) -> CellResult:
         self._underway = True
         worker = self._worker
         try:
@@ -165,7 +165,7 @@ class RemoteSession(LoggedSession):
             self._underway = False
             if clock.cause is not None and clock.cause.limit == SESSION_CPU:
                 return self._spent(result, clock.cause)
-        except (Died, Overdue, Lost, Declined) as failure:
+        except (RemoteDied, RemoteOverdue, Lost, Declined) as failure:
             used = worker.cpu_seconds
             result = self._ended_with(failure, clock)
             result.cpu_seconds = used
@@ -174,11 +174,11 @@ class RemoteSession(LoggedSession):
         self._note(entry, result)
         return result
 
-    def _ended_with(self, failure: Died | Overdue | Lost | Declined, clock: Clock) -> CellResult:
+    def _ended_with(self, failure: RemoteDied | RemoteOverdue | Lost | Declined, clock: Clock) -> CellResult:
         """The result of a cell that ended with its worker, or with the sandbox."""
-        if isinstance(failure, Died):
+        if isinstance(failure, RemoteDied):
             return self._recover(verdict(failure.ended, self._policy.limits), clock)
-        if not isinstance(failure, Overdue):
+        if not isinstance(failure, RemoteOverdue):
             return self._lost(clock, failure)
         if failure.final:
             return self._not_resumed(failure.error, str(failure))
@@ -199,7 +199,7 @@ class RemoteSession(LoggedSession):
         started = self._client.start(rlimits, "worker", seconds=limits.start_seconds)
         try:
             sealed = ready(self._worker.receive(Clock(limits.start_seconds)))
-        except (Died, Overdue) as error:
+        except (RemoteDied, RemoteOverdue) as error:
             raise EnvironmentUnavailable(f"a worker died while it was sealed: {error}") from None
         outer = (*lease.walls(started.around), *supervisor.walls(started.around))
         found = report(lease, started.walls, sealed, outer, started.details, screen=self._screen)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
-from rlm_secure.broker.client import Client, Declined, Lost
+from rlm_secure.broker.client import BrokerClient, Declined, Lost
 from rlm_secure.broker.protocol import Call, CellResult, check_nonce, decode, event, fresh_nonce
 from rlm_secure.broker.signed import Asked, Ended, Events, Stopped
 from rlm_secure.environments.deadline import SESSION_CPU, Clock
@@ -31,7 +31,7 @@ _EARLY_ANSWERS = 32
 _VAIN_PAUSE = 0.2
 
 
-class Died(Exception):
+class RemoteDied(Exception):
     """The worker is gone; `ended` is the supervisor's report, None where it made none."""
 
     def __init__(self, ended: Ended | None) -> None:
@@ -39,7 +39,7 @@ class Died(Exception):
         self.ended = ended
 
 
-class Overdue(Exception):
+class RemoteOverdue(Exception):
     """The worker did not end its cell in time. `final`: nor did its supervisor end it, whose sandbox is of no use any
     more, for the reason that `why` adds; or it held what no worker can honestly hold."""
 
@@ -52,7 +52,7 @@ class Overdue(Exception):
 class RemoteWorker:
     """The host's end of one worker: what is sent goes with the next wait, in one round trip."""
 
-    def __init__(self, client: Client, limits: Limits) -> None:
+    def __init__(self, client: BrokerClient, limits: Limits) -> None:
         self._client = client
         self._limits = limits
         self._outgoing: tuple[Mapping[str, Any], int | None] | None = None
@@ -76,7 +76,10 @@ class RemoteWorker:
         self.send(message)
 
     def event(self, clock: Clock) -> Call | CellResult:
-        """Send what waits, and return the next call or result. Raises Died, Overdue, Lost or ProtocolViolation."""
+        """Send what waits, and return the next call or result.
+
+        Raises RemoteDied, RemoteOverdue, Lost or ProtocolViolation.
+        """
         limits = self._limits
         began = time.monotonic()
         try:
@@ -119,14 +122,14 @@ class RemoteWorker:
                 self._used = max(events.ended.cpu_seconds - self._before, 0.0)
                 self._judge(clock, events.ended.stopped)
                 if clock.cause is not None:
-                    raise Overdue(clock.cause)
-                raise Died(events.ended)
+                    raise RemoteOverdue(clock.cause)
+                raise RemoteDied(events.ended)
             if events.asked:
                 self._called(clock)
                 self._asking = events.asked[0]
                 return _frame(events.asked[0].call)
             if events.worker != "busy":
-                raise Died(None)
+                raise RemoteDied(None)
             self._tick(clock)
             events = self._wait(clock, self._client.pending)
 
@@ -163,7 +166,7 @@ class RemoteWorker:
         except Lost as lost:
             if (cause := clock.over()) is None:
                 raise
-            raise Overdue(cause, final=True, why=f"its supervisor did not say that it did ({lost})") from None
+            raise RemoteOverdue(cause, final=True, why=f"its supervisor did not say that it did ({lost})") from None
         if events.empty and events.worker == "busy" and time.monotonic() - began < wait / 2:
             self._pause(wait)
         return events
@@ -191,7 +194,7 @@ class RemoteWorker:
         if cause is None:
             return
         if clock.overdue() > self._limits.grace_seconds + KILL_SECONDS:
-            raise Overdue(cause, final=True, why="its supervisor did not stop it")
+            raise RemoteOverdue(cause, final=True, why="its supervisor did not stop it")
         if not self._told:
             self._told = True
             self.interrupt()
@@ -210,7 +213,7 @@ class RemoteWorker:
             clock.expire(CellTimeout(said, limit=SESSION_CPU, wall="rlimits"))
         elif stopped == "memory":
             said = f"the worker held more than limits.memory_bytes = {self._limits.memory_bytes:,} and was killed"
-            raise Overdue(CellMemoryLimit(said, limit="limits.memory_bytes", wall="rlimits"), final=True)
+            raise RemoteOverdue(CellMemoryLimit(said, limit="limits.memory_bytes", wall="rlimits"), final=True)
         elif stopped is not None:
             clock.interrupt()
 

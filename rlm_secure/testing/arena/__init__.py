@@ -267,7 +267,7 @@ class ArenaProcess:
         group = cgroup.Group(found)
         self._cleanup.callback(_remove_group, group)
         memory = int(psutil.virtual_memory().total * _MEMORY_SHARE)
-        group.limit(cgroup.Bounds(memory, _PROCESSES, float(os.cpu_count() or 1)))
+        group.limit(cgroup.CgroupBounds(memory, _PROCESSES, float(os.cpu_count() or 1)))
         return group
 
     def _bound(self, arena: Arena, first_uid: int) -> list[dict[str, Any]]:

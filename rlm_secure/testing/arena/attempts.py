@@ -23,7 +23,7 @@ from rlm_secure.policy import Policy
 from rlm_secure.testing import arena, battery
 from rlm_secure.testing.control import Control
 from rlm_secure.testing.corpus import Attack, Excuse, Layer
-from rlm_secure.testing.foreign import Ground
+from rlm_secure.testing.foreign import ForeignGround
 from rlm_secure.testing.judge import bounds_of
 from rlm_secure.testing.session import Session
 from rlm_secure.testing.verdict import Verdict
@@ -137,7 +137,7 @@ def _attempt(request: Request) -> Verdict:
     layered = attack.layer is not Layer.KERNEL
     with contextlib.ExitStack() as stack:
         if ":" in name:
-            foreign = Ground(name, bounds_of(policy))  # its programs stand beside the target of this attempt
+            foreign = ForeignGround(name, bounds_of(policy))  # its programs stand beside the target of this attempt
             stack.callback(foreign.close)
         sessions = foreign if ":" in name else _ours(name, attack, policy)
         return battery.attempts([attack], sessions, policy, checked, layered=layered)[attack.name]

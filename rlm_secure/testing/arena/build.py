@@ -67,7 +67,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
 
 
-class Refused(Exception):
+class BuildRefused(Exception):
     """The arena cannot be built, and why."""
 
 
@@ -90,7 +90,7 @@ def _outer(job: dict[str, Any]) -> int:
     with _said_on(job["status"]):
         for fd in (0, 1, 2, *job["kept"]):
             if _is_directory(fd):
-                raise Refused(f"descriptor {fd} is a directory of this machine, and a way to all that it holds")
+                raise BuildRefused(f"descriptor {fd} is a directory of this machine, and a way to all that it holds")
         if uid != 0:
             _unshare(_CLONE_NEWUSER, "user namespace")
             _map(os.getpid(), f"{uid} {uid} 1", f"{gid} {gid} 1", groups=False)
@@ -229,7 +229,7 @@ def _cover(path: str) -> int | None:
             _mount("/dev/null", path, None, _MS_BIND)
     except OSError:
         return None
-    except Refused:
+    except BuildRefused:
         if os.path.lexists(path):
             raise
     return None
@@ -277,7 +277,7 @@ def _leave_keyring() -> None:
     if _libc.syscall(_KEYCTL[os.uname().machine], _KEYCTL_JOIN_SESSION_KEYRING, None) < 0:
         number = ctypes.get_errno()
         if number not in (errno.ENOSYS, errno.EPERM):  # a kernel without keys; a filter that bars everybody from them
-            raise Refused(f"it cannot leave the keyring of its caller: {os.strerror(number)}")
+            raise BuildRefused(f"it cannot leave the keyring of its caller: {os.strerror(number)}")
 
 
 def _bar_keys() -> None:
@@ -327,7 +327,7 @@ def _mapper(ranges: str) -> Iterator[None]:
     finally:
         os.close(go)
     if os.waitpid(child, 0)[1] != 0:
-        raise Refused("its users cannot be mapped to ones without rights on this machine")
+        raise BuildRefused("its users cannot be mapped to ones without rights on this machine")
 
 
 def _loopback(job: dict[str, Any]) -> None:
@@ -348,7 +348,7 @@ def _said_on(descriptor: int) -> Iterator[None]:
     try:
         yield
     except BaseException as error:  # noqa: BLE001 - each is a reason why there is no arena
-        reason = str(error) if isinstance(error, Refused) else f"{type(error).__name__}: {error}"
+        reason = str(error) if isinstance(error, BuildRefused) else f"{type(error).__name__}: {error}"
         os.write(descriptor, reason.encode("utf-8", "replace"))
         os._exit(REFUSED)
 
@@ -356,7 +356,7 @@ def _said_on(descriptor: int) -> Iterator[None]:
 def _checked(result: int, what: str) -> None:
     if result < 0:
         number = ctypes.get_errno()
-        raise Refused(f"{what}: {os.strerror(number)}")
+        raise BuildRefused(f"{what}: {os.strerror(number)}")
 
 
 def _unshare(flags: int, what: str) -> None:

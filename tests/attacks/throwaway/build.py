@@ -64,7 +64,7 @@ def world() -> None:
     _furnish(tree)
     _system(tree, shown)
     build._mount("proc", f"{tree}/proc", "proc", build._MS_NOSUID | build._MS_NODEV | build._MS_NOEXEC)
-    with contextlib.suppress(build.Refused):  # a kernel without it
+    with contextlib.suppress(build.BuildRefused):  # a kernel without it
         build._mount("mqueue", f"{tree}/dev/mqueue", "mqueue", build._MS_NOSUID)
     os.chdir(tree)
     machine = os.uname().machine
