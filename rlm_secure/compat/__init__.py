@@ -10,6 +10,7 @@ One file for each of upstream's modules. Nothing of the package imports this fol
 
 from __future__ import annotations
 
+from rlm_secure.compat import clients, core, environments, logger, utils
 from rlm_secure.compat.finder import install
 from rlm_secure.errors import (
     BudgetExceededError,
@@ -27,5 +28,10 @@ __all__ = [
     "ErrorThresholdExceededError",
     "TimeoutExceededError",
     "TokenLimitExceededError",
+    "clients",
+    "core",
+    "environments",
     "install",
+    "logger",
+    "utils",
 ]

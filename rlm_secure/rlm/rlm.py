@@ -414,20 +414,17 @@ class RLM:
             self._persistent_env.require()
 
     def _environment(self, tree: Tree, handler: LMHandler, prompt: Any) -> REPL:
-        """A new environment. Tools that are code run in it first, behind its walls, as its set-up."""
-        code = [tool.source for tool in self.custom_tools.values() if tool.is_code]
-        setup = self.environment_kwargs.get("setup_code")
+        """A new environment."""
         options = {
             **self.environment_kwargs,
             "policy": self.policy,
             "audit": self.audit,
             "calls": handler,
             "context_payload": prompt,
-            "setup_code": "\n\n".join([*([setup] if setup else []), *code]) or None,
             "running": tree.running,
             "persistent": self.persistent,
             "depth": self.depth + 1,
-            "custom_tools": {name: tool for name, tool in self.custom_tools.items() if not tool.is_code},
+            "custom_tools": self.custom_tools,
             "compaction": self.compaction,
             "max_concurrent_subcalls": self.max_concurrent_subcalls,
         }

@@ -19,8 +19,10 @@ import rlm_secure.compat
 rlm_secure.compat.install()  # from here on, `import rlm` gives rlm_secure's
 ```
 
-or, for the top of it alone, `import rlm_secure.compat as rlm`. Upstream's own tests pass against it, but for those
-below, which differ on purpose.
+or, without a second name, `import rlm_secure.compat as rlm`. Classes and functions are rlm_secure's own, under both
+names; what upstream keeps private, the classes of its TCP server among it, is not served. Upstream's own tests pass
+against it, but for those below, which differ on purpose: `python -m tests.compat PATH` runs them from a checkout, or
+from the source distribution, and fails for any other difference.
 
 <!-- Written by `python -m tests.compat --write` from tests/compat/differences.toml. -->
 """
