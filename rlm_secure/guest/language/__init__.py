@@ -1,5 +1,5 @@
-"""The language layer: which Python a cell may write. Not a boundary: it narrows what reaches the kernel's walls.
+"""The language layer: decides which Python a cell may use. Not a boundary: it narrows what reaches the kernel's walls.
 
-It refuses early, and says why in a sentence that a model understands. Whoever gets around it still is where
-`guest/kernel/` put them.
+It refuses code early, with a sentence that a model understands. Code that gets around it is still confined by the walls
+of `guest/kernel/`.
 """

@@ -1,7 +1,7 @@
-"""Attributes: who may read, set and delete which, decided on live values of a hostile cell.
+"""The guards on attributes: decide at run time which a cell may read, set and delete. Cells are hostile.
 
-By exact types (a subclass may lie), by the names of names.py, and by whether the cell itself defined the class or
-function at hand (registry.py); never by isinstance(), which believes what a value says its `__class__` is.
+The decision depends on exact types (a subclass may lie), on the names of names.py, and on whether the cell itself
+defined the class or function (registry.py). Never on isinstance(), which believes a value's own `__class__`.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _ON_BUILTINS = names.OPERATORS | {"__new__", "__setattr__", "__delattr__"}
 
 
 class Attributes:
-    """The guards on attributes of one session, whose cells have the globals `space`.
+    """The guards on attributes for one session, whose cells have the globals `space`.
 
-    `known` are own classes on whose instances every private name is the cell's, for the check that is compiled into
-    cells.
+    `known` are the cell's own classes on whose instances every private name belongs to the cell. Code of cells tests
+    for them directly, before it calls a guard.
     """
 
     def __init__(self, space: dict[str, object]) -> None:
@@ -39,7 +39,7 @@ class Attributes:
         self._space = space
 
     def read(self, value: Any, name: str, *default: Any) -> Any:
-        """getattr(value, name[, default]) for an exact `name`. Raises RuleViolation for what is closed."""
+        """getattr(value, name[, default]) for an exact `name`. Raises RuleViolation for a closed attribute."""
         if not names.is_private(name):
             if name in names.CLOSED:
                 raise _closed(name)
@@ -70,9 +70,9 @@ class Attributes:
         return self._changeable(value, name)
 
     def private(self, value: Any, name: str) -> Any:
-        """`value`, if its private attribute `name` is the cell's own, or what stands in for it. Raises RuleViolation.
+        """`value`, if its private attribute `name` belongs to the cell, or a proxy for it. Raises RuleViolation.
 
-        What comes back is for the load, store or deletion of that attribute, and for nothing else.
+        The result may only be used to load, store or delete that attribute.
         """
         kind = type(value)
         if kind in self.known or self._own_function(value):
@@ -93,7 +93,7 @@ class Attributes:
         )
 
     def _learn(self, kind: type) -> bool:
-        """Whether `kind` belongs to `known` after all: dataclass(slots=True) makes a second class of its own."""
+        """Add `kind` to `known` if it belongs there. For classes that libraries make, as dataclass(slots=True) does."""
         if kind not in self._judged:
             self._judged.add(kind)
             if own_class(kind) and classes.has_no_foreign_privates(kind):
@@ -102,11 +102,11 @@ class Attributes:
         return False
 
     def texts(self, value: Any) -> _Texts:
-        """Where `value.__name__` and its kind can be set, if a cell may."""
+        """A proxy on which `value.__name__` and similar texts can be set. Raises RuleViolation where it may not."""
         return _Texts(self._changeable(value, "__name__"))
 
     def operated(self, value: Any) -> _Operated:
-        """Where `value.name` is read and set for `value.name += y`, by the rules of getattr() and setattr()."""
+        """A proxy for `value.name += y`, which reads and sets the attribute by the rules of getattr() and setattr()."""
         return _Operated(self, value)
 
     def _changeable(self, value: Any, name: str) -> Any:
@@ -171,7 +171,7 @@ class Attributes:
         raise _closed_dunder(kind, name)
 
     def _changer(self, value: Any, name: str, found: Any) -> Callable[..., Any]:
-        """`found`, a `__setattr__` or `__delattr__` called by name, under the rules of setattr()."""
+        """Wrap `found`, a `__setattr__` or `__delattr__` that is called by name, with the rules of setattr()."""
         arity = 2 if name == "__setattr__" else 1
 
         def change(*values: Any) -> Any:
@@ -187,7 +187,7 @@ class Attributes:
 
 
 class _Texts:
-    """`f.__name__ = text`, for a cell's own functions and classes: exact text only."""
+    """Sets `f.__name__ = text` on a cell's own functions and classes. Only accepts exact text."""
 
     __slots__ = ("_target",)
 
@@ -202,7 +202,7 @@ class _Texts:
 
 
 class _Operated:
-    """`value.name += y`, of names whose loads have a guard."""
+    """Reads and sets for `value.name += y`, where loads of the name have a guard."""
 
     __slots__ = ("_guard", "_value")
 
@@ -218,7 +218,7 @@ class _Operated:
 
 
 def _subject(value: Any) -> type:
-    """The class that decides about `value`: itself if it is one, the one behind a super(), else its type."""
+    """The class whose rules apply to `value`: itself if it is a class, the class of a super(), otherwise its type."""
     kind = type(value)
     if kind is super:
         return _super_class(value) or super
@@ -230,7 +230,7 @@ def _subject(value: Any) -> type:
 
 
 def exact(name: Any) -> str:
-    """`name` as an exact str: a subclass could answer the checks differently than the lookup."""
+    """`name` as an exact str. A subclass could differ between the checks and the look-up. Raises TypeError."""
     if type(name) is str:
         return name
     if is_instance(name, str):
@@ -239,7 +239,7 @@ def exact(name: Any) -> str:
 
 
 def _text(value: Any, name: str, *default: Any) -> Any:
-    """An attribute that is text or None; nothing else ever comes out of it."""
+    """The attribute, if it is text or None. Raises RuleViolation for any other value."""
     found = getattr(value, name, *default)
     if found is None or type(found) is str or (default and found is default[0]):
         return found
@@ -248,14 +248,14 @@ def _text(value: Any, name: str, *default: Any) -> Any:
     raise RuleViolation("dunder-attribute", f"the attribute {name!r} is not text here")
 
 
-#: Methods of patterns and matches that take a template. C code keeps it in a cache that is asked with `==`.
+#: Methods of patterns and matches that take a template. `re` looks it up in a cache, which calls `==`.
 _TEMPLATED = frozenset({"sub", "subn", "expand"})
 
 
 def _exactly(found: Any) -> Any:
-    """`found`; where it is such a method of the library, one that is given exact text."""
+    """`found`; if it is one of these methods of the library, a wrapper that converts its arguments to exact text."""
     kind = type(found)
-    if derives(kind, types.BuiltinMethodType):  # from Python 3.12 on of a kind of its own
+    if derives(kind, types.BuiltinMethodType):  # since Python 3.12, it has a type of its own
         owner = type(found.__self__)
     elif kind is types.MethodDescriptorType:
         owner = found.__objclass__
@@ -271,12 +271,12 @@ def _exactly(found: Any) -> Any:
     return method
 
 
-#: What leads into the memory of a context, whichever object hands it out.
+#: The type of objects that point into the memory of a decimal context.
 _RAW_SIGNALS = frozenset({type(decimal.Context().flags)}) - {dict}
 
 
 def _signals(value: Any, name: str, *default: Any) -> Any:
-    """`value.flags` or `value.traps`: of a context, what holds it as well."""
+    """`value.flags` or `value.traps`. For a decimal context, an object that also keeps the context alive."""
     if derives(type(value), decimal.Context):
         return Signals(value, name)
     found = getattr(value, name, *default)
@@ -285,12 +285,12 @@ def _signals(value: Any, name: str, *default: Any) -> Any:
     return found
 
 
-#: Types of the library whose `obj` is what a cell put there.
+#: Library types whose `obj` was set by the cell.
 _WITH_OBJ = (types.SimpleNamespace, type(functools.cmp_to_key(max)(0)))
 
 
 def _holds_its_obj(value: Any) -> bool:
-    """Whether `obj` of `value` is a cell's own attribute, and not that of an AttributeError or of who knows whom."""
+    """Whether `obj` of `value` is a cell's own attribute, and not that of an AttributeError or an unknown type."""
     subject = _subject(value)
     if derives(subject, AttributeError):
         return False
@@ -298,7 +298,7 @@ def _holds_its_obj(value: Any) -> bool:
 
 
 def _nothing_found(value: Any, name: str, *default: Any) -> Any:
-    """getattr() of what has no such attribute; RuleViolation where something has."""
+    """getattr() for a value that should not have the attribute. Raises RuleViolation if it has."""
     found = getattr(value, name, *default)
     if default and found is default[0]:
         return found
@@ -308,15 +308,15 @@ def _nothing_found(value: Any, name: str, *default: Any) -> Any:
 
 
 def _own_view(found: Any) -> Any:
-    """`found`; where it is a view of a dict that a library keeps, a view of a copy.
+    """`found`; if it is a read-only view of a library's dict, a view of a copy.
 
-    `view == x` and `view | x` ask x, and hand it the dict.
+    `view == x` and `view | x` call a method of x, and pass the dict itself to it.
     """
     return types.MappingProxyType(dict(found)) if type(found) is types.MappingProxyType else found
 
 
 def _maker(found: Any) -> Callable[..., Any]:
-    """`found`, a `__new__` called by name: for classes defined in cells only."""
+    """Wrap `found`, a `__new__` that is called by name: it only accepts classes defined in cells."""
 
     def make(kind: Any, /, *values: Any, **options: Any) -> Any:
         if not (own_class(kind)):
@@ -327,10 +327,10 @@ def _maker(found: Any) -> Callable[..., Any]:
 
 
 def _of_instances(found: Any, kind: type) -> Callable[..., Any]:
-    """`found`, library code read from the own class `kind`: for its instances only.
+    """Wrap `found`, a library function that was read from the own class `kind`: it only accepts instances of `kind`.
 
-    Library code has no guards: a dataclass's `__init__` sets, and its `__repr__` reads, the attributes that its
-    fields are named after, on anything that it is given as self.
+    Library code has no guards. For example, a dataclass's `__init__` sets attributes named like its fields, and its
+    `__repr__` reads them, on any object that is passed as self.
     """
 
     def method(self: Any, /, *values: Any, **options: Any) -> Any:

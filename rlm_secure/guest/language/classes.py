@@ -1,7 +1,7 @@
-"""Which classes a cell may derive from, what its own classes open, and what `type` answers.
+"""Which classes a cell may derive from, which attributes of its own classes are open, and what `type` returns.
 
-Stores and private names are allowed on classes in the registry and on their instances; every other class is foreign,
-and keeps its private side closed.
+Stores and private names are allowed on classes in the registry and on their instances. Every other class is foreign:
+its private names stay closed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .facades import generated
 from .registry import derives, is_class, is_instance, namespace_of, order_of, own_class, stored, title
 from .violations import RuleViolation
 
-#: Built-in types whose data-model methods do what operators do, on classes and exact instances alike.
+#: Built-in types whose data-model methods do the same as operators, on the classes and on exact instances.
 PLAIN_TYPES = frozenset(
     {
         object, bool, int, float, complex, str, bytes, bytearray, tuple, list, dict, set, frozenset, range, slice,
@@ -32,16 +32,16 @@ EXCEPTIONS = {
     if isinstance(kind, type)
     and issubclass(kind, BaseException)
     and not issubclass(kind, BaseExceptionGroup)
-    # An ExceptionGroup is of use with `except*` only. BaseException would catch the worker's own interrupt.
+    # ExceptionGroup is only useful with `except*`, which is refused. BaseException would catch the worker's interrupt.
     and kind is not BaseException
 }
 _FINAL = frozenset({bool, range, slice, type(None), type(NotImplemented), type(...)})
 _BASES = (PLAIN_TYPES - _FINAL) | frozenset(EXCEPTIONS.values())
 
-#: Facade classes that a cell may derive from. Their instances hold nothing private but what the cell itself put
-#: there, and none of their methods reads or writes attributes of others by a name that a derived class chooses.
-#: Counter-examples, left out: pprint.PrettyPrinter (its `_stream` is sys.stdout), functools.cached_property (it
-#: writes the key of its choice into any instance it is read from), contextlib.ExitStack, random.Random.
+#: Facade classes that a cell may derive from. All private data of their instances comes from the cell, and none of
+#: their methods reads or writes attributes of other objects by a name that a derived class chooses. Left out because
+#: they do: pprint.PrettyPrinter (its `_stream` is sys.stdout), functools.cached_property (it writes any key into any
+#: instance from which it is read), contextlib.ExitStack, random.Random.
 _DERIVABLE = {
     "abc": "ABC",
     "collections": "ChainMap Counter OrderedDict defaultdict deque",
@@ -63,7 +63,7 @@ def _derivable() -> frozenset[type]:
     for module, listed in _DERIVABLE.items():
         facade = facades.load(module)
         for name in dir(facade) if listed == "*" else listed.split():
-            # With all their bases: the facade's enum.Enum derives from the real one.
+            # With all their bases, because a facade's class may derive from the real one, as enum.Enum does.
             for kind in types.resolve_bases((getattr(facade, name),)):
                 found.update(order_of(kind))
     return frozenset(found)
@@ -73,19 +73,19 @@ FOREIGN_BASES = _derivable()
 registry.admit_bases(FOREIGN_BASES)
 
 
-#: What may stand among the bases beside classes: exact types, whose `__mro_entries__` name their origin.
+#: Types of objects that may be bases without being classes: their `__mro_entries__` return their origin.
 _ALIASES = frozenset({type(typing.List[int]), type(typing.List), type(typing.Tuple), type(typing.Callable)} | {  # noqa: UP006
     type(list[int]), type(Callable[[], int]), type(typing.Callable[[], int])
 })  # fmt: skip
-#: Functions that stand for a base.
+#: Functions that may be used as a base.
 _NAMED_TUPLE, _TYPED_DICT = (getattr(facades.load("typing"), name) for name in ("NamedTuple", "TypedDict"))
 
 
-#: Private names of derivable classes that may be read all the same: hooks of Enum, and an opaque record of ABC.
+#: Private names of derivable classes that may still be read: hooks of Enum, and an opaque object of ABC.
 _OPEN = frozenset({"_missing_", "_generate_next_value_", "_abc_impl"})
-#: Sunder names of an enum that are the cell's: its hooks, what its body says, and what its `__new__` sets.
+#: Names like _x_ of an enum that belong to the cell: hooks, settings in its body, and attributes that `__new__` sets.
 _OF_ENUMS = frozenset({"_missing_", "_generate_next_value_", "_ignore_", "_order_", "_name_", "_value_"})
-#: Private names that library code writes into a cell's class, by the base that has it do so.
+#: Private names that library code writes into a cell's class, by the base class that causes it.
 _KEPT: dict[Any, frozenset[str]] = {
     tuple: names.TUPLE_METHODS | {"_field_defaults"},
     typing.Protocol: frozenset({"_is_protocol", "_is_runtime_protocol"}),
@@ -93,10 +93,10 @@ _KEPT: dict[Any, frozenset[str]] = {
 
 
 def kept(kind: type, name: str) -> bool:
-    """Whether `name` on the own class `kind`, or on its instances, is a record that library code keeps and trusts.
+    """Whether `name` on the own class `kind`, or on its instances, holds data that library code keeps and trusts.
 
-    `Flag._missing_` writes on whatever `_member_type_` of the class makes. Which records there are depends on the
-    version of Python, so of an enum all sunder names are enum's, but those that are meant for programs.
+    For example, `Flag._missing_` writes on any object that the class's `_member_type_` makes. Which of these names
+    exist depends on the Python version. So for enums all names like _x_ count, except those meant for programs.
     """
     if name[:1] == name[-1:] == "_" and name not in _OF_ENUMS and derives(kind, enum.Enum):
         return True
@@ -106,9 +106,9 @@ def kept(kind: type, name: str) -> bool:
 
 
 class _Records:
-    """What stands in where a cell names a record that a library keeps on its class: reads as before, and no stores.
+    """A proxy for data that a library keeps on a cell's class: it can be read but not changed.
 
-    Of an enum, copies of plain data come out; what else it keeps is closed.
+    For enums, plain data is returned as a copy, and other data is closed.
     """
 
     __slots__ = ("_kind", "_value")
@@ -136,12 +136,12 @@ class _Records:
 
 
 def records(value: Any, kind: type) -> Any:
-    """What a cell gets in place of `value`, whose class or itself is `kind`, to name a record of a library on it."""
+    """A read-only proxy for a library's data on `value`, which is the class `kind` or an instance of it."""
     return _Records(value, kind)
 
 
 def refuse_store(kind: type, name: str) -> NoReturn:
-    """Raise RuleViolation for a store of a record."""
+    """Refuse to change a library's data on `kind`. Always raises RuleViolation."""
     raise RuleViolation(
         "attribute-store", f"{names.shown(name)} of {title(kind)} is kept by a library; define it in the class"
     )
@@ -155,15 +155,15 @@ _WITH_PRIVATES = frozenset(
 
 
 def has_no_foreign_privates(kind: type) -> bool:
-    """Whether every private name on instances of the own class `kind` is the cell's."""
+    """Whether every private name on instances of the own class `kind` belongs to the cell."""
     return _WITH_PRIVATES.isdisjoint(order_of(kind))
 
 
 def opens(kind: type, name: str, *, on_class: bool = False, on_super: bool = False) -> bool:
-    """Whether the private `name` of the own class `kind` leads to what the cell made.
+    """Whether the private `name` of the own class `kind` leads to an object that the cell made.
 
-    On the class itself its metaclass answers too: an enum's `_convert_` reads the namespace of any module. A super()
-    skips classes, so that there nothing foreign may have the name.
+    On the class itself, its metaclass can provide the name as well: an enum's `_convert_` reads the namespace of any
+    module. A super() skips classes, so for it no foreign class in the mro may have the name.
     """
     if name in _OPEN:
         return True
@@ -174,7 +174,7 @@ def opens(kind: type, name: str, *, on_class: bool = False, on_super: bool = Fal
 
 
 def members_of(kind: type) -> dict[str, Any]:
-    """A copy of the class's own namespace without what the interpreter and libraries keep there."""
+    """A copy of the class's own namespace, without the data that the interpreter and libraries keep there."""
     return {
         name: value
         for name, value in namespace_of(kind).items()
@@ -185,10 +185,10 @@ def members_of(kind: type) -> dict[str, Any]:
 
 
 def _of_a_library(kind: type) -> bool:
-    """Whether objects of `kind` are descriptors that a library wrote in Python, and no cell can make.
+    """Whether objects of `kind` are descriptors of a library, written in Python, that cells cannot create.
 
-    Bound to another name, in another class, they read and write what that class and that name say. Those in C check
-    what they are given.
+    If a cell stored one under another name or in another class, it would read and write attributes that these choose.
+    Descriptors written in C check their arguments.
     """
     if kind in _OFFERED or kind is types.FunctionType or own_class(kind):
         return False
@@ -198,7 +198,7 @@ def _of_a_library(kind: type) -> bool:
 
 @registry.admit_metaclass
 class _StandIn(type):
-    """The type of classes that stand for one that no cell gets: they answer for it, and cannot be called as it."""
+    """The metaclass of stand-ins for classes that cells must not get: isinstance() works, creating objects does not."""
 
     def __call__(cls, *values: Any, **options: Any) -> Any:
         if cls is not Kind:
@@ -221,17 +221,17 @@ class _StandIn(type):
 
 
 class Kind(metaclass=_StandIn):
-    """`type` for cells: one argument only, and the type of a class is this very object, never the real one."""
+    """`type` for cells: takes one argument, and the type of a class is this object, never the real `type`."""
 
     __slots__ = ()
 
     def __class_getitem__(cls, item: Any) -> Any:
-        # For annotations, and not to be called: an alias of C code writes itself on what it makes, a class here.
+        # For annotations. Not an alias of C code: calling that sets an attribute on its result, which is a class here.
         return typing._GenericAlias(cls, (item,), inst=False)  # type: ignore[attr-defined]
 
 
 class Function(metaclass=_StandIn):
-    """The type of functions, for cells. The real one makes functions out of code objects."""
+    """The type of functions for cells. The real one can make functions from code objects."""
 
     __slots__ = ()
 
@@ -244,7 +244,7 @@ for _named, _title in ((Kind, "type"), (_StandIn, "type"), (Function, "function"
 
 
 def _offered() -> frozenset[type]:
-    """Classes that a cell can name, or whose instances are made by calls without further effect."""
+    """Classes that cells can get, or whose instances can be created without further effect."""
     found: set[Any] = set(_BASES) | _FINAL | {enumerate, filter, map, reversed, zip, super, property}
     found |= {classmethod, staticmethod, types.SimpleNamespace}
     for module in facades.NAMES:
@@ -257,9 +257,10 @@ _OFFERED = _offered()
 
 
 def _stand_in(kind: type) -> type:
-    """What `type(x)` is where the class of `x` is in no facade: it has a name, and isinstance() knows it.
+    """The result of `type(x)` if no facade has the class of `x`: it has its name, and works with isinstance().
 
-    A class leads to its constructor: an alias of typing would take any origin, a method any function.
+    The class itself would give access to its constructor: that of an alias of typing takes any origin, that of a method
+    any function.
     """
     if type in order_of(kind):
         return Kind
@@ -278,13 +279,13 @@ def _stand_in(kind: type) -> type:
 def class_builder(known: set[type], space: dict[str, Any]) -> Callable[..., Any]:
     """The `__build_class__` of the cells whose globals are `space`.
 
-    `known` collects the classes on whose instances every private name is own.
+    It adds to `known` the classes on whose instances every private name belongs to the cell.
     """
     build = builtins.__build_class__
 
     def build_class(body: Any, name: str, /, *bases: Any, **options: Any) -> Any:
         for option in options:
-            if type(option) is not str:  # it could answer here differently than to the interpreter
+            if type(option) is not str:  # a subclass could behave differently here and in the interpreter
                 raise RuleViolation("metaclass", "the keywords of a class are plain text; write them out")
             if option == "metaclass" or option.startswith("_"):
                 raise RuleViolation("metaclass", "metaclasses are not supported; use a class decorator")
@@ -292,11 +293,11 @@ def class_builder(known: set[type], space: dict[str, Any]) -> Callable[..., Any]
             _check_bases(bases)
         try:
             made = build(body, name, *bases, **options)
-        except RuntimeError as error:  # Python 3.11 wraps what `__set_name__` of the registrar raises
+        except RuntimeError as error:  # Python 3.11 wraps exceptions of the registrar's `__set_name__`
             if isinstance(error.__cause__, RuleViolation):
                 raise error.__cause__ from None
             raise
-        if names.REGISTRAR in namespace_of(made):  # a NamedTuple copies its body's names, and calls no hooks
+        if names.REGISTRAR in namespace_of(made):  # NamedTuple copies the names of the body, and calls no hooks
             type.__delattr__(made, names.REGISTRAR)
         registry.register(made, space)
         if "_make" in namespace_of(made):  # of typing.NamedTuple
@@ -309,10 +310,10 @@ def class_builder(known: set[type], space: dict[str, Any]) -> Callable[..., Any]
 
 
 def _check_bases(bases: tuple[Any, ...]) -> None:
-    """Refuse bases that are not derivable, before any of them is asked what it stands for.
+    """Refuse bases that are not derivable, before `__mro_entries__` of any of them is called. Raises RuleViolation.
 
-    `__mro_entries__` is called with all bases, and an alias compares its origin with each of them: among exact classes
-    and exact aliases no hook of a cell sees the comparison.
+    `__mro_entries__` receives all bases, and an alias compares its origin with each of them. If all bases are exact
+    classes and exact aliases, the comparison runs no code of the cell.
     """
     for base in bases:
         kind: type = type(base)

@@ -1,7 +1,7 @@
-"""From a cell's text to code, and from code to effects: the only file of the guest that compiles and executes.
+"""Compiles and executes cells. No other file of the guest compiles or executes text.
 
-`compile_cell` is total: any text gives a code object or a CellRefused. What a code object may do is decided by the
-names that transformer.py let through and by the guards that guards.py puts under them.
+For any text, `compile_cell` gives a code object or raises CellRefused. What the code can do is limited by the names
+that transformer.py accepts, and by the guards in its globals (guards.py).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TOO_COMPLEX = "the cell is nested too deeply to compile; split the expression o
 
 
 class CellRefused(Exception):
-    """A cell that is not compiled. `str()` is text that a model can act on.
+    """A cell was refused before it ran. `str()` is text that a model can act on.
 
     `rule` is a kebab-case id, `message` one sentence with the allowed alternative, `line` and `column` are
     1-based (0 where the whole cell is meant), `text` is the offending source, at most 200 characters. `more` has a
@@ -48,9 +48,9 @@ class CellRefused(Exception):
 
 
 def compile_cell(source: str, *, source_bytes: int, ast_nodes: int) -> CodeType:
-    """The code of a cell, screened.
+    """Check the cell `source` and return its code.
 
-    `source_bytes` caps its UTF-8 length, `ast_nodes` the size of its syntax tree. Raises CellRefused, and nothing
+    `source_bytes` limits its UTF-8 length, `ast_nodes` the size of its syntax tree. Raises CellRefused, and nothing
     else, for any text.
     """
     size = len(source) if source.isascii() else len(source.encode("utf-8", "surrogatepass"))
@@ -73,7 +73,7 @@ def compile_cell(source: str, *, source_bytes: int, ast_nodes: int) -> CodeType:
 
 
 def compile_plain(source: str) -> CodeType:
-    """The code of a cell, unscreened: for test sessions without the language layer. Raises CellRefused."""
+    """Compile a cell without any check, for test sessions without the language layer. Raises CellRefused."""
     try:
         _quiet()
         return compile(source, FILENAME, "exec", dont_inherit=True, optimize=0)
@@ -82,7 +82,7 @@ def compile_plain(source: str) -> CodeType:
 
 
 def run(code: CodeType, namespace: dict[str, Any]) -> None:
-    """Execute `code` in `namespace`. Whatever it raises comes through."""
+    """Execute `code` in `namespace`. Raises whatever the code raises."""
     exec(code, namespace)
 
 
@@ -101,10 +101,10 @@ def _quiet() -> None:
 
 
 def _refusal(findings: list[ScreenFinding], source: str) -> CellRefused:
-    """The first finding, in the order of the text, with a line each for some of the others."""
+    """A refusal with the first finding in the order of the text, and a line for each of some others."""
     lines = _LINE_END.split(source)
     ordered = sorted(findings, key=lambda each: _start(each.node, len(lines)))
-    # What is shown alone is looked up: each look goes through a whole line, and a cell may be one line.
+    # Only look up findings that are shown: each look-up reads a whole line, and a cell may be one long line.
     (line, column, text), *others = [_place(each.node, lines) for each in ordered[: _ALSO + 1]]
     first, *also = ordered
     more = [
@@ -117,13 +117,13 @@ def _refusal(findings: list[ScreenFinding], source: str) -> CellRefused:
 
 
 def _start(node: ast.AST, count: int) -> tuple[int, int]:
-    """1-based line, and 0-based column in bytes; (0, 0) for what is in none of `count` lines."""
+    """1-based line and 0-based column in bytes; (0, 0) for a node that is in none of the `count` lines."""
     line: int = getattr(node, "lineno", 0)
     if not 0 < line <= count:
         return 0, 0
     start: int = getattr(node, "col_offset", 0)
     if isinstance(node, ast.Attribute) and node.end_lineno == line and node.end_col_offset is not None:
-        # Of a.b.c the part that is meant is c: every part begins where a does.
+        # For a.b.c, point at c: all three attribute nodes begin where a does.
         start = max(start, node.end_col_offset - len(node.attr.encode()))
     return line, start
 
@@ -141,7 +141,7 @@ def _place(node: ast.AST, lines: list[str]) -> tuple[int, int, str]:
 
 
 def _unreadable(error: Exception, source: str) -> CellRefused:
-    """What Python itself could not read."""
+    """A refusal of text that Python itself cannot parse or compile."""
     if isinstance(error, SyntaxError):
         lines = _LINE_END.split(source)
         line = error.lineno if error.lineno and 0 < error.lineno <= len(lines) else 0

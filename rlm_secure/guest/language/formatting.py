@@ -1,8 +1,8 @@
-"""str.format for cells: the same output, and no attribute that could not be written out.
+"""str.format for cells: the same output, but it only reads attributes that the cell could read after a dot.
 
 A template such as "{0.__class__}" reads attributes by string. The names in it are checked as if they were written
-behind a dot, and the real str.format does the rest. What carries it (a bound method, str.format itself, UserString's)
-is recognised by what it is, not by how it was reached.
+after a dot, and the real str.format does the rest. A formatting function (a bound method, str.format itself,
+UserString's) is recognised by its identity and type, not by the way it was reached.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FORMATTER = tuple(function for function in vars(string.Formatter).values() if t
 
 
 def contained(found: Any) -> Any:
-    """`found`, an attribute called format or the like; replaced by a checked form where it formats templates."""
+    """`found`, an attribute named `format` or similar; replaced by a checked function if it formats templates."""
     kind = type(found)
     if kind is types.BuiltinMethodType:
         if found.__name__ in _NAMES and is_instance(found.__self__, str):
@@ -71,7 +71,7 @@ def _unbound(name: str) -> Callable[..., str]:
 
 
 def _template(value: Any, name: str) -> str:
-    """The exact text of `value`, which is what the C code formats."""
+    """The exact text of `value`, which is what the C code formats. Raises TypeError."""
     kind = type(value)
     if derives(kind, collections.UserString):
         value = value.data

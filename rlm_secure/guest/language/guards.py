@@ -1,4 +1,4 @@
-"""The globals of a cell: its builtins, and the guards that the compiler put into its code."""
+"""Builds the globals of cells: the builtins, and the guards that the transformer's calls refer to."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ _NONE: Any = object()
 
 
 def is_internal(name: str) -> bool:
-    """Whether `name` in a cell's globals is the machinery's, and must not be shown, returned or kept."""
+    """Whether `name` in a cell's globals is internal, and must not be shown, returned or kept."""
     return not name.isidentifier() or names.is_dunder(name) or name in names.HOOKS
 
 
 def build_globals(modules: frozenset[str], print_: Callable[..., None]) -> dict[str, object]:
-    """Fresh globals for one session's cells.
+    """New globals for the cells of one session.
 
-    `modules` are the modules that `import` may name; `print_` is the cells' print. The guards stand among the
-    builtins, under names that no cell can spell.
+    `modules` are the modules that `import` may name; `print_` is the cells' print. The guards are among the builtins,
+    under names that are no identifiers, so no cell can use them.
     """
     space: dict[str, object] = {"__name__": registry.CELL}
     registry.register_globals(space)
@@ -61,14 +61,14 @@ def build_globals(modules: frozenset[str], print_: Callable[..., None]) -> dict[
     safe[names.REGISTRAR] = registry.registrar(space)
     safe[names.EXCEPTION] = Exception
     safe[names.IMPORT], safe[names.IMPORT_FROM] = import_guards(modules)
-    # A module, so that C code of the standard library finds an importer that cells do not have; the interpreter
-    # itself reads names from its dict, which holds what `safe` does.
+    # A module object, in which C code of the standard library finds an `__import__` that cells do not have. The
+    # interpreter itself reads names from the module's dict, which has the contents of `safe`.
     space["__builtins__"] = Builtins(safe)
     return space
 
 
 def _attribute_builtins(guard: Attributes) -> dict[str, object]:
-    """The builtins that take an attribute's name, each under the rules for names behind a dot."""
+    """The builtins that take an attribute's name, each with the rules for names after a dot."""
 
     def getattr(value: Any, name: str, /, *default: Any) -> Any:  # noqa: A001 - stands in for the builtin
         if len(default) > 1:
@@ -76,7 +76,7 @@ def _attribute_builtins(guard: Attributes) -> dict[str, object]:
         return guard.read(value, exact(name), *default)
 
     def hasattr(value: Any, name: str, /) -> bool:  # noqa: A001 - stands in for the builtin
-        return builtins.hasattr(value, exact(name))  # a yes or no gives no access
+        return builtins.hasattr(value, exact(name))  # the answer alone gives no access
 
     def setattr(value: Any, name: str, to: Any, /) -> None:  # noqa: A001 - stands in for the builtin
         name = exact(name)
@@ -103,7 +103,7 @@ def _attribute_builtins(guard: Attributes) -> dict[str, object]:
 
 
 def _removed(space: dict[str, object]) -> Callable[[str], object]:
-    """The guard on names of builtins that do not exist: a variable that has the name, or a sentence."""
+    """The guard for names of removed builtins: returns a variable of that name, or raises RuleViolation."""
 
     def removed(name: str) -> object:
         if name in space:
@@ -114,12 +114,15 @@ def _removed(space: dict[str, object]) -> Callable[[str], object]:
 
 
 def _pattern_class(kind: Any) -> Any:
-    """A class for a pattern with positional parts: the attributes that it reads are checked as if written out."""
+    """Check a class in a pattern with positional parts: the attributes in its `__match_args__` must be allowed.
+
+    Raises RuleViolation and TypeError.
+    """
     if not is_class(kind):
         if type in registry.order_of(type(kind)):
             raise RuleViolation("metaclass", "this class has a metaclass that nobody reviewed; use isinstance()")
         raise TypeError("called match pattern must be a class")
-    # As it is stored: a descriptor could show the check one tuple and the pattern another.
+    # Read the stored object: a descriptor could give the check one tuple and the pattern another.
     parts = registry.stored(kind, "__match_args__")
     if parts is not None and not (type(parts) is tuple and all(map(names.is_positional, parts))):
         raise RuleViolation(

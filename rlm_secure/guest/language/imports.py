@@ -1,4 +1,4 @@
-"""The guards behind `import x` and `from x import y`: no import ever happens, a facade is looked up."""
+"""The guards for `import x` and `from x import y`: nothing is ever imported; a facade is looked up instead."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .violations import ModuleRefused, NameRefused
 
 
 def _granted(name: str, modules: frozenset[str]) -> bool:
-    """A submodule's facade comes with its package's, and an empty package with any of its submodules."""
+    """Whether `modules` allow `name`. A package allows its submodules; an empty package is allowed with any of them."""
     if name in facades.PACKAGES:
         return any(each.partition(".")[0] == name for each in modules)
     return name in modules or name.partition(".")[0] in modules
 
 
 def import_guards(modules: frozenset[str]) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The guards behind `import x` and `from x import y`."""
+    """The guards for `import x` and `from x import y`."""
 
     def load(name: str) -> Any:
         if name in facades.NAMES and _granted(name, modules):

@@ -1,7 +1,8 @@
-"""Which names a cell may write, and what each spelling of one costs.
+"""Which names a cell may use, and which of them need a guard.
 
-One table decides for source text (transformer.py), for strings handed to getattr and its kind, and for the
-fields of format strings (guards.py), so that no second spelling reaches what the first could not.
+The same tables apply to source text (transformer.py), to strings passed to getattr and similar builtins
+(attributes.py), and to fields of format strings (formatting.py). So no other way to write a name reaches what its plain
+form does not.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from collections.abc import Iterator
 
 from RestrictedPython.transformer import INSPECT_ATTRIBUTES
 
-# The guards' own names. None is an identifier, so that no source text can read or bind one, in any spelling:
-# not as a variable, parameter, import, pattern or keyword, and not after Unicode normalisation.
+# The names of the guards. None is an identifier, so no source text can read or bind one: not as a variable, parameter,
+# import, pattern or keyword, and not after Unicode normalisation.
 STORE = "<store>"
 PRIVATE = "<private>"
 ATTRIBUTE = "<attribute>"
@@ -26,13 +27,14 @@ CLASSES = "<classes>"
 TYPE = "<type>"
 EXCEPTION = "<exception>"
 REGISTRAR = "<registrar>"
-#: The guards that code in a class body calls. Names there are looked up first in what a `__prepare__` returned.
+#: The guards that code in a class body calls. Class bodies look up names first in what a `__prepare__` returned, so
+#: these are declared global there.
 IN_BODIES = (
     STORE, PRIVATE, ATTRIBUTE, IMPORT, IMPORT_FROM, REMOVED, RENAME, PATTERN, OPERATED, CLASSES, TYPE, EXCEPTION,
 )  # fmt: skip
 
-#: Names that mean something to RestrictedPython. They mean nothing here, and stay closed: a reader should never
-#: have to ask whether `_getattr_` in a cell is the guard.
+#: Names that RestrictedPython uses for its guards. They have no meaning here, but stay reserved, so that a reader never
+#: has to ask whether `_getattr_` in a cell is the guard.
 HOOKS = frozenset(
     {
         "_getattr_", "_getitem_", "_getiter_", "_iter_unpack_sequence_", "_unpack_sequence_", "_apply_",
@@ -40,15 +42,16 @@ HOOKS = frozenset(
     }
 )  # fmt: skip
 
-#: Public attributes that lead from a value to frames, code or classes that nobody handed out; and what registers one.
+#: Public attributes that lead from a value to frames, code or classes that the cell was not given; and the registrar.
 CLOSED = INSPECT_ATTRIBUTES | {"mro", REGISTRAR}
 
-#: `str.format` and its kind walk attributes by string; AttributeError.obj is whatever the failing code held
-#: (CVE-2024-47532); a pattern's groupindex is a view of a dict that re keeps. Their loads stay guarded, all other
-#: public names are plain attribute loads.
+#: `str.format` and similar functions read attributes by string; AttributeError.obj is an object of the code that failed
+#: (CVE-2024-47532); a pattern's groupindex is a view of a dict that `re` keeps. Loads of these names have a guard; all
+#: other public names are plain attribute loads.
 FORMATTERS = frozenset({"format", "format_map", "vformat", "get_field", "get_value", "Formatter"})
 GUARDED = FORMATTERS | {"obj", "groupindex", "sub", "subn", "expand"}
-#: What decimal hands out for them points into the context, and does not hold it. Public names on all other objects.
+#: decimal returns objects for them that point into the memory of the context without a reference to it. On all other
+#: objects they are ordinary public names.
 OF_CONTEXTS = frozenset({"flags", "traps"})
 
 
@@ -57,8 +60,8 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-#: Data-model methods that do what an operator or a builtin does. A class may define them, and call them by name
-#: on its own instances, on super() and on plain built-in values.
+#: Data-model methods that implement an operator or a builtin. A class may define them, and may call them by name on its
+#: own instances, on super() and on plain built-in values.
 OPERATORS = words(
     "__init__ __repr__ __str__ __bytes__ __format__ __hash__ __bool__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ "
     "__len__ __length_hint__ __contains__ __iter__ __next__ __reversed__ __getitem__ __setitem__ __delitem__ "
@@ -70,12 +73,12 @@ OPERATORS = words(
     for prefix in ("", "r", "i")
 )
 
-#: Hooks that see names, classes or instances of the cell's own making, and nothing else. A class may define them.
+#: Hooks that only receive names, classes or instances that the cell itself made. A class may define them.
 #: __getattribute__ is missing because it would let an instance lie about its __class__ to isinstance();
-#: __reduce__, __getstate__ and their kind because copy hands their result to a raw setattr;
+#: __reduce__, __getstate__ and similar ones because copy passes their result to an unguarded setattr;
 #: __del__ because it would run between cells; __prepare__, __instancecheck__ and the rest of a metaclass
-#: because metaclasses are refused; __mro_entries__ because it would name bases behind the guard on bases;
-#: __buffer__ because it hands out a memoryview; __aenter__, __await__ and their kind with async.
+#: because metaclasses are refused; __mro_entries__ because it would add bases after the guard has checked them;
+#: __buffer__ because it returns a memoryview; __aenter__, __await__ and similar ones because async is refused.
 HOOK_METHODS = frozenset(
     {
         "__new__", "__getattr__", "__setattr__", "__delattr__", "__get__", "__set__", "__delete__",
@@ -86,23 +89,23 @@ DEFINABLE = OPERATORS | HOOK_METHODS
 
 #: Dunder names that a class body may bind without a `def`.
 CLASS_LEVEL = DEFINABLE | {"__slots__", "__match_args__", "__doc__"}
-#: Dunder names that a module may bind: conventions that nothing reads.
+#: Dunder names that a module may bind: conventions that no code reads.
 MODULE_LEVEL = frozenset({"__all__", "__version__", "__author__", "__doc__"})
 
-#: Attributes whose value is text (or None): read through a guard that returns nothing else.
+#: Attributes whose value is text (or None): their guard returns nothing else.
 TEXTS = frozenset({"__name__", "__qualname__", "__module__", "__doc__", "__version__"})
-#: Attributes that a guard answers for the cell's own classes and their instances only.
+#: Attributes that their guard only allows on the cell's own classes and their instances.
 OWN_ONLY = frozenset({"__class__", "__dict__", "__annotations__", "__members__"})
-#: Every dunder attribute that a cell may write behind a dot; each goes through a guard at run time.
+#: Every dunder attribute that a cell may write after a dot; each goes through a guard at run time.
 READABLE = DEFINABLE | TEXTS | OWN_ONLY
 #: Attributes that a cell may set on its own functions and classes, as text only.
 RENAMABLE = frozenset({"__name__", "__qualname__", "__doc__"})
 
-#: namedtuple's public methods, which start with an underscore to stay clear of field names. Its `_field_defaults` is a
-#: dict: of the cell's own classes only.
+#: Public methods of namedtuple, which start with an underscore to avoid conflicts with field names. `_field_defaults`
+#: is missing because it is a mutable dict: it is only open on the cell's own classes.
 TUPLE_METHODS = frozenset({"_asdict", "_fields", "_make", "_replace"})
 
-#: Builtins that do not exist here, and what to use instead.
+#: Builtins that do not exist in cells, and what to use instead.
 REMOVED_BUILTINS = {
     "open": "there are no files; the data is in the variable `context`",
     "exec": "write the code in the cell itself",
@@ -120,7 +123,7 @@ REMOVED_BUILTINS = {
     "anext": "cells are synchronous; use llm_query_batched for parallel calls",
 }
 
-#: What to use instead of a closed name, where something better than the general advice can be said.
+#: What to use instead of a closed name, where there is better advice than the general one.
 INSTEAD = {
     "__class__": "use type(x), or isinstance()",
     "__dict__": "use vars(x) on instances of your own classes",
@@ -146,12 +149,12 @@ INSTEAD = {
 
 
 def shown(name: str) -> str:
-    """`name` in a message: quoted, and short whatever its length."""
+    """`name` for a message: quoted, and shortened."""
     return repr(name if len(name) <= 60 else name[:60] + "...")
 
 
 def is_dunder(name: str) -> bool:
-    """Whether `name` is of the form __x__, which belongs to the language."""
+    """Whether `name` has the form __x__, which is reserved for the language."""
     return name.startswith("__") and name.endswith("__") and name.strip("_") != ""
 
 
@@ -183,14 +186,14 @@ def is_public(name: str) -> bool:
 
 
 def is_positional(name: object) -> bool:
-    """Whether a pattern may read `name` as an attribute, be it written out or in a class's `__match_args__`."""
+    """Whether a pattern may read the attribute `name`, which is written in it or in a class's `__match_args__`."""
     return type(name) is str and is_public(name) and name not in OF_CONTEXTS
 
 
 def format_walks(template: str, depth: int = 0) -> Iterator[str]:
-    """The attributes that `template.format()` would read, in order, nested specs included.
+    """The attributes that `template.format()` would read, in order, including those in nested format specs.
 
-    The parsers are the ones str.format itself uses. Raises ValueError as it does, for malformed templates.
+    It uses the parsers of str.format itself, and raises ValueError for malformed templates as that does.
     """
     if depth > 2:
         raise ValueError("Max string recursion exceeded")

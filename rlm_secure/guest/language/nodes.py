@@ -1,4 +1,4 @@
-"""Syntax nodes that the transformer puts into a cell's tree."""
+"""Builds the syntax nodes that the transformer inserts into a cell's tree."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from . import names
 
 
 class Guard(ast.Name):
-    """A guard's name in the tree. The walk passes over it: it was put there by the walk."""
+    """The name of a guard in the tree. The transformer inserted it, so it does not check it."""
 
 
 def placed(node: Any, where: Any) -> Any:
@@ -40,7 +40,7 @@ def call(name: str, where: ast.AST, *arguments: ast.expr) -> ast.Call:
 
 
 def known(value: ast.Name) -> ast.expr:
-    """Whether the object that `value` names is an instance of a class that the guards know as the cell's own."""
+    """A test: is the object that `value` names an instance of a class that the guards know as the cell's own?"""
     made: ast.expr = placed(
         ast.Compare(call(names.TYPE, value, value), [ast.In()], [guard(names.CLASSES, value)]), value
     )
@@ -54,12 +54,12 @@ def choice(test: ast.expr, value: ast.expr, otherwise: ast.expr) -> ast.expr:
 
 
 def bind(scope: ast.FunctionDef | ast.ClassDef, name: str, value: ast.expr) -> None:
-    """`name = value`, before the first statement of `scope`."""
+    """Insert `name = value` before the first statement of `scope`."""
     insert(scope, placed(ast.Assign([placed(ast.Name(name, ast.Store()), value)], value), value))
 
 
 def insert(scope: ast.FunctionDef | ast.ClassDef, statement: ast.stmt) -> None:
-    """`statement` before the first one of `scope`, and after its docstring."""
+    """Insert `statement` before the first statement of `scope`, but after its docstring."""
     first = scope.body[0]
     text = first.value if isinstance(first, ast.Expr) else None
     documented = isinstance(text, ast.Constant) and isinstance(text.value, str)
@@ -67,7 +67,7 @@ def insert(scope: ast.FunctionDef | ast.ClassDef, statement: ast.stmt) -> None:
 
 
 def become(node: Any, kind: type[ast.AST], **fields: Any) -> None:
-    """Turn `node` into another kind of node where it stands, whatever holds it."""
+    """Turn `node` into another kind of node in place, so that its parent need not be known."""
     node.__class__ = kind
     for field, value in fields.items():
         setattr(node, field, value)

@@ -1,4 +1,4 @@
-"""Match statements: what a pattern reads by name, and what by a class's own list of names."""
+"""Checks match statements: attributes that a pattern names, and those that a class lists in `__match_args__`."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from . import names, nodes
 
 
 class Screen(Protocol):
-    """What the check of a match statement needs of the walk around it."""
+    """What the check of a match statement needs from the transformer."""
 
     @property
     def in_class_body(self) -> bool:
-        """Whether the statement stands directly in the body of a class."""
+        """Whether the statement is directly in the body of a class."""
 
     def refuse(self, node: ast.AST, rule: str, message: str) -> None:
         """Record a broken rule."""
 
     def refuse_unknown(self, node: ast.AST) -> None:
-        """Record a node type that nobody reviewed."""
+        """Record a node type that was not reviewed."""
 
     def bind(self, node: ast.AST, name: str | None) -> None:
         """Check a name that the cell binds."""
 
     def walk(self, node: ast.AST) -> None:
-        """Check `node` and what is in it, later."""
+        """Check `node` and its children later."""
 
 
 def screen_match(screen: Screen, statement: ast.Match) -> None:
     """Check the patterns of `statement`; class patterns with positional parts go through a guard.
 
     A positional part reads the attributes that the class lists in `__match_args__`, as strings. The class is looked
-    up and checked once, before the subject, and the pattern then uses that very object: a class that is rebound
-    while the cases are tried is not the one that was checked. Nor is one that a `__prepare__` unwraps when it is kept,
-    so that a class body has no such patterns.
+    up and checked once, before the subject, and the pattern then uses that same object. Otherwise the name could be
+    bound to another class while the cases are tried. In a class body the namespace of a `__prepare__` could replace the
+    object when it is stored, so such patterns are refused there.
     """
     checked: list[ast.expr] = []
     todo: list[Any] = [case.pattern for case in statement.cases]
@@ -77,7 +77,7 @@ def screen_match(screen: Screen, statement: ast.Match) -> None:
         elif kind is not ast.MatchSingleton:
             screen.refuse_unknown(pattern)
     if checked:
-        # match (<classes>..., subject)[-1]: the classes are held in names that no cell can spell.
+        # match (<classes>..., subject)[-1]: the classes are stored under names that are no identifiers.
         subject = statement.subject
         parts = nodes.placed(ast.Tuple([*checked, subject], ast.Load()), subject)
         statement.subject = nodes.placed(ast.Subscript(parts, nodes.constant(-1, subject), ast.Load()), subject)
@@ -93,7 +93,7 @@ def _attribute(screen: Screen, node: ast.AST, name: str) -> None:
 
 
 def _value(screen: Screen, node: ast.expr) -> None:
-    """Names and dotted names in a pattern: the grammar has no room for a guard, so only public ones pass."""
+    """Check a name or dotted name in a pattern. The grammar allows no guard call there, so only public names pass."""
     base = node
     while isinstance(base, ast.Attribute):
         _attribute(screen, base, base.attr)

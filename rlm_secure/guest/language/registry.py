@@ -1,12 +1,12 @@
-"""Which classes and functions are a cell's own, and what a class really is.
+"""The registry of a cell's own classes and functions, and safe ways to inspect a class.
 
-A class is a cell's own when it is in the registry: `build_class` put it there, or a reviewed facade that makes classes
-on a cell's behalf (namedtuple, make_dataclass, the call form of an enum). Identity decides, never a name that a class
-carries. A function is a cell's own when its globals are a session's and its code was compiled from a cell.
+A class is a cell's own if it is in the registry: added by `build_class`, or by a reviewed facade that makes classes for
+a cell (namedtuple, make_dataclass, the call form of an enum). Identity decides, never the name of a class. A function
+is a cell's own if its globals are those of a session and its code was compiled from a cell.
 
-What a class is, is read past its metaclass: `isinstance`, `issubclass` and `cls.__dict__` ask hooks that a cell may
-have written, or an ABC that a cell registered with. The order of bases and the namespace below come from the
-interpreter's own record. Only classes of known metaclasses are judged at all: no cell wrote a hook of theirs.
+Classes are inspected without their metaclass: `isinstance`, `issubclass` and `cls.__dict__` can call hooks that a cell
+has written, or ask an ABC with which a cell has registered. The mro and the namespace here are read from the
+interpreter's own data. Only classes with a known metaclass are accepted, because no cell wrote a hook of these.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 from .names import is_dunder, shown
 from .violations import RuleViolation
 
-#: `__name__` of a cell's globals, and so `__module__` of its classes. It proves nothing.
+#: `__name__` of a cell's globals, and so `__module__` of its classes. No proof of origin: other code can have it.
 CELL = "__main__"
 #: The file name in code objects and tracebacks of cells.
 FILENAME = "<cell>"
@@ -38,13 +38,13 @@ _name_of: Callable[[type], str] = type.__dict__["__name__"].__get__
 
 def _standard_metaclasses() -> set[type]:
     found = {type, abc.ABCMeta, enum.EnumType}
-    # Protocol, NamedTuple, TypedDict and Any each have one, which typing does not name in public.
+    # Protocol, NamedTuple, TypedDict and Any have private metaclasses in typing.
     found.update(kind for kind in vars(typing).values() if type in getattr(kind, "__mro__", ()))
     return found
 
 
 def _registry() -> tuple[Callable[..., Any], ...]:
-    """The functions below around state that nothing else holds."""
+    """Create the functions below. Their state is only in this closure, where no other code can change it."""
     made: dict[type, dict[str, Any] | None] = {}
     spaces: dict[int, dict[str, Any]] = {}
     metaclasses = _standard_metaclasses()
@@ -64,9 +64,9 @@ def _registry() -> tuple[Callable[..., Any], ...]:
         return type(kind) in metaclasses and kind in made
 
     def own_function(value: object, space: dict[str, Any] | None = None) -> bool:
-        """Whether `value` is a plain function compiled from a cell: of the session with the globals `space`, or of any.
+        """Whether `value` is a plain function compiled from a cell, of the session with the globals `space` or of any.
 
-        A method that a library generated for a cell's class is not.
+        A method that a library generated for a cell's class does not count.
         """
         if type(value) is not types.FunctionType or value.__code__.co_filename != FILENAME:
             return False
@@ -74,10 +74,10 @@ def _registry() -> tuple[Callable[..., Any], ...]:
         return table is space if space is not None else id(table) in spaces
 
     def register(kind: Class, space: dict[str, Any] | None = None) -> Class:
-        """Enter `kind` as a cell's own, made by the session whose globals are `space`. Returns it.
+        """Register `kind` as a cell's own class, made by the session whose globals are `space`, and return it.
 
-        Raises TypeError for a class of an unknown metaclass, and RuleViolation for one that derives from what is
-        neither a cell's nor admitted: what its bases are is the interpreter's record, whatever they said.
+        Raises TypeError for an unknown metaclass, and RuleViolation for a base that is neither a cell's own nor
+        admitted. The bases are those of the interpreter's own mro, whatever `__mro_entries__` returned.
         """
         if type(kind) not in metaclasses:
             raise TypeError("a class with a metaclass of its own cannot be a cell's class; use a class decorator.")
@@ -94,7 +94,7 @@ def _registry() -> tuple[Callable[..., Any], ...]:
         return kind
 
     def admit_bases(kinds: Iterable[type]) -> None:
-        """Let cells' classes derive from these classes of the standard library."""
+        """Allow cells' classes to derive from these classes of the standard library."""
         bases.update(kinds)
 
     def globals_of(kind: type) -> dict[str, Any] | None:
@@ -102,11 +102,11 @@ def _registry() -> tuple[Callable[..., Any], ...]:
         return made.get(kind)
 
     def register_globals(space: dict[str, Any]) -> None:
-        """Enter `space` as the globals of a session, for as long as this process lives."""
+        """Register `space` as the globals of a session, for the lifetime of this process."""
         spaces[id(space)] = space
 
     def admit_metaclass(metaclass: Class) -> Class:
-        """A class decorator: `metaclass`, written for the guest, is a known one from here on."""
+        """A class decorator: register `metaclass`, which is written for the guest, as a known one."""
         metaclasses.add(metaclass)
         return metaclass
 
@@ -130,17 +130,17 @@ def _registry() -> tuple[Callable[..., Any], ...]:
 
 
 def order_of(kind: type) -> tuple[type, ...]:
-    """The classes of `kind`, itself first, as the interpreter keeps them: the exact `__mro__`."""
+    """The exact `__mro__` of `kind`, as the interpreter stores it."""
     return _order_of(kind)
 
 
 def namespace_of(kind: type) -> types.MappingProxyType[str, Any]:
-    """The class's own namespace, as the interpreter keeps it. Never hand it to a cell."""
+    """The class's own namespace, as the interpreter stores it. It must never be passed to a cell."""
     return _namespace_of(kind)
 
 
 def title(kind: type) -> str:
-    """The class's name for a message, of at most 60 characters; no code of the class or of the name runs."""
+    """The class's name for a message, at most 60 characters. Runs no code of the class or of the name."""
     return str.__str__(_name_of(kind))[:60]
 
 
@@ -150,12 +150,12 @@ def derives(kind: type, base: type) -> bool:
 
 
 def is_instance(value: object, kind: type) -> bool:
-    """Whether `value` is an instance of `kind` by the exact `__mro__` of its type, whatever it or an ABC says."""
+    """Whether `kind` is in the exact `__mro__` of the type of `value`. Ignores `__class__` and ABCs."""
     return kind in _order_of(type(value))
 
 
 def stored(kind: type, name: str, default: Any = None) -> Any:
-    """What `kind` or a base of it holds as `name`, as it is stored: no descriptor, no hook runs."""
+    """The object stored as `name` in `kind` or a base of it. Runs no descriptor and no hook."""
     for each in _order_of(kind):
         namespace = _namespace_of(each)
         if name in namespace:
@@ -163,7 +163,7 @@ def stored(kind: type, name: str, default: Any = None) -> Any:
     return default
 
 
-#: Types of C code that call a derived class, and go on with what comes back as with one of theirs, unchecked.
+#: C types that call a derived class and use the result as their own instance, without a check.
 _TRUSTING = (
     datetime.datetime, datetime.date, datetime.time, datetime.timedelta, decimal.Decimal,
     collections.defaultdict, collections.deque,
@@ -171,15 +171,15 @@ _TRUSTING = (
 
 
 def memory_of(kind: type) -> type | None:
-    """The type whose memory C code takes an instance of the own class `kind` to have, where it does not check."""
+    """The C type whose memory layout is assumed, without a check, for the results of calling the own class `kind`."""
     return next((each for each in _TRUSTING if derives(kind, each)), None)
 
 
 def finish(kind: type) -> None:
-    """Put right in `kind`, an own class, what library and C code would trust. Doing it twice does no harm.
+    """Replace what library and C code would wrongly trust in `kind`, an own class. Idempotent.
 
-    register() does it, before any hook of the cell sees the class. Whoever calls a library that writes on the class
-    after that does it again. Raises RuleViolation for slots that belong to the interpreter.
+    register() calls it before any hook of the cell sees the class. It must be called again after a library has written
+    on the class. Raises RuleViolation for slots that belong to the interpreter.
     """
     check_slots(kind)
     _keep_new(kind)
@@ -188,9 +188,9 @@ def finish(kind: type) -> None:
 
 
 def is_finished(kind: type, name: str) -> bool:
-    """Whether what the own class `kind` has as `name` was put right, or would be, so that no cell stores or deletes it.
+    """Whether `finish` replaces `name` on the own class `kind`, so that no cell may store or delete it.
 
-    Below an entry that a cell made, and takes away again, lies the one of C code.
+    If a cell could delete its own entry, that of C code in a base would be found again.
     """
     if name == "__new__":
         return memory_of(kind) is not None
@@ -198,37 +198,38 @@ def is_finished(kind: type, name: str) -> bool:
 
 
 def _is_c_alias(found: Any) -> bool:
-    """Whether `found`, as `__class_getitem__` of a class, makes an alias of C code."""
+    """Whether `found`, the `__class_getitem__` of a class, creates an alias implemented in C."""
     if type(found) is classmethod:
         return found.__func__ is types.GenericAlias
     return type(found) is types.ClassMethodDescriptorType
 
 
 def _subscripted(kind: type, item: Any) -> Any:
-    """`L[int]` where L derives from a container: an alias of typing's, which writes on instances of L alone.
+    """`L[int]` where L derives from a container: an alias of typing, which only sets attributes on instances of L.
 
-    The one of C code writes itself on whatever the `__new__` of L returns.
+    Calling an alias of C code sets an attribute on any object that the `__new__` of L returns.
     """
     return typing._GenericAlias(kind, item if type(item) is tuple else (item,))  # type: ignore[attr-defined]
 
 
 def table() -> tuple[Callable[[Any, Any], None], Callable[..., Any]]:
-    """Two functions, set(key, value) and get(key, default=None), around a dict that nothing else holds.
+    """Two functions, set(key, value) and get(key, default=None), for a dict that only they can reach.
 
-    What no name leads to is changed by nobody.
+    No name leads to the dict, so no cell can change it.
     """
     kept: dict[Any, Any] = {}
     return kept.__setitem__, kept.get
 
 
-#: What _keep_new stored as the `__new__` of a class.
+#: The functions that _keep_new stored as the `__new__` of classes.
 _set_new, _new_of = table()
 
 
 def _keep_new(kind: type) -> None:
-    """Have `kind` make instances of such a type only, whatever its `__new__`, or one that it inherits, returns.
+    """Have `__new__` of `kind`, own or inherited, raise TypeError unless it returns an instance of the trusting type.
 
-    `astimezone` of a datetime writes into what `__new__` of its class returned, as if it were a datetime.
+    For example, `astimezone` of a datetime writes into the object that `__new__` of its class returned, as if it were a
+    datetime.
     """
     layout = memory_of(kind)
     if layout is None or ((kept := _new_of(kind)) is not None and _namespace_of(kind).get("__new__") is kept):
@@ -246,20 +247,21 @@ def _keep_new(kind: type) -> None:
     type.__setattr__(kind, "__new__", _new_of(kind))
 
 
-#: What finds no reason to fail when it is looked up as a method: the interpreter takes failing for having none.
+#: Types whose look-up as a method never fails. If the look-up of a special method fails, the interpreter assumes that
+#: there is none.
 _METHODS = (
     types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.MethodDescriptorType,
     types.WrapperDescriptorType, type(None),
 )  # fmt: skip
-#: The class for which _over_items made a function.
+#: The functions that _over_items made, and the class of each.
 _set_over_items, _over_items_of = table()
 
 
 def _keep_iter(kind: Any) -> None:
-    """Have instances of `kind` that are iterated over by `__getitem__` alone iterated over in Python.
+    """Give a class that has `__getitem__` alone an `__iter__` in Python.
 
-    C's iterator over `__getitem__`, which zip, map and others make, lets go of its sequence twice where `__getitem__`
-    asks it for the next item. So a class that has `__getitem__` has an `__iter__`.
+    Otherwise zip, map and others use the C iterator over `__getitem__`, which releases its sequence twice if
+    `__getitem__` asks that same iterator for the next item.
     """
     namespace = _namespace_of(kind)
     if "__iter__" in namespace:
@@ -274,12 +276,12 @@ def _keep_iter(kind: Any) -> None:
 
 
 def _iterable_by_library(kind: type) -> bool:
-    """Whether a base that no cell can change has an `__iter__`."""
+    """Whether a base that cells cannot change has an `__iter__`."""
     return any("__iter__" in _namespace_of(each) and not own_class(each) for each in _order_of(kind)[1:])
 
 
 def _looked_up(found: Any) -> types.FunctionType:
-    """An `__iter__` that looks `found` up as the interpreter would, and raises what that raises."""
+    """An `__iter__` that looks up `found` as the interpreter would, but lets its exceptions through."""
 
     def __iter__(self: Any) -> Any:
         kind = type(found)
@@ -289,7 +291,7 @@ def _looked_up(found: Any) -> types.FunctionType:
 
 
 def _over_items(kind: Any) -> types.FunctionType:
-    """The `__iter__` of `kind`: that of the classes after it, or over the items."""
+    """An `__iter__` for `kind`: it calls that of the next class in the mro, or iterates over the items."""
 
     def __iter__(self: Any) -> Any:
         order = _order_of(type(self))
@@ -312,17 +314,17 @@ def _items(values: Any) -> Any:
         at += 1
 
 
-#: What change() keeps.
+#: The values that change() keeps alive.
 _set_held, _ = table()
 
 
 def change(kind: Any, name: str, *to: Any) -> None:
-    """setattr(kind, name, *to), or without a value delattr(kind, name), that lets nobody see a freed object.
+    """setattr(kind, name, *to), or delattr(kind, name) without a value, without any use of freed objects.
 
-    Up to Python 3.12 the interpreter frees the old value of a class attribute before it clears its cache of attributes.
-    Code that runs because of that, such as the `finally` of a generator, would read the freed object from the cache:
-    so the old value lives until the cache is cleared. C code calls what a class has under a special name without
-    holding it: such values live as long as the worker.
+    Up to Python 3.12, the interpreter frees the old value of a class attribute before it clears its attribute cache.
+    Code that runs when the value is freed, such as the `finally` of a generator, could read the freed object from the
+    cache. So the old value is kept until the cache is cleared. C code calls special methods without a reference to
+    them, so values of special names are kept for the lifetime of the worker.
     """
     old = _namespace_of(kind).get(name) if is_class(kind) else None  # until this returns
     if own_class(kind) and is_dunder(name):
@@ -334,7 +336,7 @@ def change(kind: Any, name: str, *to: Any) -> None:
 
 
 class Changed:
-    """Where attributes of the own class `kind` are read, set and deleted."""
+    """A proxy on which attributes of the own class `kind` are read, set and deleted."""
 
     __slots__ = ("_kind",)
 
@@ -352,7 +354,7 @@ class Changed:
 
 
 class Iterated(Changed):
-    """The same for `__iter__` and `__getitem__`."""
+    """The same for `__iter__` and `__getitem__`, for which the class always needs an `__iter__` in Python."""
 
     __slots__ = ()
 
@@ -374,26 +376,25 @@ class Iterated(Changed):
 
 
 def store(kind: Any, name: str, *to: Any) -> None:
-    """setattr, or without a value delattr, for libraries that change an own class after it was registered: by the
-    same rules.
-    """
+    """setattr, or delattr without a value, with the rules for cells. For libraries that change a registered class."""
     if own_class(kind) and name in ("__iter__", "__getitem__"):
         kind = Iterated(kind)
     change(kind, name, *to)
 
 
 def registrar(space: dict[str, Any] | None) -> Any:
-    """What stands first in the namespace of a class body, and enters the class before any hook of the cell sees it.
+    """A descriptor that is first in the namespace of a class body, and registers the class before any hook sees it.
 
-    A class is made, then its attributes get `__set_name__`, then its bases `__init_subclass__`: honest hooks of both
-    kinds set attributes on the class that they are handed. `space` are the session's globals, where there are any.
+    When a class is created, `__set_name__` of its attributes is called first, then `__init_subclass__` of its bases.
+    Ordinary hooks of both kinds set attributes on the class, which must be registered for that. `space` are the
+    session's globals, if there are any.
     """
 
     class Registrar:
         __slots__ = ()
 
         def __get__(self, _instance: object, _owner: object = None) -> None:
-            """A descriptor, so that an enum takes it for no member."""
+            """Defined so that this is a descriptor, which an enum does not make a member."""
 
         def __set_name__(self, owner: type, name: str) -> None:
             type.__delattr__(owner, name)
@@ -403,7 +404,7 @@ def registrar(space: dict[str, Any] | None) -> Any:
 
 
 def check_slots(kind: type) -> None:
-    """Refuse `__slots__ = ("__class__",)`: an instance could then say what it likes of itself, by `__getattr__`."""
+    """Refuse `__slots__ = ("__class__",)`, with which an instance could fake its class. Raises RuleViolation."""
     for name, value in _namespace_of(kind).items():
         if type(value) is types.MemberDescriptorType and is_dunder(name):
             raise RuleViolation("class-slots", f"the slot {shown(name)} belongs to the interpreter; name it otherwise")

@@ -1,4 +1,4 @@
-"""Scopes of a cell, as its check walks them: module, class and function bodies."""
+"""The scopes of a cell that the transformer walks: module, class and function bodies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MODULE, CLASS, FUNCTION = "module", "class", "function"
 
 
 class Scope:
-    """A body to walk: what is left of it, its kind, the class that mangles its names, and its function."""
+    """A body to walk: its remaining nodes, its kind, the class that mangles its names, and its function."""
 
     __slots__ = ("function", "kind", "owner", "parameters", "stack")
 

@@ -1,17 +1,17 @@
-"""Cell source, checked and rewritten: RestrictedPython's rules, with guards only where a name cannot decide.
+"""Checks and rewrites a cell's source: RestrictedPython's rules, with guards only where a name alone cannot decide.
 
 RestrictedPython guards every attribute load, subscript, iteration and unpacking at run time. Here a guard call
-stays only where the compile-time check of the name does not already prove what it would check:
+is only inserted where the check of the name at compile time does not already prove what the guard would check:
 
-- a public literal attribute is a native load: safer_getattr would only repeat the checks on its name;
-- subscripts, iteration, unpacking, calls and augmented assignment are native: their guards are identities in
-  any policy without per-object access lists;
-- attribute stores, private and data-model attributes, `format` and its kind, `obj`, imports and removed builtins
-  go through a guard of guards.py.
+- a public attribute that is written out is a native load: safer_getattr would only repeat the checks on its name;
+- subscripts, iteration, unpacking, calls and augmented assignment are native: their guards would return their argument
+  unchanged in any policy without access lists per object;
+- attribute stores, private and data-model attributes, `format` and similar functions, `obj`, imports and removed
+  builtins go through a guard of guards.py.
 
-The walk is iterative, so that no depth of nesting meets the interpreter's recursion limit, and rewrites nodes
-where they stand, in any order. A node type that is not in the table is refused.
-tests/guest/test_equivalence.py holds this file against RestrictedPython, relaxation by relaxation.
+The walk is iterative, so that deep nesting cannot reach the interpreter's recursion limit. It rewrites nodes in place,
+in any order. A node type that is not in the table is refused.
+tests/guest/test_equivalence.py compares this file with RestrictedPython, for each relaxation.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MOST_FINDINGS = 20
 
 
 class ScreenFinding(NamedTuple):
-    """One broken rule: where, which, and a sentence with the allowed alternative."""
+    """One broken rule: the node, the rule's id, and a sentence with the allowed alternative."""
 
     node: ast.AST
     rule: str
@@ -39,7 +39,7 @@ class ScreenFinding(NamedTuple):
 
 
 class CellTransformer(RestrictingNodeTransformer):
-    """One cell's check. After `screen`, `findings` lists what is refused; without any, the tree may be compiled.
+    """The check of one cell. After `screen`, `findings` lists what is refused; if empty, the tree may be compiled.
 
     `flags` are the compiler flags of the cell's future statements.
     """
@@ -97,7 +97,7 @@ class CellTransformer(RestrictingNodeTransformer):
         self._settle()
 
     def _settle(self) -> None:
-        """What can be decided only once every binding of the cell is known."""
+        """Rewrite the nodes that depend on all bindings of the cell, once these are known."""
         for name in self._removed:
             if name.id not in self._rebound:
                 asked = nodes.call(names.REMOVED, name, nodes.constant(name.id, name))
@@ -107,7 +107,7 @@ class CellTransformer(RestrictingNodeTransformer):
             if value.id in self._stored:
                 node.value = nodes.choice(nodes.known(value), value, otherwise)
                 continue
-            # The parameter is what it was at entry: whose it is, is asked once, there.
+            # The parameter is never bound again, so its class is tested once, at the start of the function.
             flag = f"<{value.id} is known>"
             node.value = nodes.choice(nodes.guard(flag, node), value, otherwise)
             if (function, value.id) not in flagged:
@@ -115,7 +115,7 @@ class CellTransformer(RestrictingNodeTransformer):
                 nodes.bind(function, flag, nodes.known(value))
 
     def error(self, node: ast.AST, info: str) -> None:
-        """RestrictedPython's way to refuse: a node type that it does not know, or that it denies as a whole."""
+        """Called by RestrictedPython for a node type that it does not know, or always refuses."""
         self.refuse(node, "unknown-syntax", f"{info} Write it with plainer Python")
 
     def refuse(self, node: ast.AST, rule: str, message: str) -> None:
@@ -123,16 +123,16 @@ class CellTransformer(RestrictingNodeTransformer):
         self.findings.append(ScreenFinding(node, rule, message))
 
     def refuse_unknown(self, node: ast.AST) -> None:
-        """Record a node type that nobody reviewed."""
+        """Record a node type that was not reviewed."""
         self.generic_visit(node)
 
     def walk(self, node: ast.AST) -> None:
-        """Check `node` and what is in it, later, as part of the scope at hand."""
+        """Check `node` and its children later, as part of the current scope."""
         self._scope.stack.append(node)
 
     @property
     def in_class_body(self) -> bool:
-        """Whether the scope at hand is the body of a class."""
+        """Whether the current scope is the body of a class."""
         return self._scope.kind == CLASS
 
     # Names
@@ -155,7 +155,7 @@ class CellTransformer(RestrictingNodeTransformer):
             self._refuse_hook(node, name)
 
     def bind(self, node: ast.AST, name: str | None, dunders: frozenset[str] = _NOTHING) -> None:
-        """Check a name that the cell binds, with whatever grammar. Of the dunder names, `dunders` pass."""
+        """Check a name that the cell binds, in any syntax. Dunder names in `dunders` are allowed."""
         if name is None:
             return
         self._stored.add(name)
@@ -183,7 +183,7 @@ class CellTransformer(RestrictingNodeTransformer):
         self._check_bound(node, node.arg)
 
     def _lambda(self, node: ast.Lambda) -> None:
-        # Its body is walked as part of the function around it, where a parameter of the same name is another one.
+        # Its body is walked as part of the enclosing function, where a parameter of the same name is another variable.
         self._stored.update(parameters(node))
 
     def _handler(self, node: ast.ExceptHandler) -> None:
@@ -235,14 +235,14 @@ class CellTransformer(RestrictingNodeTransformer):
         self.refuse(node, rule, f"the attribute {names.shown(node.attr)} is closed to cells; {names.advice(node.attr)}")
 
     def _ask(self, node: ast.Attribute) -> None:
-        """Replace a load by a call of the guard that getattr() is."""
+        """Replace a load by a call of the guard that also implements getattr()."""
         asked = nodes.call(names.ATTRIBUTE, node, node.value, nodes.constant(node.attr, node))
         nodes.become(node, ast.Call, func=asked.func, args=asked.args, keywords=[])
 
     def _wrap(self, node: ast.Attribute, guard: str, name: str) -> None:
-        """Let `guard` pass the object on, or raise, before the attribute is touched.
+        """Insert a call of `guard`, which returns the object or raises, before the attribute is accessed.
 
-        Instances of the cell's own classes pass without a call, where the object is a variable.
+        Where the object is a variable, the guard is not called for instances of the cell's own classes.
         """
         value, function = node.value, self._scope.function
         asked = nodes.call(guard, node, value, nodes.constant(name, node))
@@ -254,7 +254,7 @@ class CellTransformer(RestrictingNodeTransformer):
             node.value = nodes.choice(nodes.known(value), value, asked)
 
     def _augmented(self, node: ast.AugAssign) -> None:
-        """`x.name += y` reads and stores. Where reading has a guard, it becomes `<operated>(x)["name"] += y`."""
+        """Rewrite `x.name += y`, which reads and stores, as `<operated>(x)["name"] += y` where reading has a guard."""
         target = node.target
         if isinstance(target, ast.Attribute) and target.attr in _READ_BY_GUARD:
             holder = nodes.call(names.OPERATED, target, target.value)
@@ -265,7 +265,7 @@ class CellTransformer(RestrictingNodeTransformer):
             name = node.func.id
             self.refuse(node, "code-from-text", f"{name}() does not exist here; {names.REMOVED_BUILTINS[name]}")
 
-    # Imports: never an IMPORT_NAME; each becomes an assignment of what a guard returns.
+    # Imports: no IMPORT_NAME instruction is ever compiled; each import becomes an assignment of a guard's result.
 
     def _import(self, node: ast.Import) -> None:
         bound = [(alias.asname or alias.name.partition(".")[0], alias) for alias in node.names]
@@ -333,7 +333,7 @@ class CellTransformer(RestrictingNodeTransformer):
     def _match(self, node: ast.Match) -> None:
         patterns.screen_match(self, node)
 
-    # Refused as a whole
+    # Syntax that is always refused
 
     def _async(self, node: ast.AST) -> None:
         self.refuse(
@@ -355,7 +355,7 @@ class CellTransformer(RestrictingNodeTransformer):
 
 
 _WATCHED = frozenset(names.REMOVED_BUILTINS)
-#: Attributes that cells set, and whose loads no name alone decides. Private ones are guarded alike for both.
+#: Attributes that cells can set, and whose loads need a guard. Private ones have the same guard for both.
 _READ_BY_GUARD = names.GUARDED | names.OF_CONTEXTS | names.DEFINABLE
 _BINDABLE = {MODULE: names.MODULE_LEVEL, CLASS: names.CLASS_LEVEL, FUNCTION: _NOTHING}
 _PAST_FEATURES = frozenset(__future__.all_feature_names) - {"annotations", "barry_as_FLUFL"}
@@ -366,7 +366,7 @@ _LITERALS = (
 
 
 def _public_template(node: ast.Attribute) -> bool:
-    """Whether `node` is `"literal".format`, and the literal reads public attributes only."""
+    """Whether `node` is `"literal".format`, and the literal only reads public attributes."""
     value = node.value
     if node.attr not in ("format", "format_map") or not isinstance(value, ast.Constant):
         return False
@@ -393,14 +393,14 @@ _SKIPPED = names.words("ctx op ops type_comment simple conversion arg")
 
 
 def _accept(kinds: str) -> None:
-    """Node types that RestrictedPython accepts as they are, or that only its elided guards touched."""
+    """Accept node types that RestrictedPython accepts unchanged, or only gives guards that are left out here."""
     for name in kinds.split():
         kind = getattr(ast, name)
         _TABLE[kind] = (tuple(field for field in kind._fields if field not in _SKIPPED), None)
 
 
 def _check(name: str, fields: str, check: _Check) -> None:
-    """Node types with a check of their own; of their parts, `fields` are walked in the same scope."""
+    """Register a check for a node type; its `fields` are walked in the same scope."""
     _TABLE[getattr(ast, name)] = (tuple(fields.split()), check)
 
 
@@ -429,7 +429,7 @@ for _name in ("AsyncFunctionDef", "AsyncFor", "AsyncWith", "Await"):
     _check(_name, "", CellTransformer._async)
 _check("TryStar", "", CellTransformer._except_star)
 
-# Operators are not walked; one that nobody reviewed must not slip in with a new Python.
+# Operators are not walked, so an operator of a new Python version must not be accepted without review.
 _REVIEWED = names.words(
     "Add Sub Mult MatMult Div Mod Pow LShift RShift BitOr BitXor BitAnd FloorDiv Invert Not UAdd USub And Or "
     "Eq NotEq Lt LtE Gt GtE Is IsNot In NotIn Load Store Del AugLoad AugStore Param"

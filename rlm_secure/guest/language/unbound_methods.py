@@ -1,14 +1,14 @@
-"""Methods in C that are called without an object: the interpreter's fast path takes whatever lies on its stack for it.
+"""Works around an interpreter bug: calling a C method without an object uses whatever is on the interpreter's stack.
 
-The interpreter replaces a call that is often of a method in C with the calling convention METH_FASTCALL by a faster
-instruction. That reads the first argument without asking whether there is one (gh-131998): `pop = list.pop; pop()`
-reads what an earlier expression left on the stack. It may be freed memory, or NULL, and then the interpreter crashes.
-Python 3.11 also releases it once more, so that a list is freed while a variable holds it. Library code that calls
-`x.pop()` on a class does the same.
+If a call often has a C method with the calling convention METH_FASTCALL, the interpreter replaces it by a faster
+instruction. That reads the first argument without checking that there is one (gh-131998): `pop = list.pop; pop()` reads
+what an earlier expression left on the stack. This may be freed memory, or NULL, which crashes the interpreter. Python
+3.11 also releases it once too often, so that a list is freed while a variable refers to it. Library code that calls
+`x.pop()` on a class has the same effect.
 
-The faster instruction compares the flags of the method first. Where they are not the ones that it was made for, the
-ordinary call is used. So such methods get one flag more, METH_COEXIST, which means nothing once their class is made.
-Python 3.13 has an instruction for `list.append` alone, which compares the method itself: the class gets another one.
+The faster instruction compares the flags of the method first. If they differ from those it was made for, the normal
+call is used. So these methods get one more flag, METH_COEXIST, which has no meaning once their class exists. Python 3.13 has
+a special instruction for `list.append`, which compares the method itself: so the class gets a different method object.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class _Definition(ctypes.Structure):
     )
 
 
-#: What C points to from here on.
+#: Objects to which C code now points, kept alive.
 _kept: list[Any] = []
 _appends: list[Any] = []
 
@@ -87,9 +87,9 @@ def _replace_append() -> None:
 
 
 def keep() -> None:
-    """Do it, for the classes that there are. Once more finds those that came meanwhile.
+    """Change the methods of all existing classes. Call it again for classes that were created later.
 
-    Raises ImportError where this interpreter is laid out otherwise.
+    Raises ImportError if this interpreter has another memory layout.
     """
     if types.MethodDescriptorType.__basicsize__ != _WORDS * ctypes.sizeof(ctypes.c_void_p):
         raise ImportError("the methods of this Python are laid out otherwise; use CPython 3.11 to 3.13.")

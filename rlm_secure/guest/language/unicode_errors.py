@@ -1,9 +1,9 @@
-"""The text of a UnicodeError, from what it says alone.
+"""Replaces `__str__` of UnicodeError classes, which reads out of bounds, by one that checks first.
 
-C reads the byte or character that the error names without a look whether `start` is inside `object`, and whether that
-is bytes at all: both are a cell's to choose, and the text shows memory of the worker. `except UnicodeDecodeError` needs
-the real classes, so their `__str__` is replaced in place. They are classes of the interpreter, where an assignment does
-not do: the C slot gets the function that every class with a `__str__` of Python code has there.
+C reads the byte or character that the error names without checking that `start` is inside `object`, or that `object`
+has the right type. A cell can choose both, so that the text would show memory of the worker. `except
+UnicodeDecodeError` needs the real classes, so their `__str__` is replaced in place. Built-in classes do not allow an
+assignment: so the C slot is set to the function that every class with a `__str__` in Python has there.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _slot(kind: type) -> Any:
 
 
 def keep() -> None:
-    """Do it. Twice does no harm. Raises ImportError where this interpreter is laid out otherwise."""
+    """Replace them. Idempotent. Raises ImportError if this interpreter has another memory layout."""
     written = _slot(_WithText).value
     if not written or written != _slot(_WithTextToo).value or _slot(Exception).value != _slot(BaseException).value:
         raise ImportError("the classes of this Python are laid out otherwise; use CPython 3.11 to 3.13.")
@@ -56,10 +56,10 @@ def _replace(kind: type, holds: type, texts: tuple[str, ...], written: int) -> N
 
     def __str__(self: Any) -> str:
         try:
-            # Plain text: a `__str__` of a cell's would run after this look, and could change the rest.
+            # Exact text: a `__str__` of a cell would run after this check, and could change the other values.
             sound = start(self) >= 0 and holds in order_of(type(subject(self)))
             sound = sound and all(type(word(self)) is str for word in words)
-        except (TypeError, AttributeError):  # never initialised, or no such error at all
+        except (TypeError, AttributeError):  # not initialised, or not an error of this class
             sound = False
         return inner(self) if sound else BaseException.__str__(self)
 

@@ -1,7 +1,7 @@
-"""What a guard raises while a cell runs. A cell may catch these like any Exception, and try something else.
+"""The exceptions that guards raise while a cell runs. A cell may catch them like any Exception, and continue.
 
-It may raise again what it caught, and it holds the class of it: `__exit__` is given both. So what a cell can make is an
-instance of a class below those that the guards name, and only instances that a guard made are believed.
+A cell can also obtain such an exception and its class, because `__exit__` receives both. So the class that it sees is a
+subclass of the one that guards use, and only instances that a guard created count as refusals.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Self
 
 
 class RuleViolation(Exception):
-    """A guard said no. `rule` is the rule's id, `message` one sentence with the allowed alternative."""
+    """A guard refused something. `rule` is the rule's id, `message` one sentence with the allowed alternative."""
 
     def __new__(cls, *values: Any) -> Self:
         """Make one that a cell may catch as the class that Python raises there."""
@@ -28,7 +28,7 @@ class RuleViolation(Exception):
 
 
 class ModuleRefused(RuleViolation, ModuleNotFoundError):
-    """An import of a module that cells do not have. An ImportError, so that fallbacks in cells work."""
+    """An import of a module that cells do not have. It is an ImportError, so that `except ImportError` works."""
 
 
 class NameRefused(RuleViolation, ImportError):
@@ -36,12 +36,12 @@ class NameRefused(RuleViolation, ImportError):
 
 
 def _below(kind: Any) -> Any:
-    """The class that a cell meets in place of `kind`."""
+    """The subclass that a cell sees instead of `kind`."""
     names = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__}
     return type(kind.__name__, (kind,), names)
 
 
-#: What the guards said, where nothing writes on it: library code calls `__init__` again, and sets attributes.
+#: The refusals of guards. Kept outside the exceptions, where code could call `__init__` again or set attributes.
 _said: weakref.WeakKeyDictionary[RuleViolation, tuple[str, str]] = weakref.WeakKeyDictionary()
 _CAUGHT: dict[Any, Any] = {kind: _below(kind) for kind in (RuleViolation, ModuleRefused, NameRefused)}
 
@@ -52,5 +52,5 @@ def said(error: RuleViolation) -> tuple[str, str] | None:
 
 
 def forget() -> None:
-    """Believe no refusal of earlier cells: one that was kept and is raised again is an exception like any other."""
+    """Forget the refusals of earlier cells: if a cell kept one and raises it again, it is an ordinary exception."""
     _said.clear()

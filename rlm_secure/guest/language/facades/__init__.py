@@ -1,10 +1,10 @@
-"""What `import` binds in a cell: facades, one per module that a policy may name.
+"""The objects that `import` binds in a cell: facades, one per module that a policy may name.
 
     load("json").dumps       a chosen member
-    load("json").codecs      AttributeError: the sentence says why, and what there is
+    load("json").codecs      AttributeError: its text says why, and what is available
 
-Importing this package imports every standard module behind it; `preload` does the rest that needs files, since
-after a session is sealed none can be opened.
+Importing this package imports all standard modules that it needs. `preload` does everything else that needs files,
+because none can be opened after a session is sealed.
 """
 
 from __future__ import annotations
@@ -89,19 +89,19 @@ _FACADES: dict[str, Facade] = {
     "zoneinfo": times.ZONEINFO,
 }
 
-#: Every module that exists as a facade. Exact names: "json" says nothing about "json.tool".
+#: Every module that has a facade, by its exact name: "json" does not include "json.tool".
 NAMES: frozenset[str] = frozenset(_FACADES)
 
-#: Packages that carry submodules and nothing of their own: `import urllib.parse` binds `urllib`.
+#: Packages that only have submodules: `import urllib.parse` binds `urllib`.
 PACKAGES: frozenset[str] = frozenset({"urllib"})
 
-#: Classes of the standard library whose instances take plain attribute assignment: getcontext().prec = 50 is how
-#: decimal is used, and a SimpleNamespace is nothing but its attributes.
+#: Classes of the standard library on whose instances a cell may assign attributes: decimal is used with
+#: getcontext().prec = 50, and a SimpleNamespace only consists of its attributes.
 WRITABLE: tuple[type, ...] = (Context, SimpleNamespace)
 
 
 def load(name: str) -> Facade:
-    """The facade called `name`; the same object every time. Raises KeyError for a name that is not in NAMES."""
+    """The facade called `name`, always the same object. Raises KeyError for a name that is not in NAMES."""
     return _FACADES[name]
 
 
@@ -117,13 +117,13 @@ def preload() -> None:
 
 
 def reseed(seed: int | None = None) -> None:
-    """Seed what the session draws from: with the kernel's help, or with `seed`, so that a session can be run again.
+    """Seed the session's random numbers, from the kernel or with `seed`, which makes a session repeatable.
 
     Call it once in every forked session, before its first cell.
     """
     identity.new_key()
     numeric.GENERATOR.seed(seed)
-    random.seed(numeric.GENERATOR.getrandbits(128))  # what statistics draws from
+    random.seed(numeric.GENERATOR.getrandbits(128))  # used by statistics
 
 
 __all__ = ["NAMES", "PACKAGES", "WRITABLE", "Facade", "explain", "left_out", "load", "members", "preload", "reseed"]

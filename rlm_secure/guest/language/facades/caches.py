@@ -1,12 +1,12 @@
-"""functools.lru_cache and cache, in Python, in the place of the one in C, which loses its memory to `==` of a key.
+"""functools.lru_cache and cache in Python, because `==` of a key can make the C version use freed memory.
 
-C's keeps a list of what was used last beside its dict. A key that calls the function again, while it is compared,
-leaves the two unlike, and C follows pointers into freed memory. Here a dict by numbers says what was used last, and
-only `found` is ever asked with keys. It is never cleared but replaced: `dict[key] = value` in C puts a key into a
-table of another kind where `==` of a key cleared the dict meanwhile (gh-140551).
+The C version keeps a list of the last uses beside its dict. If a key calls the cached function again while it is being
+compared, list and dict no longer match, and C follows pointers into freed memory. Here a dict by numbers records the
+last uses, and only `found` is looked up by key. It is replaced instead of cleared: `dict[key] = value` in C writes into
+a table of the wrong kind if `==` of a key has cleared the dict meanwhile (gh-140551).
 
-What differs for programs: a call costs a few times as much, and in Python 3.13 each one counts twice for the limit of
-recursion, as it does with C's up to Python 3.12.
+For programs, the difference is that a call takes a few times as long. In Python 3.13 each call counts twice for the
+recursion limit, as with the C version up to Python 3.12.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _cached(function: _Any, maxsize: int | None, typed: bool) -> Any:
         return {"maxsize": maxsize, "typed": typed}
 
     if type(function) is FunctionType:
-        # It copies the __dict__ as well: only a plain function's is harmless.
+        # It also copies the __dict__, which is only harmless for a plain function.
         functools.update_wrapper(made, function)
         del made.__wrapped__  # type: ignore[attr-defined]
     else:
@@ -73,7 +73,7 @@ def _cached(function: _Any, maxsize: int | None, typed: bool) -> Any:
 
 
 def _key(values: tuple[Any, ...], options: dict[str, Any], by_type: bool) -> Any:
-    """One key for one call: the only argument itself where that is an exact int or str, else a tuple."""
+    """The key for one call: the argument itself if it is the only one and an exact int or str, otherwise a tuple."""
     if not options and not by_type:
         return values[0] if len(values) == 1 and type(values[0]) in _EXACT else values
     key = values
@@ -147,14 +147,14 @@ def _bounded(function: _Any, maxsize: int, by_type: bool) -> _Parts:
             number = entry[0]
             if number != last:
                 kept = used.pop(number, _NONE)
-                if kept is not _NONE:  # a hook of a key may have put it out
+                if kept is not _NONE:  # a hook of a key may have removed it
                     entry[0] = last = last + 1
                     used[last] = kept
             return entry[1]
         misses += 1
         value = function(*values, **options)
         entry = [0, value]
-        if found.setdefault(key, entry) is entry:  # or the call itself put it in
+        if found.setdefault(key, entry) is entry:  # unless the call itself has added it
             entry[0] = last = last + 1
             used[last] = key
             if len(used) > maxsize:

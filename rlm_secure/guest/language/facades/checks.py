@@ -1,8 +1,8 @@
-"""Checks on names that reach the standard library as strings.
+"""Checks names that are passed to the standard library as strings.
 
-The compiler sees names that are written in a cell. Where a library function takes one as a value, it is checked
-here: an exact `str` (a subclass may answer `isidentifier` as it likes), no underscore in front, and nothing that
-the compiler refuses when it is written out.
+The compiler checks names that are written in a cell. Where a library function takes a name as a value, it is checked
+here: it must be an exact `str` (a subclass may return anything from `isidentifier`), must not begin with an underscore,
+and must not be a name that the compiler would refuse.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ __all__ = ["CELL", "attribute", "identifier", "is_class", "keywords", "own_class
 
 
 def attribute(name: object, asked_by: str) -> str:
-    """`name` as an attribute that cells may read by string. Raises TypeError or AttributeError."""
+    """Return `name` if cells may read an attribute of that name by string. Raises TypeError or AttributeError."""
     if type(name) is not str:
         raise TypeError(f"{asked_by} takes attribute names as plain str, not {type(name).__name__}.")
     if name.startswith("_") or name in CLOSED:
         raise AttributeError(f"{asked_by} does not read {name!r}: the name is closed to cells; use public attributes.")
-    if name in GUARDED | OF_CONTEXTS:  # what they may read depends on the object: the compiler's guard looks at it
+    if name in GUARDED | OF_CONTEXTS:  # allowed for some objects only, which the compiler's guard checks
         raise AttributeError(f"{asked_by} does not read {name!r}; write it out, as in x.{name}.")
     return name
 
 
 def keywords(options: Iterable[object], asked_by: str) -> None:
-    """Refuse keywords that are no exact `str`: one may be another name to a check than to the call. Raises TypeError.
+    """Refuse keywords that are not exact `str`: others could be different names in a check and in the call.
 
-    They come from `f(**mapping)`, and from a partial whose `keywords` a cell changed.
+    They can come from `f(**mapping)`, and from a partial whose `keywords` a cell has changed. Raises TypeError.
     """
     for name in options:
         if type(name) is not str:
@@ -39,9 +39,9 @@ def keywords(options: Iterable[object], asked_by: str) -> None:
 
 
 def identifier(name: object, asked_by: str, *, private: bool = False) -> str:
-    """`name` as a new identifier, safe to stand in generated code. Raises TypeError or ValueError.
+    """Return `name` if it is an identifier that is safe in generated code. Raises TypeError or ValueError.
 
-    With `private`, one leading underscore is fine; two never are.
+    With `private`, one leading underscore is allowed, but never two.
     """
     if type(name) is not str:
         raise TypeError(f"{asked_by} takes names as plain str, not {type(name).__name__}.")

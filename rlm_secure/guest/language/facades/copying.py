@@ -1,12 +1,12 @@
 """copy.copy and copy.deepcopy without the reduce protocol of cells.
 
-The standard ones let `__reduce_ex__` name a function to call, and then write the state that it returns onto
-whatever came back, by string and past every guard. Here a class of a cell is rebuilt from its own instance, and
-only onto a fresh instance of the same class; `__copy__` and `__deepcopy__` work as usual. Types of the standard
-library are rebuilt by their own reduce method, as long as it names the type itself or a function of a short list.
+The standard functions call any function that `__reduce_ex__` returns, and set the returned state on its result, by
+string and without guards. Here an instance of a cell's class is rebuilt from its own data, and only as a new instance
+of the same class; `__copy__` and `__deepcopy__` work as usual. Types of the standard library are rebuilt by their own
+reduce method, if it returns the type itself or a function of a short list.
 
-What was copied is known by its address, so each object is held before its address is written down, and a copy that
-fails takes its entry with it: otherwise the next object at that address would be taken for it.
+Copied objects are found by their address. So each object is kept alive before its address is stored, and a copy that
+fails removes its entry: otherwise the next object at that address would be mistaken for it.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ _ATOMIC: frozenset[type] = frozenset(
     {
         type(None), int, float, bool, complex, bytes, str, range, property, type(Ellipsis), type(NotImplemented),
         types.FunctionType, types.BuiltinFunctionType, types.MethodWrapperType, weakref.ref,
-        # Descriptors name getattr() and what to read, and the name is as good as copied already.
+        # Reducing a descriptor gives getattr() with a name to read. Descriptors are constant, so they are not copied.
         types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType,
         types.GetSetDescriptorType, types.MemberDescriptorType,
     }
 )  # fmt: skip
 
-#: What a reduce method may name, besides the type that is rebuilt: none reads or sets an attribute by a string.
+#: Functions that a reduce method may return, besides the type itself: none reads or sets an attribute by a string.
 _MAKERS: tuple[Any, ...] = (
     copyreg.__newobj__,  # type: ignore[attr-defined]
     copyreg.__newobj_ex__,  # type: ignore[attr-defined]
@@ -49,16 +49,16 @@ _MAKERS: tuple[Any, ...] = (
     operator.getitem,
 )
 
-#: The iterators of itertools. Two tee() iterators share their items: where their states are read at two moments, with
-#: code of a cell in between, they do not fit together, and the copy reads memory that nobody wrote to.
+#: The iterators of itertools. Two tee() iterators share their items. If their states are read at different times, with
+#: code of a cell in between, the states do not match, and the copy reads uninitialised memory.
 _ITERATORS = frozenset(kind for kind in vars(itertools).values() if type(kind) is type)
 
 
 class Memo:
-    """What deepcopy has copied so far, keyed by address. A `__deepcopy__` of a cell is given one, and may pass it on.
+    """The copies that deepcopy has made so far, by address. A `__deepcopy__` of a cell receives it and may pass it on.
 
-    It shows a cell only what cells put in, by the numbers that their id() says: among the rest is the private state of
-    library objects. It is never copied: its parts would be taken for a library object's state.
+    A cell only sees the entries that cells have stored, by the numbers of their id(). The other entries include private
+    state of library objects. A memo is never copied, because its parts could then be used as such a state.
     """
 
     __slots__ = ("_given", "_kept", "_made", "_shown")
@@ -70,7 +70,7 @@ class Memo:
         self._shown = self
 
     def inner(self) -> Memo:
-        """The same copies, without what a cell stores, before or later: its hooks are still shown the outer one."""
+        """A memo with the same copies, but without entries that a cell stores; hooks still receive the outer memo."""
         made = Memo()
         made._made, made._kept, made._shown = self._made, self._kept, self._shown
         return made
@@ -88,12 +88,12 @@ class Memo:
         return key in self._given
 
     def get(self, key: Any, default: Any = None) -> Any:
-        """What a cell stored under `key`."""
+        """The value that a cell stored under `key`."""
         return self._given.get(key, default)
 
 
 def shallow(x: Any) -> Any:
-    """copy.copy. Raises TypeError for what cannot be copied, and for classes of cells with reduce hooks."""
+    """copy.copy. Raises TypeError for objects that cannot be copied, and for classes of cells with reduce hooks."""
     kind = type(x)
     if kind in _ATOMIC or kind is tuple or kind is frozenset or is_class(x):
         return x
@@ -105,7 +105,7 @@ def shallow(x: Any) -> Any:
 
 
 def deepcopy(x: Any, memo: Any = None) -> Any:
-    """copy.deepcopy. Raises TypeError for what cannot be copied, and for classes of cells with reduce hooks."""
+    """copy.deepcopy. Raises TypeError for objects that cannot be copied, and for classes of cells with reduce hooks."""
     return _deep(x, memo if type(memo) is Memo else Memo(memo))
 
 
@@ -120,7 +120,7 @@ def _deep(x: Any, memo: Memo) -> Any:
         return memo._made[key]
     try:
         return _copied(x, kind, memo)
-    except BaseException:  # an interrupt as well: the memo may live on in the cell, and what is half made is no copy
+    except BaseException:  # an interrupt as well: the cell may keep the memo, which must have no incomplete copies
         memo._made.pop(key, None)
         raise
 
@@ -148,9 +148,9 @@ def _copied(x: Any, kind: type, memo: Memo) -> Any:
 
 
 def replaced(obj: Any, /, **changes: Any) -> Any:
-    """copy.replace (3.13). Raises TypeError for what does not support it.
+    """copy.replace (3.13). Raises TypeError for objects that do not support it.
 
-    SimpleNamespace's own method takes whatever a derived class's `__new__` returns for a SimpleNamespace.
+    SimpleNamespace's own method assumes that the `__new__` of a derived class returns a SimpleNamespace.
     """
     kind = type(obj)
     hook = _find(kind, "__replace__")
@@ -162,7 +162,7 @@ def replaced(obj: Any, /, **changes: Any) -> Any:
 
 
 def _keep(made: Any, x: Any, memo: Memo) -> Any:
-    """Remember `made` for `x`, which is kept alive from before its address is a key. The only way into `_made`."""
+    """Store `made` as the copy of `x`, which is kept alive before its address is a key. Nothing else fills `_made`."""
     if made is not x:
         memo._kept.append(x)
         memo._made[id(x)] = made
@@ -177,7 +177,7 @@ def _deep_tuple(x: tuple[Any, ...], memo: Memo) -> Any:
 
 
 def _find(kind: type, name: str) -> Any:
-    """The attribute that the classes of `kind` define; never the instance's own, never a metaclass's."""
+    """The attribute that `kind` or its bases define; never one of the instance or of a metaclass."""
     if any(name in namespace_of(owner) for owner in order_of(kind)):
         return getattr(kind, name)
     return None
@@ -192,17 +192,17 @@ def _rebuild(x: Any, memo: Memo | None) -> Any:
                 # A namedtuple has a __getnewargs__ that collections made, a frozen dataclass with slots a __getstate__.
                 if name in namespace and not generated(namespace[name]):
                     _refuse_hook(name)
-    for name in _table(x) or ():  # a method of the class gives way to an entry of the instance
-        if type(name) is not str:  # it could answer to any name
+    for name in _table(x) or ():  # an entry of the instance hides a method of the class
+        if type(name) is not str:  # a key of another type could equal any name
             raise TypeError(f"copy takes instances whose attributes have plain names; {title(kind)} has another key.")
         if name in _HOOKS:
             _refuse_hook(name)
-    if kind in _ITERATORS:  # no Python copies them from 3.14 on
+    if kind in _ITERATORS:  # since 3.14, Python cannot copy them either
         raise TypeError(f"copy does not take the iterator {title(kind)}; keep its items in a list.")
-    if derives(kind, enum.Enum):  # a member is the only one of its kind
+    if derives(kind, enum.Enum):  # members are singletons
         return x
     reduced: Any = kind.__reduce_ex__(x, 4)  # type: ignore[call-arg]
-    if type(reduced) is str:  # a singleton that is known by its name
+    if type(reduced) is str:  # a singleton that is found by its name
         return x
     func, args, state, items, pairs = (*reduced, None, None, None)[:5]
     return _assemble(x, memo, func, args, state, items, pairs)
@@ -213,7 +213,7 @@ def _refuse_hook(name: str) -> NoReturn:
 
 
 def _table(x: Any) -> dict[str, Any] | None:
-    """The attributes of an instance, as they are kept; None where it has no room for any."""
+    """The `__dict__` of an instance, read without hooks; None if it has none."""
     try:
         table = object.__getattribute__(x, "__dict__")
     except AttributeError:
@@ -228,7 +228,7 @@ def _assemble(
     if not _makes(func, kind):
         _refuse(kind)
     if memo is not None and not own_class(kind):
-        memo = memo.inner()  # what the cell put into its memo stands for no part of a library's object
+        memo = memo.inner()  # entries that the cell stored must not replace parts of a library's object
     if memo is not None and args:
         args = tuple(_deep(arg, memo) for arg in args)
     y = func(*args)
@@ -250,7 +250,7 @@ def _assemble(
 
 
 def _makes(func: Any, kind: type) -> bool:
-    """Whether a reduce method of `kind` may name `func`: by identity, for a function of a cell may equal anything."""
+    """Whether a reduce method of `kind` may return `func`. Compared by identity: an object of a cell may equal any."""
     if func is kind or any(func is maker for maker in _MAKERS):
         return True
     if type(func) is functools.partial:  # an operator.methodcaller with keywords
@@ -259,12 +259,12 @@ def _makes(func: Any, kind: type) -> bool:
 
 
 def _restore(y: Any, state: Any) -> None:
-    """Give `y`, a fresh instance of the class that `state` was read from, that state."""
+    """Set `state` on `y`, a new instance of the class from which the state was read."""
     kind = type(y)
-    if (setter := _find(kind, "__setstate__")) is not None:  # a standard type's own: cells' were refused
+    if (setter := _find(kind, "__setstate__")) is not None:  # of a standard type: those of cells were refused
         if derives(type(state), dict):
-            # An exception's sets attributes by these names, __class__ among them. Of a shallow copy, they are those of
-            # the original, which the `__setattr__` of a cell may add to meanwhile.
+            # That of an exception sets attributes by these names, which may include __class__. For a shallow copy, the
+            # state is the original's own dict, to which a cell's `__setattr__` could add entries meanwhile.
             state = dict.copy(state)
             if any(type(name) is not str or is_dunder(name) for name in state):
                 _refuse(kind)
@@ -280,7 +280,7 @@ def _restore(y: Any, state: Any) -> None:
         table.update(state)
     for name, value in (slots or {}).items():
         if type(name) is not str or is_dunder(name):
-            _refuse(kind)  # __class__ is no slot
+            _refuse(kind)  # for example, __class__
         object.__setattr__(y, name, value)
 
 

@@ -1,8 +1,8 @@
-"""Data: what library code computes on, told apart from objects whose hooks it would call.
+"""Converts arguments of library functions to plain data, so that no hook of a cell's object is called.
 
-Library code has no guards. It calls type(x)(...) on the items that it adds up, methods of the text that it is given,
-`==` on the keys of its caches: of an object that a cell made, those are the cell's own code, called with what the
-library holds. So functions that compute get data: fresh copies of exact built-in types, from which no hook is left.
+Library code has no guards. It calls type(x)(...) for the items that it adds up, methods of its text arguments, and
+`==` on the keys of its caches. For an object of a cell this is the cell's own code, which is called with objects of the
+library. So functions that compute get data: new copies of exact built-in types, which have no hooks.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .checks import keywords
 
 _DEPTH = 16
 
-#: Nothing of a cell is in them.
+#: Types whose instances contain nothing of a cell.
 _ATOMS: frozenset[type] = frozenset(
     {
         type(None), bool, int, float, complex, str, bytes, range, decimal.Decimal, datetime.date, datetime.timedelta,
@@ -34,32 +34,32 @@ _SEQUENCES: tuple[type, ...] = (list, tuple, set, frozenset, collections.deque)
 
 _PARTS = tuple(fractions.Fraction.__dict__[name].__get__ for name in ("_numerator", "_denominator"))
 
-#: Further types whose instances are data: a module of the facades adds what it makes.
+#: Further types whose instances are data; the facade modules add types of their own.
 _FINAL: set[type] = set()
 
 
 def is_final(kind: type) -> type:
-    """Declare that instances of the class `kind` hold nothing of a cell. For use as a decorator."""
+    """Declare that instances of the class `kind` contain nothing of a cell. Can be used as a decorator."""
     _FINAL.add(kind)
     return kind
 
 
 def data(value: Any, asked_by: str) -> Any:
-    """A copy of `value` in exact built-in types; an iterator becomes a list. Raises TypeError for what is no data."""
+    """A copy of `value` in exact built-in types; an iterator becomes a list. Raises TypeError for anything else."""
     kind = type(value)
     if kind in _ATOMS:
         return value
     found = _copy(value, kind, _DEPTH, asked_by)
     if found is not _NONE:
         return found
-    # An iterator, a view, or any other iterable: its hooks are called with nothing, and its items are looked at.
+    # An iterator, a view, or another iterable: its hooks are called without arguments, and its items are converted.
     if is_class(value) or stored(kind, "__iter__") is None:
         raise _refused(kind, asked_by)
     return _items(value, _DEPTH, asked_by)
 
 
 def parts_of(value: fractions.Fraction) -> tuple[Any, ...]:
-    """What `value`, of any class of Fraction, keeps as its parts; no property of a derived class is asked."""
+    """The stored parts of `value`, a Fraction or an instance of a derived class, whose properties are not called."""
     return tuple(part(value) for part in _PARTS)
 
 
@@ -91,7 +91,7 @@ def _copy(value: Any, kind: type, depth: int, asked_by: str) -> Any:
     elif derives(kind, tuple):  # a named tuple
         return tuple(_items(tuple.__iter__(value), depth, asked_by))
     elif derives(kind, enum.Enum):
-        # A member of IntEnum counts as its number. One with hooks of its own has them no longer.
+        # A member of IntEnum becomes its number. Any hooks of a derived class are removed by this.
         for plain, exact in ((int, int.__index__), (float, float.__float__)):
             if derives(kind, plain):
                 return exact(value)
@@ -99,7 +99,7 @@ def _copy(value: Any, kind: type, depth: int, asked_by: str) -> Any:
 
 
 def _items(values: Iterable[Any], depth: int, asked_by: str) -> list[Any]:
-    """The items of `values` as data. The fast way is taken by nearly all: every item is an atom."""
+    """The items of `values` as data. Nearly always every item is an atom, for which there is a fast path."""
     items = list(values)
     if set(map(type, items)) <= _ATOMS:
         return items
@@ -118,10 +118,9 @@ def _refused(kind: type, asked_by: str) -> TypeError:
 
 
 def takes_data(function: Callable[..., Any], *, title: str, opaque: str = "", method: type | None = None) -> Any:
-    """`function`, given data only; parameters named in `opaque` are passed on as they are ("*": all of them).
+    """Wrap `function` so that it gets plain data; parameters named in `opaque` are passed unchanged ("*": all of them).
 
-    With `method`, `function` is stored in that class, and its self has to be an instance by the exact order of its
-    classes.
+    With `method`, `function` belongs to that class, and its self must be an instance of it by the exact mro.
     """
     everything = opaque == "*"
     names = list(inspect.signature(function).parameters) if opaque and not everything else []
@@ -152,10 +151,10 @@ def takes_data(function: Callable[..., Any], *, title: str, opaque: str = "", me
 
 
 def functions(module: types.ModuleType, listed: str, **opaque: str) -> dict[str, Any]:
-    """The functions of `module` that are `listed` (and exist in this Python), each given data only.
+    """The functions of `module` that are `listed` (and exist in this Python), wrapped by `takes_data`.
 
-    `opaque` says, by the function's name, which of its parameters are passed on as they are: those that the library
-    only hands around, or calls with data.
+    `opaque` gives, by function name, the parameters that are passed unchanged: those that the library only passes on,
+    or calls with data.
     """
     return {
         name: takes_data(getattr(module, name), title=f"{module.__name__}.{name}", opaque=opaque.get(name, ""))
@@ -165,7 +164,7 @@ def functions(module: types.ModuleType, listed: str, **opaque: str) -> dict[str,
 
 
 def methods(owner: type, listed: str, **opaque: str) -> None:
-    """Make the methods of `owner` that are `listed` take data only: in place, since super() reaches past a subclass."""
+    """Make the `listed` methods of `owner` only take data. In place, because super() would bypass a subclass."""
     for name in listed.split():
         found = owner.__dict__.get(name)
         if found is None:

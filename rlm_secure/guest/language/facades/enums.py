@@ -1,4 +1,4 @@
-"""enum, with classes of its own for cells to derive from."""
+"""The facade of enum. It has its own base classes from which cells derive."""
 
 from __future__ import annotations
 
@@ -25,27 +25,28 @@ from ..registry import (
 from .checks import identifier
 from .facade import facade
 
-_REGISTRAR = registrar(None)  # of classes that no class statement makes
+_REGISTRAR = registrar(None)  # for classes that are created without a class statement
 
 
 def _check_data(member_type: type) -> None:
-    """Refuse a flag whose members are made by a `__new__` of a cell, or are of memory that C code trusts."""
+    """Refuse a flag whose members are created by a cell's `__new__`, or have a type whose layout C code trusts."""
     if own_class(member_type) or memory_of(member_type) is not None:
         raise TypeError("a flag takes its values from int; leave the other base out.")
 
 
 @admit_metaclass
 class _CellEnumType(enum.EnumType):
-    """The metaclass of the enums below: its call form takes names and values, and nothing else.
+    """The metaclass of the enums below: its call form only takes names and values.
 
-    The original's takes `module`, `qualname` and any attribute names, dunders included: a class maker.
+    The call form of the original takes `module`, `qualname` and any attribute names, even dunders, so that it could
+    create any class.
     """
 
     @classmethod
     def __prepare__(metacls, cls: str, bases: tuple[type, ...], **options: Any) -> Any:  # type: ignore[override]
-        """The namespace of a body. With a registrar: the call form has no body that could put one there.
+        """The namespace of a class body, with a registrar, because the call form has no body that could add one.
 
-        It stands in front of what the original took over from the base, which may have hooks.
+        The registrar comes before entries that the original copies from the base, which may have hooks.
         """
         made = super().__prepare__(cls, bases, **options)
         if any(type(base) is metacls for base in bases):  # a cell's; those below are nobody's
@@ -68,7 +69,7 @@ class _CellEnumType(enum.EnumType):
 
     @classmethod
     def _get_mixins_(metacls, class_name: str, bases: tuple[type, ...]) -> Any:
-        """The type of the members' data, and the enum to derive from: the last base. Any of them may be a flag."""
+        """The type of the members' data, and the enum to derive from: the last base. Each of them may be a flag."""
         member_type, first_enum = super()._get_mixins_(class_name, bases)  # type: ignore[misc]
         if any(derives(base, enum.Flag) for base in bases):
             _check_data(member_type)
@@ -76,10 +77,10 @@ class _CellEnumType(enum.EnumType):
 
     @classmethod
     def _find_new_(metacls, classdict: Any, member_type: Any, first_enum: Any) -> Any:
-        """How members are made: by what the original chooses, if that makes members.
+        """The function that creates members: the original's choice, with a check that it returns members.
 
-        The original writes its records onto whatever came out, and calls `__init__` of it. It compares functions that
-        cells do not have with what stands as `__new__`, which must be no object with hooks.
+        The original sets its own attributes on any object that is returned, and calls its `__init__`. It also compares
+        the object stored as `__new__` with functions that cells do not have; so that must not have hooks.
         """
         found = [stored(kind, "__new__") for kind in (member_type, first_enum) if kind is not None]
         if any(type(each) is staticmethod and type(each.__func__) is not types.FunctionType for each in found) or (
@@ -123,16 +124,16 @@ class _CellEnumType(enum.EnumType):
         return register(made)
 
     def _create_(cls, *_args: Any, **_options: Any) -> NoReturn:
-        """Refused: the class maker itself."""
+        """Refused: it can create any class."""
         raise TypeError("an enum is made by its call form or by a class statement.")
 
     def _convert_(cls, *_args: Any, **_options: Any) -> NoReturn:
-        """Refused: it makes an enum out of the contents of any loaded module, os included."""
+        """Refused: it creates an enum from the contents of any loaded module, even os."""
         raise TypeError("an enum is made by its call form or by a class statement.")
 
 
 def _listed(name: str, value: Any) -> list[str]:
-    """The names that `_ignore_` or `_order_` of a body lists, none of which has hooks."""
+    """The names that `_ignore_` or `_order_` of a body lists, as plain text without hooks."""
     found = value.replace(",", " ").split() if type(value) is str else value
     if type(found) not in (list, tuple) or not all(type(each) is str and each.isidentifier() for each in found):
         raise TypeError(f"{name} lists names of the enum's body: as plain text, or a list or tuple of plain str.")
@@ -160,10 +161,10 @@ class IntFlag(enum.IntFlag, metaclass=_CellEnumType):
 
 
 def _keep_redirects() -> None:
-    """Have what enum puts where a member hides something of a base answer with the member, or a property, alone.
+    """Have the descriptor for a member that hides an attribute of a base only return the member, or a property.
 
-    From Python 3.12 on the original reads an attribute of whatever the instance has as its value, by the name that it
-    was bound to last: in library code, past the guards. Of enums that no cell made nothing changes.
+    Since Python 3.12 the original reads an attribute of the instance's value, by the name to which it was bound last:
+    in library code, without guards. Enums that no cell made are not changed.
     """
     kind: Any = enum.property
     get, put, delete, bind = (vars(kind)[name] for name in ("__get__", "__set__", "__delete__", "__set_name__"))
@@ -207,7 +208,7 @@ def _keep_redirects() -> None:
 
 
 def _keep_waiting_members() -> None:
-    """Have what waits in a new enum to become a member be no attribute of it, and be bound once, by an enum."""
+    """Have the placeholders of members in a new enum not act as attributes, and be bound only once, by an enum."""
     kind: Any = enum._proto_member  # type: ignore[attr-defined]
     bind = vars(kind)["__set_name__"]
 
@@ -224,7 +225,7 @@ def _keep_waiting_members() -> None:
 
 
 def _keep_combinations() -> None:
-    """Have Flag make its combinations by a type that returns instances of the flag: it writes on what comes out."""
+    """Have Flag make combinations by a function that returns instances of the flag: it sets attributes on the result."""
     original: Any = vars(enum.Flag)["_missing_"].__func__
 
     @classmethod  # type: ignore[misc]

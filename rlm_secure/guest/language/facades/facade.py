@@ -1,8 +1,8 @@
-"""A facade: the chosen members of one standard module, behind an object that leads nowhere else.
+"""A facade: an object with the chosen members of one standard module, and no way to anything else.
 
 A real module is the largest hole of a language sandbox: json.codecs.open and statistics.sys need no forbidden
-name. A facade carries the members that were chosen for it and nothing else: slots, no `__dict__`, no writes, no
-subclasses, no way back to the module. It says why a neighbour is missing.
+name. A facade only has the members that were chosen for it: it has slots, no `__dict__`, no writes, no
+subclasses, and no way back to the module. For other members of the module, it says why they are missing.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from types import ModuleType
 from typing import Any, ClassVar, NoReturn
 
 _MAKER = object()  # only `facade` may make subclasses of Facade
-_LISTED = 12  # members that an error message lists before it turns to close matches
+_LISTED = 12  # if there are more members, an error message only lists close matches
 
 
 class Facade:
-    """The members of one module as read-only attributes. Made by `facade`, never by a cell.
+    """The members of one module as read-only attributes. Created by `facade`, never by a cell.
 
     Reading a name that is not a member raises AttributeError; writing or deleting one does as well.
     """
@@ -35,7 +35,7 @@ class Facade:
         raise TypeError("a module cannot be made; write an import statement instead.")
 
     def __getattr__(self, name: str) -> NoReturn:
-        # Free where the member exists from 3.12 on, 10 ns on 3.11: worth it for an answer that a model can use.
+        # For existing members this costs nothing since 3.12, and 10 ns on 3.11: worth it for a helpful error text.
         raise AttributeError(explain(self, name))
 
     def __setattr__(self, name: str, _value: object) -> NoReturn:
@@ -69,12 +69,12 @@ def facade(
     own: Mapping[str, Any] | None = None,
     left_out: Mapping[str, str] | None = None,
 ) -> Facade:
-    """A facade called `name`.
+    """Create the facade called `name`.
 
-    `take` lists the members handed out as they are in `module`, `newer` those that some supported Python
-    versions do not have, `own` our replacements and submodules. `left_out` maps space-separated neighbours to the
-    gadget that kept them out. Raises AttributeError when a name of `take` does not exist, and ValueError when a
-    name is decided twice.
+    `take` lists the members that are passed on unchanged from `module`, `newer` those that some supported Python
+    versions do not have, `own` our replacements and submodules. `left_out` maps space-separated names of other members
+    to the reason why they are left out. Raises AttributeError when a name in `take` does not exist, and ValueError
+    when a name is listed twice.
     """
     members: dict[str, Any] = {word: getattr(module, word) for word in take.split()}
     members.update((word, getattr(module, word)) for word in newer.split() if hasattr(module, word))
@@ -97,17 +97,17 @@ def facade(
 
 
 def members(made: Facade) -> tuple[str, ...]:
-    """The names that `made` carries."""
+    """The names of the members of `made`."""
     return made._members
 
 
 def left_out(made: Facade) -> Mapping[str, str]:
-    """The neighbours that `made` does not carry, each with the reason."""
+    """The members of the module that `made` leaves out, each with the reason."""
     return made._left_out
 
 
 def explain(made: Facade, name: str) -> str:
-    """One sentence: why `name` is not in `made`, and what is."""
+    """One sentence that says why `name` is not in `made`, and what is available."""
     title, known = made._name, made._members
     why = made._left_out.get(name)
     if len(known) <= _LISTED:

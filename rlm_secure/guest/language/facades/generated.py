@@ -1,9 +1,9 @@
-"""Methods that library code generates for a cell's class, kept to instances of that class.
+"""Restricts methods that library code generates for a cell's class to instances of that class.
 
-They have no guards: a dataclass's `__init__` sets, and its `__repr__` reads, the attributes that its fields are named
-after, on anything that it is given as self. Reading one off the class is only one way to hand it something else:
-library code calls `__init__`, `__replace__` and comparisons by itself, on whatever a cell's `__new__` returned. So each
-is wrapped where it is stored, as soon as it is made.
+They have no guards: a dataclass's `__init__` sets attributes named like its fields, and its `__repr__` reads them, on
+any object that is passed as self. A cell can call such a method through the class, and library code itself calls
+`__init__`, `__replace__` and comparisons on any object that a cell's `__new__` returned. So each method is wrapped
+where it is stored, as soon as it exists.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from .late import Builtins
 def keep(kind: type, before: Mapping[str, Any] | None = None, *, of: Mapping[str, Any] | None = None) -> None:
     """Wrap the functions in the namespace of `kind` that no cell wrote.
 
-    Of a class that existed, only those that are not the same as in `before`, its namespace as it was; with `of`, only
-    functions whose globals are these.
+    With `before`, an earlier namespace of the class, only those that have changed since; with `of`, only functions
+    with these globals.
     """
     found: Iterable[tuple[str, Any]] = list(namespace_of(kind).items())
     for name, value in found:
@@ -51,7 +51,7 @@ def generated(value: object) -> bool:
 
 
 def record(made: type) -> type:
-    """`made`, a new class of collections.namedtuple, as a cell's own."""
+    """Register `made`, a new class of collections.namedtuple, as a cell's own class, and return it."""
     type.__setattr__(made, "__module__", CELL)
     register(made)
     keep(made, of=vars(collections))
@@ -59,7 +59,7 @@ def record(made: type) -> type:
 
 
 def kept(inner: Any, kind: type) -> Callable[..., Any]:
-    """The function `inner`, for exact instances of `kind` and of classes derived from it."""
+    """Wrap `inner` so that its self must be an instance of `kind` or of a class derived from it, by the exact mro."""
     check = _check(inner.__name__, kind)
 
     def method(self: Any, /, *values: Any, **options: Any) -> Any:
@@ -95,17 +95,17 @@ def _check(name: str, kind: type) -> Callable[[Any], None]:
 
 
 class Dataclass:
-    """Decorating one class: what dataclasses generates meanwhile begins with a look at its `self`.
+    """A context for decorating one class: functions that dataclasses generates in it first check their `self`.
 
-    A wrapper around `__init__` costs more than all the rest of it, and programs make many instances. The functions are
-    source text before they are functions; one that did not get the line is wrapped after all.
+    A wrapper around `__init__` would cost more than the call itself, and programs create many instances. So the check
+    is added to the source text of the functions. A function that did not get it is wrapped instead.
     """
 
     _decorating: ClassVar[list[Dataclass]] = []
     _OWN, _CHECK, _TYPE = "__own__", "__check__", "__type__"  # no field has such a name
 
     def __init__(self, cls: type, closed: Iterable[str]) -> None:
-        """`closed` are the names among the fields that cells do not read from just any object."""
+        """`closed` are the names of fields that cells may not read from every object."""
         self._before = dict(namespace_of(cls))
         self._closed = tuple(closed)
         self._own = {cls}
@@ -118,7 +118,7 @@ class Dataclass:
         self._decorating.pop()
 
     def keep(self, made: type) -> None:
-        """Keep what was generated to instances of `made`, the class as it is now."""
+        """Restrict the generated functions to instances of `made`, the final class."""
         self._own.clear()
         self._own.add(made)
         for name, value in list(namespace_of(made).items()):
@@ -130,12 +130,12 @@ class Dataclass:
 
     @classmethod
     def decorating(cls) -> bool:
-        """Whether the class that dataclasses works on is a cell's, and not one of a library that is being imported."""
+        """Whether dataclasses works on a class of a cell, and not of a library that is being imported."""
         return bool(cls._decorating)
 
     @classmethod
     def look(cls, arguments: Any, body: Any, names: Any, indent: str) -> tuple[Any, Any]:
-        """The lines of a function to generate, and the names that it takes from outside, with the check put in."""
+        """The body of a function to generate, and its outer names, both with the check added."""
         if not cls._decorating:
             return body, names
         own, closed = cls._decorating[-1]._own, cls._decorating[-1]._closed
@@ -151,9 +151,10 @@ class Dataclass:
 
 
 def check_names(kind: type, names: Iterable[str]) -> None:
-    """Raise TypeError where one of the `names` of fields, none of them public, leads past the cell's own classes.
+    """Raise TypeError if one of the `names` of fields, none of them public, belongs to a foreign class.
 
-    Methods that are generated for `_numerator` would set what a Fraction keeps; for `format`, read the one of str.
+    Methods generated for a field `_numerator` would set the private attribute of a Fraction; for `format`, they would
+    read the method of str.
     """
     for name in names:
         if any(name in namespace_of(each) for each in order_of(kind) if not own_class(each)):
@@ -164,14 +165,14 @@ def _type(value: Any, /) -> type:
     return type(value)
 
 
-#: The globals of generated functions. What a body names and no parameter has is looked up here.
+#: The globals of generated functions, for names in a body that are not parameters.
 _GLOBALS: dict[str, Any] = {
     "__builtins__": Builtins({"NotImplemented": NotImplemented, "hash": hash, "super": super, "type": _type})
 }
 
 
 def put_checks_into_dataclasses() -> None:
-    """Have dataclasses ask for the check, in the place where it writes functions, and write them of exact fields."""
+    """Patch dataclasses where it generates functions, so that it adds the check and only uses exact fields."""
     if builder := getattr(dataclasses, "_FuncBuilder", None):  # from Python 3.13 on
         add = builder.add_fn
 
@@ -199,7 +200,7 @@ def put_checks_into_dataclasses() -> None:
         return _exact(found, name) if Dataclass.decorating() else found
 
     def _add_slots(cls: type, *rest: Any) -> type:
-        """Make the second class, with a registrar in front of everything whose hooks see it."""
+        """Create the second class, with a registrar that comes before all hooks that receive it."""
         if not Dataclass.decorating():
             made: type = add_slots(cls, *rest)
             return made
@@ -220,21 +221,21 @@ def put_checks_into_dataclasses() -> None:
 
 
 class _Inspect:
-    """What dataclasses has of inspect, which asks objects of a cell, and evaluates text."""
+    """Replaces the functions of inspect that dataclasses uses: those call hooks of a cell, and evaluate text."""
 
     @staticmethod
     def signature(_cls: type) -> str:
-        """Of a class without a docstring, in whose place the original puts its name and this."""
+        """The signature for the docstring that dataclasses writes if the class has none."""
         return "(...)"
 
     @staticmethod
     def get_annotations(cls: type) -> dict[str, Any]:
-        """Those of the class itself."""
+        """The annotations of the class itself."""
         return dict(namespace_of(cls).get("__annotations__", {}))
 
 
 def copied(item: dataclasses.Field[Any]) -> Any:
-    """A field that says the same. Whoever has one can have it renamed, by another class that takes it as a default."""
+    """A copy of a field. A cell that has a field could have it renamed, by using it as a default in another class."""
     made = object.__new__(dataclasses.Field)
     for slot in dataclasses.Field.__slots__:
         setattr(made, slot, getattr(item, slot))
@@ -242,9 +243,9 @@ def copied(item: dataclasses.Field[Any]) -> Any:
 
 
 def _exact(item: Any, name: str) -> dataclasses.Field[Any]:
-    """A copy of the field `item`, that nobody else has, with plain bool in place of what counts as one.
+    """A private copy of the field `item`, with its flags as plain bool.
 
-    Each of them is asked several times; where the answers differ, a generated function names what it has not.
+    dataclasses reads each flag several times. If the results differed, a generated function would use undefined names.
     """
     if type(item) is not dataclasses.Field:
         raise TypeError(f"the field {name!r} is made by dataclasses.field, not by a {title(type(item))}.")
@@ -255,6 +256,6 @@ def _exact(item: Any, name: str) -> dataclasses.Field[Any]:
         if value is not dataclasses.MISSING and not (flag == "hash" and value is None):
             setattr(made, flag, bool(value))
     if made._field_type is dataclasses._FIELD_INITVAR and not made.init:  # type: ignore[attr-defined]
-        # __post_init__ is handed a parameter that is none, but whatever the name means elsewhere.
+        # Otherwise __post_init__ would receive a name that is not a parameter, but whatever it means elsewhere.
         raise TypeError(f"the InitVar {name!r} is a parameter of __init__; leave init=False out.")
     return made  # type: ignore[no-any-return]

@@ -1,6 +1,6 @@
-"""`id()` for cells: a number that says which object it is, and not where it lies.
+"""`id()` for cells: a number that identifies an object without revealing its address.
 
-Whoever forges an object, by a fault of the interpreter, has to know the addresses of its type and of its bytes.
+An attacker who wants to forge an object, by a bug of the interpreter, needs the addresses of its type and of its bytes.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from typing import Any
 
 
 def _identity() -> tuple[Callable[[Any], int], Callable[[], None]]:
-    """The functions below around a key that nothing else holds."""
+    """Create the functions below. Their key is only in this closure."""
     address = id
     number = int.from_bytes
     keyed = hashlib.blake2b(key=os.urandom(32), digest_size=8)
 
     def id_(value: Any, /) -> int:
-        """A number of 64 bits that is the same as long as the object lives, in this session."""
+        """A 64-bit number that stays the same for the lifetime of the object, in this session."""
         made = keyed.copy()
         made.update(address(value).to_bytes(8, "little"))
         return number(made.digest(), "little")
 
     def new_key() -> None:
-        """Draw another key. Call it in every forked session, before its first cell."""
+        """Choose a new key. Call it in every forked session, before its first cell."""
         nonlocal keyed
         keyed = hashlib.blake2b(key=os.urandom(32), digest_size=8)
 

@@ -1,10 +1,10 @@
-"""Library methods kept to their own instances.
+"""Restricts library methods to instances of their own class.
 
-Library code has no guards, and Python hands out a class's methods as plain functions: `Counter.copy(x)` does to any
-`x` what was written for a Counter. Most of them only fail. Those listed here do not, so each gets a look at its
-`self` first: at the exact classes of its type, since an ABC takes any class that a cell registers with it. They are
-changed in place, since super(Counter, Counter).copy would reach past a derived class; this process runs nothing but
-cells, and no correct call notices.
+Library code has no guards, and the methods of a class are plain functions: `Counter.copy(x)` runs on any `x`, although
+it was written for a Counter. Most methods then only fail. Those listed here do not, so each one checks its `self` first,
+by the exact mro of its type, because an ABC accepts any class that a cell registers with it. They are changed in place,
+because super(Counter, Counter).copy would bypass a derived class. Correct calls behave as before, and this process only
+runs cells.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from ..names import is_dunder
 from ..registry import is_class, is_instance, namespace_of, order_of, own_instance, store, title
 from .generated import kept
 
-# They say self.__class__(...): given a class, that calls `type`. Counter.copy(int) was `type` itself, and
-# ChainMap.new_child(C, "X") made a class out of whatever C.maps held.
+# They call self.__class__(...), which is `type` if self is a class. Counter.copy(int) returned `type` itself, and
+# ChainMap.new_child(C, "X") created a class from the contents of C.maps.
 _MAKE = (
     (collections.Counter, "copy"),
     (collections.ChainMap, "copy"),
@@ -42,7 +42,7 @@ _MAKE = (
     (collections.ChainMap, "new_child"),
     (collections.ChainMap, "parents"),
 )
-# They set attributes of fixed names, on objects and classes that no cell may change.
+# They set attributes with fixed names, also on objects and classes that no cell may change.
 _WRITE = (
     (calendar.Calendar, "setfirstweekday"),
     (calendar.Calendar, "firstweekday"),
@@ -53,7 +53,7 @@ _WRITE = (
     (random.Random, "seed"),
     (random.Random, "setstate"),
 )
-# They hand out what a slot keeps: of a class, the slot itself, by which an own class would put anything into it.
+# They return the value of a slot. For a class that is the slot descriptor itself, with which a cell could set the slot.
 _READ = (
     (fractions.Fraction, "as_integer_ratio"),
     (fractions.Fraction, "numerator"),
@@ -67,11 +67,11 @@ _READ = (
 
 
 def keep() -> None:
-    """Do it. Twice does no harm."""
+    """Apply all changes. Idempotent."""
     typing._BaseGenericAlias.__call__ = _make  # type: ignore[attr-defined]
     _keep_aliases()
-    # They set and delete attributes of own classes. A NamedTuple gets its methods one by one: from Python 3.13 on, each
-    # after the hooks of those before.
+    # They set and delete attributes of own classes. A NamedTuple gets its methods one by one; since Python 3.13, each is
+    # set after the hooks of the earlier ones have run.
     for module in (dataclasses, enum, functools, typing):
         module.setattr = module.delattr = store  # type: ignore[attr-defined]
     dataclasses._EMPTY_METADATA = types.MappingProxyType(Nothing())  # type: ignore[attr-defined]
@@ -89,7 +89,7 @@ def keep() -> None:
 
 
 class Nothing(Mapping[str, Any]):
-    """An empty mapping that nobody can fill, for a view to show: `view == x` asks x, with what the view is of."""
+    """An empty mapping that cannot be changed. For read-only views: `view == x` passes the mapping itself to x."""
 
     __slots__ = ()
 
@@ -107,9 +107,9 @@ class Nothing(Mapping[str, Any]):
 
 
 def _keep_protocols() -> None:
-    """What Protocol writes over on a class lives until that is done: typing writes by statements, and so past `store`.
+    """Keep values alive that Protocol overwrites on a class, until it is done: typing assigns without our `store`.
 
-    A cell calls it again whenever it likes, by super().__init_subclass__().
+    A cell can call it again at any time, by super().__init_subclass__().
     """
     protocol: Any = typing.Protocol
     inner = namespace_of(protocol)["__init_subclass__"].__func__
@@ -122,8 +122,8 @@ def _keep_protocols() -> None:
 
 
 def _keep_replace() -> None:
-    """`date.replace` makes an object of the type of its self, with a date's memory: a datetime reads past its end.
-
+    """Restrict `date.replace`: it makes an object of its self's type with the memory of a date, which is too small for
+    a datetime.
     """
     inner, same = datetime.date.replace, object()
 
@@ -143,10 +143,10 @@ def _keep_replace() -> None:
 
 
 def _keep_ctime() -> None:
-    """`ctime` of a date that no calendar has looks up the name of its weekday before the beginning of a table.
+    """Have `ctime` check the date first: for an impossible date, C reads the weekday's name before the start of a table.
 
-    Such a date is what `date(b"...")` makes, of the state of a pickle, of which C checks the month alone. A derived
-    class, and copy, make one by the same call. Everything else that C looks up for a date goes by the month.
+    `date(b"...")` creates such dates from the state of a pickle, of which C only checks the month. Derived classes and
+    copy can do the same. All other look-ups of C for a date use the month.
     """
     for kind, names in (
         (datetime.date, ("year", "month", "day")),
@@ -156,7 +156,7 @@ def _keep_ctime() -> None:
 
 
 def _keep_tracebacks() -> None:
-    """A MemoryError has no traceback but its own: by that one the worker tells whether memory was short."""
+    """Refuse to change the traceback of a MemoryError: the worker uses it to tell whether memory really ran out."""
     inner = BaseException.with_traceback
 
     def with_traceback(self: Any, tb: Any, /) -> Any:
@@ -183,8 +183,8 @@ def _checked_ctime(kind: Any, parts: list[Any]) -> tuple[Any, Any]:
 
 
 def _store(kind: type, name: str, method: Any, inner: Any) -> None:
-    """Put `method` in the place of `inner`, in a class of C code, which takes no attributes: its namespace is reached
-    as the collector of garbage reaches it.
+    """Replace `inner` by `method` in a built-in class, which allows no assignment: its namespace is reached by way of
+    the garbage collector.
     """
     method.__name__, method.__qualname__, method.__doc__ = name, f"{kind.__name__}.{name}", inner.__doc__
     (namespace,) = (each for each in gc.get_referents(namespace_of(kind)) if type(each) is dict)
@@ -195,9 +195,9 @@ def _store(kind: type, name: str, method: Any, inner: Any) -> None:
 
 
 def _keep_aliases() -> None:
-    """Have typing's aliases pass on the attributes of classes, and of no other origin.
+    """Have typing's aliases only forward attributes of classes, not of other origins.
 
-    `Annotated[error, 0]` takes any object. A guard that looks at whose attribute it is would look at the alias.
+    `Annotated[error, 0]` takes any object, and a guard that checks the owner of an attribute would check the alias.
     """
     kind = typing._BaseGenericAlias  # type: ignore[attr-defined]
     inner = kind.__getattr__
@@ -213,7 +213,7 @@ def _keep_aliases() -> None:
 
 
 def _make(alias: Any, *values: Any, **options: Any) -> Any:
-    """What `Stack[int]()` does: the original leaves the alias on whatever the class made."""
+    """The implementation of `Stack[int]()`: the original sets an attribute on any object that the class returned."""
     if not alias._inst:
         raise TypeError(f"Type {alias._name} cannot be instantiated; use {alias.__origin__.__name__}() instead")
     made = alias.__origin__(*values, **options)

@@ -1,10 +1,10 @@
-"""Imports that happen after sealing, when no file can be opened and cells have no `__import__`.
+"""Handles imports after sealing, when no file can be opened and cells have no `__import__`.
 
-C code of the standard library imports by name while it runs: a date's strftime asks for `time`, strptime for
-`_strptime`, a pattern's sub for `re`, a long division for `_pylong`. CPython looks `__import__` up in the builtins
-of the *running* function, which is a cell's. `Builtins` is a module around a cell's builtins: the interpreter reads
-names from its dict, where there is no `__import__`, and only C's attribute lookup finds `loaded`, which returns None.
-C takes the module from sys.modules by itself.
+C code of the standard library imports modules while it runs: strftime of a date imports `time`, strptime imports
+`_strptime`, sub of a pattern `re`, a long division `_pylong`. CPython looks up `__import__` in the builtins of the
+*running* function, which is a cell's. `Builtins` is a module object around a cell's builtins: the interpreter reads
+names from its dict, which has no `__import__`; only C's attribute look-up finds `loaded`, which returns None. C then
+takes the module from sys.modules itself.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 
 def loaded(name: str, *_rest: Any) -> None:
-    """Stand in for `__import__` when C asks. Returns nothing; raises ImportError for what is not loaded yet."""
+    """The `__import__` for C code. Returns None. Raises ImportError for a module that is not loaded yet."""
     if name not in sys.modules:
         raise ImportError(f"{name} was not loaded before the session was sealed.")
 
@@ -27,7 +27,7 @@ def loaded(name: str, *_rest: Any) -> None:
 class Builtins(ModuleType):
     """A module whose dict is a cell's builtins, and whose attribute `__import__` is `loaded`.
 
-    For `globals["__builtins__"]`. Its `__dict__` holds `names` and nothing else: no open, no `__import__`.
+    For `globals["__builtins__"]`. Its `__dict__` only has `names`: no `open`, no `__import__`.
     """
 
     def __init__(self, names: Mapping[str, object]) -> None:
@@ -42,13 +42,13 @@ class Builtins(ModuleType):
         raise AttributeError(name)
 
 
-# What the standard library imports inside its functions, or C code while it runs.
+# Modules that the standard library imports inside its functions, or its C code while it runs.
 _MODULES = (
     "_strptime", "linecache", "traceback", "warnings", "stringprep", "weakref", "copy", "locale",
     "keyword", "numbers", "fractions", "decimal", "encodings.idna", "_pylong", "_sha2",
 )  # fmt: skip
 
-# Text encodings that data comes in. A codec's module is imported when it is first used.
+# Common text encodings of data. The module of a codec is imported when it is first used.
 _CODECS = (
     "ascii", "latin-1", "utf-8", "utf-8-sig", "utf-7", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le",
     "utf-32-be", "cp437", "cp850", "cp852", "cp866", "cp874", "cp932", "cp936", "cp949", "cp950", "cp1250", "cp1251",
@@ -60,7 +60,7 @@ _CODECS = (
 
 
 def import_all() -> None:
-    """Import late modules and codecs, and let C code cache what it caches."""
+    """Import these modules and codecs, and fill the caches of C code."""
     for name in _MODULES:
         try:
             import_module(name)

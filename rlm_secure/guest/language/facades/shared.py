@@ -1,8 +1,8 @@
-"""What library code keeps and cells share: tables, caches, constants. Closed in place, once, before any cell.
+"""Protects state of library code that cells share: tables, caches, constants. Changed in place, once, before any cell.
 
-A cache is asked with `==`: an entry whose key answers for itself stands in for honest ones, in every later cell and in
-library code. A table that is handed to a method of a cell's str is the cell's to change. A read-only view of a dict is
-none: in `view == x` it is x that is asked, with the dict itself. So keys are exact text, tables are tuples.
+A cache compares keys with `==`: a key with its own `__eq__` could replace normal entries, for every later cell and for
+library code. A table that is passed to a method of a cell's str can be changed by the cell. A read-only view of a dict
+does not protect it: `view == x` calls a method of x with the dict itself. So keys are exact text, tables are tuples.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .checks import keywords
 from .data import data, methods, parts_of
 from .instances import Nothing
 
-#: Named tuples of libraries that a cell meets. None has defaults, and each class has a dict of them.
+#: Named tuples of libraries that a cell can get. None has defaults, but each class has a mutable dict for them.
 _TUPLES: tuple[type, ...] = (
     decimal.DecimalTuple,
     difflib.Match,
@@ -48,7 +48,7 @@ _TUPLES: tuple[type, ...] = (
 
 
 def keep() -> None:
-    """Do it. Twice does no harm."""
+    """Apply all changes. Idempotent."""
     _exact_keys()
     _flags(enum.Flag)
     _fractions()
@@ -60,7 +60,7 @@ def keep() -> None:
                 each._field_defaults = types.MappingProxyType(Nothing())  # type: ignore[attr-defined]
     table = textwrap.TextWrapper.unicode_whitespace_trans
     if type(table) is dict:
-        # Text is looked up in it by number; what a tuple is too short for stays as it is.
+        # translate() looks up characters in it by number; characters beyond the end of the tuple stay unchanged.
         textwrap.TextWrapper.unicode_whitespace_trans = tuple(  # type: ignore[assignment]
             table.get(number, number) for number in range(max(table) + 1)
         )
@@ -70,7 +70,7 @@ def keep() -> None:
     methods(uuid.UUID, "__init__")
     methods(csv.Sniffer, "sniff has_header")
     methods(statistics.NormalDist, "from_samples samples pdf cdf inv_cdf quantiles zscore overlap")
-    # They set attributes of fixed names on whatever self is.
+    # They set attributes with fixed names on any object that is passed as self.
     methods(
         difflib.SequenceMatcher,
         "set_seqs set_seq1 set_seq2 find_longest_match get_matching_blocks get_opcodes get_grouped_opcodes ratio "
@@ -83,13 +83,13 @@ def keep() -> None:
 
 
 def _exact_keys() -> None:
-    """The caches that C code asks by way of a function of a module."""
+    """Give exact text to the functions whose caches C code uses."""
     _replace(_strptime, "_strptime_time", (0, 1), "strptime takes")
     _replace(_strptime, "_strptime_datetime", (1, 2), "strptime takes")
 
 
 def _replace(module: Any, name: str, texts: tuple[int, ...], says: str) -> None:
-    """Have the function `name` of `module` called with exact text at the positions `texts`."""
+    """Replace the function `name` of `module` by one that converts its arguments at `texts` to exact text."""
     inner = getattr(module, name)
 
     def function(*values: Any, **options: Any) -> Any:
@@ -106,21 +106,21 @@ def _replace(module: Any, name: str, texts: tuple[int, ...], says: str) -> None:
 
 
 def exact_text(value: Any) -> Any:
-    """`value`, and its text or bytes alone where its class derives from one of them, or from bytearray."""
+    """`value`; if its class derives from str, bytes or bytearray, a plain str or bytes with the same contents."""
     if type(value) in (str, bytes):
         return value
     if is_instance(value, str):
         return str.__str__(value)
-    if is_instance(value, bytes) or is_instance(value, bytearray):  # one derived from it may have a hash
+    if is_instance(value, bytes) or is_instance(value, bytearray):  # a class derived from bytearray may be hashable
         return bytes.__add__(b"", value)
     return value
 
 
 def _flags(kind: type) -> None:
-    """Flags of libraries, below the class `kind`, looked up and combined as exact numbers.
+    """Make the library flags that derive from `kind` use exact numbers.
 
-    A flag keeps the very object that it is asked for, as its value and as a key: `re.I | x` asks `RegexFlag` for what
-    `__ror__` of x returned. All operators of flags go this way.
+    A flag stores the object with which it was looked up, as its value and as a key: `re.I | x` looks up the object that
+    `__ror__` of x returned. All operators of flags do this.
     """
     each: type
     for each in type.__subclasses__(kind):
@@ -138,7 +138,7 @@ def _flag(cls: Any, value: Any) -> Any:
 
 
 def _fractions() -> None:
-    """A Fraction of plain numbers: it would keep the parts of anything that poses as a number."""
+    """Make a Fraction only of plain numbers: otherwise it would keep parts of any object that acts as a number."""
     inner = fractions.Fraction.__new__
 
     def __new__(cls: Any, numerator: Any = 0, denominator: Any = None, **options: Any) -> Any:
@@ -155,7 +155,7 @@ def _fractions() -> None:
 
     fractions.Fraction.__new__ = __new__  # type: ignore[method-assign]
     coprime = namespace_of(fractions.Fraction).get("_from_coprime_ints")
-    if coprime is not None:  # from Python 3.12 on: what operators, from_float and from_decimal make a Fraction by
+    if coprime is not None:  # since Python 3.12, operators, from_float and from_decimal make Fractions by this
 
         def _from_coprime_ints(cls: Any, numerator: Any, denominator: Any, /) -> Any:
             if type(numerator) is not int or type(denominator) is not int:
@@ -166,7 +166,7 @@ def _fractions() -> None:
 
 
 def _functions_of_decorators() -> None:
-    """A ContextDecorator that gives the function its name, and copies no `__dict__` of what it decorates."""
+    """Replace ContextDecorator's call by one that copies the name of the decorated function, but not its `__dict__`."""
 
     def __call__(self: Any, func: Callable[..., Any]) -> Callable[..., Any]:
         if not is_instance(self, contextlib.ContextDecorator):
@@ -186,10 +186,10 @@ def _functions_of_decorators() -> None:
 
 
 def _uncached() -> None:
-    """No caches where the keys are what a cell gives: arguments of generics, and the parts of a Fraction."""
+    """Remove caches whose keys are objects of cells: arguments of generics, and the parts of a Fraction."""
     known: Any = typing
     caches = [clear.__self__ for clear in known._cleanups if type(clear.__self__) is _CACHE]
-    for cell in gc.get_referrers(*caches):  # the closures of what typing decorates, up to Python 3.11
+    for cell in gc.get_referrers(*caches):  # the closures of functions that typing decorates, up to Python 3.11
         if type(cell) is types.CellType and type(cell.cell_contents) is _CACHE:
             cell.cell_contents = cell.cell_contents.__wrapped__
     for function in getattr(known, "_caches", ()):
@@ -214,7 +214,7 @@ def _on_plain_patterns(function: Callable[..., Any], flags_at: int | None) -> Ca
             raise TypeError(f"{asked} takes flags as re.IGNORECASE and its kind, not {title(type(flags))}.")
         return int.__index__(flags)
 
-    templated = function.__name__ in ("sub", "subn")  # C code keeps the template in a cache of its own
+    templated = function.__name__ in ("sub", "subn")  # `re` has another cache for templates
 
     @functools.wraps(function, updated=())
     def wrapper(*values: Any, **options: Any) -> Any:
@@ -245,11 +245,11 @@ def _on_plain_patterns(function: Callable[..., Any], flags_at: int | None) -> Ca
 
 
 def pattern_functions() -> dict[str, Callable[..., Any]]:
-    """The functions of re that take a pattern: as exact text, with exact flags, since both are keys of its cache."""
+    """The functions of re that take a pattern. They make pattern and flags exact, which are the keys of re's cache."""
     places = {"compile": 1, "findall": 2, "finditer": 2, "fullmatch": 2, "match": 2, "search": 2, "split": 3, "sub": 4}
     places["subn"] = 4
     made = {name: _on_plain_patterns(getattr(re, name), at) for name, at in places.items()}
-    made["escape"] = _on_plain_patterns(re.escape, None)  # it hands its table to the pattern's translate()
+    made["escape"] = _on_plain_patterns(re.escape, None)  # it passes its table to translate() of the pattern
     return made
 
 
@@ -259,13 +259,13 @@ _DIALECTS = frozenset(csv.list_dialects())
 
 
 def register_dialect(name: str, *dialect: Any, **options: Any) -> None:
-    """csv.register_dialect, which replaces none of the dialects that csv itself uses."""
+    """csv.register_dialect, except that the dialects of csv itself cannot be replaced."""
     _check_dialect(name)
     csv.register_dialect(name, *dialect, **options)
 
 
 def unregister_dialect(name: str) -> None:
-    """csv.unregister_dialect, of a dialect that a cell registered."""
+    """csv.unregister_dialect, for dialects that a cell registered."""
     _check_dialect(name)
     csv.unregister_dialect(name)
 

@@ -1,6 +1,6 @@
-"""The flags and traps of a decimal.Context, which hold the context that they are kept in.
+"""The flags and traps of a decimal.Context, as mappings that keep their context alive.
 
-The mappings of decimal point into their context, and go on reading and writing there when it is gone.
+The mappings of decimal itself point into the memory of their context, and still read and write it after it was freed.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Signals(MutableMapping[Any, Any]):
 
 
 class SignalsOf:
-    """Where `context.flags = mapping`, and its other kinds, are done: read and set, never handed to a cell."""
+    """A proxy that performs `context.flags = mapping` and similar statements. It is never passed to a cell."""
 
     __slots__ = ("_context",)
 

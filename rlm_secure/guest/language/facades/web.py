@@ -1,4 +1,4 @@
-"""Addresses: urllib.parse. Nothing here opens one."""
+"""The facade of urllib.parse. It parses addresses; nothing here opens one."""
 
 from __future__ import annotations
 
