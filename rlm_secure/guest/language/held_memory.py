@@ -1,26 +1,28 @@
-"""Methods in C that ask a cell's object, and go on with memory that it can let go of: they hold it, or ask first.
+"""Changes C methods that call a hook of a cell's object while they use memory which that hook can free.
 
-C looks where the bytes lie, then asks an argument for its `__index__`, `__bytes__` or `__len__`, and goes on reading or
-writing there: a hook that empties the bytearray has let go of them. So the arguments are asked first, in Python, and C
-gets exact numbers and text, or for `%` a copy. Methods are changed in place, since `super(B, b).find` would reach
-past a derived class.
+C looks up the address of the bytes, then calls `__index__`, `__bytes__` or `__len__` of an argument, and then reads or
+writes at that address. A hook that empties the bytearray has freed it. So the arguments are converted first, in Python,
+and C gets exact numbers and text, or for `%` a copy. Methods are changed in place, because `super(B, b).find` would
+bypass a derived class.
 
-`index` of a deque compares an item that it does not hold, up to Python 3.11.8 and 3.12.2 (gh-115243).
+`index` of a deque compares an item without a reference to it, up to Python 3.11.8 and 3.12.2 (gh-115243).
 
-What can change while it is shown, and only borrows what it shows, shows a copy, or holds it: lists, namespaces,
-exceptions, partials. The many kinds that show several fields without holding themselves, such as slice, are then held
-by whoever shows them. A defaultdict holds its factory while it calls it, for the same reason.
+Lists, namespaces, exceptions and partials can change while their repr is built, and C has no references to the parts:
+their repr uses a copy, or keeps references. Other types that print several fields without a reference to themselves,
+such as slice, are then kept alive by their container. For the same reason, a defaultdict keeps its factory alive while
+it calls it.
 
-`__init__` of a UnicodeError puts what it is given into the error, asks `start` and `end` for their `__index__`, and
-holds what is in the error only then: a hook that sets another `object` lets go of what was never held.
+`__init__` of a UnicodeError stores its arguments in the error, calls `__index__` of `start` and `end`, and only then
+takes references to the stored objects: a hook that sets another `object` would release one without a reference.
 
-An alias such as `list[x]`, given what its parameters stand for, asks each argument how it is replaced, and takes the
-answer for a tuple. So its arguments, and what it is given, are types and what typing makes of them.
+An alias such as `list[x]`, when it is subscripted, calls a method of each argument for its replacement, and uses the
+result as a tuple without a check. So its arguments, and the values for them, must be types or objects of typing.
 
-A TypeVar whose name is a keyword is made of what lies on C's stack, in Python 3.12.0 to 3.12.5 (gh-118814).
+A TypeVar whose name is passed as a keyword is built from unrelated data on C's stack, in Python 3.12.0 to 3.12.5
+(gh-118814).
 
-`reversed` of a dict keeps a place in its table, and reads there though the table has become a smaller one
-(gh-154709): it goes over a copy.
+`reversed` of a dict stores a position in its table, and reads there even after the table has become smaller
+(gh-154709): so it uses a copy.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ _flags_of: Callable[[type], int] = type.__dict__["__flags__"].__get__
 _IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE, since Python 3.10
 
 _WORD = ctypes.sizeof(ctypes.c_void_p)
-#: Where a class points to its table of C functions, and where in there the function is, in words: Python 3.11 to 3.13.
+#: Offset of a class's table of C functions, and of the function in it, in words: for Python 3.11 to 3.13.
 _CONTAINS, _REMAINDER, _SET_INDEX, _SET_ITEM, _ITEM = (13, 7), (12, 3), (13, 5), (14, 2), (14, 1)
 _REPR, _STR, _INIT, _NEW = (0, 11), (0, 17), (0, 37), (0, 39)  # in the class itself
 _modified = ctypes.pythonapi.PyType_Modified
@@ -59,7 +61,7 @@ def _derives(value: object, base: type) -> bool:
 
 
 def _number(value: Any) -> Any:
-    """`value` as an exact number, unless C asks it nothing: a cell's class may get its `__index__` until then."""
+    """`value` as an exact number, unless C calls no method of it. A cell's class may get an `__index__` at any time."""
     kind = type(value)
     if kind in _EXACT or (_flags_of(kind) & _IMMUTABLE and not _has_index(kind)):
         return value
@@ -71,7 +73,7 @@ def _has_index(kind: type) -> bool:
 
 
 def _sought(value: Any) -> Any:
-    """`value` as a number, unless it is bytes, or several: what to look for is one or the other."""
+    """`value` as a number, or unchanged if it is bytes or several values: a search takes either."""
     if type(value) in _EXACT:
         return value
     if _derives(value, bytes) or _derives(value, bytearray):
@@ -80,7 +82,7 @@ def _sought(value: Any) -> Any:
 
 
 def _text(value: Any) -> Any:
-    """`value` as exact text or bytes, where its class derives from one of them."""
+    """`value` as exact text or bytes, if its class derives from one of them."""
     if type(value) in _EXACT:
         return value
     if _derives(value, str):
@@ -170,7 +172,7 @@ def _holding_items() -> dict[str, Callable[..., Any]]:
     return {"index": index}
 
 
-#: What is being shown, and by which thread: as in C, what is inside itself is shown as dots there.
+#: The objects whose repr is being built, with the thread: as in C, an object inside itself is printed as dots.
 _running: set[tuple[int, int]] = set()
 
 
@@ -255,7 +257,7 @@ def _alias_repr() -> Callable[[Any], str]:
     return __repr__
 
 
-#: What is asked nothing by C, or answers as typing wrote it.
+#: Types whose objects have no hooks that C calls, or only those of typing.
 _TYPES = frozenset(
     {str, bytes, int, bool, type(None), type(...), types.GenericAlias, types.UnionType, type(Callable[[], int])}
     | {kind for kind in vars(typing).values() if _derives(kind, type) and kind.__module__ == "typing"}
@@ -264,7 +266,7 @@ _PARAMETERS = frozenset({typing.TypeVar, typing.ParamSpec, typing.TypeVarTuple})
 
 
 def _only_types(values: Any) -> tuple[Any, ...]:
-    """`values`, with copies of the lists among them. Raises TypeError for what a cell could answer for."""
+    """`values`, with copies of the lists among them. Raises TypeError for objects that may have hooks of a cell."""
     found = []
     for value in values:
         kind = type(value)
@@ -298,7 +300,7 @@ def _alias_item() -> Callable[..., Any]:
 
 
 def _holding(kind: Any, method: str, *fields: str) -> Callable[..., Any]:
-    """The method of `kind`, which holds what these fields hold until it is done."""
+    """The method of `kind`, changed to keep the values of these fields alive until it returns."""
     inner = _namespace_of(kind)[method]
     found = {name: each for base in reversed(_order_of(kind)) for name, each in _namespace_of(base).items()}
     getters = [found[name].__get__ for name in fields]
@@ -321,7 +323,7 @@ def _reversed_copy(kind: Any) -> Callable[..., Any]:
 
 _REVERSIBLE: tuple[type, ...] = (dict, type({}.keys()), type({}.values()), type({}.items()))
 
-#: Where the numbers are among the arguments.
+#: The positions of the numbers among the arguments.
 _UNICODE_ERRORS = {UnicodeDecodeError: (2, 3), UnicodeEncodeError: (2, 3), UnicodeTranslateError: (1, 2)}
 
 
@@ -372,7 +374,7 @@ def _with_a_name_by_position() -> dict[str, Callable[..., Any]]:
 
 
 class _Python:
-    """Its C functions call what the class has by the name, as those of every class with such methods do."""
+    """A template class: its C functions call the Python methods of a class by name. They are copied from here."""
 
     def __new__(cls) -> Any:
         return object.__new__(cls)
@@ -427,7 +429,7 @@ def _slot(kind: type, place: tuple[int, int]) -> Any:
 
 
 def _change(kind: Any, methods: dict[str, Callable[..., Any]], places: tuple[tuple[int, int], ...] = ()) -> None:
-    """Give `kind`, and what derives from it, the `methods`, and the C functions at `places` that call them."""
+    """Set `methods` on `kind` and the classes derived from it, with the C functions at `places` that call them."""
     table = gc.get_referents(_namespace_of(kind))[0]
     written = [_slot(_Python, place).value for place in places]
     if type(table) is not dict or not all(written) or written != [_slot(_PythonToo, place).value for place in places]:
@@ -455,7 +457,7 @@ def _is_changed(kind: type, name: str) -> bool:
 
 
 def keep() -> None:
-    """Do it. Twice does no harm. Raises ImportError where this interpreter is laid out otherwise."""
+    """Apply all changes. Idempotent. Raises ImportError if this interpreter has another memory layout."""
     if not _is_changed(bytearray, "hex"):
         _change(bytearray, _with_any_hook() | _with_numbers(), (_REMAINDER, _CONTAINS, _SET_INDEX, _SET_ITEM))
         _hold_what_is_shown()

@@ -1,12 +1,12 @@
-"""An OrderedDict in Python, in the place of the one in C, which loses its memory to hooks of a cell.
+"""An OrderedDict in Python, because hooks of a cell can make the C version use freed memory.
 
-The one in C keeps a list of its keys beside the dict that it is. Methods of dict, and hooks that change it while it is
-compared, copied or shown, leave the two unlike, and it follows pointers into freed memory. This one has no list: a dict
-remembers an order by itself. The one of the library's own, in Python, will not do either: it hands its links to
-whoever calls `__setitem__` with a default of their own, and writes on what a `__getattr__` answers.
+The C version keeps a list of its keys beside its dict. Methods of dict, and hooks that change it while it is compared,
+copied or printed, can make the two differ, and it then follows pointers into freed memory. This version has no list: a
+dict keeps its order by itself. The library's own Python version is not safe either: it passes its links to anybody who
+calls `__setitem__` with another default, and sets attributes on objects that a `__getattr__` returns.
 
-What differs for programs: `move_to_end(key, last=False)` takes time by the number of keys, `move_to_end` keeps the key
-that it is given, and the views call themselves dict_keys.
+The differences for programs: the time of `move_to_end(key, last=False)` grows with the number of keys, `move_to_end`
+keeps the key object that is passed to it, and the views are called dict_keys.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _sparse() -> Callable[[int], bool]:
     state = 0
 
     def sparse(length: int) -> bool:
-        """Whether it is time to close the gaps at the front of a dict: once in so many calls, evenly spread."""
+        """Whether to close the gaps at the front of a dict now: once in so many calls, so that the cost is spread."""
         nonlocal state
         state = (state + 0x9E3779B1) & 0xFFFFFFFF
         return state * (8 + 8 * math.isqrt(length)) < 1 << 32
@@ -129,7 +129,7 @@ class OrderedDict(dict[Any, Any]):
 
 
 def _check(value: Any) -> None:
-    """Python's functions take any object as self: `copy(int)` would be `type`."""
+    """Check self. Functions in Python accept any object as self: `copy(int)` would return `type`. Raises TypeError."""
     if OrderedDict not in _order_of(type(value)):
         raise TypeError(f"methods of OrderedDict take its instances, not a {type(value).__name__}.")
 
@@ -168,7 +168,7 @@ for _method in vars(OrderedDict).values():
 
 
 def keep() -> None:
-    """Have every module that has the one in C have this one. Twice does no harm."""
+    """Replace the C version by this one in every module that has it. Idempotent."""
     for module in list(sys.modules.values()):
         names = vars(module) if isinstance(module, types.ModuleType) else {}
         for name in [name for name, value in names.items() if value is _C and module is not sys.modules[__name__]]:

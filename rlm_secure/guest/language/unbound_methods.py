@@ -7,8 +7,8 @@ what an earlier expression left on the stack. This may be freed memory, or NULL,
 `x.pop()` on a class has the same effect.
 
 The faster instruction compares the flags of the method first. If they differ from those it was made for, the normal
-call is used. So these methods get one more flag, METH_COEXIST, which has no meaning once their class exists. Python 3.13 has
-a special instruction for `list.append`, which compares the method itself: so the class gets a different method object.
+call is used. So these methods get one more flag, METH_COEXIST, which has no meaning once their class exists. Python
+3.13 has a special instruction for `list.append`, which compares the method itself: so the class gets another method.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Bytes and records: hashlib, base64, binascii, zlib, uuid, io, csv."""
+"""The facades for bytes and records: hashlib, base64, binascii, zlib, uuid, io, csv."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from .shared import register_dialect, unregister_dialect
 # ---- hashlib ---------------------------------------------------------------------------------------------------
 
 
-_ALGORITHMS = frozenset(hashlib.algorithms_guaranteed)  # the original is a set that anyone may change
+_ALGORITHMS = frozenset(hashlib.algorithms_guaranteed)  # the original is a mutable set
 
 
 def new(name: str, data: bytes = b"", *, usedforsecurity: bool = True) -> Any:
-    """hashlib.new for the guaranteed algorithms; others load a provider from a file that is out of reach."""
+    """hashlib.new for the guaranteed algorithms. Others need a file, which cannot be opened in a session."""
     if type(name) is not str or name.lower() not in _ALGORITHMS:
         known = ", ".join(sorted(_ALGORITHMS))
         raise ValueError(f"unsupported hash type {str(name)[:40]}; available: {known}.")
@@ -65,7 +65,7 @@ BINASCII = facade(
 
 # ---- zlib ------------------------------------------------------------------------------------------------------
 
-#: Most bytes that one decompression may give: a few kilobytes can hold a gigabyte.
+#: Largest result of one decompression: a few kilobytes can expand to a gigabyte.
 DECOMPRESSED_BYTES = 64 * 1024 * 1024
 
 
@@ -75,7 +75,7 @@ def _too_long() -> zlib.error:
 
 def decompress(data: bytes, /, wbits: int = zlib.MAX_WBITS, bufsize: int = zlib.DEF_BUF_SIZE) -> bytes:
     """zlib.decompress to at most DECOMPRESSED_BYTES. Raises zlib.error for more, and for incomplete data."""
-    del bufsize  # a hint for the C code's first buffer, which this one chooses itself
+    del bufsize  # a hint for the size of C's first buffer, which is chosen here
     stream = zlib.decompressobj(wbits)
     made = stream.decompress(data, DECOMPRESSED_BYTES + 1)
     if len(made) > DECOMPRESSED_BYTES:
@@ -86,7 +86,7 @@ def decompress(data: bytes, /, wbits: int = zlib.MAX_WBITS, bufsize: int = zlib.
 
 
 class Decompress:
-    """zlib.decompressobj: gives at most DECOMPRESSED_BYTES in all, then raises zlib.error."""
+    """zlib.decompressobj, which raises zlib.error after DECOMPRESSED_BYTES in total."""
 
     __slots__ = ("_left", "_stream")
 
@@ -107,17 +107,17 @@ class Decompress:
         return made
 
     def flush(self, _length: int = zlib.DEF_BUF_SIZE, /) -> bytes:
-        """Everything that is left."""
+        """All remaining bytes."""
         return self.decompress(self._stream.unconsumed_tail)
 
     @property
     def unused_data(self) -> bytes:
-        """What came after the end of the compressed data."""
+        """The bytes after the end of the compressed data."""
         return self._stream.unused_data
 
     @property
     def unconsumed_tail(self) -> bytes:
-        """What `max_length` left over."""
+        """The compressed bytes that were not used because of `max_length`."""
         return self._stream.unconsumed_tail
 
     @property
@@ -143,7 +143,7 @@ ZLIB = facade(
 
 # ---- uuid ------------------------------------------------------------------------------------------------------
 
-# uuid4 asks the kernel for random bytes, which every session may.
+# uuid4 gets random bytes from the kernel, which every session may use.
 is_final(uuid.UUID)  # whose parts are data, by shared.py
 UUID = facade(
     "uuid",
@@ -162,9 +162,9 @@ UUID = facade(
 
 
 class BytesIO:
-    """io.BytesIO without getbuffer: no view of memory is handed out.
+    """io.BytesIO without getbuffer, which returns a view of memory.
 
-    It holds the real one instead of deriving from it: super(io.BytesIO, x) would reach past an override.
+    It has the real object as an attribute instead of deriving from it: super(io.BytesIO, x) would bypass an override.
     """
 
     __slots__ = ("_bytes",)
@@ -192,7 +192,7 @@ class BytesIO:
 
 def _passed_on(name: str) -> Callable[..., Any]:
     def method(self: BytesIO, /, *args: Any) -> Any:
-        if type(self) is not BytesIO:  # of any other object, this would read what is private to it
+        if type(self) is not BytesIO:  # for any other object, this would read a private attribute
             raise TypeError(f"{name} takes an io.BytesIO.")
         return getattr(self._bytes, name)(*args)
 

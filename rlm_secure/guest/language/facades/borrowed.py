@@ -1,9 +1,10 @@
-"""C code that asks a hook of an object which it only borrows: Python code in its place, in place, before any cell.
+"""Replaces C code that calls a hook of an object to which it has no reference, by Python code, before any cell runs.
 
-A hook empties what its object was in and drops its own `self`, the last reference: the object is freed, a block of the
-cell's bytes takes its place, and C goes on with a forged object. Python code holds what it works on.
+The hook can empty the container of its object and drop its own `self`, the last reference. The object is then freed, a
+block of the cell's bytes is allocated in its place, and C continues with a forged object. Python code always has
+references to the objects that it uses.
 
-tests/guest/borrowed.py searches for more of it, by the references that a hook counts.
+tests/guest/borrowed.py searches for more such code, by counting references in hooks.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ from . import iterators
 
 
 def keep() -> None:
-    """Do it. Twice does no harm."""
+    """Replace it. Idempotent."""
     collections._count_elements = count_elements  # type: ignore[attr-defined]
-    # What Counter.elements() hands out: C's chain lets go of what runs in it, and `items` may be a cell's.
+    # Used by Counter.elements(): C's chain releases iterators while they run, and `items` may be a cell's method.
     collections._chain = iterators.chain  # type: ignore[attr-defined]
     csv.reader = iterators.reader
     json.encoder.c_make_encoder = make_encoder  # type: ignore[attr-defined]
 
 
 def count_elements(mapping: Any, iterable: Iterable[Any]) -> None:
-    """What Counter counts with. C's adds 1 to a count that it borrows from the counter."""
+    """The counting function of Counter. The C version adds 1 to a count to which it has no reference."""
     get = mapping.get
     for item in iterable:
         mapping[item] = get(item, 0) + 1
@@ -53,7 +54,7 @@ def make_encoder(
     skipkeys: bool,
     allow_nan: bool,
 ) -> Callable[[Any, int], Iterable[str]]:
-    """json's encoder: in C for plain data, which has no hooks and needs no `default`, in Python for all else."""
+    """json's encoder: the C version for plain data, which has no hooks and needs no `default`, otherwise in Python."""
     separators, choices = (key_separator, item_separator), (bool(sort_keys), bool(skipkeys))
     finite = not allow_nan
     exact = indent is None or type(indent) is str
@@ -68,7 +69,7 @@ def make_encoder(
         return text
 
     def chunks(value: Any, level: int) -> Iterable[str]:
-        # A collection between the look and the encoding would run what a generator has in a `finally`.
+        # A garbage collection between the check and the encoding could run the `finally` of a generator.
         collects = gc.isenabled()
         gc.disable()
         try:
@@ -86,7 +87,7 @@ def make_encoder(
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether `value` and all in it are exactly what JSON knows. No hook of any object runs."""
+    """Whether `value` and everything in it have exact JSON types. Runs no hook of any object."""
     seen: set[int] = set()
     waiting: list[Iterable[Any]] = [(value,)]
     for items in waiting:

@@ -17,18 +17,18 @@ from .generated import record
 
 
 def _unchanged(function: Any) -> Any:
-    """What a marker decorator does here: the original sets an attribute on anything that it is given."""
+    """A marker decorator that changes nothing: the original sets an attribute on any object."""
     return function
 
 
 def get_origin(tp: Any) -> Any:
-    """typing.get_origin, which never answers with `type` itself: that one makes classes out of strings."""
+    """typing.get_origin, except that it never returns `type` itself, which can create classes from strings."""
     origin = typing.get_origin(tp)
     return typing.Type if origin is type else origin  # noqa: UP006 - the alias, not the class
 
 
 _typing: Any = typing  # a type checker knows NamedTuple and TypedDict as statements only
-# A body's own would be set on the class after hooks of that body were handed it, and a pattern's guard looked at it.
+# typing would set that of a body on the class later, after hooks have received it and a pattern's guard has checked it.
 _typing._prohibited |= {"__match_args__"}
 
 
@@ -61,10 +61,10 @@ _stands_for(TypedDict, typing.TypedDict)
 
 
 def runtime_checkable(cls: Any) -> Any:
-    """typing.runtime_checkable, on protocols that a cell defined: it sets an attribute on what it is given."""
+    """typing.runtime_checkable, for protocols that a cell defined, because it sets an attribute on the class."""
     if not own_class(cls):
         raise TypeError("typing.runtime_checkable decorates a protocol that was defined in a cell.")
-    _before = dict(namespace_of(cls))  # what it writes over lives until it is done
+    _before = dict(namespace_of(cls))  # keeps overwritten values alive until it is done
     return typing.runtime_checkable(cls)
 
 
@@ -125,7 +125,7 @@ TYPES = facade(
 
 
 def abstractmethod(function: Any) -> Any:
-    """abc.abstractmethod, on what a def in a cell makes: it sets an attribute on what it is given."""
+    """abc.abstractmethod, for functions that a cell defined, because it sets an attribute on its argument."""
     if not own_function(function) and type(function) not in (classmethod, staticmethod):
         raise TypeError("abc.abstractmethod decorates a method that was written with def in a cell.")
     return abc.abstractmethod(function)

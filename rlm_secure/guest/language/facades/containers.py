@@ -24,7 +24,7 @@ def namedtuple(
     rename: bool = False,
     defaults: Iterable[Any] | None = None,
 ) -> type[tuple[Any, ...]]:
-    """collections.namedtuple, whose generated code sees checked names only; `module` cannot be chosen."""
+    """collections.namedtuple. Its generated code only gets checked names; `module` cannot be chosen."""
     title, rename = identifier(typename, "namedtuple", private=True), bool(rename)
     fields = field_names.replace(",", " ").split() if type(field_names) is str else list(field_names)
     if rename:
@@ -42,8 +42,8 @@ def _usable(name: object, earlier: list[str]) -> bool:
         return False
 
 
-# collections.abc: `register` changes what isinstance says, in this session's process only; the guest's own decisions
-# rest on exact types. Mixin methods work on their argument's items and call nothing by string.
+# collections.abc: `register` changes the result of isinstance, but only in this session's process; the guards decide by
+# exact types. Mixin methods use the items of their argument and call nothing by string.
 COLLECTIONS_ABC = facade(
     "collections.abc",
     collections.abc,
@@ -67,7 +67,7 @@ COLLECTIONS = facade(
 
 
 def merge(*iterables: Iterable[Any], key: Any = None, reverse: bool = False) -> Iterable[Any]:
-    """heapq.merge; each iterable through an iterator of ours, since the original goes by `__next__.__self__`."""
+    """heapq.merge. Each iterable is wrapped in our own iterator, because the original uses `__next__.__self__`."""
     return heapq.merge(*[(item for item in each) for each in iterables], key=key, reverse=bool(reverse))
 
 

@@ -1,8 +1,9 @@
-"""The current context of decimal, which C only borrows while it computes: gh-148382, on every Python.
+"""Keeps contexts of decimal alive: C uses the current one without a reference (gh-148382, in every Python).
 
-A hook that runs meanwhile sets another context, and C goes on with the freed one: the `numerator` of a Rational that a
-Decimal is compared with, `__bool__` of a flag that localcontext() is given, a `finally` that the collector runs. So a
-context that was current is never freed. localcontext() uses one again that nobody else holds.
+A hook that runs during a computation can set another context, and C then uses the freed one. Such hooks are the
+`numerator` of a Rational that is compared with a Decimal, `__bool__` of a flag passed to localcontext(), or a `finally`
+that the garbage collector runs. So a context that was current is never freed. localcontext() reuses contexts to which
+nothing else refers.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ _LOOKS = 4  # contexts that localcontext() looks at before it makes another one
 
 
 def _store() -> tuple[Callable[[decimal.Context], None], Callable[[], decimal.Context]]:
-    """Two functions around contexts that no name leads to: one keeps a context for good, the other one hands out one of
-    them that nobody else holds, or a new one. C may go on with it: it stays kept.
+    """Two functions for contexts that no name leads to: one keeps a context forever, the other returns a kept one that
+    nothing else refers to, or a new one. It stays kept, because C may still use it.
     """
     kept: deque[decimal.Context] = deque([_Context()])
     ids: set[int] = set(map(id, kept))
@@ -58,7 +59,7 @@ def setcontext(context: Any, /) -> None:
 
 
 class ContextManager:
-    """What localcontext() gives."""
+    """The context manager that localcontext() returns."""
 
     __slots__ = ("_inner", "_outer")
 
@@ -99,6 +100,6 @@ def localcontext(ctx: Any = None, **options: Any) -> ContextManager:
 
 
 def keep() -> None:
-    """Do it, for library code as well. Twice does no harm."""
+    """Replace the functions of decimal, for library code as well. Idempotent."""
     decimal.setcontext = setcontext
     decimal.localcontext = localcontext  # type: ignore[assignment]

@@ -1,8 +1,8 @@
-"""dataclasses, on classes of cells.
+"""The facade of dataclasses, for classes of cells.
 
-The original generates source text out of what a class body says, and asks the objects that stand there more than once.
-So it gets exact copies of what was checked here. What its functions look up in a class or an instance later, those
-below look up in a table of classes that were decorated, by identity.
+The original generates source text from a class body, and calls methods of the objects in it more than once. So it gets
+exact copies of the checked objects. Its functions later look up fields in the class or the instance; those below use a
+table of decorated classes instead, by identity.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from .copying import deepcopy
 from .facade import Facade, facade
 from .generated import Dataclass, check_names, copied, put_checks_into_dataclasses
 
-_REGISTRAR = registrar(None)  # of classes that no class statement makes
+_REGISTRAR = registrar(None)  # for classes that are created without a class statement
 _OPTIONS = frozenset(dataclasses.dataclass.__kwdefaults__ or ())
 
 
@@ -51,8 +51,8 @@ class _Field(NamedTuple):
     role: Any  # dataclasses._FIELD, _FIELD_INITVAR or _FIELD_CLASSVAR
     in_init: bool
     required: bool
-    closed: bool  # no name to read from just any object
-    shown: dataclasses.Field[Any]  # what fields() answers, and no method is made of
+    closed: bool  # whether cells may not read the name from every object
+    shown: dataclasses.Field[Any]  # the result of fields(); no method is generated from it
 
 
 #: The fields of each decorated class, inherited ones among them: `_keep(kind, fields)` and `_kept(kind)`.
@@ -64,8 +64,8 @@ _keep, _kept = table()
 def dataclass(cls: Any = None, /, **options: Any) -> Any:
     """dataclasses.dataclass, on classes that a cell defined.
 
-    The original builds source text from the keys of `__annotations__`, and takes those from whatever it is given: an
-    object that answers for itself could put code there. Here it gets a real class with checked field names.
+    The original builds source text from the keys of `__annotations__` of any object. An object with hooks could insert
+    code there. Here the original always gets a real class with checked field names.
     """
     flags = _flags(options)
     if cls is None:
@@ -74,7 +74,7 @@ def dataclass(cls: Any = None, /, **options: Any) -> Any:
 
 
 def _flags(options: Mapping[str, Any]) -> dict[str, bool]:
-    """`options` of dataclass as plain names and plain bool: an object could answer each question differently."""
+    """`options` of dataclass as plain names and plain bool, because an object could change between reads."""
     for name in options:
         if type(name) is not str or name not in _OPTIONS:
             raise TypeError(f"dataclasses.dataclass takes the options {', '.join(sorted(_OPTIONS))}; leave others out.")
@@ -226,9 +226,9 @@ def make_dataclass(
 
 
 def _fields_of(kind: type) -> tuple[_Field, ...] | None:
-    """The fields of `kind`, or of the first of its bases that was decorated; None of a class that is no dataclass.
+    """The fields of `kind`, or of its first base that was decorated; None for a class that is no dataclass.
 
-    An instance, its attributes or a metaclass could answer for themselves.
+    From the table, because an instance, its attributes or a metaclass could return anything.
     """
     for each in order_of(kind):
         if (kept := _kept(each)) is not None:

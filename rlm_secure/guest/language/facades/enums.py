@@ -225,7 +225,7 @@ def _keep_waiting_members() -> None:
 
 
 def _keep_combinations() -> None:
-    """Have Flag make combinations by a function that returns instances of the flag: it sets attributes on the result."""
+    """Have Flag make combinations by a function that returns instances of the flag: it sets attributes on them."""
     original: Any = vars(enum.Flag)["_missing_"].__func__
 
     @classmethod  # type: ignore[misc]

@@ -24,8 +24,8 @@ _Any = Callable[..., Any]
 def update_wrapper(wrapper: Any, wrapped: Any) -> Any:
     """Copy `__name__` and `__doc__` of `wrapped` onto `wrapper`, when that is a function that a cell defined.
 
-    The original reads and writes attributes by string, on any object: that copies a function's `__globals__` or
-    hands a frame to a property setter. Anything but a cell's plain function comes back as it is.
+    The original reads and writes attributes by string, on any object: that could copy a function's `__globals__`, or
+    pass a frame to a property setter. Anything but a cell's plain function is returned unchanged.
     """
     if own_function(wrapper):
         for name in ("__name__", "__qualname__", "__doc__"):
@@ -41,7 +41,7 @@ def wraps(wrapped: Any) -> Callable[[Any], Any]:
 
 
 def total_ordering(cls: type) -> type:
-    """functools.total_ordering, on classes that a cell defined: it sets methods on the class that it is given."""
+    """functools.total_ordering, for classes that a cell defined, because it sets methods on the class."""
     if not own_class(cls):
         raise TypeError("functools.total_ordering takes a class that was defined in a cell.")
     before = dict(namespace_of(cls))
@@ -53,8 +53,8 @@ def total_ordering(cls: type) -> type:
 FUNCTOOLS = facade(
     "functools",
     functools,
-    # partial: .func is what the caller put in. cached_property: writes one key of the instance it is read from.
-    # reduce calls what it is given; a getattr handed to it is the guarded one.
+    # partial: .func is the caller's own function. cached_property: writes one key of the instance it is read from.
+    # reduce calls its argument; the getattr that a cell can pass to it is the guarded one.
     take="cached_property cmp_to_key partial reduce",
     own={
         "cache": caches.cache,
@@ -76,7 +76,7 @@ FUNCTOOLS = facade(
 
 
 def attrgetter(attr: str, *attrs: str) -> _Any:
-    """operator.attrgetter over attributes that a cell could read by writing them out."""
+    """operator.attrgetter for attributes that a cell could also read after a dot."""
     checked = []
     for path in (attr, *attrs):
         if type(path) is not str:
@@ -97,7 +97,7 @@ def attrgetter(attr: str, *attrs: str) -> _Any:
 
 
 def methodcaller(name: str, /, *args: Any, **kwargs: Any) -> _Any:
-    """operator.methodcaller over methods that a cell could call by writing them out."""
+    """operator.methodcaller for methods that a cell could also call after a dot."""
     checked = attribute(name, "operator.methodcaller")
 
     def call(obj: Any) -> Any:
@@ -110,10 +110,10 @@ def methodcaller(name: str, /, *args: Any, **kwargs: Any) -> _Any:
 
 
 def _caller(title: str, call: Callable[[Any], Any], shown: Callable[[], str]) -> _Any:
-    """An object that can be called, and keeps nothing in itself.
+    """A callable object without attributes.
 
-    What was checked stays in closures: an attribute of an object can be written again, by an `__init__` called a
-    second time. No function either, since one that a class holds becomes a method.
+    The checked names are in closures, because attributes could be set again by a second call of `__init__`. It is not a
+    function, because a function that is stored in a class becomes a method.
     """
     namespace = {
         "__slots__": (),
@@ -127,7 +127,7 @@ def _caller(title: str, call: Callable[[Any], Any], shown: Callable[[], str]) ->
 OPERATOR = facade(
     "operator",
     operator,
-    # C functions that do what the operators do; a cell may write every one of them out.
+    # C functions that implement operators, all of which a cell may use directly.
     take="abs add and_ call concat contains countOf delitem eq floordiv ge getitem gt iadd iand iconcat ifloordiv "
     "ilshift imatmul imod imul index indexOf inv invert ior ipow irshift is_ is_not isub itemgetter itruediv ixor le "
     "length_hint lshift lt matmul mod mul ne neg not_ or_ pos pow rshift setitem sub truediv truth xor",
@@ -136,8 +136,8 @@ OPERATOR = facade(
 
 # ---- itertools -------------------------------------------------------------------------------------------------
 
-# Iterators over what they are given; iterators.py says why some are not C's. An endless one inside sum() ends with the
-# wall clock.
+# Iterators over their arguments; iterators.py says why some are not the C versions. An endless one inside sum() ends
+# when the cell's wall-clock time is used up.
 ITERTOOLS = facade(
     "itertools",
     itertools,
@@ -150,7 +150,7 @@ ITERTOOLS = facade(
 
 
 def contextmanager(func: _Any) -> _Any:
-    """contextlib.contextmanager, on plain functions: it copies attributes of what it decorates."""
+    """contextlib.contextmanager, for plain functions, because it copies attributes of the decorated object."""
     if type(func) is not FunctionType:
         raise TypeError("contextlib.contextmanager decorates a generator function written with def.")
     return contextlib.contextmanager(func)

@@ -1,10 +1,9 @@
 """Restricts library methods to instances of their own class.
 
 Library code has no guards, and the methods of a class are plain functions: `Counter.copy(x)` runs on any `x`, although
-it was written for a Counter. Most methods then only fail. Those listed here do not, so each one checks its `self` first,
-by the exact mro of its type, because an ABC accepts any class that a cell registers with it. They are changed in place,
-because super(Counter, Counter).copy would bypass a derived class. Correct calls behave as before, and this process only
-runs cells.
+it was written for a Counter. Most methods then only fail. Those listed here do not, so each checks its `self` first,
+by the exact mro of its type, because an ABC accepts any class that a cell registers with it. They are changed in
+place, because super(Counter, Counter).copy would bypass a derived class. Correct calls behave as before.
 """
 
 from __future__ import annotations
@@ -70,8 +69,8 @@ def keep() -> None:
     """Apply all changes. Idempotent."""
     typing._BaseGenericAlias.__call__ = _make  # type: ignore[attr-defined]
     _keep_aliases()
-    # They set and delete attributes of own classes. A NamedTuple gets its methods one by one; since Python 3.13, each is
-    # set after the hooks of the earlier ones have run.
+    # They set and delete attributes of own classes. A NamedTuple gets its methods one by one; since Python 3.13, each
+    # is set after the hooks of the earlier ones have run.
     for module in (dataclasses, enum, functools, typing):
         module.setattr = module.delattr = store  # type: ignore[attr-defined]
     dataclasses._EMPTY_METADATA = types.MappingProxyType(Nothing())  # type: ignore[attr-defined]
@@ -143,7 +142,7 @@ def _keep_replace() -> None:
 
 
 def _keep_ctime() -> None:
-    """Have `ctime` check the date first: for an impossible date, C reads the weekday's name before the start of a table.
+    """Have `ctime` check the date first: for an impossible date, C reads before the start of the table of weekdays.
 
     `date(b"...")` creates such dates from the state of a pickle, of which C only checks the month. Derived classes and
     copy can do the same. All other look-ups of C for a date use the month.

@@ -1,12 +1,12 @@
-"""Iterators of C code that a cell's own operator may ask for the next item while they look for it.
+"""Protects C iterators from re-entry: a cell's operator may call next() on them while they compute an item.
 
-C's accumulate adds to a total that it does not hold, so that `next(it)` inside `__add__` frees the total that is being
-added. zip_longest, chain, islice, cycle and batched drop an iterator that ended while it is still running further out;
-count hands the same reference out twice; groupby and pairwise compare or return what the inner call replaced. A
-generator that is asked while it runs raises ValueError, before C sees the second call.
+C's accumulate adds to a total without a reference to it, so that `next(it)` inside `__add__` frees the total in use.
+zip_longest, chain, islice, cycle and batched release an iterator that has ended while an outer call still runs it;
+count returns the same reference twice; groupby and pairwise compare or return objects that the inner call has replaced.
+A generator that is called while it runs raises ValueError, before C sees the second call.
 
-compress, dropwhile, filterfalse, starmap, takewhile, map, filter, zip and enumerate never let go of what they iterate
-over; tee has a check of its own; product, permutations, combinations and repeat call nothing of a cell's.
+compress, dropwhile, filterfalse, starmap, takewhile, map, filter, zip and enumerate never release their iterators
+early; tee has its own check; product, permutations, combinations and repeat call no code of a cell.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PLAIN = (int, float, bool)
 
 
 def alone(inner: Iterable[Any]) -> Iterator[Any]:
-    """The items of `inner`, which nobody asks for one while it looks for one: that raises ValueError."""
+    """The items of `inner`. Calling next() on it while it computes an item raises ValueError."""
     yield from inner
 
 
@@ -38,7 +38,7 @@ _rows = csv.reader
 
 
 def reader(lines: Iterable[str], /, *dialect: Any, **options: Any) -> Any:
-    """csv.reader. C's, asked for a row by the lines that it reads, goes on without the row that it was at."""
+    """csv.reader. If the lines that it reads ask the C version for a row, it loses its current row."""
     return _rows(lines if type(lines) in (list, tuple) else alone(iter(lines)), *dialect, **options)
 
 
@@ -66,7 +66,7 @@ def count(start: Any = 0, step: Any = 1) -> Iterator[Any]:
 
 
 def groupby(iterable: Iterable[Any], key: Callable[[Any], Any] | None = None) -> Iterator[tuple[Any, Iterator[Any]]]:
-    """itertools.groupby. What it and its groups share is in Python variables, which hold what they name."""
+    """itertools.groupby. The state that it shares with its groups is in Python variables, which are references."""
     return _groups(builtins.iter(iterable), key)
 
 
@@ -93,7 +93,7 @@ def _groups(items: Iterator[Any], key: Callable[[Any], Any] | None) -> Iterator[
     while not ended:
         wanted, members = found, group(found)
         yield wanted, members
-        for _ in members:  # those that nobody took
+        for _ in members:  # skip the remaining ones
             pass
 
 
@@ -101,7 +101,7 @@ _SEQUENCE = type(builtins.iter(type("_", (), {"__getitem__": lambda _self, at: a
 
 
 def iter(value: Any, /, *sentinel: Any) -> Any:  # noqa: A001 - stands in for the builtin
-    """The builtin iter. With a sentinel, or over `__getitem__`, C drops what it calls as soon as an inner call ends."""
+    """The builtin iter. With a sentinel, or over `__getitem__`, C releases its callable when an inner call ends."""
     made = builtins.iter(value, *sentinel)
     return alone(made) if sentinel or type(made) is _SEQUENCE else made
 

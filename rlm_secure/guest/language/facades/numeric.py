@@ -14,8 +14,8 @@ from . import contexts
 from .data import functions, is_final, takes_data
 from .facade import facade
 
-# Every name is a C function or a constant. They call __float__, __index__, __floor__ of their arguments and nothing
-# else by name. factorial(10**8) is a matter of the wall clock, not of the language.
+# Every name is a C function or a constant. They only call __float__, __index__, __floor__ and similar methods of their
+# arguments. factorial(10**8) is limited by the wall-clock time, not by this layer.
 MATH = facade(
     "math",
     math,
@@ -33,8 +33,8 @@ CMATH = facade(
     "phase pi polar rect sin sinh sqrt tan tanh tau",
 )
 
-# Python code that calls type(item)(...) and item.as_integer_ratio(): it gets data. What only sorts and counts takes
-# anything: members of an enum have a mode. The module itself would lead to sys (statistics.sys).
+# Python code that calls type(item)(...) and item.as_integer_ratio(), so it gets data. Functions that only sort and
+# count take anything: members of an enum have a mode. The module itself would lead to sys (statistics.sys).
 STATISTICS = facade(
     "statistics",
     statistics,
@@ -45,9 +45,9 @@ STATISTICS = facade(
         "median_grouped pstdev pvariance quantiles stdev variance",
     ),
 )
-is_final(statistics.NormalDist)  # its two numbers are floats, whatever it was made of
+is_final(statistics.NormalDist)  # its two numbers are always floats
 
-#: The session's own generator, behind every module-level function: random.seed moves nobody else's numbers.
+#: The session's own generator, used by every module-level function: random.seed affects no other code.
 GENERATOR = random.Random()  # cells simulate and sample; nothing secret is made here
 
 _DRAWS = (
@@ -55,7 +55,7 @@ _DRAWS = (
     "randbytes randint randrange sample seed setstate shuffle triangular uniform vonmisesvariate weibullvariate"
 )
 
-# What is drawn from is anything; how much of it, and the rest, are numbers.
+# The population may contain any objects; all other arguments are numbers.
 _OPAQUE = {"choice": "*", "choices": "population", "sample": "population", "shuffle": "*"}
 
 RANDOM = facade(
@@ -71,7 +71,7 @@ RANDOM = facade(
     left_out={"SystemRandom": "it draws from the kernel and cannot be repeated; use random.Random"},
 )
 
-# getcontext() is shared by the cells of one session, as in plain Python, and by nothing else: one process, one session.
+# getcontext() is shared by the cells of one session, as in plain Python, and by nothing else: a session is a process.
 DECIMAL = facade(
     "decimal",
     decimal,
@@ -87,6 +87,6 @@ DECIMAL = facade(
 
 FRACTIONS = facade("fractions", fractions, take="Fraction")
 
-# `register` of an ABC changes what isinstance says, in this session's process only. The guest's own decisions rest
-# on exact types, never on an ABC.
+# `register` of an ABC changes the result of isinstance, but only in this session's process. The guards decide by exact
+# types, never by an ABC.
 NUMBERS = facade("numbers", numbers, take="Complex Integral Number Rational Real")

@@ -21,7 +21,7 @@ from .shared import exact_text, pattern_functions
 
 
 class Template(string.Template):
-    """string.Template, final: a subclass could put an object of its own in place of the compiled pattern."""
+    """string.Template, but final: a subclass could replace the compiled pattern by an object of its own."""
 
     def __init_subclass__(cls) -> NoReturn:
         raise TypeError("string.Template cannot be subclassed here; use str.replace or re.sub for other delimiters.")
@@ -37,8 +37,9 @@ STRING = facade(
     left_out={"Formatter": "it walks from a format field to any attribute; use str.format or an f-string"},
 )
 
-# Patterns and flags are exact: they are the keys of a cache. sub takes a callable or a template. A catastrophic
-# pattern is a matter of the wall clock. Patterns and matches lead to strings and to each other (.re, .string).
+# Patterns and flags are exact, because they are the keys of a cache. sub takes a callable or a template. A pattern with
+# catastrophic backtracking is limited by the wall-clock time. Patterns and matches only lead to strings and to each
+# other (.re, .string).
 RE = facade(
     "re",
     re,
@@ -68,7 +69,7 @@ def dumps(
     default: Callable[[Any], Any] | None = None,
     sort_keys: bool = False,
 ) -> str:
-    """json.dumps; `cls` is a subclass of json.JSONEncoder, no other callable."""
+    """json.dumps; `cls` must be a subclass of json.JSONEncoder."""
     if cls is not None and not (is_class(cls) and derives(cls, json.JSONEncoder)):
         raise TypeError("json.dumps takes as cls a subclass of json.JSONEncoder; or pass default=a function.")
     return json.dumps(
@@ -115,7 +116,7 @@ def loads(
 
 
 def load(fp: Any, **options: Any) -> Any:
-    """`loads` of everything that `fp.read()` gives."""
+    """`loads` of the whole result of `fp.read()`."""
     return loads(fp.read(), **options)
 
 
@@ -134,10 +135,10 @@ JSON = facade(
 
 
 def literal_eval(source: str) -> Any:
-    """ast.literal_eval of a plain str. Raises ValueError or SyntaxError for what is no literal.
+    """ast.literal_eval of a plain str. Raises ValueError or SyntaxError for text that is no literal.
 
-    It parses, and builds values out of constants and displays; it runs nothing. A syntax tree is not taken: cells
-    have no other way to hold one.
+    It parses, and builds values from constants and displays; it runs nothing. It does not accept a syntax tree, which
+    cells cannot have anyway.
     """
     if type(source) is not str:
         raise TypeError(f"ast.literal_eval takes a plain str here, not {type(source).__name__}.")
@@ -174,7 +175,7 @@ UNICODEDATA = facade(
 DIFFLIB = facade(
     "difflib",
     difflib,
-    # SequenceMatcher compares items of any class: `==` and hashes of them, and nothing else.
+    # SequenceMatcher only compares and hashes its items, which can be of any class.
     take="Differ IS_CHARACTER_JUNK IS_LINE_JUNK Match SequenceMatcher",
     own=functions(
         difflib, "context_diff get_close_matches ndiff restore unified_diff", ndiff="linejunk charjunk"
@@ -185,8 +186,7 @@ DIFFLIB = facade(
     },
 )
 
-# Of an object that it does not know it takes the repr, and nothing else. It writes to sys.stdout, which in a worker is
-# the cell's own output.
+# For an unknown object it only calls repr(). It writes to sys.stdout, which in a worker is the cell's own output.
 PPRINT = facade("pprint", pprint, take="PrettyPrinter isreadable isrecursive pformat pp pprint saferepr")
 
 HTML = facade(

@@ -15,8 +15,8 @@ from ..registry import is_instance, title
 from .data import functions, is_final
 from .facade import facade
 
-# C types. strptime, strftime and f"{date:%Y}" import `_strptime` and `time` from C, by the __import__ of the caller's
-# builtins: late.py answers that without there being one.
+# C types. strptime, strftime and f"{date:%Y}" import `_strptime` and `time` from C, by the `__import__` of the caller's
+# builtins. late.py provides one for C code alone.
 DATETIME = facade(
     "datetime",
     datetime,
@@ -44,7 +44,7 @@ CALENDAR = facade(
 
 # ---- time ------------------------------------------------------------------------------------------------------
 
-#: Longest single sleep, in seconds. The cell's wall clock runs on meanwhile, and nothing else happens inside a session.
+#: Longest single sleep, in seconds. The cell's wall-clock time goes on, and nothing else happens in the session.
 SLEEP_SECONDS = 1.0
 
 
@@ -105,7 +105,7 @@ def _read_tree(root: str) -> None:
         for name in files:
             path = os.path.join(folder, name)
             key = os.path.relpath(path, root).replace(os.sep, "/")
-            # A link that leads nowhere, or what nobody may read or waits for a writer, is no zone.
+            # Skip broken links, files without read permission, and pipes that wait for a writer.
             with contextlib.suppress(OSError), open(path, "rb", opener=_without_waiting) as file:
                 _add(key, file.read(_BYTES_PER_ZONE))
 
@@ -115,13 +115,13 @@ def _without_waiting(path: str, flags: int) -> int:
 
 
 def _read_package() -> None:
-    """The tzdata package, where the system has no zones."""
-    from importlib import resources  # brings a third of a megabyte along, which every session would inherit
+    """Read the zones of the tzdata package, if the system has none."""
+    from importlib import resources  # imported here: it needs a third of a megabyte, which every session would inherit
 
     try:
         index = resources.files("tzdata").joinpath("zones").read_text().split()
     except (ModuleNotFoundError, OSError):
-        return  # no data anywhere: ZoneInfo says so, by name
+        return  # there is no data: ZoneInfo then raises an error with the zone's name
     for key in index:
         _add(key, resources.files("tzdata.zoneinfo").joinpath(*key.split("/")).read_bytes())
 
@@ -138,7 +138,7 @@ _tzinfo = datetime.datetime.__dict__["tzinfo"].__get__
 
 
 def _plain(dt: Any) -> datetime.datetime | None:
-    """`dt` as an exact datetime, or None: C reads the fold of any object, and asks a derived class for the rest."""
+    """`dt` as an exact datetime, or None. C reads the fold of any object, and calls a derived class for the rest."""
     if dt is None or type(dt) is datetime.datetime:
         return dt
     if not is_instance(dt, datetime.datetime):
@@ -147,7 +147,7 @@ def _plain(dt: Any) -> datetime.datetime | None:
 
 
 def _rebuilt(dt: Any, zone: datetime.tzinfo | None) -> datetime.datetime:
-    """`dt` by its fields, in `zone`: `replace` of a cell's own datetime would be given the zone."""
+    """A datetime with the fields of `dt` in `zone`. Not by `replace`, which a cell's class may define."""
     day = datetime.date(*(part(dt) for part in _day))
     clock = datetime.time(*(part(dt) for part in _clock), fold=_fold(dt))
     return datetime.datetime.combine(day, clock, zone)
