@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import subprocess
 import sys
@@ -25,13 +24,15 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from rlm_secure.cli import hostile, options
+from rlm_secure.cli import options
 from rlm_secure.cli.terminal import FAILED, OK, inert, report, show_table
 
 if TYPE_CHECKING:
-    from rlm_secure import REPLResult, Sandbox
+    from rlm_secure import Sandbox
     from rlm_secure.events import Event
+    from rlm_secure.policy import Policy
     from rlm_secure.testing import Unscreened
+    from rlm_secure.testing.target import Target
 
 DETAILS = """\
 Uses no network and no key; the attacks run in an arena (rlm-secure arena --help). Ends with exit code 0 only when
@@ -95,6 +96,30 @@ name, lines = total.most_common(1)[0]
 final_answer(f"{name}, on {lines:,} lines")
 ```""",
 )
+
+#: The attacks that are shown, by their names in sandboxes/attacks, which has hundreds. What an attacker writes first:
+LANGUAGE = (
+    "builtin-open", "import-of-os", "builtin-import", "subclasses-of-object", "format-of-an-attribute",
+    "frame-of-a-generator", "walk-to-json-codecs-builtins", "builtin-eval",
+)  # fmt: skip
+#: Calls of the kernel, where there is no language layer: mostly seccomp answers.
+KERNEL = (
+    "open-of-a-host-file", "listing-of-the-root", "creat-in-a-host-directory", "environment-by-getenv",
+    "scan-of-all-descriptors", "socket-of-family-inet", "socket-of-family-unix", "fork-by-the-c-library",
+    "execve-of-a-shell", "kill-of-another-process", "mount-of-a-host-directory", "code-in-writable-memory",
+)  # fmt: skip
+#: (the walls that are switched off beside the language layer, an attack): what stands behind seccomp.
+BEHIND = (
+    (("seccomp",), "listing-of-the-root"),
+    (("seccomp", "landlock"), "open-of-a-host-file"),
+    (("seccomp",), "datagram-to-a-loopback-port"),
+    (("seccomp",), "kill-of-another-process"),
+    (("seccomp",), "fork-by-the-c-library"),
+    (("seccomp",), "mount-of-a-host-directory"),
+    (("seccomp",), "user-namespace-of-its-own"),
+    (("seccomp",), "code-in-writable-memory"),
+)
+GREED = ("loop-for-ever", "sum-of-a-huge-range", "text-of-twice-the-memory", "print-of-a-hundred-megabytes")
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -225,86 +250,73 @@ def attack_here() -> bool:
     """The same in this process."""
     from rlm_secure import Sandbox
     from rlm_secure.environments.local.zygote import Plan
-    from rlm_secure.testing import unscreened
+    from rlm_secure.testing import judge, unscreened
+    from rlm_secure.testing.target import Target
 
-    outcomes = [
-        _show(
-            "attacks through the whole sandbox, policy strict: the language layer answers first",
-            [(Sandbox, attempt) for attempt in hostile.LANGUAGE],
-            hostile.BY_LANGUAGE,
-        ),
-        _show(
-            "the language layer switched off: plain Python with ctypes against the kernel walls",
-            [(unscreened, attempt) for attempt in hostile.KERNEL],
-            hostile.BY_KERNEL,
-        ),
-        _show(
-            "more walls switched off: what is behind them",
-            [
-                (partial(unscreened, plan=Plan(**dict.fromkeys(without, False))), attempt)
-                for without, attempt in hostile.SINGLE
-            ],
-            hostile.BY_KERNEL,
-            without=[f"without {', '.join(without)}" for without, _ in hostile.SINGLE],
-        ),
-        _show(
-            "greed, for one second each",
-            [(Sandbox, attempt) for attempt in hostile.LIMITS],
-            hostile.BY_LIMIT,
-            seconds=1.0,
-        ),
-    ]
+    policy = judge.policy("strict")  # with limits at which greed ends soon
+    plain = partial(unscreened, policy=policy)
+    with Target() as target:
+        attacks = _Attacks(policy, target)
+        outcomes = [
+            attacks.show(
+                "attacks through the whole sandbox, policy strict: the language layer answers first",
+                [(partial(Sandbox, policy=policy), name) for name in LANGUAGE],
+            ),
+            attacks.show(
+                "the language layer switched off: plain Python with ctypes against the kernel walls",
+                [(plain, name) for name in KERNEL],
+            ),
+            attacks.show(
+                "more walls switched off: what is behind them",
+                [(partial(plain, plan=Plan(**dict.fromkeys(without, False))), name) for without, name in BEHIND],
+                without=[f"without {', '.join(without)}" for without, _ in BEHIND],
+            ),
+            attacks.show(
+                f"greed, for {policy.limits.cell_seconds:g} s each",
+                [(partial(Sandbox, policy=policy), name) for name in GREED],
+            ),
+        ]
     return all(outcomes)
 
 
-def _show(
-    title: str,
-    attempts: Sequence[tuple[Callable[[], Sandbox | Unscreened], hostile.Attempt]],
-    denial: str,
-    *,
-    without: Sequence[str] = (),
-    seconds: float | None = None,
-) -> bool:
-    table = Table(box=None, pad_edge=False, show_header=False)
-    for _ in range(4 if without else 2):
-        table.add_column(no_wrap=True)
-    table.add_column()
-    all_stopped = True
-    for number, (start, attempt) in enumerate(attempts):
-        with start() as session:
-            result = session.run(attempt.against(os.getpid()), timeout=seconds)
-        stopped, evidence = judge(result, denial)
-        all_stopped = all_stopped and stopped
-        walls = [Text(without[number], style="dim"), Text(attempt.wall)] if without else []
-        table.add_row(
-            Text("stopped" if stopped else "FAILED", style="green" if stopped else "bold red"),
-            Text(attempt.aim),
-            *walls,
-            Text(inert(evidence), style="dim"),
-        )
-    report().print(Text(f"\n{title}", style="bold"))
-    show_table(table)
-    return all_stopped
+class _Attacks:
+    """The corpus, each attack of which is tried once and judged from outside."""
 
+    def __init__(self, policy: Policy, target: Target) -> None:
+        from rlm_secure.testing import corpus
 
-def judge(result: REPLResult, denial: str) -> tuple[bool, str]:
-    """Whether a hostile cell was stopped, and the line that says how.
+        self._policy = policy
+        self._corpus = {attack.name: attack for attack in corpus.load()}
+        self._target = target
 
-    `denial` is what the first line of its error must look like: silence, a crash, or an error of the
-    attempt's own is no denial.
-    """
-    if hostile.WON in result.stdout:
-        return False, result.stdout[:120]
-    if result.dropped_bytes:
-        kept = (
-            f"{len(result.stdout):,} characters kept, {result.dropped_bytes:,} bytes over limits.stdout_bytes dropped"
-        )
-        return re.match(denial, kept) is not None, kept
-    if result.error is None:
-        return False, "it ended without an error"
-    lines = [line.strip() for line in str(result.error).splitlines() if line.strip()]
-    evidence = lines[0] if lines else type(result.error).__name__
-    return re.match(denial, evidence) is not None, evidence
+    def show(
+        self,
+        title: str,
+        attempts: Sequence[tuple[Callable[[], Sandbox | Unscreened], str]],
+        *,
+        without: Sequence[str] = (),
+    ) -> bool:
+        """Try them, and show what became of each. True when all were stopped."""
+        from rlm_secure.testing import judge
+
+        table = Table(box=None, pad_edge=False, show_header=False)
+        for _ in range(3 if without else 2):
+            table.add_column(no_wrap=True)
+        table.add_column()
+        all_stopped = True
+        for number, (start, name) in enumerate(attempts):
+            attack = self._corpus[name]
+            verdict = judge.attempt(attack, start, self._target, self._policy, afterwards=False)
+            all_stopped = all_stopped and verdict.held
+            table.add_row(
+                Text(verdict.result, style="green" if verdict.held else "bold red"),
+                Text(name),
+                *([Text(without[number], style="dim")] if without else []),
+                Text(inert(verdict.evidence), style="dim"),
+            )
+        report().print(Text(f"\n{title}", style="bold"))
+        show_table(table)
+        return all_stopped
 
 
 if __name__ == "__main__":

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from rlm_secure import REPLResult
-from rlm_secure.cli import demo, hostile
-from rlm_secure.errors import CellCrashed, CellException, CellRefused
-from rlm_secure.testing import unscreened
+from rlm_secure.cli import demo
+from rlm_secure.guarantees import Guarantee
+from rlm_secure.testing import corpus, judge, unscreened
+from rlm_secure.testing.verdict import Result, Verdict
 from tests.cli.conftest import Run
 
 
@@ -22,9 +19,8 @@ def test_the_demo_ends_with_the_right_answer_and_every_attack_stopped(rlm_secure
     done = rlm_secure("demo", timeout=110)
     assert done.code == 0, done.out + done.err
     assert "the same" in done.out
-    attempts = len(hostile.LANGUAGE + hostile.KERNEL + hostile.SINGLE + hostile.LIMITS)
-    assert len(re.findall(r"^stopped ", done.out, re.MULTILINE)) == attempts
-    assert hostile.WON not in done.out
+    attempts = len(demo.LANGUAGE + demo.KERNEL + demo.BEHIND + demo.GREED)
+    assert len(re.findall(r"^(?:stopped|contained) ", done.out, re.MULTILINE)) == attempts
 
 
 def test_the_reader_and_plain_python_count_the_same() -> None:
@@ -44,58 +40,20 @@ def test_a_wrong_answer_fails_the_demo(
     assert "DIFFERENT" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("result", "denial"),
-    [
-        (REPLResult("WON", "", {}), hostile.BY_KERNEL),
-        (REPLResult("WON", "", {}, error=CellException("OSError: [Errno 1] later")), hostile.BY_KERNEL),
-        (REPLResult("", "", {}), hostile.BY_KERNEL),
-        (REPLResult("", "", {}, error=CellCrashed("the worker died")), hostile.BY_KERNEL),
-        (REPLResult("", "", {}, error=CellException("NameError: name 'HOST' is not defined")), hostile.BY_KERNEL),
-        (REPLResult("", "", {}, error=CellException("NameError: name 'x' is not defined")), hostile.BY_LANGUAGE),
-        (REPLResult("x", "", {}, error=CellException("MemoryError")), hostile.BY_LIMIT),
-    ],
-)
-def test_silence_a_crash_and_a_broken_attempt_are_no_denial(result: REPLResult, denial: str) -> None:
-    assert demo.judge(result, denial)[0] is False
+def test_what_is_shown_is_in_the_corpus() -> None:
+    """Where each has its control: tests/attacks/test_controls.py."""
+    attacks = {attack.name: attack for attack in corpus.load()}
+    behind = [name for _, name in demo.BEHIND]
+    assert [name for name in (*demo.LANGUAGE, *demo.KERNEL, *behind, *demo.GREED) if name not in attacks] == []
+    assert {attacks[name].layer for name in (*demo.KERNEL, *behind)} == {corpus.Layer.KERNEL}
 
 
-@pytest.mark.parametrize(
-    ("result", "denial"),
-    [
-        (REPLResult("", "", {}, error=CellException("PermissionError: [Errno 1] no")), hostile.BY_KERNEL),
-        (REPLResult("", "", {}, error=CellRefused("dunder-attribute: no")), hostile.BY_LANGUAGE),
-        (REPLResult("xxx", "", {}, dropped_bytes=9), hostile.BY_LIMIT),
-    ],
-)
-def test_what_a_denial_looks_like(result: REPLResult, denial: str) -> None:
-    assert demo.judge(result, denial)[0] is True
-
-
-CONTROLLED = {attempt.aim: attempt for attempt in (*hostile.KERNEL, *(attempt for _, attempt in hostile.SINGLE))}
-
-
-@pytest.mark.parametrize("attempt", CONTROLLED.values(), ids=CONTROLLED)
-def test_each_kernel_attempt_works_without_walls(attempt: hostile.Attempt, tmp_path: Path) -> None:
-    """The control: the same code in a plain process prints WON."""
-    wrapper = []
-    if attempt.aim == "mount a file system":  # where it does no harm, and where this user may
-        wrapper = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--mount"]
-    read_end, write_end = os.pipe()
-    done = subprocess.run(
-        [*wrapper, sys.executable, "-c", attempt.against(os.getpid()).replace("/tmp/stolen", str(tmp_path / "stolen"))],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={"HOME": "/", "PATH": "/usr/bin:/bin"},
-        pass_fds=[read_end, write_end],
-    )
-    os.close(read_end)
-    os.close(write_end)
-    assert hostile.WON in done.stdout, done.stderr
-
-
-def test_an_attack_that_gets_through_is_reported() -> None:
-    with unscreened() as session:
-        assert demo.judge(session.run(hostile.KERNEL[0].code), hostile.BY_KERNEL)[0]
-        assert not demo.judge(session.run("print('WON')"), hostile.BY_KERNEL)[0]
+@pytest.mark.parametrize("result", Result)
+def test_an_attack_that_gets_through_or_was_not_tried_is_reported(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], result: Result
+) -> None:
+    seen = Verdict("builtin-open", Guarantee.NO_HOST_FILES, result, None, "the file secret came out", 0.1)
+    monkeypatch.setattr(judge, "attempt", lambda *_, **__: seen)
+    attacks = demo._Attacks(judge.policy("strict"), None)
+    assert attacks.show("greed", [(unscreened, "builtin-open")]) is (result in (Result.STOPPED, Result.CONTAINED))
+    assert re.search(rf"^{result} +builtin-open ", capsys.readouterr().out, re.MULTILINE)

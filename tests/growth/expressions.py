@@ -34,7 +34,6 @@ def _redacted() -> str:
 
 
 MADE: dict[str, Made] = {
-    "cli/demo.py:judge": Made(reason="denials are ours, in cli/hostile.py; each meets one line"),
     "rlm/compaction.py:get_context_limit": Made((rf"(?<![a-z0-9]){re.escape('gpt-4.1')}",)),
     "guest/supervisor/surroundings.py:_field": Made((r"^NoNewPrivs:\s*(\S+)",), "the name is ours, and the kernel wrote the text"),
     "logger/redact.py:Redactor.learn": Made(("sk\\-0123456789abcdef|hunter22222|sk\\-0123456789",)),
