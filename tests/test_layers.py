@@ -115,6 +115,12 @@ COMPILER = "guest/language/compiler.py"
 CODE_BUILTINS = frozenset({"exec", "eval", "compile", "__import__"})
 
 
+@functools.cache  # each rule looks at every module
+def parsed(source: str) -> ast.Module:
+    """The tree of one module. Nobody may change it."""
+    return ast.parse(source)
+
+
 @dataclass(frozen=True)
 class Import:
     """One import statement: the absolute dotted module, and whether it was written with leading dots."""
@@ -127,7 +133,7 @@ class Import:
 def imports(path: str, source: str) -> Iterator[Import]:
     """The modules that a file imports, at any depth, for types alone as well; `path` is relative to the package."""
     package = ["rlm_secure", *Path(path).parent.parts]
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield Import(alias.name, node.lineno, relative=False)
@@ -206,7 +212,7 @@ def others_privates(path: str, source: str) -> list[str]:
         return []
     return [
         f"{path}:{node.lineno} uses {ast.unparse(node)}; what others use has a public name"
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(parsed(source))
         if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__")
         if not (isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"})
     ]
@@ -292,7 +298,7 @@ def unnamed_tools(path: str, source: str) -> list[str]:
 def code_from_text(path: str, source: str) -> list[str]:
     """Calls of, and references to, the builtins that turn text into code; and os.system and its kind."""
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         if isinstance(node, ast.Name) and node.id in CODE_BUILTINS and path != COMPILER:
             found.append(f"{path}:{node.lineno} uses {node.id}")
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -323,7 +329,7 @@ def unbounded_json(path: str, source: str) -> list[str]:
     if path in JSON_READERS or path in TRUSTED_JSON:
         return []
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         if isinstance(node, ast.Attribute):
             of_json = isinstance(node.value, ast.Name) and node.value.id == "json" and node.attr in PARSES_JSON
             if of_json or node.attr in {"validate_json", "model_validate_json", "scan_once", "raw_decode"}:
