@@ -72,7 +72,7 @@ IN_ARENA: dict[str, tuple[str, ...]] = {
 #: So many tests may need a second run, when nothing else runs, before the whole is taken for broken.
 MOST_RERUNS = 3
 #: Directories that last long as well.
-LONG = ("tests/crawler", "tests", "tests/broker", "tests/clouds", "tests/attacks", "tests/cli")
+LONG = ("tests/crawler", "tests/rlm", "tests/environments", "tests", "tests/broker", "tests/clouds", "tests/attacks", "tests/cli")
 #: Plugins of pytest that cost a second or more, and what a file that wants them names. Hypothesis, loaded late in a
 #: process that has used none of it, also runs into a bug of Python 3.11's parser.
 PLUGINS = {"schemathesis": "schemathesis", "hypothesispytest": "hypothesis"}
@@ -84,10 +84,13 @@ MEASURED = (
     "tests/broker",
     "tests/clients",
     "tests/docker",
+    "tests/environments",
     "tests/local",
     "tests/logger",
     "tests/policy",
+    "tests/rlm",
     "tests/testing",
+    "tests/tools",
 )
 #: Parts of these that are not: they measure memory and time, or attack for minutes, and run no branch that others do not.
 UNMEASURED = (

@@ -32,7 +32,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "rlm_secure/untrusted_json.py": ("tests/broker/test_json_bounds.py", "tests/broker/test_decoder.py"),
     "rlm_secure/guest/wire.py": ("tests/broker/test_wire.py", "tests/broker/test_json_bounds.py"),
     "rlm_secure/policy/gate.py": ("tests/policy/test_gate.py",),
-    "rlm_secure/rlm/budget.py": ("tests/test_budget.py",),
+    "rlm_secure/rlm/budget.py": ("tests/rlm/test_budget.py",),
 }
 #: Tests that take long, or run in processes of their own.
 _LEFT_OUT = "not linear and not long_to_refuse and not thread and not reader"

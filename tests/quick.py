@@ -45,7 +45,10 @@ PARTS: Final[dict[str, tuple[tuple[str, ...], str]]] = {
     "bypasses": (_in("tests/bypasses", "bypasses"), "wall_holds"),
     # What a model's turn goes through on the host: read, decided about, paid for, answered.
     "loop": (
-        _in("tests", "loop", "parsing", "prompts", "budget", "compaction", "handler", "types", "public_api", "layers"),
+        (
+            *_in("tests/rlm", "loop", "parsing", "prompts", "budget", "compaction", "handler"),
+            *_in("tests", "types", "public_api", "layers"),
+        ),
         "",
     ),
     "policy and wire": (

@@ -1,4 +1,4 @@
-"""Bounded host calls in each provider's sandbox: the tests of tests/test_host_calls.py, with another place under them."""
+"""Bounded host calls in each provider's sandbox: the tests of tests/environments/test_host_calls.py, with another place under them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import pytest
 
 from rlm_secure import Sandbox
 from tests.clouds.conftest import Cloud
-from tests.test_forks import forked, refusals
-from tests.test_host_calls import (  # noqa: F401 - collected here
+from tests.environments.test_forks import forked, refusals
+from tests.environments.test_host_calls import (  # noqa: F401 - collected here
     UNHOLDABLE,
     Open,
     Told,

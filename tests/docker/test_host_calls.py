@@ -1,4 +1,4 @@
-"""Bounded host calls in containers: the tests of tests/test_host_calls.py, with another place under them."""
+"""Bounded host calls in containers: the tests of tests/environments/test_host_calls.py, with another place under them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import pytest
 from rlm_secure import Sandbox
 from rlm_secure.environments import docker
 from tests.docker.conftest import own, tightened
-from tests.test_forks import forked, refusals
-from tests.test_host_calls import *  # noqa: F403
-from tests.test_host_calls import Open
+from tests.environments.test_forks import forked, refusals
+from tests.environments.test_host_calls import *  # noqa: F403
+from tests.environments.test_host_calls import Open
 
 #: Tests that start local sandboxes or processes of their own.
 for name in (

@@ -1,4 +1,4 @@
-"""The loop's features in containers: the tests of the loop themselves, with another environment under them."""
+"""What the loop does, in containers: the tests of the loop themselves, with another environment under them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-import tests.test_loop_features as features
-import tests.test_loop_recursion as recursion
+import tests.rlm.test_completions as completions
+import tests.rlm.test_recursion as recursion
 from rlm_secure.errors import TimeoutExceededError
 from rlm_secure.policy import Policy
 from tests.docker.conftest import own
 from tests.loops import cell, scripted
-from tests.test_loop_features import *  # noqa: F403
-from tests.test_loop_recursion import *  # noqa: F403
+from tests.rlm.test_completions import *  # noqa: F403
+from tests.rlm.test_recursion import *  # noqa: F403
 
 pytestmark = pytest.mark.slow
 
@@ -60,7 +60,7 @@ def _in_docker(image: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             kwargs.setdefault("environment_kwargs", {"image": image})
         return scripted(*args, **kwargs)
 
-    for module in (features, recursion):
+    for module in (completions, recursion):
         monkeypatch.setattr(module, "scripted", in_docker)
     yield
 

@@ -10,8 +10,8 @@ import pytest
 from rlm_secure import Sandbox
 from rlm_secure.policy.gate import ABANDONED_OF_OWNER, ABANDONED_OF_PROCESS
 from rlm_secure.tools.hostcall import HostCall, abandoned
+from tests.environments.test_host_calls import strict
 from tests.loops import cell, scripted
-from tests.test_host_calls import strict
 
 #: Says why a call of `{0}` failed.
 TRY = "try:\n    print({0}())\nexcept Exception as error:\n    print(error)"
