@@ -167,8 +167,8 @@ def test_a_policy_file_can_name_it_and_misspell_it(install: Install) -> None:
         load_policy(allowing("scratch"))
     install()
     assert load_policy(allowing("scratch")).isolation.environments == ("scratch",)
-    with pytest.raises(PolicyError, match=r'is "scrach"; did you mean "scratch"\?'):
-        load_policy(allowing("scrach"))
+    with pytest.raises(PolicyError, match=r'is "scratchy"; did you mean "scratch"\?'):
+        load_policy(allowing("scratchy"))
     with pytest.raises(PolicyError, match="has a key of its own, isolation.local"):
         load_policy({"isolation": {"others": [{"name": "local"}]}})
     with pytest.raises(PolicyError, match="twice"):

@@ -120,7 +120,7 @@ def _sides(before: Iterable[Any], after: Iterable[Any]) -> tuple[tuple[str, ...]
 def _walls_of(names: list[str], others: tuple[OtherEnvironment, ...]) -> list[str]:
     """The walls that must hold in each environment of `names`; also in one that is not named, by default."""
     isolation = Isolation(others=others)
-    return [f"{wall.value} of {name}" for name in dict.fromkeys(names) for wall in isolation.listed(name)]
+    return [f"{wall.value} of {name}" for name in sorted(set(names)) for wall in isolation.listed(name)]
 
 
 def _entry(entry: Any) -> str:
