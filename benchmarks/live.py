@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rlm_secure.environments.registry import place
+from rlm_secure.environments.registry import create_environment
 from rlm_secure.errors import CellTimeout, RLMSecureError
 from rlm_secure.policy import Policy, load_policy
 from rlm_secure.testing import arena, corpus, judge, verdict
@@ -67,7 +67,7 @@ def _in_arena(provider: str, options: str) -> dict[str, Any]:
 def run(provider: str, options: dict[str, Any]) -> dict[str, Any]:
     """Everything, as a JSON value. What fails is a step that is not ok; the steps after it are tried all the same."""
     policy = load_policy("strict")
-    environment: Any = place(provider, **options)
+    environment: Any = create_environment(provider, **options)
     report: dict[str, Any] = {
         "provider": provider,
         "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),

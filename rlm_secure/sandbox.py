@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from rlm_secure.environments import REPL, AuditSink
-from rlm_secure.environments.registry import place
+from rlm_secure.environments.registry import create_environment
 from rlm_secure.environments.turn import Owned
 from rlm_secure.guarantees import EnforcementReport
 from rlm_secure.policy import Policy
@@ -42,7 +42,7 @@ class Sandbox(Owned):
         audit: AuditSink | None = None,
     ) -> None:
         self._repl = REPL(
-            place(environment, **dict(environment_kwargs or {})),
+            create_environment(environment, **dict(environment_kwargs or {})),
             policy=policy,
             context_payload=context,
             custom_tools=tools,

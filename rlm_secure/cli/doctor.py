@@ -160,13 +160,13 @@ class _Examined:
 
 
 def _examine(name: str, policy: Policy) -> _Examined:
-    from rlm_secure.environments.registry import place
+    from rlm_secure.environments.registry import create_environment
     from rlm_secure.errors import EnvironmentUnavailable, MissingExtra
 
     # A wall that cannot be built must be shown, not end the examination: nothing is required while looking.
     looking = policy.model_copy(update={"isolation": policy.isolation.requiring_nothing()})
     try:
-        environment = place(name)
+        environment = create_environment(name)
         with environment.open(looking) as session:
             return _Examined(name, policy, session.report, () if name in ENVIRONMENTS else environment.required_walls)
     except (EnvironmentUnavailable, MissingExtra) as error:

@@ -77,7 +77,7 @@ def _build(arguments: argparse.Namespace) -> int:
 
 
 def _sweep(arguments: argparse.Namespace) -> int:
-    from rlm_secure.environments.registry import place
+    from rlm_secure.environments.registry import create_environment
 
-    print(place(arguments.environment).sweep())
+    print(create_environment(arguments.environment).sweep())
     return OK

@@ -1,4 +1,4 @@
-"""Where cells run. `get_environment` gives a REPL by upstream's names; `place` gives the environment alone."""
+"""Where cells run. `get_environment` gives a REPL, as upstream names it; `create_environment` the environment alone."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rlm_secure.environments.interface import AuditSink, CallFailed, Environment, HostCalls, Session
-from rlm_secure.environments.registry import PLACES, place
+from rlm_secure.environments.registry import create_environment
 from rlm_secure.environments.repl import REPL
 
 
@@ -21,20 +21,19 @@ def get_environment(name: str, kwargs: Mapping[str, Any]) -> REPL:
     options = {key: value for key, value in kwargs.items() if key in own}
     rest = {key: value for key, value in kwargs.items() if key not in own}
     reservation = rest.pop("reservation", None)
-    environment = place(name, **rest)
+    environment = create_environment(name, **rest)
     if reservation is not None:
         environment.share(reservation, rest)
     return REPL(environment, **options)
 
 
 __all__ = [
-    "PLACES",
     "REPL",
     "AuditSink",
     "CallFailed",
     "Environment",
     "HostCalls",
     "Session",
+    "create_environment",
     "get_environment",
-    "place",
 ]

@@ -10,9 +10,6 @@ from rlm_secure.environments.foreign_options import own_options
 from rlm_secure.environments.interface import Environment
 from rlm_secure.registry import ENVIRONMENTS, PluginGroup
 
-#: The environments of ours, by name.
-PLACES = ENVIRONMENTS
-
 
 def get_environment_class(name: str) -> type[Environment]:
     """The class of the environment called `name`.
@@ -34,7 +31,7 @@ def get_environment_class(name: str) -> type[Environment]:
     return kind
 
 
-def place(name: str, /, **kwargs: Any) -> Environment:
+def create_environment(name: str, /, **kwargs: Any) -> Environment:
     """The environment called `name`, made with `kwargs`. Raises as get_environment_class, TypeError for an option that
     it does not have."""
     kwargs = own_options(name, kwargs)

@@ -85,7 +85,7 @@ class Opened:
 
 
 def test_a_missing_wall_is_shown_and_fails(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("rlm_secure.environments.registry.place", lambda name: Weak())
+    monkeypatch.setattr("rlm_secure.environments.registry.create_environment", lambda name: Weak())
     assert main(["doctor", "--environment", "local"]) == 1
     out = capsys.readouterr().out
     assert "the kernel said no \\x1b[31m" in out
@@ -95,7 +95,7 @@ def test_a_missing_wall_is_shown_and_fails(monkeypatch: pytest.MonkeyPatch, caps
 def test_an_environment_that_is_not_there_fails_with_its_reason(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("rlm_secure.environments.registry.place", lambda name: Weak("there is no kernel; install one"))
+    monkeypatch.setattr("rlm_secure.environments.registry.create_environment", lambda name: Weak("there is no kernel; install one"))
     assert main(["doctor", "--environment", "local"]) == 1
     assert "local: not available: there is no kernel; install one" in capsys.readouterr().out
     assert main(["doctor", "--environment", "local", "--json"]) == 1
@@ -110,17 +110,16 @@ def test_an_environment_that_is_not_there_fails_with_its_reason(
 def test_an_environment_that_nobody_asked_for_may_be_absent(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from rlm_secure.environments.registry import place
+    from rlm_secure.environments.registry import create_environment
 
-    monkeypatch.setattr("rlm_secure.environments.PLACES", {"local": (), "docker": ()})
     monkeypatch.setattr(
-        "rlm_secure.environments.registry.place", lambda name: place(name) if name == "local" else Weak("no engine")
+        "rlm_secure.environments.registry.create_environment", lambda name: create_environment(name) if name == "local" else Weak("no engine")
     )
     assert main(["doctor"]) == 0
     out = capsys.readouterr().out
     assert "local: every wall that strict requires holds" in out
     assert "docker: not available: no engine" in out
-    monkeypatch.setattr("rlm_secure.environments.registry.place", lambda name: Weak("no engine"))
+    monkeypatch.setattr("rlm_secure.environments.registry.create_environment", lambda name: Weak("no engine"))
     assert main(["doctor"]) == 1
 
 
@@ -128,7 +127,7 @@ def test_a_cloud_is_tried_only_when_it_is_asked_for(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tried = []
-    monkeypatch.setattr("rlm_secure.environments.registry.place", lambda name: tried.append(name) or Weak("no account"))
+    monkeypatch.setattr("rlm_secure.environments.registry.create_environment", lambda name: tried.append(name) or Weak("no account"))
     assert main(["doctor"]) == 1
     assert set(tried) == set(doctor.HERE)
     assert "e2b: not tried, since it would start a sandbox of your account" in capsys.readouterr().out
@@ -167,7 +166,7 @@ class Old(Weak):
 def test_a_python_with_known_memory_bugs_is_named_with_the_one_to_take(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], python: str, better: str, issues: list[str]
 ) -> None:
-    monkeypatch.setattr("rlm_secure.environments.registry.place", lambda name: Old(python))
+    monkeypatch.setattr("rlm_secure.environments.registry.create_environment", lambda name: Old(python))
     main(["doctor", "--environment", "local", "--json"])
     (found,) = json.loads(capsys.readouterr().out)["environments"]
     assert found["python_bugs"] == issues

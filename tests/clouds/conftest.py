@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from rlm_secure.environments.cloud import daytona, modal
-from rlm_secure.environments.registry import place
+from rlm_secure.environments.registry import create_environment
 from rlm_secure.environments.remote import RemoteSession
 from rlm_secure.policy import Policy, load_policy
 from rlm_secure.sandbox import Sandbox
@@ -117,7 +117,7 @@ class Cloud:
         return policy.model_copy(update={"network": ingress})
 
     def environment(self, **options: Any) -> Any:
-        return place(self.name, **{**self.options, **options})
+        return create_environment(self.name, **{**self.options, **options})
 
     def sandbox(self, **options: Any) -> Sandbox:
         kwargs = {**self.options, **options.pop("environment_kwargs", {})}

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from rlm_secure.environments.cloud import prime
-from rlm_secure.environments.registry import place
+from rlm_secure.environments.registry import create_environment
 from rlm_secure.errors import EnvironmentUnavailable
 from tests.clouds import hardening
 from tests.clouds.conftest import Cloud, limits
@@ -169,7 +169,7 @@ def test_an_image_is_named_by_its_digest() -> None:
 @pytest.mark.parametrize("image", ["somebody/python:3.12", "python@sha256:123", "", "a b"])
 def test_an_image_of_prime_is_the_accounts_own_or_named_by_its_digest(image: str) -> None:
     with pytest.raises(ValueError, match="one of your own, as in .*, or named by its digest"):
-        place("prime", image=image)
+        create_environment("prime", image=image)
 
 
 def test_primes_own_image_is_named_with_its_owner_and_another_by_its_digest() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rlm_secure.environments.registry import place
+from rlm_secure.environments.registry import create_environment
 from rlm_secure.errors import CellCrashed, EnvironmentUnavailable, ProtocolViolation, Refused
 from rlm_secure.policy import Policy
 from tests.clouds.conftest import WITH_INGRESS, Cloud, limits
@@ -34,7 +34,7 @@ def no_calls(call: object) -> None:
 
 def test_a_provider_without_one_says_so() -> None:
     with pytest.raises(ValueError, match="prime has no authenticated ingress: a port there is open to everybody"):
-        place("prime", transport="ingress")
+        create_environment("prime", transport="ingress")
 
 
 @with_ingress

@@ -22,7 +22,7 @@ from rlm_secure.environments.cloud import lease as _lease
 from rlm_secure.environments.cloud import provider as _provider
 from rlm_secure.environments.cloud.stream import Loop
 from rlm_secure.environments.owner import is_orphan, owner
-from rlm_secure.environments.registry import place
+from rlm_secure.environments.registry import create_environment
 from rlm_secure.errors import EnvironmentUnavailable, MissingExtra
 from tests.clouds.conftest import Cloud, limits
 from tests.emulators.base import Request, until
@@ -144,13 +144,13 @@ def test_no_renewal_outlives_the_time_to_live(monkeypatch: pytest.MonkeyPatch) -
 def test_a_missing_key_names_the_variable(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(VARIABLES[cloud.name], raising=False)
     with pytest.raises(EnvironmentUnavailable, match=f"set {VARIABLES[cloud.name]}, or pass {cloud.wire.key}"):
-        place(cloud.name).open(limits())
+        create_environment(cloud.name).open(limits())
 
 
 def test_the_key_may_come_from_the_variable(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLES[cloud.name], cloud.emulator.key)
     options = {name: value for name, value in cloud.options.items() if name != cloud.wire.key}
-    with place(cloud.name, **options).open(limits()) as session:
+    with create_environment(cloud.name, **options).open(limits()) as session:
         assert session.alive
 
 
@@ -171,7 +171,7 @@ def test_a_hostile_directory_cannot_redirect_the_sdk(
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv(VARIABLES[cloud.name], raising=False)
     with pytest.raises(EnvironmentUnavailable, match="API key"):
-        place(cloud.name).open(limits())
+        create_environment(cloud.name).open(limits())
     with cloud.session():
         (made,) = cloud.emulator.recorded(cloud.wire.create)
     assert "evil" not in str(made.headers) + str(made.json)
@@ -248,7 +248,7 @@ def test_prime_writes_no_token_and_reads_no_file_of_its_own(monkeypatch: pytest.
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("PRIME_API_KEY", raising=False)
     with pytest.raises(EnvironmentUnavailable, match="set PRIME_API_KEY, or pass api_key"):
-        place("prime").open(limits())
+        create_environment("prime").open(limits())
     cloud = Cloud("prime")
     try:
         with cloud.session() as session:

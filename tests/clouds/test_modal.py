@@ -17,7 +17,7 @@ import pytest
 from rlm_secure.environments.cloud import lease as _lease
 from rlm_secure.environments.cloud.provider import LABEL
 from rlm_secure.environments.cloud.stream import Loop
-from rlm_secure.environments.registry import place
+from rlm_secure.environments.registry import create_environment
 from rlm_secure.errors import CellTimeout, EnvironmentUnavailable
 from rlm_secure.guarantees import Level, Wall
 from tests.clouds.conftest import Cloud, limits
@@ -107,10 +107,10 @@ def test_a_setting_that_makes_another_sandbox_is_refused_by_name(
 def test_a_missing_secret_names_its_variable(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MODAL_TOKEN_SECRET", raising=False)
     with pytest.raises(EnvironmentUnavailable, match="set MODAL_TOKEN_SECRET, or pass token_secret"):
-        place("modal", token_id="ak-1").open(limits())
+        create_environment("modal", token_id="ak-1").open(limits())
     monkeypatch.setenv("MODAL_TOKEN_SECRET", cloud.emulator.secret)
     options = {name: value for name, value in cloud.options.items() if name != "token_secret"}
-    with place("modal", **options).open(limits()) as session:
+    with create_environment("modal", **options).open(limits()) as session:
         assert session.alive
 
 
@@ -139,7 +139,7 @@ def test_an_image_may_be_named_by_its_id_or_its_digest(cloud: Cloud) -> None:
 @pytest.mark.parametrize("image", ["somebody/python:3.12", "python@sha256:123", "", "a b", "im-", "im-a:1"])
 def test_an_image_is_the_accounts_own_or_named_by_its_digest(image: str) -> None:
     with pytest.raises(ValueError, match="one of your own, as in .*, or named by its digest"):
-        place("modal", image=image)
+        create_environment("modal", image=image)
 
 
 def test_sandboxes_are_found_over_pages(cloud: Cloud) -> None:

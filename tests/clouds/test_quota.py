@@ -16,7 +16,7 @@ import pytest
 
 from rlm_secure.environments.cloud import lease as _lease
 from rlm_secure.environments.quota import SharedSandboxes
-from rlm_secure.environments.registry import place
+from rlm_secure.environments.registry import create_environment
 from rlm_secure.errors import CancellationError, CellCrashed, WallViolation
 from rlm_secure.events import CellCompleted, ModelCalled, SandboxTaken
 from rlm_secure.policy import Policy
@@ -57,7 +57,7 @@ class Together:
         self._options = {**cloud.options, **options}
 
     def session(self, policy: Policy | None = None, **options: Any) -> Any:
-        environment: Any = place(self._cloud.name, **self._options)
+        environment: Any = create_environment(self._cloud.name, **self._options)
         environment.share(self._shared.reserve(below=0), self._options)
         return environment.session(policy or limits(), **options)
 

@@ -25,7 +25,7 @@ from rlm_secure.compat.environments.local_repl import LocalREPL
 from rlm_secure.compat.environments.modal_repl import ModalREPL
 from rlm_secure.compat.environments.prime_repl import PrimeREPL
 from rlm_secure.compat.environments.repl import UpstreamREPL
-from rlm_secure.environments import place
+from rlm_secure.environments import create_environment
 
 _KINDS: Mapping[str, type[UpstreamREPL]] = {
     kind.environment: kind for kind in (LocalREPL, DockerREPL, ModalREPL, DaytonaREPL, PrimeREPL, E2BREPL)
@@ -35,7 +35,7 @@ _KINDS: Mapping[str, type[UpstreamREPL]] = {
 def get_environment(environment: str, environment_kwargs: Mapping[str, Any]) -> UpstreamREPL:
     """The environment of that name, with upstream's keywords. Raises ValueError for a name that there is not."""
     if environment not in _KINDS:
-        place(environment)  # it says which there are
+        create_environment(environment)  # it says which there are
         raise ValueError(f"upstream has no environment {environment!r}; take rlm_secure.environments.get_environment")
     return _KINDS[environment](**environment_kwargs)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from rlm_secure.environments import place
+from rlm_secure.environments import create_environment
 
 __all__ = ["IPythonREPL"]
 
@@ -14,5 +14,5 @@ class IPythonREPL:
 
     def __new__(cls, *_args: Any, **_kwargs: Any) -> NoReturn:
         """Raises ValueError."""
-        place("ipython")
+        create_environment("ipython")
         raise AssertionError("an environment is called 'ipython'")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from rlm_secure.broker.protocol import Call
-from rlm_secure.environments import REPL, AuditSink, HostCalls, place
+from rlm_secure.environments import REPL, AuditSink, HostCalls, create_environment
 from rlm_secure.errors import RLMSecureError
 from rlm_secure.policy.model import Policy
 from rlm_secure.rlm.slots import ChildSlots
@@ -55,7 +55,7 @@ class UpstreamREPL(REPL):
         self._calls = _Calls(own.pop("subcall_fn", None), own.get("max_concurrent_subcalls", 4))
         self._calls.handler = _handler(own.pop("lm_handler_address", None))
         super().__init__(
-            place(self.environment, **options), policy=policy, calls=self._calls, audit=audit, **own
+            create_environment(self.environment, **options), policy=policy, calls=self._calls, audit=audit, **own
         )
 
     def setup(self) -> None:
