@@ -49,14 +49,14 @@ class _CellEnumType(enum.EnumType):
         The registrar comes before entries that the original copies from the base, which may have hooks.
         """
         made = super().__prepare__(cls, bases, **options)
-        if any(type(base) is metacls for base in bases):  # a cell's; those below are nobody's
+        if any(type(base) is metacls for base in bases):  # a class of a cell, not a base class below
             inherited = dict(made)
             dict.clear(made)
             dict.update(made, {REGISTRAR: _REGISTRAR, **inherited})
         return made
 
     def __new__(metacls, cls: str, bases: tuple[type, ...], classdict: Any, **options: Any) -> Any:
-        """An enum whose body leaves nothing out but names: what it ignores is taken off by what the text says."""
+        """Create an enum. `_ignore_` and `_order_` in its body may only list plain names."""
         for name in ("_ignore_", "_order_"):
             if name in classdict:
                 dict.__setitem__(classdict, name, _listed(name, classdict[name]))
