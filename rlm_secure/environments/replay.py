@@ -1,27 +1,28 @@
 """A session that outlives its worker: what every kind of session does, whatever its worker is reached by.
 
-Each request goes into a log with the host's replies. A worker that dies is replaced by one in an earlier state,
-and the log since that state is run again with the recorded replies. How a worker is reached, what it costs to
-have an earlier state ready and when the log is cut are the subclass's.
+Each request is logged with the host's replies (request_log.py). When a worker dies, one in an earlier state replaces
+it, and the log since that state is replayed with the recorded replies (replies.py). The subclass decides how a worker
+is reached, how an earlier state is kept, and when the log begins anew.
 """
 
 from __future__ import annotations
 
-import json
 import secrets
 import threading
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, NoReturn, Protocol
+from typing import Any, Protocol
 
 from rlm_secure.broker.protocol import Call, CellResult
 from rlm_secure.decision import Decided
 from rlm_secure.environments.deadline import INTERRUPT_EVERY_SECONDS, SESSION_CPU, Clock
 from rlm_secure.environments.interface import HostCalls, Session
+from rlm_secure.environments.replies import STOPPED, Answers, nobody, recorded, sendable
+from rlm_secure.environments.request_log import LOG_ATTACHMENTS, LOG_BYTES, LogEntry
 from rlm_secure.environments.turn import Turn, serve
+from rlm_secure.environments.waiting import NoTurn, Wait, longer_than_a_run, too_long
 from rlm_secure.errors import (
     CallFailed,
     CallRefused,
@@ -37,109 +38,18 @@ from rlm_secure.errors import (
 from rlm_secure.policy.gate import Gate
 from rlm_secure.policy.model import Policy
 from rlm_secure.tools.hostcall import HostCall, abandoned
-from rlm_secure.types import held_bytes
 
-#: A longer log than this is not run again: the session ends with its worker.
+#: A log that took more CPU seconds than this is not replayed: the session ends with its worker.
 REPLAY_SECONDS = 10.0
-#: What a log has to be run again in at least, beside twice the CPU seconds that it took: a busy machine is slow. No log
-#: has more than that for REPLAY_SECONDS, whoever waits for it and whatever it is said to have taken.
+#: The least time that a replay gets, beside twice the CPU seconds that the log took: a busy machine is slow. No replay
+#: gets more than this and twice REPLAY_SECONDS, whoever waits for it.
 _REPLAY_LEAST_SECONDS = 2.0
-#: Replies of one cell beyond this are not kept, and a log beyond that is not run again.
-REPLIES_BYTES = 8 << 20
-LOG_BYTES = 64 << 20
-#: Nor is one that holds more contexts, each of which is a descriptor, or more bytes of them than one may have.
-LOG_ATTACHMENTS = 64
-#: A cell that goes on asking for tools after so many calls more than it may make is ended: it does nothing else.
+#: A cell that makes so many more tool calls than it is allowed is ended.
 _IN_VAIN = 100
 #: Rules that refuse what a call led to, after it was served: its time was the host's.
 _SERVED = frozenset({"tool-result", "tool-result-bytes", "tool-seconds"})
-#: What the interpreter, its modules and its libraries take of a worker's memory beside what its policy grants, at most.
+#: The most memory that a worker's interpreter and libraries use beside what its policy grants.
 _OWN_BYTES = 256 << 20
-#: Bytes of JSON in an answer: a worker reads frames of 256 MiB at most.
-ANSWER_BYTES = 240 << 20
-
-STOPPED: dict[str, Any] = {"op": "reply", "error": "the run was stopped"}
-
-#: What answers the calls of one request, under the request's clock.
-Answers = Callable[[Call, Clock], Any]
-
-
-@dataclass(slots=True)
-class LogEntry:
-    """One request of the log, what goes along with it (a context), and the replies that the host gave."""
-
-    request: Mapping[str, Any]
-    attachment: Any = None
-    replies: list[Mapping[str, Any]] = field(default_factory=list)
-    weight: int = 0
-    own: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.own = held_bytes(dict(self.request), LOG_BYTES)
-
-    def answered(self, reply: Mapping[str, Any]) -> None:
-        """Keep a reply, as long as all of them are small: a cell must not fill the host with what it is told."""
-        self.weight += held_bytes(dict(reply), REPLIES_BYTES)
-        if self.heavy:
-            self.replies.clear()
-        else:
-            self.replies.append(reply)
-
-    @property
-    def size(self) -> int:
-        """Bytes of memory that its source or value takes, and its replies."""
-        return self.own + self.weight
-
-    @property
-    def attached(self) -> int:
-        """Bytes of the context that goes along with it, as far as this process keeps them."""
-        return int(getattr(self.attachment, "size", 0))
-
-    @property
-    def heavy(self) -> bool:
-        """Whether its replies were too large to keep, so that it cannot be run again."""
-        return self.weight > REPLIES_BYTES
-
-
-class _NoTurn(Exception):
-    """A request did not get its session's turn in time, for the reason in `error`."""
-
-    def __init__(self, error: CellError) -> None:
-        super().__init__(str(error))
-        self.error = error
-
-
-class _Wait:
-    """Since when a request is asked for, and how long it may wait for its turn.
-
-    `most` seconds are its caller's, for all of it; `longest` those of a run, of which only waiting for what the session
-    does for no caller is taken off: `ahead` says how long that was.
-    """
-
-    def __init__(self, session: LoggedSession, most: float | None, longest: float) -> None:
-        self._session = session
-        self._interrupts = session._interrupts
-        self._looked = self.began = time.monotonic()
-        self.most, self.longest = most, longest
-        self.ahead = 0.0
-        self.error: CellError | None = None
-
-    def over(self, ahead: bool) -> bool:
-        """Whether it waits no longer, for the reason in `error`. See turn.GiveUp."""
-        now = time.monotonic()
-        if ahead:
-            self.ahead += now - self._looked
-        else:
-            self._interrupts = self._session._interrupts  # they were meant for the cell that runs
-        self._looked = now
-        if self._session._interrupts != self._interrupts:
-            said = "the request was interrupted by the host before its turn came"
-            self.error = CellTimeout(said, limit="interrupt", wall="wall-clock")
-        elif self.most is not None and now - self.began >= self.most:
-            self.error = _too_long(self.most)
-        elif self.ahead >= self.longest:
-            self.error = _longer_than_a_run(self.longest)
-        return self.error is not None
 
 
 class Reachable(Protocol):
@@ -177,7 +87,7 @@ class LoggedSession(Session):
         self._given = 0.0  # seconds that the cell was given back while the host answered it
         self._cut = False  # the cell's time was over before a call of it was answered, or before its result came
         self._begin_log()
-        # A killed session is rebuilt by running its log again: `random` must then say the same.
+        # A killed session is rebuilt by replaying its log, so `random` must give the same values again.
         self._seed = secrets.randbits(128)
         self._seeded = False
 
@@ -197,7 +107,7 @@ class LoggedSession(Session):
 
     @abstractmethod
     def _bring_back(self) -> bool:
-        """Put a worker in an earlier state into `_worker`, before the log is run again; False where there is none."""
+        """Put a worker in an earlier state into `_worker`, before the replay; False where there is none."""
 
     @abstractmethod
     def _end(self, reason: str) -> None:
@@ -241,7 +151,7 @@ class LoggedSession(Session):
         if seconds is not None and not seconds > 0:
             raise ValueError(f"a cell runs for some time, not for {seconds!r} seconds; leave it out for the policy's")
         most = None if exclude_host_time else seconds
-        wait = _Wait(self, most, limits.run_seconds)
+        wait = Wait(lambda: self._interrupts, most, limits.run_seconds)
         try:
             with self._turn(wait):
                 self._require()
@@ -257,7 +167,7 @@ class LoggedSession(Session):
                 self._cells += 1
                 wall = limits.cell_seconds if seconds is None else min(seconds, limits.cell_seconds)
                 return self._run(self._cell(code), lambda said, clock: self._ask(calls, said, clock, most), wall, wait)
-        except _NoTurn as none:
+        except NoTurn as none:
             if self._lock.taken:  # of nobody's cell
                 self._refused = {}
             said = f"{none.error}; it did not begin, and the session's variables are as they were"
@@ -274,12 +184,12 @@ class LoggedSession(Session):
     def read_text(self, name: str) -> str | None:
         """`str()` of a variable, computed in the worker under the clock of a cell."""
         limits = self._policy.limits
-        wait = _Wait(self, None, limits.run_seconds)
+        wait = Wait(lambda: self._interrupts, None, limits.run_seconds)
         try:
             with self._turn(wait):
                 self._require()
                 result = self._run(LogEntry({"op": "read", "name": name}), nobody, limits.cell_seconds, wait)
-        except _NoTurn:
+        except NoTurn:
             return None
         return result.answer.text if result.answer else None
 
@@ -287,28 +197,28 @@ class LoggedSession(Session):
 
     def _command(self, entry: LogEntry, seconds: float | None = None) -> None:
         """A request that runs no cell: what goes wrong with it is the session's end, or the caller's error."""
-        wait = _Wait(self, None, self._policy.limits.run_seconds)
+        wait = Wait(lambda: self._interrupts, None, self._policy.limits.run_seconds)
         try:
             with self._turn(wait):
                 self._require()
                 result = self._run(entry, nobody, seconds or self._policy.limits.start_seconds, wait)
-        except _NoTurn as none:
+        except NoTurn as none:
             raise none.error from None
         if result.error is not None:
             raise result.error
 
     @contextmanager
-    def _turn(self, wait: _Wait) -> Iterator[None]:
-        """The session's turn, in the block. Raises _NoTurn where it does not come in time."""
+    def _turn(self, wait: Wait) -> Iterator[None]:
+        """The session's turn, in the block. Raises NoTurn where it does not come in time."""
         if not self._lock.acquire(give_up=wait.over):
             assert wait.error is not None
-            raise _NoTurn(wait.error)
+            raise NoTurn(wait.error)
         try:
             yield
         finally:
             self._lock.release()
 
-    def _run(self, entry: LogEntry, calls: Answers, wall: float, wait: _Wait) -> CellResult:
+    def _run(self, entry: LogEntry, calls: Answers, wall: float, wait: Wait) -> CellResult:
         """Serve one request, which has the turn. `wall` seconds are its own; `wait` says since when it is asked for."""
         self._refused = {}
         self._cut = False
@@ -328,7 +238,7 @@ class LoggedSession(Session):
             self._end(str(violation))
             raise
         except BaseException:  # Ctrl-C as well
-            # The caller was interrupted in the middle of a request: nothing later could be told from it.
+            # The caller was interrupted in the middle of a request, so later results could not be matched to requests.
             if not self._lock.taken:  # it is being resumed, and that goes on
                 self._end("its host was interrupted in the middle of a cell")
             raise
@@ -344,11 +254,11 @@ class LoggedSession(Session):
         result.seconds = time.monotonic() - wait.began
         return result
 
-    def _bound(self, clock: Clock, wait: _Wait) -> None:
+    def _bound(self, clock: Clock, wait: Wait) -> None:
         """A cell ends after its caller's seconds, and after those of a run, however long it waits for the host."""
         if wait.most is not None:
-            clock.bound(wait.most - (time.monotonic() - wait.began), _too_long(wait.most))
-        clock.bound(wait.longest - wait.ahead, _longer_than_a_run(wait.longest))
+            clock.bound(wait.most - (time.monotonic() - wait.began), too_long(wait.most))
+        clock.bound(wait.longest - wait.in_background, longer_than_a_run(wait.longest))
 
     def _converse(self, entry: LogEntry, calls: Answers, clock: Clock, stopped: list[BaseException]) -> CellResult:
         """Send the request, answer its calls, return its result. What `calls` raises goes to `stopped`.
@@ -360,14 +270,14 @@ class LoggedSession(Session):
         while True:
             said = worker.event(clock)
             if isinstance(said, CellResult):
-                # It says that of itself, and can have held no more. A context takes four bytes for each, at most.
+                # The worker says this of itself: cap it at what it can have held. A context takes 4 bytes a character.
                 limits = self._policy.limits
                 said.peak_bytes = min(said.peak_bytes, limits.memory_bytes + 4 * limits.context_bytes + _OWN_BYTES)
                 if not clock.remaining() and clock.over() is not None:
                     self._cut = True  # it came too late, whatever it says
                 return said
             reply: dict[str, Any]
-            # Nobody is asked any more for a cell whose time is over, whatever it does with its grace.
+            # A cell whose time is over gets no more answers from the host, even within its grace.
             over = self._over(clock)
             self._cut = self._cut or over
             try:
@@ -401,7 +311,7 @@ class LoggedSession(Session):
         return value
 
     def _deny(self, clock: Clock, given: float) -> None:
-        """A call was refused: it is answered out of the cell's own time, and one too many ends the cell.
+        """A call was refused: answering it uses the cell's own time, and one refusal too many ends the cell.
 
         Raises CellCallsRefused. `given` is the time that the cell had been given back before.
         """
@@ -426,7 +336,7 @@ class LoggedSession(Session):
             if not tool and most is None and getattr(calls, "interruptible", False):
                 began = time.monotonic()
                 try:
-                    return _sendable(serve(served, lambda: calls(call)))
+                    return sendable(serve(served, lambda: calls(call)))
                 finally:
                     self._exclude(clock, time.monotonic() - began)
                     self._denied = served.refused
@@ -439,7 +349,7 @@ class LoggedSession(Session):
                 host.abandon()
                 raise
             self._denied = served.refused
-        return _sendable(host.result())
+        return sendable(host.result())
 
     def _await(self, host: HostCall, call: Call, clock: Clock) -> None:
         """Wait for `host`. Raises CallFailed when it takes too long, or the cell is over."""
@@ -481,8 +391,8 @@ class LoggedSession(Session):
             return
         self._log_seconds += result.cpu_seconds
         if isinstance(result.error, CellTimeout) or entry.heavy:
-            # Where it was stopped depended on the moment, or what it was told is gone: run again, it would lead
-            # somewhere else.
+            # It was stopped at a moment that a replay cannot hit, or its replies were not kept: a replay would lead to
+            # another state.
             self._log = None
         else:
             self._log.append(entry)
@@ -502,13 +412,13 @@ class LoggedSession(Session):
     def _recover(self, error: CellError, clock: Clock) -> CellResult:
         """After a worker's death under `clock`: go on from an earlier state, or end the session, and say which.
 
-        What is run again has bounds of its own, which may be longer than those of `clock`. A request waits for it as
-        long as it has time, and a grace: then that goes on without it, and the next request waits for it.
+        A replay has bounds of its own, which may be longer than those of `clock`. The request waits for it while it has
+        time, and a grace; after that the replay goes on alone, and the next request waits for it.
         """
         if not self._resumable(error):
             return self._not_resumed(error, str(error))
         self._resumes += 1
-        # All of it has the time of the request that waits for it: what a cell does may differ when it is run again.
+        # The whole replay has the time of the request that waits for it: a cell may behave differently when replayed.
         seconds = min(clock.wall, clock.left_of_bounds())
         seconds = max(seconds, _REPLAY_LEAST_SECONDS + 2 * self._log_seconds)
         seconds = min(seconds, _REPLAY_LEAST_SECONDS + 2 * REPLAY_SECONDS)
@@ -539,7 +449,7 @@ class LoggedSession(Session):
         return result
 
     def _resumable(self, error: CellError) -> bool:
-        # A forbidden call is an attack or a bug of ours: it gets no second try.
+        # A forbidden system call is an attack or a bug of ours: no second try.
         if isinstance(error, WallViolation) or self._closing or self._log is None:
             return False
         return error.limit != SESSION_CPU and self._gate.resumes(self._resumes + 1).allowed
@@ -572,7 +482,7 @@ class LoggedSession(Session):
             entry.replies.clear()
             entry.weight = 0
             step = self._clock(replay.remaining())
-            result = self._converse(entry, _recorded(replies), step, [])
+            result = self._converse(entry, recorded(replies), step, [])
             if step.cause is not None:
                 said = f"its earlier cells, run again, were not done in {seconds:g} s: {step.cause}"
                 raise EnvironmentUnavailable(said)
@@ -588,16 +498,6 @@ class LoggedSession(Session):
             raise SessionEnded(f"the session is over: {self._ended or 'it was closed'}; start a new one")
 
 
-def _too_long(most: float) -> CellTimeout:
-    said = f"the cell took longer than the {most:g} s that its caller gave it, with all that it waited for"
-    return CellTimeout(said, limit="limits.cell_seconds", wall="wall-clock")
-
-
-def _longer_than_a_run(longest: float) -> CellTimeout:
-    said = f"the cell took longer than limits.run_seconds = {longest:g} s, with all that it waited for"
-    return CellTimeout(said, limit="limits.run_seconds", wall="wall-clock")
-
-
 def begin(policy: Policy, tools: Mapping[str, str] | None, *, screen: bool) -> dict[str, Any]:
     """The first request of every session: language, caps, tools."""
     return {
@@ -611,35 +511,3 @@ def begin(policy: Policy, tools: Mapping[str, str] | None, *, screen: bool) -> d
         "tools": sorted(tools or {}),
         "screen": screen,
     }
-
-
-def _recorded(replies: list[Mapping[str, Any]]) -> Answers:
-    """Answers calls as they were answered the first time."""
-    remaining = iter(replies)
-
-    def answer(_call: Call, _clock: Clock) -> Any:
-        reply = next(remaining, STOPPED)
-        if "error" in reply:
-            raise CallFailed(reply["error"])
-        return reply["value"]
-
-    return answer
-
-
-def nobody(call: Call, _clock: Clock) -> NoReturn:
-    """Answers the calls of a request during which a cell has nobody to call."""
-    raise CallFailed(f"{call.kind} is not available here")
-
-
-def _sendable(value: Any) -> Any:
-    """`value`, which goes to a worker as JSON. Raises CallFailed where it cannot: the session lives on."""
-    texts = value if type(value) is list else [value]
-    if all(type(text) is str for text in texts) and 12 * sum(map(len, texts)) + 4 * len(texts) < ANSWER_BYTES:
-        return value
-    try:
-        size = len(json.dumps(value, allow_nan=False))
-    except Exception:  # noqa: BLE001 - an encoder runs methods of what it encodes
-        raise CallFailed(f"the host answered with {type(value).__name__}, which JSON cannot hold") from None
-    if size > ANSWER_BYTES:
-        raise CallFailed(f"the answer takes {size:,} bytes, and a cell reads at most {ANSWER_BYTES:,}; ask for less")
-    return value

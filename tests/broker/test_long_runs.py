@@ -15,7 +15,7 @@ import pytest
 
 from rlm_secure.environments.docker import container
 from rlm_secure.environments.remote import RemoteSession
-from rlm_secure.environments.replay import LOG_ATTACHMENTS
+from rlm_secure.environments.request_log import LOG_ATTACHMENTS
 from rlm_secure.guest.supervisor.uploads import MAX_UPLOADS
 from tests.broker.support import ProcessLease, policy, session
 

@@ -12,8 +12,7 @@ import pytest
 
 from rlm_secure.broker.client import BrokerClient, Declined
 from rlm_secure.broker.protocol import Call
-from rlm_secure.environments import CallFailed
-from rlm_secure.environments import replay as logged
+from rlm_secure.environments import CallFailed, replay
 from rlm_secure.environments.local import pidfd
 from rlm_secure.environments.turn import GiveUp, Turn
 from rlm_secure.errors import (
@@ -383,7 +382,7 @@ def test_a_worker_that_crashes_is_named_a_crash_and_resumed() -> None:
 
 
 def test_what_is_run_again_has_no_more_time_than_its_caller(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logged, "_REPLAY_LEAST_SECONDS", 60.0)
+    monkeypatch.setattr(replay, "_REPLAY_LEAST_SECONDS", 60.0)
     with session(screen=False) as opened:
         until = time.time() + 0.1
         opened.execute(f"import os, time\nx = 1\nif time.time() > {until}: time.sleep(6)", echo)
@@ -399,7 +398,7 @@ def test_what_is_run_again_has_no_more_time_than_its_caller(monkeypatch: pytest.
 
 
 def test_closing_does_not_wait_for_what_is_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logged, "_REPLAY_LEAST_SECONDS", 60.0)
+    monkeypatch.setattr(replay, "_REPLAY_LEAST_SECONDS", 60.0)
     with session(screen=False) as opened:
         until = time.time() + 0.1
         opened.execute(f"import os, time\nif time.time() > {until}: time.sleep(6)", echo)

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from rlm_secure.environments.docker import DockerEnvironment, Wanted, container
-from rlm_secure.environments.replay import LOG_ATTACHMENTS
+from rlm_secure.environments.request_log import LOG_ATTACHMENTS
 from tests.docker.conftest import tightened
 
 #: More than a container has descriptors, and than a log may have contexts; what a day may have.

@@ -22,7 +22,7 @@ import pytest
 from rlm_secure import CellException, CellTimeout, Policy, RLMSecureError, Sandbox, SessionEnded
 from rlm_secure.clients import get_client
 from rlm_secure.compat.environments import LocalREPL
-from rlm_secure.environments import replay as logged
+from rlm_secure.environments import replies, request_log
 from rlm_secure.environments.deadline import Clock
 from rlm_secure.environments.local.session import open_session
 from rlm_secure.environments.turn import Served, Turn, refuse, serve
@@ -449,7 +449,7 @@ def test_a_cell_that_goes_on_asking_for_tools_is_ended(opened: Open) -> None:
 
 
 def test_what_a_cell_is_told_is_bounded_in_bytes(opened: Open) -> None:
-    entry = logged.LogEntry({"op": "exec", "code": "x"})
+    entry = request_log.LogEntry({"op": "exec", "code": "x"})
     for _ in range(100_000):
         entry.answered({"op": "reply", "error": "no such tool, and " * 10})
     assert entry.heavy and not entry.replies
@@ -458,12 +458,12 @@ def test_what_a_cell_is_told_is_bounded_in_bytes(opened: Open) -> None:
         for _ in range(40):
             box.run("x = tool(); y = tool(); z = tool()").check()
             log = session._log  # type: ignore[attr-defined]
-            assert log is None or sum(len(reply["value"]) for each in log for reply in each.replies) <= logged.LOG_BYTES
+            assert log is None or sum(len(reply["value"]) for each in log for reply in each.replies) <= request_log.LOG_BYTES
         assert box.run("print(len(x))").stdout == "2000000\n"
 
 
 def test_an_answer_that_no_worker_reads_fails_in_the_cell(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logged, "ANSWER_BYTES", 1_000_000)
+    monkeypatch.setattr(replies, "ANSWER_BYTES", 1_000_000)
     with opened() as box:
         session = box._repl.session
         result = session.execute("llm_query_batched(['a'] * 3)", lambda call: ["\U0001f600" * 90_000] * 3)

@@ -32,7 +32,7 @@ from rlm_secure import (
     SessionEnded,
     WallViolation,
 )
-from rlm_secure.environments import replay as logged
+from rlm_secure.environments import replay, request_log
 from rlm_secure.environments.local import pidfd
 from rlm_secure.environments.local import session as local
 from rlm_secure.environments.local.cgroup import CgroupBounds, Group, Parents
@@ -903,7 +903,7 @@ def test_what_a_killed_cell_falls_back_to_has_one_clock_and_not_one_for_each_ear
 
 
 def test_a_log_counts_what_it_takes_in_memory():
-    entry = logged.LogEntry({"op": "exec", "code": "\U0001f600" * 1_000_000})
+    entry = request_log.LogEntry({"op": "exec", "code": "\U0001f600" * 1_000_000})
     assert entry.size >= 4_000_000
     entry.answered({"op": "reply", "value": [{} for _ in range(200_000)]})  # 12.8 MB
     assert entry.heavy and entry.replies == []
@@ -912,7 +912,7 @@ def test_a_log_counts_what_it_takes_in_memory():
 @pytest.mark.parametrize("most", [{"LOG_ATTACHMENTS": 2}, {}])
 def test_a_log_that_holds_more_contexts_than_it_may_is_given_up(most: dict[str, int], monkeypatch: pytest.MonkeyPatch):
     for name, number in most.items():
-        monkeypatch.setattr(logged, name, number)
+        monkeypatch.setattr(replay, name, number)
     size = 4096 if most else 400_000
     with Sandbox(policy=strict(context_bytes=1 << 20)) as box:
         session = session_of(box)
@@ -925,7 +925,7 @@ def test_a_log_that_holds_more_contexts_than_it_may_is_given_up(most: dict[str, 
 
 
 def test_what_a_killed_cell_falls_back_to_is_bounded_by_its_run(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(logged, "_REPLAY_LEAST_SECONDS", 0.2)
+    monkeypatch.setattr(replay, "_REPLAY_LEAST_SECONDS", 0.2)
     with unscreened(policy=strict(cell_seconds=20.0, run_seconds=1.0)) as box:
         session_of(box)._copies = False
         until = time.time() + 0.1

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from rlm_secure import CellCrashed, CellTimeout, Sandbox, SessionEnded
-from rlm_secure.environments import replay as logged
+from rlm_secure.environments import replay
 from rlm_secure.environments.deadline import Clock
 from rlm_secure.environments.local import cgroup, pidfd
 from rlm_secure.environments.local import session as local
@@ -44,7 +44,7 @@ burn(0.02)
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "_CHECKPOINT_SECONDS", 60.0)
-    monkeypatch.setattr(logged, "_REPLAY_LEAST_SECONDS", 60.0)
+    monkeypatch.setattr(replay, "_REPLAY_LEAST_SECONDS", 60.0)
 
 
 @pytest.fixture
@@ -241,7 +241,7 @@ def test_closing_does_not_wait_for_what_is_run_again(patient: None):
 
 
 def test_what_is_run_again_in_vain_ends_the_session_and_says_so(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(logged, "_REPLAY_LEAST_SECONDS", 1.5)
+    monkeypatch.setattr(replay, "_REPLAY_LEAST_SECONDS", 1.5)
     with unscreened(policy=strict()) as box:
         aged(box, 60.0)
         result = box.run("os._exit(0)", timeout=0.2)
@@ -268,8 +268,8 @@ def test_what_a_worker_says_that_it_used_bounds_nothing_of_what_is_run_again(sai
 
 
 def test_what_is_run_again_has_an_end_however_long_its_log_took(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(logged, "_REPLAY_LEAST_SECONDS", 0.5)
-    monkeypatch.setattr(logged, "REPLAY_SECONDS", 0.5)
+    monkeypatch.setattr(replay, "_REPLAY_LEAST_SECONDS", 0.5)
+    monkeypatch.setattr(replay, "REPLAY_SECONDS", 0.5)
     with unscreened(policy=strict(cell_seconds=60.0)) as box:
         aged(box, 60.0)._log_seconds = 1e15
         began = time.monotonic()

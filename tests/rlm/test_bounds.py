@@ -342,9 +342,9 @@ def test_a_display_that_fails_ends_no_run() -> None:
 
 def test_the_log_that_a_session_replays_is_bounded_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     from rlm_secure.compat.environments import LocalREPL
-    from rlm_secure.environments import replay as logged
+    from rlm_secure.environments import replay
 
-    monkeypatch.setattr(logged, "LOG_BYTES", 100_000)
+    monkeypatch.setattr(replay, "LOG_BYTES", 100_000)
     policy = bounded(isolation={"checkpoints": False})
     with LocalREPL(policy=policy) as repl:
         for _ in range(3):

@@ -31,7 +31,9 @@ from rlm_secure.environments.local.listener import Listener
 from rlm_secure.environments.local.process import SessionProcess
 from rlm_secure.environments.local.worker import Died, Overdue, Worker, weigh
 from rlm_secure.environments.local.zygote import Plan
-from rlm_secure.environments.replay import REPLAY_SECONDS, Answers, LogEntry, LoggedSession, begin
+from rlm_secure.environments.replay import REPLAY_SECONDS, LoggedSession, begin
+from rlm_secure.environments.replies import Answers
+from rlm_secure.environments.request_log import LogEntry
 from rlm_secure.errors import CellCrashed, CellError, EnvironmentUnavailable, ProtocolViolation
 from rlm_secure.guarantees import Level, Wall
 from rlm_secure.policy import cost

@@ -24,7 +24,9 @@ from rlm_secure.environments.remote import supervisor
 from rlm_secure.environments.remote.contexts import Contexts
 from rlm_secure.environments.remote.lease import Lease, report
 from rlm_secure.environments.remote.worker import KILL_SECONDS, RemoteDied, RemoteOverdue, RemoteWorker, verdict
-from rlm_secure.environments.replay import Answers, LogEntry, LoggedSession, begin
+from rlm_secure.environments.replay import LoggedSession, begin
+from rlm_secure.environments.replies import Answers
+from rlm_secure.environments.request_log import LogEntry
 from rlm_secure.errors import (
     CellCrashed,
     CellError,

@@ -1,0 +1,51 @@
+"""What the host replies to the calls of a cell: within bounds, and the same again when a log is replayed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn
+
+from rlm_secure.broker.protocol import Call
+from rlm_secure.environments.deadline import Clock
+from rlm_secure.errors import CallFailed
+
+#: Bytes of JSON in an answer: a worker reads frames of 256 MiB at most.
+ANSWER_BYTES = 240 << 20
+
+STOPPED: dict[str, Any] = {"op": "reply", "error": "the run was stopped"}
+
+#: What answers the calls of one request, under the request's clock.
+Answers = Callable[[Call, Clock], Any]
+
+
+def recorded(replies: list[Mapping[str, Any]]) -> Answers:
+    """Answers calls as they were answered the first time."""
+    remaining = iter(replies)
+
+    def answer(_call: Call, _clock: Clock) -> Any:
+        reply = next(remaining, STOPPED)
+        if "error" in reply:
+            raise CallFailed(reply["error"])
+        return reply["value"]
+
+    return answer
+
+
+def nobody(call: Call, _clock: Clock) -> NoReturn:
+    """Answers the calls of a request during which a cell has nobody to call."""
+    raise CallFailed(f"{call.kind} is not available here")
+
+
+def sendable(value: Any) -> Any:
+    """`value`, which goes to a worker as JSON. Raises CallFailed where it cannot: the session lives on."""
+    texts = value if type(value) is list else [value]
+    if all(type(text) is str for text in texts) and 12 * sum(map(len, texts)) + 4 * len(texts) < ANSWER_BYTES:
+        return value
+    try:
+        size = len(json.dumps(value, allow_nan=False))
+    except Exception:  # noqa: BLE001 - an encoder runs methods of what it encodes
+        raise CallFailed(f"the host answered with {type(value).__name__}, which JSON cannot hold") from None
+    if size > ANSWER_BYTES:
+        raise CallFailed(f"the answer takes {size:,} bytes, and a cell reads at most {ANSWER_BYTES:,}; ask for less")
+    return value

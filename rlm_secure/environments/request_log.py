@@ -1,0 +1,52 @@
+"""The log of a session: each request that changed its variables, with what the host replied to its calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rlm_secure.types import held_bytes
+
+#: Larger replies of one cell are not kept, and a larger log is not replayed.
+REPLIES_BYTES = 8 << 20
+LOG_BYTES = 64 << 20
+#: Nor is one with more contexts than this: each holds a descriptor.
+LOG_ATTACHMENTS = 64
+
+
+@dataclass(slots=True)
+class LogEntry:
+    """One request of the log, what goes along with it (a context), and the replies that the host gave."""
+
+    request: Mapping[str, Any]
+    attachment: Any = None
+    replies: list[Mapping[str, Any]] = field(default_factory=list)
+    weight: int = 0
+    own: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.own = held_bytes(dict(self.request), LOG_BYTES)
+
+    def answered(self, reply: Mapping[str, Any]) -> None:
+        """Keep a reply, as long as all of them together are small: a cell must not fill the host's memory."""
+        self.weight += held_bytes(dict(reply), REPLIES_BYTES)
+        if self.heavy:
+            self.replies.clear()
+        else:
+            self.replies.append(reply)
+
+    @property
+    def size(self) -> int:
+        """Bytes of memory that its source or value takes, and its replies."""
+        return self.own + self.weight
+
+    @property
+    def attached(self) -> int:
+        """Bytes of the context that goes along with it, as far as this process keeps them."""
+        return int(getattr(self.attachment, "size", 0))
+
+    @property
+    def heavy(self) -> bool:
+        """Whether its replies were too large to keep, so that it cannot be replayed."""
+        return self.weight > REPLIES_BYTES

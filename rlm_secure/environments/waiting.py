@@ -1,0 +1,61 @@
+"""How long a request waits for its session's turn, and why it stopped waiting."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from rlm_secure.errors import CellError, CellTimeout
+
+
+class NoTurn(Exception):
+    """A request did not get its session's turn in time, for the reason in `error`."""
+
+    def __init__(self, error: CellError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+class Wait:
+    """Since when a request is asked for, and how long it may wait for its turn.
+
+    `interrupts` tells how often the session was interrupted. `most` seconds are the caller's, for everything; `longest`
+    are those of a run, which do not count the time that the session's background work took (`in_background`).
+    """
+
+    def __init__(self, interrupts: Callable[[], int], most: float | None, longest: float) -> None:
+        self._count = interrupts
+        self._interrupts = interrupts()
+        self._looked = self.began = time.monotonic()
+        self.most, self.longest = most, longest
+        self.in_background = 0.0
+        self.error: CellError | None = None
+
+    def over(self, background: bool) -> bool:
+        """Whether it waits no longer, for the reason in `error`. See turn.GiveUp."""
+        now = time.monotonic()
+        if background:
+            self.in_background += now - self._looked
+        else:
+            self._interrupts = self._count()  # they were meant for the cell that runs
+        self._looked = now
+        if self._count() != self._interrupts:
+            said = "the request was interrupted by the host before its turn came"
+            self.error = CellTimeout(said, limit="interrupt", wall="wall-clock")
+        elif self.most is not None and now - self.began >= self.most:
+            self.error = too_long(self.most)
+        elif self.in_background >= self.longest:
+            self.error = longer_than_a_run(self.longest)
+        return self.error is not None
+
+
+def too_long(most: float) -> CellTimeout:
+    """A cell took longer than its caller's seconds."""
+    said = f"the cell took longer than the {most:g} s that its caller gave it, with all that it waited for"
+    return CellTimeout(said, limit="limits.cell_seconds", wall="wall-clock")
+
+
+def longer_than_a_run(longest: float) -> CellTimeout:
+    """A cell took longer than a run may."""
+    said = f"the cell took longer than limits.run_seconds = {longest:g} s, with all that it waited for"
+    return CellTimeout(said, limit="limits.run_seconds", wall="wall-clock")
