@@ -168,7 +168,7 @@ class LoggedSession(Session):
                 wall = limits.cell_seconds if seconds is None else min(seconds, limits.cell_seconds)
                 return self._run(self._cell(code), lambda said, clock: self._ask(calls, said, clock, most), wall, wait)
         except NoTurn as none:
-            if self._lock.taken:  # of nobody's cell
+            if self._lock.taken:  # by background work: no cell ran
                 self._refused = {}
             said = f"{none.error}; it did not begin, and the session's variables are as they were"
             return CellResult(stderr=f"{said}\n", error=none.error, seconds=time.monotonic() - wait.began)
@@ -463,7 +463,7 @@ class LoggedSession(Session):
         except Exception as failure:  # noqa: BLE001 - whatever it is, this is not the session that it was
             said = f"{error}; the session could not be resumed ({failure!r})"
             failed.append(self._not_resumed(error, said))
-        except BaseException as failure:  # there may be no caller to whom it could be raised
+        except BaseException as failure:  # there may be no caller that could get it
             said = f"{error}; the session could not be resumed ({type(failure).__name__})"
             failed.append(self._not_resumed(error, said))
             raise

@@ -95,7 +95,7 @@ class BackgroundWork:
     def __init__(self, thread: threading.Thread) -> None:
         self.thread = thread
         self.over = threading.Event()
-        self.begun = threading.Lock()  # whoever has it decides whether there is work
+        self.begun = threading.Lock()  # its holder decides whether the work is done at all
 
 
 #: Whether a caller waits no longer, asked many times a second. It is told whether work for no caller is in the way.
@@ -105,7 +105,7 @@ GiveUp = Callable[[bool], bool]
 class Turn:
     """A session's lock: as threading.RLock, but refuses who would wait for ever. Raises ReentrantCall.
 
-    Work for no caller goes before who has the lock: who takes it waits until that is over.
+    Background work goes first: whoever takes the lock waits until that is over.
     """
 
     def __init__(self) -> None:
@@ -162,7 +162,7 @@ class Turn:
             Gate.reentrant(time.monotonic() - since > _PATIENCE_SECONDS).require(ReentrantCall)
             if give_up is not None and give_up(False):
                 return False
-        if give_up is not None and give_up(False):  # and from here on, nobody's cell is in the way
+        if give_up is not None and give_up(False):  # from here on, no cell is in the way
             self._lock.release()
             return False
         return True
@@ -187,7 +187,7 @@ class Turn:
             return
         background = BackgroundWork(threading.current_thread())
         self._background = background
-        self._lock.release()  # whoever takes it now waits for this work, and for no cell
+        self._lock.release()  # the next holder waits for this work, and for no cell
         try:
             yield True
         finally:

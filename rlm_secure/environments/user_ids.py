@@ -1,4 +1,4 @@
-"""The user ids that a root host gives to workers: of nobody, and of nobody to come.
+"""The user ids that a root host gives to workers, which no user has now or will get.
 
 What is handed out elsewhere, all of it below 2**31, where tools that take an id for a signed number stop:
 

@@ -84,7 +84,7 @@ class HttpsTransport(PooledTransport[socket.socket]):
         except (OSError, ValueError) as error:
             raise TransportLost(f"{self._host} does not speak TLS as it should: {error}") from None
         finally:
-            connection.close()  # what was wrapped has let go of it
+            connection.close()  # the TLS socket owns the descriptor now
 
     def _give_back(self, connection: socket.socket, keep: bool) -> None:
         with self._lock:

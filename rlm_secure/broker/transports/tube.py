@@ -226,7 +226,7 @@ class Tube:
             self.spoiled = not self.broken
             self._break(str(bad))
         finally:
-            self._pipe.close()  # or whoever fills it would go on
+            self._pipe.close()  # or the other side would go on writing
 
     def _line(self, data: bytes) -> None:
         """Take one line; one that is not ours, or brings nothing new, is charged and changes nothing."""

@@ -164,7 +164,7 @@ def sweep(older_than_seconds: float = 60.0) -> int:
 def _abandoned(private: Path, older_than_seconds: float) -> bool:
     """Whether it is a socket directory of this user's whose host is gone; False where nothing can tell."""
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        about = private.lstat()  # a link is nobody's socket directory, whatever it leads to
+        about = private.lstat()  # a symbolic link is refused, whatever it points to
         old = time.time() - about.st_mtime >= older_than_seconds
         if not (stat.S_ISDIR(about.st_mode) and about.st_uid == os.getuid() and old):
             return False

@@ -1,4 +1,4 @@
-"""What the cloud environments share: a sandbox made with everything shut, our supervisor in it, and its sure end.
+"""What the cloud environments share: a sandbox created with no network, our supervisor in it, always destroyed.
 
 The control channel is the provider's exec stream: no port is open, in either direction. Where the policy allows
 it, the provider's authenticated ingress may be asked for instead: it is faster, and one door more.
@@ -121,7 +121,7 @@ class CloudEnvironment(Environment):
             if not _another_may_do(error, lease):
                 raise
             _log.info("a session did not start (%s); it is started in a new %s sandbox", error, self.name)
-        # Nothing of the session has happened yet, and what it was to happen in has ended.
+        # Retrying is safe: the session never started, and its sandbox has ended.
         return RemoteSession(self._lease(policy, new=True), policy, tools=tools, screen=screen, required=required)
 
     def _lease(self, policy: Policy, *, new: bool = False) -> CloudLease:

@@ -1,4 +1,4 @@
-"""One cloud sandbox with our supervisor in it: made with everything shut, and ended for sure."""
+"""One cloud sandbox with our supervisor in it: created with no network; always destroyed."""
 
 from __future__ import annotations
 

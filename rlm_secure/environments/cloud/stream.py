@@ -337,7 +337,7 @@ class Stream:
         assert self._program is not None
         for pause in (*_RETRY_SECONDS, None):
             try:
-                # Not wait_for: an error that the SDK makes of a cancellation would be nobody's, and be logged as that.
+                # Not wait_for: an error that the SDK raises on cancellation would be logged as never retrieved.
                 async with asyncio.timeout(_SEND_SECONDS):
                     await self._program.write(batch)
                 return

@@ -100,7 +100,7 @@ def create(
         read_only=True,
         tmpfs={SCRATCH: "rw,noexec,nosuid,nodev,size=1m,nr_inodes=64,mode=1777"},
         mounts=[
-            # A volume that is read-only is so for the engine too. It belongs to root, whom nobody in there can become.
+            # A volume is read-only for the engine too. It belongs to root, which no process in there can become.
             Mount(MOUNT, None, type="volume", no_copy=True)
             if directory is None
             else Mount(MOUNT, directory, type="bind", read_only=True, propagation="rprivate")

@@ -62,7 +62,7 @@ class Memory:
 
 
 def archive(name: str, data: bytes) -> bytes:
-    """A tar with one file that belongs to root, whom no container of ours has, and that anybody may read."""
+    """A tar with one file that is readable by all and owned by root, which none of our containers runs as."""
     entry = tarfile.TarInfo(name)
     entry.size = len(data)
     entry.mode = 0o444

@@ -68,11 +68,11 @@ class CpuAccount:
             resource.prlimit(pid, resource.RLIMIT_CPU, (soft, soft + 1))
 
     def lost(self, seconds: float) -> None:
-        """Somebody may have run for so long whom nobody could look at: all of it counts."""
+        """An unobserved process may have run for so long: all of it counts."""
         self._dead += seconds
 
     def settle(self, worker: Worker) -> None:
-        """`worker` has ended: what it used is used for good."""
+        """`worker` has ended: what it used stays counted."""
         if worker not in self._live:
             return
         self._live.discard(worker)

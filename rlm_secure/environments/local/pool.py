@@ -106,7 +106,7 @@ def _fork(spec: WorkerSpec, bounds: CgroupBounds | None, *, warm: bool, huge_pag
 
 
 def _end(forked: SessionProcess, worker: Worker | None) -> None:
-    """End a process that is no session's, and let go of all that it came with."""
+    """End a process that no session uses, and release everything that came with it."""
     with contextlib.ExitStack() as last:  # whatever interrupts the wait
         if worker is not None:
             last.callback(worker.drop)
@@ -184,12 +184,12 @@ class _Pool:
         while True:
             self._wake.wait()
             self._wake.clear()
-            time.sleep(_REFILL_DELAY_SECONDS)  # whoever took a worker runs a cell now: do not compete with it
+            time.sleep(_REFILL_DELAY_SECONDS)  # the session that took a worker runs a cell now: do not compete with it
             while (key := self._short()) is not None:
                 try:
                     worker = fork_worker(key, warm=True)
                 except (RLMSecureError, OSError):
-                    break  # whoever asks next starts one itself, and is told what is wrong
+                    break  # the next caller starts one itself, and gets the error
                 with self._lock:
                     wanted = key in self._wanted
                     if wanted:

@@ -18,7 +18,7 @@ _HEADER = struct.Struct(">I")
 
 @dataclass(frozen=True)
 class ProcessSetup:
-    """What a session is for, as it is told over its own socket, and the bounds of its cgroup."""
+    """What a session's process is told over its own socket, and the bounds of its cgroup."""
 
     profile: str
     limits: Mapping[str, Any]
@@ -96,7 +96,7 @@ class PreforkedProcess:
         return None
 
     def forget(self) -> None:
-        """In a forked child of the host: let go of it, and leave it alone."""
+        """In a forked child of the host: close our descriptors, and leave the process alone."""
         waiting, self._waiting = self._waiting, None
         if waiting is not None:
             waiting[1].end(alive=False)

@@ -56,7 +56,7 @@ _COPIED_BYTES_A_SECOND = 1e9
 _SLOW_SECONDS = 0.5
 #: Descriptors that a checkpoint takes of its host: a channel, a pidfd, and what is read in /proc.
 _DESCRIPTORS = 8
-#: How long a retired init may run, to let go of what it holds. Then it is stopped.
+#: How long a retired init may run, to free its memory. Then it is stopped.
 _RETIRE_SECONDS = 1.0
 #: What it may still hold: the interpreter, its modules, and what the allocator does not give back.
 _RETIRED_BYTES = 64 << 20
@@ -252,7 +252,7 @@ class LocalSession(LoggedSession):
                 self._end("its worker made no copy of itself in time when it was asked for a checkpoint")
             except (ProtocolViolation, OSError) as error:
                 self._end(f"its checkpoint failed: {error}")
-            except BaseException:  # Ctrl-C as well: somebody may be there whom nobody knows
+            except BaseException:  # Ctrl-C as well: there may be a process that we hold no handle of
                 self._end("its host was interrupted while it took a checkpoint")
                 raise
             return False
@@ -386,7 +386,7 @@ class LocalSession(LoggedSession):
         return None
 
     def _weigh_copy(self) -> None:
-        """Look at whom the listener let through and who has not come forward, as at any worker."""
+        """Weigh the processes that the listener let through and that have not reported, as any worker."""
         pid = self._worker.host_pid
         for copy in pidfd.descendants(pid) if self._worker.weighed and pid is not None else ():
             weigh(copy, self._policy.limits)
@@ -433,7 +433,7 @@ class LocalSession(LoggedSession):
             for pid in self._strangers():
                 handle = os.pidfd_open(pid)
                 try:
-                    if pid in self._strangers():  # so the number means whom the handle means
+                    if pid in self._strangers():  # so the pid and the handle mean the same process
                         pidfd.send_signal(handle, signal.SIGKILL)
                         pidfd.ended(handle, 5.0)
                 finally:
@@ -471,7 +471,7 @@ class LocalSession(LoggedSession):
         worker.drop()
 
     def _slim(self, request: Clock | None) -> bool:
-        """Whether the retired init has let go of its memory. It is stopped in any case, and takes none again.
+        """Whether the retired init has freed its memory. It is stopped in any case, and takes none again.
 
         It has a moment for that, and no more than a `request` that waits for it, or until that is interrupted.
         Where no cgroup bounds all of a session, two of its processes may hold what the policy grants, not three: with

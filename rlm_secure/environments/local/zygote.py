@@ -233,7 +233,7 @@ class Zygote:
             try:  # Ctrl-C may come anywhere in it: nothing is counted
                 self._asking = True
                 until = time.monotonic() + seconds
-                # What was asked before may still be answered: who asked was interrupted, or waited no longer.
+                # An answer to an earlier request may still come: its caller was interrupted, or gave up.
                 name = secrets.token_hex(8)
                 self._control.send(json.dumps({**message, "id": name}).encode())
                 poll = select.poll()

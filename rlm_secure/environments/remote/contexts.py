@@ -49,7 +49,7 @@ class Contexts:
         return upload
 
     def bind(self, name: str, upload: Upload) -> None:
-        """The worker has loaded it by this name, and let go of what it had by that."""
+        """The worker has loaded it by this name, and dropped what it had by that name."""
         self._bound[name] = upload
 
     def keep(self, needed: Iterable[object]) -> None:

@@ -115,7 +115,7 @@ class RemoteSession(LoggedSession):
     def interrupt(self) -> None:
         """Stop the running cell, from another thread."""
         if not self._interrupted() or not self._telling.acquire(blocking=False):
-            return  # it is nobody's cell, it is being told already, or has ended
+            return  # no cell runs, it is being interrupted already, or has ended
         try:
             if not self._ended:
                 self._worker.interrupt()
