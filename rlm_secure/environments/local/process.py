@@ -69,7 +69,7 @@ class SessionProcess:
         return self.group is not None and self.group.out_of_memory()
 
     def end(self, *, alive: bool = True) -> None:
-        """Kill it, wait until it is gone, and close its descriptors. `alive=False` in a fork of the host: close only."""
+        """Kill it, wait until it is gone, and close its descriptors; with `alive=False`, in a fork: close only."""
         with contextlib.ExitStack() as last:  # run from the last to the first, even if one of them is interrupted
             last.callback(os.close, self.pidfd)
             last.callback(self.connection.close)
