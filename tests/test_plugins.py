@@ -70,6 +70,41 @@ class ShortDescription(Rule):
     def check(self, subject):
         if not subject.policy.description:
             yield self.finding(Location(subject.file), "it has no description", about="description")
+
+
+class Kindless(ShortDescription):
+    """A rule that would never run."""
+
+    id = "kindless"
+    kind = "policy"
+
+
+class Checkless(Rule):
+    """A rule without a check."""
+
+    id = "checkless"
+    kind = Kind.POLICY
+    hint = "write one"
+
+
+class Pageless(ShortDescription):
+    id = "pageless"
+
+
+class Hintless(ShortDescription):
+    """A rule that does not say what to do."""
+
+    id = "hintless"
+    hint = ""
+
+
+class Faulty(ShortDescription):
+    """A rule with a mistake of its own."""
+
+    id = "faulty"
+
+    def check(self, subject):
+        yield {}["missing"]
 '''
 ENTRIES = """
 [rlm_secure.environments]
@@ -86,6 +121,11 @@ broken-client = scratch_package:Nothing
 [rlm_secure.rules]
 short-description = scratch_package:ShortDescription
 wrong-id = scratch_package:ShortDescription
+kindless = scratch_package:Kindless
+checkless = scratch_package:Checkless
+pageless = scratch_package:Pageless
+hintless = scratch_package:Hintless
+faulty = scratch_package:Faulty
 """
 Install = Callable[..., Path]
 
@@ -259,6 +299,10 @@ def test_a_rule_of_another_distribution_is_listed_explained_and_used_when_asked(
     [
         ("nothing", "no installed distribution has a rule 'nothing'; rlm-secure audit --list-rules shows all"),
         ("wrong-id", "the rule 'wrong-id' of scratch 1.0 cannot be used: the attribute `id` of its class is 'short-de"),
+        ("kindless", "the attribute `kind` of its class is 'policy'; it must be a member of Kind"),
+        ("checkless", "its class has no method `check`"),
+        ("pageless", "its class has no docstring, which is its page"),
+        ("hintless", "the attribute `hint` of its class is empty; it says what to do about a finding"),
     ],
 )
 def test_a_rule_that_cannot_be_used_is_one_sentence(
@@ -267,6 +311,13 @@ def test_a_rule_that_cannot_be_used_is_one_sentence(
     install()
     assert main(["audit", "strict", "--rule", name]) == 2
     assert sentence in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_mistake_of_a_rule_is_not_blamed_on_the_file(install: Install, capsys: pytest.CaptureFixture[str]) -> None:
+    install()
+    assert main(["audit", "strict", "--rule", "faulty", "--strict"]) == 2
+    said = " ".join(capsys.readouterr().out.split())
+    assert "the rule itself ended with KeyError: 'missing'; tell scratch 1.0" in said
 
 
 # -- names --------------------------------------------------------------------------------------------

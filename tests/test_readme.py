@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from rlm_secure.environments import PLACES
 from rlm_secure.policy import load_policy
+from rlm_secure.registry import ENVIRONMENTS
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -110,7 +110,7 @@ def test_the_policy_table_says_what_the_policies_say() -> None:
 
 def test_the_environments_are_those_that_there_are() -> None:
     section = TEXT.split("## Where cells run")[1].split("\n## ")[0]
-    assert re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE) == list(PLACES)
+    assert re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE) == list(ENVIRONMENTS)
 
 
 def test_links_inside_the_repository_lead_somewhere() -> None:

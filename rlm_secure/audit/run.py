@@ -19,6 +19,7 @@ from rlm_secure.audit.read.trajectory import TrajectorySubject
 from rlm_secure.audit.report import Ignored, Report
 from rlm_secure.audit.rule import Kind
 from rlm_secure.audit.subject import EnvironmentSubject, Progress
+from rlm_secure.inert import excerpt
 from rlm_secure.policy import Policy
 from rlm_secure.testing.arena import Arena
 from rlm_secure.testing.corpus import Attack
@@ -194,7 +195,11 @@ class _State:
             try:
                 found = list(islice(rule().check(subject), _MOST + 1))
             except Exception as error:  # noqa: BLE001 - as above
-                self._not_looked(f"{shown} by {rule.id}", error)
+                if rule.id in rules.BY_ID:
+                    self._not_looked(f"{shown} by {rule.id}", error)
+                else:
+                    said = f"the rule itself ended with {type(error).__name__}: {excerpt(str(error), 200)}"
+                    self._skip(f"{shown} by {rule.id}", f"{said}; tell {rules.others()[rule.id]}")
                 continue
             self.ran[rule.id, shown] = None
             self.findings += found[:_MOST]

@@ -6,6 +6,7 @@ by its id.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -71,8 +72,20 @@ def get(name: str) -> type[Rule[Any]]:
     if name not in _loaded:
         entry = registry.plugins(PluginGroup.RULES, BY_ID)[name]
         rule = registry.load(PluginGroup.RULES, entry, Rule)
-        if getattr(rule, "id", None) != name:
-            said = f"the rule {name!r} of {registry.provenance(entry)} cannot be used"
-            raise ValueError(f"{said}: the attribute `id` of its class is {getattr(rule, 'id', None)!r}")
+        if reason := _unusable(rule, name):
+            raise ValueError(f"the rule {name!r} of {registry.provenance(entry)} cannot be used: {reason}")
         _loaded[name] = rule
     return _loaded[name]
+
+
+def _unusable(rule: type[Rule[Any]], name: str) -> str:
+    """What a rule of another distribution lacks, so that it would never run or explain nothing; "" if nothing."""
+    if getattr(rule, "id", None) != name:
+        return f"the attribute `id` of its class is {getattr(rule, 'id', None)!r}, and not the name of its entry point"
+    if not isinstance(getattr(rule, "kind", None), Kind):
+        return f"the attribute `kind` of its class is {getattr(rule, 'kind', None)!r}; it must be a member of Kind"
+    if inspect.isabstract(rule):
+        return "its class has no method `check`"
+    if not rule.__doc__:
+        return "its class has no docstring, which is its page"
+    return "" if rule.hint else "the attribute `hint` of its class is empty; it says what to do about a finding"
