@@ -320,6 +320,15 @@ def test_a_mistake_of_a_rule_is_not_blamed_on_the_file(install: Install, capsys:
     assert "the rule itself ended with KeyError: 'missing'; tell scratch 1.0" in said
 
 
+def test_doctor_says_where_the_policy_refuses_what_it_examined(
+    install: Install, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install()
+    main(["doctor", "--environment", "scratch"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "scratch: no session is opened under strict: the policy strict does not allow the environment 'scratch'" in said
+
+
 # -- names --------------------------------------------------------------------------------------------
 
 SHADOWS = """

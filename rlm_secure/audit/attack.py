@@ -10,6 +10,7 @@ import os
 import sys
 import threading
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,9 +18,11 @@ from functools import partial
 
 from rlm_secure.audit.finding import NotChecked
 from rlm_secure.audit.subject import JOB, SUBJECT, EnvironmentSubject, Job, Probe, Progress, is_foreign
-from rlm_secure.errors import EnvironmentUnavailable, MissingExtra, RLMSecureError
+from rlm_secure.errors import EnvironmentUnavailable, MissingExtra, Refused, RLMSecureError
 from rlm_secure.guarantees import EnforcementReport, Guarantee, Wall
+from rlm_secure.inert import excerpt
 from rlm_secure.policy import Policy
+from rlm_secure.registry import ENVIRONMENTS
 from rlm_secure.testing import arena, battery
 from rlm_secure.testing.control import Control
 from rlm_secure.testing.corpus import Attack, Excuse, Layer, Win
@@ -80,10 +83,12 @@ def attack_here(job: Job, progress: Progress | None = None) -> EnvironmentSubjec
         else:
             run.ours(corpus)
             missing = run.report.missing(policy.isolation.required(job.name)) if run.report else ()
-    except (EnvironmentUnavailable, MissingExtra, SessionFailed) as error:
-        run.trouble = str(error)
-        run.trace = getattr(error, "trace", "")
-        run.notes.append(NotChecked(f"environment {job.name}", str(error)))
+    except (EnvironmentUnavailable, MissingExtra, Refused, SessionFailed) as error:
+        run.give_up(str(error), getattr(error, "trace", ""))
+    except Exception as error:  # code of another distribution may raise anything
+        if is_foreign(job.name) or job.name in ENVIRONMENTS:
+            raise
+        run.give_up(f"{job.name} raised {type(error).__name__}: {excerpt(str(error))}", traceback.format_exc())
     about = arena.inside()
     return EnvironmentSubject(
         job.name,
@@ -124,6 +129,11 @@ class _Run:
         self._progress = progress
         self._total = self._done = 0
         self._lock = threading.Lock()
+
+    def give_up(self, reason: str, trace: str) -> None:
+        """Nothing can be judged, for this reason."""
+        self.trouble, self.trace = reason, trace
+        self.notes.append(NotChecked(f"environment {self._job.name}", reason))
 
     def ours(self, corpus: list[Attack]) -> None:
         """Attack an environment of ours, on each of its grounds."""
@@ -199,7 +209,8 @@ class _Run:
         """Attacks on the language layer where there is one, on the kernel's walls where there is none; else all."""
         other = {True: Layer.KERNEL, False: Layer.LANGUAGE}.get(screened) if screened is not None else None
         fitting = [each for each in corpus if each.layer is not other]
-        found = list(_quick(fitting)) if self._job.quick else fitting
+        own = [each for each in fitting if each in self._job.own]
+        found = [*own, *_quick([each for each in fitting if each not in own])] if self._job.quick else fitting
         self.left_out += len(fitting) - len(found)
         return found
 

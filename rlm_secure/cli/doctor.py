@@ -96,6 +96,10 @@ class _Examined:
         self.outcome = outcome
         self.required = policy.isolation.required(name, own)
         self.missing = () if isinstance(outcome, str) else outcome.missing(self.required)
+        from rlm_secure.policy import Gate
+
+        allowed = Gate(policy).environment(name)
+        self.refusal = "" if allowed.allowed else allowed.reason
 
     @property
     def available(self) -> bool:
@@ -116,6 +120,7 @@ class _Examined:
         return {
             **self.outcome.to_dict(),
             "available": True,
+            "allowed": not self.refusal,
             "python_bugs": [bug.issue for bug in memory_bugs(self.python)],
             "required": [wall.value for wall in self.required],
             "missing": [wall.value for wall in self.missing],
@@ -152,6 +157,9 @@ class _Examined:
                 f"{without_them(self.python)} or newer"
             )
             console.print(Text(inert(advice), style="yellow"))
+        if self.refusal:
+            said = f"{self.name}: no session is opened under {policy}: {inert(self.refusal)}"
+            console.print(Text(said, style="yellow"))
         if self.missing:
             names = ", ".join(wall.value for wall in self.missing)
             console.print(Text(f"{self.name}: missing and required by {policy}: {names}", style="bold red"))

@@ -13,9 +13,9 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
+from rlm_secure.removal import Scratch
 from tests.compat.differences import DOCUMENT, HERE, Difference, page, read
 
 #: Not in the source distribution, although tests import it.
@@ -44,8 +44,8 @@ def main() -> int:
 def run(path: Path) -> dict[str, str]:
     """What becomes of each test of upstream, by its id."""
     ignored = [] if (path / MISSING).exists() else _needs_missing(path)
-    with tempfile.TemporaryDirectory() as scratch:
-        outcomes = Path(scratch) / "outcomes.json"
+    with Scratch(prefix="rlm-secure-compat") as scratch:
+        outcomes = scratch / "outcomes.json"
         environ = {
             **os.environ,
             "PYTHONPATH": os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]),

@@ -43,9 +43,10 @@ def test_they_are_tried_with_their_controls(tmp_path: Path) -> None:
 
 
 def test_the_command_takes_a_folder_of_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder(tmp_path, my_socket=SOCKET)
+    """All of them, also where few of the shipped ones are chosen."""
+    folder(tmp_path, **{f"my_socket_{number}": SOCKET for number in range(5)})
     assert main(["audit", "--env", "local", "--quick", "--attacks", str(tmp_path), "--format", "json"]) == 0
-    assert '"my-socket"' in capsys.readouterr().out
+    assert all(f'"my-socket-{number}"' in out for out in [capsys.readouterr().out] for number in range(5))
 
 
 @pytest.mark.parametrize(
