@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from rlm_secure import CellException, ProviderError
+from rlm_secure import CellException, CellTimeout, EnvironmentUnavailable, PolicyError, ProviderError
 from rlm_secure.clients import get_client
 from rlm_secure.clients.scripted import ScriptedClient
 from rlm_secure.compat.environments import (
@@ -112,6 +112,47 @@ def test_what_subcall_fn_raises_is_a_text_in_the_cell_and_no_detail() -> None:
         failed = "Error: RLM query failed - RuntimeError"
         assert result.stdout == f"{failed} ['child a', '{failed}', 'child b']\n"
         assert [call.response for call in result.rlm_calls] == ["child a", "child b"]
+
+
+@pytest.mark.parametrize("kind", [EnvironmentUnavailable, PolicyError])
+def test_what_a_place_or_a_policy_says_of_its_failure_stays_outside(kind: type[Exception]) -> None:
+    def subcall(prompt: str, model: str | None) -> RLMChatCompletion:
+        raise kind("api.provider.example said: key sk-123 in /home/me/policy.toml")
+
+    with LocalREPL(subcall_fn=subcall) as repl:
+        result = repl.execute_code("print(rlm_query('q'))")
+        assert result.stdout == f"Error: RLM query failed - {kind.__name__}\n"
+
+
+def test_what_subcall_fn_is_given_is_within_the_policy() -> None:
+    asked: list[str] = []
+
+    def subcall(prompt: str, model: str | None) -> RLMChatCompletion:
+        asked.append(prompt)
+        return reply(prompt, "child")
+
+    with LocalREPL(subcall_fn=subcall, policy={"lm": {"batch": 2, "prompt_bytes": 10}}) as repl:
+        code = "print(rlm_query_batched(['a'] * 3)[0])\nprint(rlm_query('a' * 11))\nprint(rlm_query_batched(['b'] * 2))"
+        batch, long, fits = repl.execute_code(code).stdout.splitlines()
+    assert batch.startswith("Error: a batch of 3 prompts is more than lm.batch = 2")
+    assert long.startswith("Error: the prompt takes 11 bytes, more than lm.prompt_bytes = 10")
+    assert (fits, asked) == ("['child', 'child']", ["b", "b"])
+
+
+def test_children_of_a_cell_that_is_over_are_not_begun() -> None:
+    begun, go_on = [], threading.Event()
+
+    def subcall(prompt: str, model: str | None) -> RLMChatCompletion:
+        begun.append(prompt)
+        go_on.wait(30)
+        return reply(prompt, "child")
+
+    with LocalREPL(subcall_fn=subcall, max_concurrent_subcalls=2) as repl:
+        result = repl.execute_code("rlm_query_batched(['a'] * 8)", timeout=0.5)
+        assert isinstance(result.error, CellTimeout)
+        go_on.set()
+        time.sleep(0.5)
+    assert len(begun) == 2
 
 
 def test_what_subcall_fn_should_not_return_is_a_text_in_the_cell() -> None:

@@ -14,9 +14,11 @@ from typing import Any, ClassVar
 
 from rlm_secure.broker.protocol import Call
 from rlm_secure.environments import REPL, AuditSink, HostCalls, create_environment
-from rlm_secure.errors import RLMSecureError
-from rlm_secure.policy.model import Policy
+from rlm_secure.environments.turn import refuse
+from rlm_secure.errors import CallFailed, EnvironmentUnavailable, PolicyError, RLMSecureError
+from rlm_secure.policy import Gate, Policy, load_policy
 from rlm_secure.rlm.slots import ChildSlots
+from rlm_secure.tools.hostcall import on_abandon
 from rlm_secure.types import RLMChatCompletion
 
 #: Upstream's parameters that every environment has, in upstream's order.
@@ -52,7 +54,9 @@ class UpstreamREPL(REPL):
     ) -> None:
         options = _bound(type(self).__name__, (*self.leading, *_COMMON), args, kwargs)
         own = {name: options.pop(name) for name in _COMMON if name in options}
-        self._calls = _Calls(own.pop("subcall_fn", None), own.get("max_concurrent_subcalls", 4))
+        policy = load_policy(policy)
+        subcall_fn, width = own.pop("subcall_fn", None), own.get("max_concurrent_subcalls", 4)
+        self._calls = _Calls(subcall_fn, width, Gate(policy))
         self._calls.handler = _handler(own.pop("lm_handler_address", None))
         super().__init__(
             create_environment(self.environment, **options), policy=policy, calls=self._calls, audit=audit, **own
@@ -93,10 +97,14 @@ def _handler(address: Any) -> HostCalls | None:
 
 
 class _Calls:
-    """Upstream's two ways out of a cell as one HostCalls. What `subcall_fn` raises is a text in the cell."""
+    """Upstream's two ways out of a cell as one HostCalls. What `subcall_fn` raises is a text in the cell.
 
-    def __init__(self, subcall_fn: Callable[..., Any] | None, width: int) -> None:
+    `gate` bounds what `subcall_fn` is given, as an LMHandler does for what it is asked.
+    """
+
+    def __init__(self, subcall_fn: Callable[..., Any] | None, width: int, gate: Gate) -> None:
         self.handler: HostCalls | None = None
+        self._gate = gate
         self._subcall_fn = subcall_fn
         self._width = max(1, width)
         self._lock = threading.Lock()
@@ -114,8 +122,21 @@ class _Calls:
         return answer
 
     def _recurse(self, prompts: Sequence[str], model: str | None) -> list[str]:
-        """The reply or the failure of each prompt, several at a time."""
-        made = ChildSlots(self._width).map(lambda prompt: self._ask(prompt, model), prompts)
+        """The reply or the failure of each prompt, several at a time; none is begun for a cell that is over."""
+        for decision in (self._gate.batch(len(prompts)), self._gate.prompts(prompts)):
+            if not decision.allowed:
+                refuse()
+                return [f"Error: {decision.reason}"] * len(prompts)
+        over = threading.Event()
+        if on_abandon(over.set):
+            over.set()
+
+        def ask(prompt: str) -> RLMChatCompletion | str:
+            if over.is_set():
+                raise CallFailed("nobody waits for the call any more")
+            return self._ask(prompt, model)
+
+        made = ChildSlots(self._width).map(ask, prompts)
         self._keep([each for each in made if not isinstance(each, str)])
         return [each if isinstance(each, str) else each.response for each in made]
 
@@ -125,10 +146,12 @@ class _Calls:
             made = self._subcall_fn(prompt, model)
             if not isinstance(made.response, str):
                 raise TypeError
-        except RLMSecureError as error:
-            return f"Error: RLM query failed - {error}"
         except Exception as error:  # noqa: BLE001 - the caller's own: its text may hold paths and secrets
-            return f"Error: RLM query failed - {type(error).__name__}"
+            reason = type(error).__name__
+            # What an environment says of its failure may quote a provider, and a policy's names its file.
+            if isinstance(error, RLMSecureError) and not isinstance(error, EnvironmentUnavailable | PolicyError):
+                reason = str(error)
+            return f"Error: RLM query failed - {reason}"
         completion: RLMChatCompletion = made
         return completion
 
