@@ -199,7 +199,8 @@ def test_an_environment_that_no_policy_names_has_the_walls_of_a_cloud() -> None:
     isolation = load_policy("strict").isolation
     assert isolation.required("anything") == REMOTE_WALLS
     assert isolation.required("anything", (Wall.CONTAINER,)) == (*REMOTE_WALLS, Wall.CONTAINER)
-    assert isolation.requiring_nothing().required("local") == ()
+    assert isolation.requiring_nothing("local").required("local") == ()
+    assert isolation.requiring_nothing("anything").required("anything") == ()
 
 
 def test_a_policy_file_can_name_it_and_misspell_it(install: Install) -> None:

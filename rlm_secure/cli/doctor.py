@@ -172,7 +172,7 @@ def _examine(name: str, policy: Policy) -> _Examined:
     from rlm_secure.errors import EnvironmentUnavailable, MissingExtra
 
     # A wall that cannot be built must be shown, not end the examination: nothing is required while looking.
-    looking = policy.model_copy(update={"isolation": policy.isolation.requiring_nothing()})
+    looking = policy.model_copy(update={"isolation": policy.isolation.requiring_nothing(name)})
     try:
         environment = create_environment(name)
         with environment.open(looking) as session:

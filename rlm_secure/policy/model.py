@@ -228,9 +228,12 @@ class Isolation(_WallsOfEach):
         optional = {entry.wall for entry in self.best_effort}
         return tuple(wall for wall in dict.fromkeys((*self.listed(environment), *own)) if wall not in optional)
 
-    def requiring_nothing(self) -> Isolation:
-        """As this, with no list of walls for any environment: to see what one builds."""
-        return self.model_copy(update=dict.fromkeys(ENVIRONMENTS, ()))
+    def requiring_nothing(self, environment: str) -> Isolation:
+        """As this, with no walls listed for `environment`, or for any of ours: to see what it builds."""
+        update: dict[str, Any] = dict.fromkeys(ENVIRONMENTS, ())
+        if environment not in ENVIRONMENTS:  # one that is not named has a list by default
+            update["others"] = (OtherEnvironment.model_construct(name=environment, walls=()),)
+        return self.model_copy(update=update)
 
 
 class Network(Section):
