@@ -28,6 +28,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
+from rlm_secure import files
 from rlm_secure.guarantees import Guarantee
 from rlm_secure.resources import sandboxes_dir
 
@@ -124,6 +125,8 @@ _HEADER = re.compile(r'\A"""(?P<summary>[^\n]+)\n\n(?P<fields>.*?)\n?"""\n(?P<bo
 _FIELD = re.compile(r"(?P<key>[a-z]+): (?P<value>.+)")
 _CONTROL = re.compile(r"(?P<excuse>root|machine) - (?P<reason>.{8,})")
 _TERM = re.compile(r"'(?P<text>[^']+)'(?: \* (?P<count>\d{1,7}))?")
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
+_FILE_BYTES = 1 << 20
 _REQUIRED = ("guarantee", "layer", "wins", "outcome")
 _OPTIONAL = ("needs", "reference", "control", "bomb")
 _NEXT_CELL = re.compile(r"^# next cell\n", re.MULTILINE)
@@ -136,16 +139,28 @@ def load(directory: Path | None = None) -> tuple[Attack, ...]:
     """
     directory = directory or sandboxes_dir() / "attacks"
     paths = [path for path in directory.glob("*.py") if not path.name.startswith("_")]
-    return tuple(
-        parse(path.stem, path.read_text(encoding="utf-8")) for path in sorted(paths, key=lambda path: path.stem)
-    )
+    return tuple(parse(path.stem, _text(path)) for path in sorted(paths, key=lambda path: path.stem))
+
+
+def _text(path: Path) -> str:
+    """What a file of attacks says. Raises ValueError that names it, for a pipe or a device at once."""
+    try:
+        return files.read(path, _FILE_BYTES).decode("utf-8")
+    except OSError as error:
+        raise ValueError(f"attack {path.stem}: {str(path)!r} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"attack {path.stem}: {str(path)!r} is not UTF-8") from None
 
 
 def own(directory: Path) -> tuple[Attack, ...]:
     """The attacks of somebody's own `directory`, written like the shipped ones and tried beside them.
 
-    Raises ValueError for a file that is not well formed, a directory without attacks, and a name of the shipped corpus.
+    Raises ValueError for a file that is not well formed, a directory without attacks, and a name that no report can
+    show or that the shipped corpus has.
     """
+    for path in sorted(directory.glob("*.py")):
+        if not _NAME.fullmatch(path.stem):
+            raise ValueError(f"{path.stem!a} is no name of an attack; use letters, digits, '-', '_' and '.'")
     attacks = load(directory)
     if not attacks:
         raise ValueError(f"{str(directory)!r} has no attack; an attack is a file NAME.py, see sandboxes/attacks")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -63,3 +65,24 @@ def test_a_folder_that_is_no_good_is_refused_in_a_sentence(
     folder(tmp_path, **attacks)
     assert main(["audit", "--env", "local", "--attacks", str(tmp_path)]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_what_is_no_file_of_text_is_refused_by_its_name_and_never_waited_for(tmp_path: Path) -> None:
+    for make, said in (
+        (os.mkfifo, "it is a FIFO"),
+        (Path.mkdir, "it is a "),
+        (lambda path: path.write_bytes(b"\xff"), "is not UTF-8"),
+        (lambda path: path.write_bytes(bytes((1 << 20) + 1)), "it is larger than 1,048,576 bytes"),
+    ):
+        folder = Path(tempfile.mkdtemp(dir=tmp_path))
+        make(folder / "odd.py")
+        with pytest.raises(ValueError, match=f"attack odd: .*odd.py' .*{said}"):
+            corpus.own(folder)
+
+
+@pytest.mark.parametrize("name", ["\x1b[31mred", "two words", "line\nend", "\udcff"])
+def test_a_name_that_a_report_cannot_show_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / f"{name}.py").write_text(SOCKET)
+    with pytest.raises(ValueError, match="is no name of an attack") as refused:
+        corpus.own(tmp_path)
+    assert str(refused.value).isascii() and str(refused.value).isprintable()
