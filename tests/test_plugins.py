@@ -212,8 +212,20 @@ def test_a_policy_file_can_name_it_and_misspell_it(install: Install) -> None:
         load_policy(allowing("scratchy"))
     with pytest.raises(PolicyError, match="has a key of its own, isolation.local"):
         load_policy({"isolation": {"others": [{"name": "local"}]}})
+    with pytest.raises(PolicyError, match="isolation.others names the environment 'scratchy', which .* no distribution"):
+        load_policy(allowing("scratch", others=[{"name": "scratchy", "walls": ["container"]}]))
+    for name in ("scratch", "demanding"):  # allowed, or at least there
+        load_policy(allowing("scratch", others=[{"name": name, "walls": ["container"]}]))
     with pytest.raises(PolicyError, match="twice"):
         load_policy({"isolation": {"others": [{"name": "scratch"}, {"name": "scratch"}]}})
+
+
+def test_a_policy_is_refused_in_a_sentence_where_distributions_disagree(install: Install) -> None:
+    install("[rlm_secure.environments]\nlocal = scratch_package:Misnamed\n")
+    with pytest.raises(PolicyError, match=r'is "scratchy", and nobody can say .* scratch 1.0 offers .*\'local\''):
+        load_policy(allowing("scratchy"))
+    with pytest.raises(PolicyError, match="isolation.environments names 'local' twice; name it once"):
+        load_policy({"isolation": {"environments": ["local", "local"]}})
 
 
 def test_extends_may_only_add_walls_of_others() -> None:

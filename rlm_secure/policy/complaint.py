@@ -42,6 +42,8 @@ _EXPECTED: Mapping[str, str] = {
     "ignore.expires": "a date without quotes, such as 2030-01-31",
 }
 
+_WALLS = tuple(wall.value for wall in Wall)
+
 
 def complain(error: ErrorDetails) -> tuple[KeyPath, str]:
     """The path of the offending key, and one sentence about it that ends with what to do."""
@@ -52,8 +54,12 @@ def complain(error: ErrorDetails) -> tuple[KeyPath, str]:
             return path, _unknown(path)
         case "missing":
             return path, f"{dotted(path[:-1])} lacks the key {path[-1]}; add it: {_expected(path)}"
-        case "value_error" | "string_type" if path[:2] == ("isolation", "environments"):
-            return path, f"{key} is {shown(error['input'])}; {_nearest(error['input'], _choices(path))}"
+        case "value_error" | "string_type" if path[:2] == ("isolation", "environments") and len(path) == 3:
+            try:
+                known = environment_names()
+            except ValueError as conflict:  # between distributions
+                return path, f"{key} is {shown(error['input'])}, and nobody can say whose that is: {conflict}"
+            return path, f"{key} is {shown(error['input'])}; {_nearest(error['input'], known)}"
         case "value_error":
             return path, _value_error(path, error)
         case "model_type" if len(path) == 1 and path[0] in sections():
@@ -61,7 +67,7 @@ def complain(error: ErrorDetails) -> tuple[KeyPath, str]:
         case "less_than_equal" if key in keys():
             return path, f"{key} is {shown(error['input'])}; use at most {keys()[key].high:,}"
         case "enum" | "literal_error":
-            return path, f"{key} is {shown(error['input'])}; {_nearest(error['input'], _choices(path))}"
+            return path, f"{key} is {shown(error['input'])}; {_nearest(error['input'], _WALLS)}"
         case _:
             return path, f"{key} is {shown(error['input'])}; use {_expected(path)}"
 
@@ -114,7 +120,9 @@ def _value_error(path: KeyPath, error: ErrorDetails) -> str:
     reason = str(error.get("ctx", {}).get("error", "is not valid"))
     if "twice" in reason:
         return f"{key} {reason}; name it once"
-    return f"{key} is {shown(value)}, which {reason}; correct the pattern"
+    if path == ("isolation", "others"):
+        return f"{key} {reason}; correct the name"
+    return f"{key} is {shown(value)}, which {reason}; correct the {'pattern' if path[0] == 'data' else 'name'}"
 
 
 def _module(name: str) -> str:
@@ -138,9 +146,3 @@ def _expected(path: KeyPath) -> str:
         return _EXPECTED.get(field, "a string" if element not in {"best_effort", "ignore", "others"} else "a table")
     key = keys().get(written)
     return key.expected if key else "another value"
-
-
-def _choices(path: KeyPath) -> Sequence[str]:
-    if path[:2] == ("isolation", "environments"):
-        return environment_names()
-    return tuple(wall.value for wall in Wall)

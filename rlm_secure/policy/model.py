@@ -11,7 +11,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, create_model, field_validator
 
 from rlm_secure.checks import patterns
 from rlm_secure.guarantees import Wall
@@ -215,6 +215,23 @@ class Isolation(_WallsOfEach):
     """Sealed sessions kept ready."""
     docker_runtime: Annotated[str, Field(pattern=r"^[a-zA-Z0-9_.-]{1,64}$")] = "runc"
     """Container runtime: runc, runsc (gVisor) or kata."""
+
+    @field_validator("others")
+    @classmethod
+    def _names_what_there_is(
+        cls, others: tuple[OtherEnvironment, ...], info: ValidationInfo
+    ) -> tuple[OtherEnvironment, ...]:
+        """The walls under a name that is misspelt would be required of nobody, without a word."""
+        allowed = info.data.get("environments", ())
+        if not ENVIRONMENTS.keys() >= set(allowed):
+            known = {*allowed, *environment_names()}
+            for other in others:
+                if other.name not in known:
+                    raise ValueError(
+                        f"names the environment {other.name[:80]!r}, which isolation.environments does not allow and "
+                        "no distribution offers"
+                    )
+        return others
 
     def listed(self, environment: str) -> tuple[Wall, ...]:
         """The walls that this policy lists for `environment`, of ours or not; best-effort ones included."""
