@@ -86,9 +86,8 @@ def parse_final(text: str | None) -> FinalText | FinalVar | FinalUnclear | None:
         end = closing.get(match.end() - 1)
         if end is None or _inside(match.start(1), code):
             continue
-        content = text[match.end() : end].strip()
         if match.group(1) == "FINAL_VAR":
-            return FinalVar(_unquoted(content))
+            return FinalVar(_unquoted(text[match.end() : end].strip()))
         answer = answer or _whole(text, match.end(), end)  # once: a line may close any number of them
     return answer
 

@@ -137,7 +137,7 @@ def test_what_goes_while_it_is_covered_needs_no_cover_and_what_stays_does(tmp_pa
     (tmp_path / "link").symlink_to("file")
     assert build._cover(str(tmp_path / "nowhere")) is None
     assert build._cover(str(tmp_path / "link")) is None
-    assert in_child(lambda: build._cover(str(tmp_path / "file")), ("mount", errno.EPERM)).startswith("Refused('mounting /dev/null on ")
+    assert in_child(lambda: build._cover(str(tmp_path / "file")), ("mount", errno.EPERM)).startswith("BuildRefused('mounting /dev/null on ")
     assert in_child(body) == "None"
 
 

@@ -40,14 +40,14 @@ print(json.dumps([held, judge.ppid() if judge.is_running() else None, said]))
 _CLOSED = """
 import json, os, time, psutil
 from rlm_secure.policy import load_policy
-from rlm_secure.testing import arena
-from rlm_secure.testing.arena.attempts import Request
+from rlm_secure.testing import arena, corpus
+from rlm_secure.testing.arena.attempts import _REQUEST, Request
 before = set(psutil.pids())
 reader, writer = os.pipe()
+sleep, = [each for each in corpus.load() if each.name == "sleep"]
 with arena.Arena().judge("rlm_secure.testing.arena.attempts", writer) as running:
-    request = Request("sleep", "examples.adapters.plain:open_session", load_policy("strict").model_dump_json())
-    line = {"attack": request.attack, "environment": request.environment, "policy": request.policy}
-    running.process.stdin.write(json.dumps(line).encode() + b"\\n")
+    request = Request(sleep, "examples.adapters.plain:open_session", load_policy("strict").model_dump_json())
+    running.process.stdin.write(_REQUEST.dump_json(request) + b"\\n")
     running.process.stdin.flush()
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:

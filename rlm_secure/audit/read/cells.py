@@ -33,7 +33,7 @@ def look(source):
     found = []
     try:
         compiler.compile_cell(source, source_bytes=LIMITS["source_bytes"], ast_nodes=LIMITS["ast_nodes"])
-    except compiler.Refusal as refusal:
+    except compiler.CellRefused as refusal:
         found.append([refusal.rule, refusal.line, refusal.column, refusal.message])
         if refusal.rule in ("syntax", "too-complex", "source-size", "encoding"):
             return found
