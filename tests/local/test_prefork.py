@@ -21,6 +21,12 @@ COLD = load_policy("strict")
 COLD = COLD.model_copy(update={"isolation": COLD.isolation.model_copy(update={"pool": 0})})
 
 
+def want_cold_sessions() -> None:
+    """Two in a row: after one, what waits may be for the sessions of an earlier test."""
+    for _ in range(2):
+        open_session(COLD).close()
+
+
 def waiting() -> tuple[int, int]:
     """Pid and host's pid of the process that waits to become the next session."""
     source = zygote.zygote(zygote.Plan())
@@ -44,7 +50,7 @@ def no_calls(_call: object) -> None:
 
 
 def test_a_session_is_the_process_that_waited_and_the_next_is_another():
-    open_session(COLD).close()
+    want_cold_sessions()
     pid, _ = waiting()
     with open_session(COLD) as session:
         assert session._forked.pid == pid
@@ -52,7 +58,7 @@ def test_a_session_is_the_process_that_waited_and_the_next_is_another():
 
 
 def test_one_that_was_killed_while_it_waited_is_replaced():
-    open_session(COLD).close()
+    want_cold_sessions()
     pid, outside = waiting()
     os.kill(outside, signal.SIGKILL)
     while Path(f"/proc/{outside}").exists() and read_status(outside)["State"][0] != "Z":
@@ -65,7 +71,7 @@ def test_one_that_was_killed_while_it_waited_is_replaced():
 
 @pytest.mark.root
 def test_it_is_sealed_before_anybody_wants_it():
-    open_session(COLD).close()
+    want_cold_sessions()
     _, outside = waiting()
     deadline = time.monotonic() + 10
     while (status := read_status(outside))["Seccomp"] != "2" and time.monotonic() < deadline:
@@ -84,7 +90,7 @@ def test_it_is_sealed_before_anybody_wants_it():
 def test_it_joins_its_group_while_nobody_waits():
     if isinstance(reason := cgroup.parents(os.getpid()), str):
         pytest.skip(reason)  # a machine without cgroups; in CI that is a failure (tests/conftest.py)
-    open_session(COLD).close()
+    want_cold_sessions()
     source = zygote.zygote(zygote.Plan())
     deadline = time.monotonic() + 5
     while source._preforked._waiting is None and time.monotonic() < deadline:
@@ -101,7 +107,7 @@ def test_it_joins_its_group_while_nobody_waits():
 @pytest.mark.root
 @pytest.mark.parametrize("waits", [True, False])
 def test_its_limits_are_the_policy_s_whether_it_waited_or_not(waits: bool):
-    open_session(COLD).close()
+    want_cold_sessions()
     pid, _ = waiting()
     wanted = COLD
     if not waits:
@@ -120,7 +126,7 @@ def test_its_limits_are_the_policy_s_whether_it_waited_or_not(waits: bool):
 
 
 def test_what_is_wanted_once_does_not_cost_what_is_wanted_often():
-    open_session(COLD).close()
+    want_cold_sessions()
     pid, _ = waiting()
     other = {"another_tool": ""}
     with open_session(COLD, tools=other) as session:
