@@ -57,7 +57,7 @@ def made(kind: type[RLMSecureError]) -> RLMSecureError:
             named |= {parameter.name: ACTS} if "str" in annotated and "tuple" not in annotated else {}
         else:
             decision = Decision(False, "rule", ACTS)
-            value = ACTS if "str" in annotated else decision if "Decision" in annotated else 1
+            value = ACTS if "str" in annotated else decision if "Decided" in annotated else 1
             given.append(value)
     return kind(*given, **named)
 
