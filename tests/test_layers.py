@@ -51,6 +51,29 @@ BORROWED: dict[str, dict[str, str]] = {
     "environments/remote/session.py": {"local.context": "flattens a context in the same way"},
 }
 
+#: Private attributes of other packages, and of the standard library, each with the reason.
+FOREIGN_PRIVATES: dict[str, dict[str, str]] = {
+    "*": {
+        "_exit": "ends a forked process without what its parent would do at exit",
+        "_SubParsersAction": "argparse gives this class no public name",
+        "_ArgumentGroup": "the same",
+    },
+    "clients/transport.py": {
+        "_transport": "httpx has no way to bound a response of a client that somebody else made",
+        "_mounts": "the same, for its proxies",
+        "_pool": "the connections of a transport of httpx, whose streams are bounded here",
+        "_network_backend": "the same",
+    },
+    "checks/patterns.py": {"_combine_flags": "flags of a part of a pattern, computed as the standard library does"},
+    "environments/cloud/modal.py": {"_get_loop": "the SDK's own event loop, on which its streams are read"},
+    "environments/cloud/prime.py": {
+        "_auth_cache": "the SDK writes tokens to a file of the user's, and has no setting against it",
+        "_get_gateway_client": "the HTTP client to a sandbox's gateway, which would follow redirects",
+        "_reconnect": "the SDK would join its process again after up to 8 s, without what was said meanwhile",
+        "_pump_task": "the SDK's own way out sends signals first",
+    },
+}
+
 #: Never imported, anywhere: each runs code that it reads, or pickles behind the scenes.
 BANNED = frozenset(
     {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "marshal", "shelve", "joblib", "multiprocessing"}
@@ -207,14 +230,37 @@ def environments_apart(path: str, source: str) -> list[str]:
 
 
 def others_privates(path: str, source: str) -> list[str]:
-    """In the loop: attributes with an underscore of any object but one's own."""
-    if not path.startswith("rlm/"):
-        return []
+    """On the host: private attributes of objects of another file. The loop uses those of its own object alone."""
+    if path.startswith("guest/"):
+        return []  # facades patch the interpreter's own classes, and say so
+    loop = path.startswith("rlm/")
+    own = {each.attr for each in private_attributes(source) if isinstance(each.value, ast.Name) and each.value.id == "self"}
     return [
-        f"{path}:{node.lineno} uses {ast.unparse(node)}; what others use has a public name"
+        f"{path}:{each.lineno} uses {ast.unparse(each)}; what others use has a public name"
+        for each in private_attributes(source)
+        if ast.unparse(each.value) not in {"self", "cls", "super()"}
+        if loop or not (isinstance(each.value, ast.Name) and each.attr in own)
+        if each.attr not in FOREIGN_PRIVATES.get(path, {}) and each.attr not in FOREIGN_PRIVATES["*"]
+    ]
+
+
+def private_attributes(source: str) -> list[ast.Attribute]:
+    """Every use of an attribute whose name starts with one underscore."""
+    return [
+        node
         for node in ast.walk(parsed(source))
         if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__")
-        if not (isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"})
+    ]
+
+
+def compat_above_all(path: str, source: str) -> list[str]:
+    """Imports of upstream's paths by anything else: they are there for users alone."""
+    if path.startswith("compat/"):
+        return []
+    return [
+        f"{path}:{each.line} imports {each.module}; take the class from the room that defines it"
+        for each in imports(path, source)
+        if each.module.startswith("rlm_secure.compat")
     ]
 
 
@@ -346,6 +392,7 @@ RULES = (
     upward_guest_imports,
     environments_apart,
     others_privates,
+    compat_above_all,
     banned_imports,
     unnamed_tools,
     code_from_text,
@@ -390,6 +437,10 @@ def test_no_module_breaks_the_rule(rule) -> None:
         (environments_apart, "environments/remote/lease.py", "from rlm_secure.environments.local import zygote"),
         (others_privates, "rlm/rlm.py", "child._complete(tree)"),
         (others_privates, "rlm/budget.py", "def f(self):\n    with self._ledger._lock: ..."),
+        (others_privates, "rlm/rlm.py", "def f(self, other):\n    return other._run or self._run"),
+        (others_privates, "environments/repl.py", "def f(self):\n    self._session._check()\n    self._check()"),
+        (others_privates, "clients/openai.py", "client._transport"),
+        (compat_above_all, "cli/run.py", "from rlm_secure.compat import install"),
         (banned_imports, "guest/session/worker.py", "import pickle"),
         (banned_imports, "rlm/rlm.py", "def f():\n    from marshal import loads"),
         (banned_imports, "rlm/rlm.py", "import multiprocessing.pool"),
@@ -424,6 +475,8 @@ def test_a_planted_violation_is_caught(rule, path: str, source: str) -> None:
         (foreign_guest_imports, "guest/language/facades/json.py", "import json\nfrom .. import wire\nfrom RestrictedPython import x"),
         (upward_guest_imports, "guest/session/worker.py", "from .. import wire\nfrom ..language import guards\nfrom .repl import Repl"),
         (others_privates, "rlm/rlm.py", "def f(self):\n    self._run()\n    type(self).__name__"),
+        (others_privates, "clients/openai.py", "def inherit(self, parent):\n    self._open = parent._open"),
+        (compat_above_all, "compat/__init__.py", "from rlm_secure.compat.core import rlm"),
         (banned_imports, "guest/language/guards.py", "NAMES = {'pickle'}\nimport copyreg"),
         (unnamed_tools, "guest/kernel/seal.py", "import ctypes"),
         (code_from_text, COMPILER, "exec(compile('1', '', 'exec'))"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import typing
@@ -302,9 +303,13 @@ def test_a_rule_of_another_distribution_is_listed_explained_and_used_when_asked(
     for form in ("text", "json", "sarif", "html", "junit", "github"):
         asked = ["audit", str(policy), "--rule", "short-description", "--fail-on", "low", "--format", form]
         assert main(asked) == 1
-        assert "short-description" in capsys.readouterr().out
+        said = capsys.readouterr().out
+        assert "short-description" in said
+        assert "blob/main/scratch_package" not in said, "its source is not in this repository"
     assert main(["explain", "short-description"]) == 0
     assert "# short-description" in capsys.readouterr().out
+    assert main(["explain", "short-description", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["source"] == "scratch_package"
 
 
 @pytest.mark.parametrize(

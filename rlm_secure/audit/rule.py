@@ -99,8 +99,10 @@ class Rule(ABC, Generic[S]):
         return text
 
     @classmethod
-    def source(cls) -> str:
-        """Where the rule is defined, as an address."""
+    def source(cls) -> str | None:
+        """Where the rule is defined, as an address. None for a rule of another distribution."""
+        if cls.__module__.partition(".")[0] != __package__.partition(".")[0]:
+            return None
         return f"{_HOME}/{cls.__module__.replace('.', '/')}.py"
 
     @classmethod

@@ -39,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     whole.add_argument("--version", action="store_true", help="print the version and exit")
-    commands = whole.add_subparsers(title="commands", metavar="COMMAND")
+    commands = whole.add_subparsers(title="commands", metavar="COMMAND", prog="rlm-secure")
     for command in (run, exec_, demo, doctor, audit, explain, policy, sandbox, arena, log):
         command.add(commands)
     return whole

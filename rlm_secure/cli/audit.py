@@ -55,7 +55,7 @@ examples:
   rlm-secure audit --quick --format sarif -o audit.sarif
   rlm-secure audit policy.toml Dockerfile compose.yaml src/
   rlm-secure audit --env docker --share /run/docker.sock --share /tmp/rlm-secure-sockets:rw
-  rlm-secure audit cells:examples/cells --policy standard
+  rlm-secure audit cells:path/to/cells --policy standard
   rlm-secure audit --env examples.adapters.plain:open_session
 
 exit codes:

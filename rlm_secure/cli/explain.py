@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
                 "bad": page.bad,
                 "good": page.good,
                 "see": list(page.see),
-                "source": rule.source(),
+                "source": rule.source() or rule.__module__,
             }
         )
         return OK

@@ -1,7 +1,7 @@
 """What an environment is: a place that gives sessions, each one worker behind walls.
 
-The loop, the sandbox face, the audit and the tests know only these names. An implementation is one file
-beside this one (local is a folder: it builds its walls itself).
+The loop, the sandbox face, the audit and the tests know only these names. Implementations are in the folders
+beside this file.
 """
 
 from __future__ import annotations
@@ -60,6 +60,9 @@ class Session(Owned, ABC):
     """
 
     report: EnforcementReport
+
+    def require(self) -> None:
+        """Nothing, where the session can be used from here. Else raises WrongProcess or ReentrantCall."""
 
     @abstractmethod
     def execute(

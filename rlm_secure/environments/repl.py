@@ -218,7 +218,7 @@ class REPL(Owned):
 
     def _check(self) -> None:
         super()._check()
-        self._session._check()
+        self._session.require()
 
     def __enter__(self) -> Self:
         return self

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).parent
+#: Upstream's version, the one that `.ci/upstream` downloads.
+VERSION = "0.1.3"
 DOCUMENT = HERE.parents[1] / "docs" / "compat.md"
 
 _HEAD = """# What differs from upstream
@@ -20,9 +22,9 @@ rlm_secure.compat.install()  # from here on, `import rlm` gives rlm_secure's
 ```
 
 or, without a second name, `import rlm_secure.compat as rlm`. Classes and functions are rlm_secure's own, under both
-names; what upstream keeps private, the classes of its TCP server among it, is not served. Upstream's own tests pass
-against it, but for those below, which differ on purpose: `python -m tests.compat PATH` runs them from a checkout, or
-from the source distribution, and fails for any other difference.
+names; what upstream keeps private, the classes of its TCP server among it, is not served. Upstream's own tests (of
+version {version}) pass against it, but for the {number} below, which differ on purpose: `python -m tests.compat PATH` runs them
+from a checkout, `.ci/upstream` from the source distribution, and either fails for any other difference.
 
 <!-- Written by `python -m tests.compat --write` from tests/compat/differences.toml. -->
 """
@@ -45,7 +47,8 @@ def read() -> tuple[Difference, ...]:
 
 def page(differences: tuple[Difference, ...]) -> str:
     """The page for users."""
-    return "\n".join([_HEAD, *(_section(each) for each in differences)])
+    number = sum(len(each.tests) for each in differences)
+    return "\n".join([_HEAD.format(version=VERSION, number=number), *(_section(each) for each in differences)])
 
 
 def _section(difference: Difference) -> str:

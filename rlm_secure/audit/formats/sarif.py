@@ -85,7 +85,7 @@ def _rule(rule: type[Rule[Any]]) -> dict[str, Any]:
         "name": "".join(word.capitalize() for word in rule.id.split("-")),
         "shortDescription": {"text": page.summary},
         "fullDescription": {"text": page.why or page.summary},
-        "helpUri": rule.source(),
+        **({"helpUri": source} if (source := rule.source()) else {}),
         "help": {"text": f"{page.why}\n\n{rule.hint}", "markdown": rule.markdown()},
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
         "properties": {

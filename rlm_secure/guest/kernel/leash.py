@@ -42,7 +42,7 @@ def attach(pid: int) -> tuple[int, ...]:
 
 
 class Leash:
-    """The holder's side of a leash. Signals are not confirmed: link.py checks whether they had an effect."""
+    """The holder's side of a leash. Signals are not confirmed: worker_link.py checks whether they had an effect."""
 
     def __init__(self, stops: int, continues: int) -> None:
         # What is written to one end arrives at the other.
