@@ -1,1 +1,1 @@
-"""The loop: a model works on a context that it never sees whole, through cells that run behind walls."""
+"""The loop: a model works on a context that it never sees whole, through cells that run in a sandbox."""

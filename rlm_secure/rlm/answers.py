@@ -1,8 +1,8 @@
-"""Answers that must have a shape: `answer_schema` is a pydantic type or a JSON Schema.
+"""Structured answers: `answer_schema` is a pydantic type or a JSON Schema.
 
-A type (a BaseModel, a dataclass, `list[int]`, ...) is checked by pydantic in full. A JSON Schema is checked
-against the keywords in `KEYWORDS`; a schema with any other is refused when the RLM is made, not half-checked when the
-answer comes. `format` and the annotations are allowed and check nothing. Both take a bounded number of steps.
+A type (a BaseModel, a dataclass, `list[int]`, ...) is validated by pydantic in full. A JSON Schema may use the
+keywords in `KEYWORDS`; a schema with any other is refused when the RLM is created, so no answer is checked only in
+part. `format` and annotations are allowed and check nothing. Both take a bounded number of steps.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class StructuredCompletion(RLMChatCompletion):
 
 
 class AnswerSchema:
-    """Reads an answer as a value of the wanted shape, which `given` says.
+    """Parses and validates an answer against `schema`, which `given` keeps.
 
     Raises ValueError when `schema` is neither a type that pydantic knows nor a JSON Schema of `KEYWORDS`, and for a
     regular expression that cannot be matched in linear time.
@@ -69,10 +69,10 @@ class AnswerSchema:
     def read(
         self, text: str, value: Any = None, interrupt: Callable[[], object] | None = None
     ) -> tuple[Any, str | None]:
-        """The answer and None, or None and what is wrong with it.
+        """The parsed answer and None, or None and what is wrong with it.
 
-        `value` is the answer where it is already a JSON value. `text` is read as JSON, and as itself where
-        the schema takes a plain string. `interrupt` is called now and then; what it raises ends the reading.
+        `value` is the answer if it is already a JSON value. `text` is parsed as JSON, and also taken as a plain
+        string if the schema accepts one. `interrupt` is called from time to time; what it raises ends the validation.
         """
         problem: str | None = None
         steps = Steps.of(len(text) if value is None else len(json.dumps(value)), interrupt)
@@ -83,7 +83,7 @@ class AnswerSchema:
                     return read, None
                 if candidate is not text:
                     problem = failure
-        # What is not known to misfit as a value is not taken as its text instead.
+        # If validation did not finish, do not fall back to the plain text.
         except OutOfSteps:
             problem = problem or "the answer is too large or nested too deep to be checked; make it simpler"
         except RecursionError:
@@ -110,13 +110,13 @@ def _candidates(text: str, value: Any) -> Iterator[Any]:
     try:
         yield loads(_unfenced(text))
     except MalformedJson:
-        pass  # not JSON: only a schema of a plain string can take it
+        pass  # not JSON: only a schema that accepts a plain string can match
     yield text
 
 
 def _unfenced(text: str) -> str:
-    """`text` without the code fence that models like to put around JSON. Takes time linear in its length."""
-    # By hand: an expression with blanks on both sides of a newline tries every way to share them out.
+    """`text` without the code fence that models often put around JSON. Takes time linear in its length."""
+    # Not a regular expression: one with blanks on both sides of a newline backtracks over every way to split them.
     whole = text.strip()
     if not (whole.startswith(_FENCE) and whole.endswith(_FENCE)):
         return text

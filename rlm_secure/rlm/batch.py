@@ -17,7 +17,7 @@ from rlm_secure.types import RLMChatCompletion, held_bytes
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What became of one prompt: exactly one of `completion` and `error` is set."""
+    """The result of one prompt: exactly one of `completion` and `error` is set."""
 
     index: int
     completion: RLMChatCompletion | None = None
@@ -25,7 +25,7 @@ class Item:
 
     @property
     def response(self) -> str:
-        """The answer. Raises the item's error where there is none."""
+        """The answer. Raises the item's error if there is none."""
         if self.completion is None:
             assert self.error is not None
             raise self.error
@@ -36,7 +36,7 @@ class Complete(Protocol):
     """One completion inside a tree."""
 
     def __call__(self, tree: Tree, prompt: Any, root_prompt: str | None) -> RLMChatCompletion:
-        """Run it. May raise what a run raises."""
+        """Run it. Raises what a run raises."""
         ...
 
 
@@ -48,11 +48,12 @@ def run(
     concurrency: int,
     on_progress: Callable[[int, int], Any] | None,
 ) -> list[Item]:
-    """One Item per prompt, in order. A failure is in its Item and stops no other.
+    """Complete all prompts; return one Item per prompt, in order. A failure is kept in its Item and stops no other.
 
-    `root_prompts` is one question for all, or one for each. `concurrency` completions run at a time; all draw on
-    the ledger of `tree`, and on its `limits.kept_bytes`: an answer that goes beyond them is a ResultTooLarge in its
-    Item. `on_progress(done, of)` is called after each. Raises ValueError when the lengths differ.
+    `root_prompts` is one question for all, or one for each. `concurrency` completions run at a time; all share
+    the ledger of `tree`. Answers may take `limits.kept_bytes` in total: one beyond that is a ResultTooLarge in its
+    Item. `on_progress(done, of)` is called after each. Raises ValueError when the lengths differ, or when
+    `concurrency` is below 1.
     """
     if concurrency < 1:
         raise ValueError(f"concurrency is {concurrency}; it must be at least 1")
@@ -78,14 +79,14 @@ def run(
     slots = ChildSlots(concurrency, tree.overdue)
     try:
         return slots.map(one, range(len(prompts)))
-    except BaseException:  # Ctrl-C: the runs in other threads end with the tree, and are waited for
+    except BaseException:  # Ctrl-C: stop the runs in other threads with the tree, and wait for them
         tree.stop("Execution cancelled: its batch was cancelled")
         slots.join(2.0)
         raise
 
 
 def _kept(answers: Records, item: Item) -> Item:
-    """The item, or what says that its answer was one too many for what a batch may hold."""
+    """The item, or one with ResultTooLarge if its answer exceeds what the batch may still keep."""
     assert item.completion is not None
     size = held_bytes(item.completion.response)
     if answers.take(size):

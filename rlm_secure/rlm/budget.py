@@ -1,11 +1,11 @@
-"""What a run may still spend. One ledger for a run and all its descendants, from any thread.
+"""What a run may still spend. One thread-safe ledger for a run and all its descendants.
 
-A call reserves before it is made and settles after. The number of calls is exact: the reservation is the
-count. Cost is exact as well where the model's price and the longest reply are known: a reservation then holds what
-the call can cost at most, and a call that the rest cannot pay for is not made. Where either is unknown, and for
-tokens, a reservation holds an estimate, and where the rest of an allowance is held by calls in flight the next call
-waits for one of them. The overshoot is then at most one call, and what the calls in flight beside it cost beyond
-their estimates.
+A call reserves before it is made and settles after. The number of calls is exact: each reservation counts as one.
+Cost is exact as well when the model's price and the longest reply are known: a reservation then holds the call's
+maximum cost, and a call that the remaining allowance cannot pay for is not made. When either is unknown, and for
+tokens, a reservation holds an estimate; when calls in flight hold the rest of an allowance, the next call waits
+for one of them. The overshoot is then at most one call, plus what the other calls in flight cost beyond their
+estimates.
 
 Guards: the ledger: what a run and all its children may spend
 """
@@ -31,18 +31,18 @@ from rlm_secure.policy import cost
 from rlm_secure.policy.model import Policy
 from rlm_secure.types import ModelUsageSummary
 
-#: What a ledger raises.
+#: The exceptions that a ledger raises.
 LIMITS: Final = (BudgetExceededError, TokenLimitExceededError, TimeoutExceededError, PriceUnknownError)
 
-#: Output tokens that a call is taken to cost until a longer reply was seen.
+#: Estimated output tokens of a call until a longer reply is seen.
 _REPLY_TOKENS: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What one run tree may spend. `cost_usd` is US dollars as providers report them, or as the price table has them.
+    """What one run tree may spend. `cost_usd` is US dollars as reported by providers or computed from the price table.
 
-    `priced` says that the cost limit is one that somebody chose, so that it must not be without effect.
+    `priced` means that the cost limit was chosen explicitly, so a model without a known price is refused.
     """
 
     calls: int
@@ -97,7 +97,7 @@ class Reservation:
         self.cost_usd = cost_usd
 
     def settle(self, usage: ModelUsageSummary) -> None:
-        """The call was answered: charge what it really used."""
+        """Charge the actual usage: the call was answered."""
         self._ledger.settle(
             self,
             input_tokens=usage.total_input_tokens,
@@ -106,16 +106,16 @@ class Reservation:
         )
 
     def lose(self) -> None:
-        """The call was cut off (deadline, cancel): charge the estimate, for the provider may."""
+        """Charge the estimate: the call was cut off (deadline, cancel), and the provider may charge for it."""
         self._ledger.settle(self, input_tokens=self.tokens, cost_usd=self.cost_usd)
 
     def refuse(self) -> None:
-        """The provider refused or failed: nothing but the call itself is charged."""
+        """Charge only the call itself, no tokens or cost: the provider refused or failed."""
         self._ledger.settle(self)
 
 
 class Ledger:
-    """Everything that one run tree spends. Atomic; safe from any thread."""
+    """Everything that one run tree spends. Atomic and thread-safe."""
 
     def __init__(self, allowance: Allowance, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.allowance = allowance
@@ -131,13 +131,13 @@ class Ledger:
 
     @property
     def spent(self) -> Spent:
-        """A snapshot."""
+        """A snapshot of what was spent so far."""
         with self._lock:
             return self._spent
 
     @property
     def in_flight(self) -> int:
-        """Calls that are reserved and not settled."""
+        """The number of calls that are reserved and not settled."""
         with self._lock:
             return self._in_flight
 
@@ -154,11 +154,11 @@ class Ledger:
     def reserve(
         self, prompt_bytes: int, price: Price | None = None, max_output_tokens: int | None = None
     ) -> Reservation | None:
-        """Reserve one call with a prompt of that many bytes; None when it must wait for one in flight.
+        """Reserve one call with a prompt of `prompt_bytes`; None when it must wait for a call in flight to end.
 
         `price` is the model's, `max_output_tokens` the longest reply that the request allows; None where unknown.
         Raises CallLimitExceededError, TokenLimitExceededError, BudgetExceededError, PriceUnknownError or
-        TimeoutExceededError when there is nothing left; the call must not be made then.
+        TimeoutExceededError when there is nothing left; then the call must not be made.
         """
         with self._lock:
             self._check_rest()
@@ -189,7 +189,7 @@ class Ledger:
         output_tokens: int = 0,
         cost_usd: float = 0.0,
     ) -> None:
-        """End a reservation and charge what its call came to. Does nothing where it has ended before."""
+        """End a reservation and charge what its call used. Does nothing if it has already ended."""
         with self._lock:
             if reservation.ended:
                 return
@@ -207,19 +207,19 @@ class Ledger:
             )
 
     def refuse_unknown(self, error: PriceUnknownError) -> None:
-        """Let no further call be made: nobody knows what they cost."""
+        """Refuse all further calls with `error`: their cost is unknown."""
         with self._lock:
             self._unknown = self._unknown or error
 
     def check_rest(self) -> None:
-        """Raise the exception of whatever is used up, so that a child is not started for nothing."""
+        """Raise the exception of a limit that is used up, so that no child is started in vain."""
         with self._lock:
             self._check_rest()
 
     def check(self, *, after: int = 0, partial_answer: str | None = None) -> None:
-        """Raise upstream's exception for a limit that the run went over, with its partial answer.
+        """Raise upstream's exception, with the partial answer, for a limit that the run exceeded.
 
-        `after` is the number of iterations done. Cost and tokens may be used up exactly; the deadline not.
+        `after` is the number of iterations done. Using up a limit exactly does not exceed it.
         """
         spent, allowance = self.spent, self.allowance
         if spent.cost_usd > allowance.cost_usd:
@@ -269,9 +269,9 @@ class Ledger:
 
 
 class Records:
-    """Memory that one run tree may use for records: what nobody needs to go on, and somebody may want to read later.
+    """Memory that one run tree may use for records: data that the run does not need but the caller may read later.
 
-    It is never given back: what was kept is in somebody's hands. Atomic; safe from any thread.
+    It is never released: the caller may hold the records. Atomic and thread-safe.
     """
 
     def __init__(self, limit: int) -> None:
@@ -281,12 +281,12 @@ class Records:
 
     @property
     def kept(self) -> int:
-        """Bytes that are taken."""
+        """Bytes reserved so far."""
         with self._lock:
             return self._kept
 
     def take(self, size: int) -> bool:
-        """Whether there is room for a record of `size` bytes, which is then taken."""
+        """Reserve `size` bytes for a record if there is room. Returns whether there was."""
         with self._lock:
             if self._kept + size > self.limit:
                 return False
@@ -295,7 +295,7 @@ class Records:
 
 
 class Meter:
-    """The counters of one completion, beside its tree's ledger: iterations, and errors in a row."""
+    """The counters of one completion, in addition to its tree's ledger: iterations, and errors in a row."""
 
     def __init__(self, ledger: Ledger, *, iterations: int, errors: int | None) -> None:
         self.ledger = ledger
@@ -306,13 +306,13 @@ class Meter:
         self.last_error: str | None = None
 
     def count(self, error: str | None) -> None:
-        """Count one finished turn; `error` is what went wrong in it, None when nothing did."""
+        """Count one finished turn; `error` is its error, if any."""
         self.iterations += 1
         self.errors = self.errors + 1 if error else 0
         self.last_error = error or self.last_error
 
     def check(self, partial_answer: str | None) -> None:
-        """Raise upstream's exception for the first limit that is crossed."""
+        """Raise upstream's exception for the first limit that is exceeded."""
         if self.max_errors is not None and self.errors >= self.max_errors:
             raise ErrorThresholdExceededError(
                 self.errors,
@@ -326,7 +326,7 @@ class Meter:
 
 
 def limit_name(error: Exception) -> str:
-    """Which limit an exception speaks of: calls, cost, tokens, time or errors."""
+    """The name of the limit that an exception reports: calls, cost, tokens, time or errors."""
     for kind, name in (
         (CallLimitExceededError, "calls"),
         (BudgetExceededError, "cost"),
@@ -340,7 +340,7 @@ def limit_name(error: Exception) -> str:
 
 
 def exhausted(error: Exception) -> str:
-    """What a cell reads when a limit refuses its call (upstream's words, which programs match on)."""
+    """What a cell reads when a limit refuses its call (upstream's texts, which programs match on)."""
     if isinstance(error, BudgetExceededError) and not isinstance(error, CallLimitExceededError):
         return f"Error: Budget exhausted (spent ${error.spent:.6f} of ${error.budget:.6f})"
     if isinstance(error, TimeoutExceededError):

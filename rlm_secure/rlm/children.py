@@ -1,4 +1,4 @@
-"""Children of a run: how they are configured, and what becomes of their failures."""
+"""Children of a run: their configuration, and how their failures are reported."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rlm_secure.types import RefusedCall, RLMChatCompletion, UsageSummary, not_k
 def run_child(
     tree: Tree, child: RunConfig, prompt: str, complete: Callable[[], RLMChatCompletion]
 ) -> RLMChatCompletion:
-    """`complete()` of `child`, told to the listeners. A failure is an answer that begins with "Error: ".
+    """Run `complete()` of `child` and notify the listeners. A failure is an answer that begins with "Error: ".
 
     Raises nothing but KeyboardInterrupt and SystemExit: a child's failure is its parent's input.
     """
@@ -43,7 +43,7 @@ def run_child(
 
 
 def child_of(config: RunConfig, model: str | None) -> RunConfig:
-    """What a cell's own run is told: the same, one level deeper, without what is the root's alone."""
+    """The configuration of a child run: the same, one level deeper, without what belongs to the root alone."""
     return replace(
         config,
         backend_kwargs={**config.backend_kwargs, **({"model_name": model} if model else {})},
@@ -59,20 +59,20 @@ def child_of(config: RunConfig, model: str | None) -> RunConfig:
 
 
 def failed(model: str, prompt: str, error: str, began: float) -> RLMChatCompletion:
-    """A completion that says why there is none."""
+    """A completion that holds the error of a failed child."""
     return RLMChatCompletion(model, prompt, error, UsageSummary({}), time.monotonic() - began, error=error)
 
 
 def refused(model: str, prompt: str, error: str, began: float) -> RefusedCall:
-    """A call that was not made. Its prompt is not kept: a cell may go on asking."""
+    """A call that was not made. Its prompt is not kept: a cell may make many such calls."""
     size = not_kept(len(prompt), "characters")
     return RefusedCall(model, size, error, UsageSummary({}), time.monotonic() - began, error=error)
 
 
 def _told(failure: Exception) -> str:
-    """Why a child failed, in upstream's words, as text that may enter a sandbox."""
+    """Why a child failed, in upstream's wording, as text that may enter a sandbox."""
     reason = type(failure).__name__
-    # What an environment says of its failure may quote a provider.
+    # An environment's own message may quote a provider.
     if isinstance(failure, RLMSecureError) and not isinstance(failure, EnvironmentUnavailable):
         reason = str(failure)
     what = "budget exceeded" if isinstance(failure, BudgetExceededError) else "completion failed"

@@ -1,6 +1,6 @@
-"""When a conversation fills the model's context: how full it is, and what takes its place.
+"""Compaction: measures how full the model's context is, and replaces a conversation with its summary.
 
-Pure functions on lists of messages. The loop decides when to call them, and keeps what was taken out in the
+Pure functions on lists of messages. The loop decides when to call them, and keeps the removed messages in the
 variable `history`.
 """
 
@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from rlm_secure.rlm.prompts import Message
 
-#: Tokens that a model reads at most, by the longest of these that its name contains as a word's beginning.
+#: The context length of a model, in tokens, by the longest of these keys that its name contains at a word's start.
 CONTEXT_LIMITS: Final[Mapping[str, int]] = {
     "claude": 200_000,
     "command-r": 128_000,
@@ -51,7 +51,7 @@ DEFAULT_CONTEXT_LIMIT: Final = 128_000
 
 #: Tokens that a provider adds around each message.
 _PER_MESSAGE: Final = 4
-#: A tokenizer's time may grow with the square of a piece, so text is counted in pieces of this many characters.
+#: A tokenizer's time may grow with the square of a text's length, so text is counted in pieces of so many characters.
 _PIECE: Final = 4_096
 
 _REQUEST: Final = (
@@ -69,14 +69,14 @@ _CONTINUE: Final = (
 
 
 def get_context_limit(model: str) -> int:
-    """Tokens that `model` reads at most, as far as its name tells; DEFAULT_CONTEXT_LIMIT where it does not."""
+    """The context length of `model` in tokens, by its name; DEFAULT_CONTEXT_LIMIT for an unknown name."""
     name = model.lower()
     known = [key for key in CONTEXT_LIMITS if re.search(rf"(?<![a-z0-9]){re.escape(key)}", name)]
     return CONTEXT_LIMITS[max(known, key=len)] if known else DEFAULT_CONTEXT_LIMIT
 
 
 def count_tokens(messages: Sequence[Mapping[str, Any]], model: str = "") -> int:
-    """Tokens of `messages`: counted where the tiktoken package knows `model`, else a quarter of the characters."""
+    """Tokens of `messages`: counted if the tiktoken package knows `model`, else a quarter of the characters."""
     texts = [_text(message.get("content")) for message in messages]
     counter = _counter(model)
     if counter is None:
@@ -88,7 +88,7 @@ def count_tokens(messages: Sequence[Mapping[str, Any]], model: str = "") -> int:
 def should_compact(
     messages: Sequence[Mapping[str, Any]], model: str, threshold_pct: float = 0.85, *, limit: int | None = None
 ) -> bool:
-    """Whether `messages` fill `threshold_pct` (0 to 1) of what `model` reads; `limit` overrides the table."""
+    """Whether `messages` fill `threshold_pct` (0 to 1) of the model's context; `limit` (tokens) overrides the table."""
     return count_tokens(messages, model) >= int(threshold_pct * (limit or get_context_limit(model)))
 
 
@@ -98,9 +98,9 @@ def summary_request(messages: Sequence[Message]) -> list[Message]:
 
 
 def compacted(messages: Sequence[Message], opening: int, summary: str, count: int) -> list[Message]:
-    """The conversation that goes on: its first `opening` messages (prologue included), the summary, a nudge.
+    """The conversation after compaction: its first `opening` messages (prologue included), the summary, a reminder.
 
-    `count` is how often this conversation has been compacted now.
+    `count` is how often this conversation has been compacted, this time included.
     """
     return [
         *(dict(message) for message in messages[:opening]),
@@ -115,7 +115,7 @@ def history_entries(removed: Sequence[Message], summary: str) -> list[Any]:
 
 
 def _text(content: Any) -> str:
-    """A message's text: content is a string, or a list of parts of which some have one."""
+    """A message's text: content is a string, or a list of parts of which some have a text."""
     if isinstance(content, str):
         return content
     if isinstance(content, list):
@@ -125,11 +125,11 @@ def _text(content: Any) -> str:
 
 @functools.lru_cache(maxsize=32)
 def _counter(model: str) -> Callable[[str], int] | None:
-    """Counts the tokens of a text for `model`; None without tiktoken, or where it does not know the model."""
+    """A function that counts the tokens of a text for `model`; None without tiktoken or for an unknown model."""
     if not model:
         return None
     try:
         encoding = importlib.import_module("tiktoken").encoding_for_model(model)
-    except Exception:  # noqa: BLE001  an unknown model, no vocabulary on disk and none to be had: estimate instead
+    except Exception:  # noqa: BLE001  an unknown model, or a vocabulary that cannot be loaded: estimate instead
         return None
     return lambda text: len(encoding.encode(text, disallowed_special=()))

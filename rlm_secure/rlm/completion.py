@@ -1,4 +1,4 @@
-"""One completion: its messages, its cells, its limits. A turn is `Run.turn`, from the prompt to the feedback."""
+"""One completion: its messages, its cells, its limits. `Run.turn` is one turn, from the prompt to the feedback."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ class Answer:
 
 
 class Run:
-    """The turns of one completion. `partial` is the best answer so far, for whoever must end it early.
+    """The turns of one completion. `partial` is the best answer so far, for a run that ends early.
 
-    `reopen` gives an environment in the place of one whose session is lost.
+    `reopen` replaces an environment whose session is lost.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class Run:
         self._restarts = 0
 
     def complete(self) -> RLMChatCompletion:
-        """Turn after turn until there is an answer; an answer in plain text after the last."""
+        """Run turns until there is an answer; after the last turn, ask for one in plain text."""
         self.config.verbose.print_metadata(self.config.metadata)
         for number in range(1, self.meter.max_iterations + 1):
             answer = self.turn(number)
@@ -130,7 +130,7 @@ class Run:
         return self.finish(self.default_answer())
 
     def turn(self, number: int) -> Answer | None:
-        """Ask the model, run its cells, look for an answer; without one, check the limits and give feedback."""
+        """Ask the model, run its cells, look for an answer; if there is none, give feedback and check the limits."""
         began = self.begin(number)
         asked = list(self.messages)
         response = self.handler.ask(asked).text
@@ -153,7 +153,7 @@ class Run:
         return answer
 
     def begin(self, number: int) -> float:
-        """Tell who listens, make room, and add the message that opens the turn. Returns the clock."""
+        """Compact if needed, notify listeners, and add the message that opens the turn. Returns the start time."""
         self.tree.check(self.partial)
         self.compact()
         self.tree.emit(TurnStarted(depth=self.config.depth, number=number, limit=self.meter.max_iterations))
@@ -171,7 +171,7 @@ class Run:
         return began
 
     def compact(self) -> None:
-        """Put a summary in the place of the turns so far when they fill the model's context."""
+        """Replace the turns so far with a summary when they fill the model's context."""
         config = self.config
         if not config.compaction:
             return
@@ -189,9 +189,9 @@ class Run:
     # -- cells ---------------------------------------------------------------------------------------
 
     def run_cells(self, number: int, cells: Sequence[str]) -> list[CodeBlock]:
-        """Each cell in turn; none after one that gave the answer, or that was stopped with the tree.
+        """Run the cells in order; stop after one that gave the answer, or when the tree is stopped.
 
-        A turn's results are all kept until the model reads them, so there is an end to how much they may be.
+        All results of a turn are kept until the model reads them, so their total size is limited.
         """
         blocks: list[CodeBlock] = []
         held = 0
@@ -215,7 +215,7 @@ class Run:
         return blocks
 
     def run_cell(self, code: str) -> REPLResult:
-        """The result of one cell. A session that is lost is replaced, as often as the policy resumes one."""
+        """Run one cell. A lost session is replaced as often as the policy allows."""
         try:
             with self.tree.running(self.environment):
                 result = self.environment.execute_code(code)
@@ -229,7 +229,7 @@ class Run:
             self.environment = self.reopen(self.environment)
             told = f"{type(lost).__name__}: {lost} A new session was started; variables of earlier cells are gone."
             result = REPLResult("", f"\n{told}", {}, error=CellCrashed(told, session_ended=True))
-        # A session that is lost leaves the calls of its cell with the handler.
+        # After a lost session, the calls of its cell are still in the handler.
         result.rlm_calls = result.rlm_calls or self.handler.drain()
         result.dropped_calls += self.handler.dropped()
         return result
@@ -237,7 +237,7 @@ class Run:
     # -- answers -------------------------------------------------------------------------------------
 
     def answer_in(self, response: str, blocks: Sequence[CodeBlock]) -> tuple[Answer | None, Message | None]:
-        """The turn's answer, or None and what to tell the model about the one that it tried to give."""
+        """The turn's answer, or None and a message to the model on the answer that was not accepted, if any."""
         for block in blocks:
             if block.result.final_answer is not None:
                 return self.accepted(block.result.final_answer, "cell", block.result.final_value)
@@ -256,7 +256,7 @@ class Run:
         return None, self.words.unknown_variable(final.name, known)
 
     def variable(self, name: str) -> str | None:
-        """The text of a cell's variable, None where there is none, or no session any more."""
+        """The text of a cell's variable; None if there is no such variable, or the session is lost."""
         try:
             with self.tree.running(self.environment):
                 return self.environment.read_text(name)
@@ -264,7 +264,7 @@ class Run:
             return None
 
     def accepted(self, text: str, source: str, value: Any = None) -> tuple[Answer | None, Message | None]:
-        """The answer when it fits the schema (or there is none), else what is wrong with it."""
+        """The answer if it fits the schema (or there is no schema), else a message on what is wrong with it."""
         if self.config.answer_schema is None:
             return Answer(text, source), None
         read, problem = self.config.answer_schema.read(text, value, lambda: self.tree.check(text))
@@ -276,16 +276,16 @@ class Run:
         return None, self.rejected(problem)
 
     def rejected(self, problem: str) -> Message:
-        """Tells the listeners and the model why an answer is none."""
+        """Notify the listeners that an answer is rejected, and write the message that tells the model why."""
         self.tree.emit(AnswerRejected(depth=self.config.depth, problem=problem))
         return self.words.answer_rejected(problem)
 
     def default_answer(self) -> Answer:
-        """An answer in plain text, asked for when the turns are used up."""
+        """Ask for an answer in plain text when the turns are used up."""
         began = time.monotonic()
         asked = [*self.messages, self.words.default_answer()]
         response = self.handler.ask(asked, purpose="answer").text
-        # A model that answers in the words of a turn means what stands between the parentheses.
+        # A model that still writes FINAL(...) means the text between the parentheses.
         answer, objection = self.answer_in(response, [])
         if answer is None and parse_final(response) is None:
             answer, objection = self.accepted(response, "default")
@@ -304,7 +304,7 @@ class Run:
         return answer
 
     def finish(self, answer: Answer) -> RLMChatCompletion:
-        """The completion, with everything that the run and its children used."""
+        """Build the completion, with the usage of the run and its children."""
         config = self.config
         self.tree.emit(AnswerReady(depth=config.depth, answer=answer.text, source=answer.source))
         if config.persistent:
@@ -312,7 +312,7 @@ class Run:
                 with self.tree.running(self.environment):
                     self.environment.add_history(self.messages)
             except (TimeoutExceededError, CancellationError) as ended:
-                # The answer is there; what the next completion will miss is no reason to lose it.
+                # The answer is complete: a missing history entry for the next completion is no reason to lose it.
                 self.tree.notice(config.depth, "records", f"the conversation is not in the session's history: {ended}")
         completion = RLMChatCompletion(
             root_model=config.root_model,
@@ -329,7 +329,7 @@ class Run:
     # -- limits and records --------------------------------------------------------------------------
 
     def check(self) -> None:
-        """Raise upstream's exception for a limit that this turn crossed."""
+        """Raise upstream's exception for a limit that this turn exceeded."""
         self.tree.check(self.partial)
         try:
             self.meter.check(self.partial)
@@ -338,7 +338,7 @@ class Run:
             raise
 
     def record(self, number: int, iteration: RLMIteration, error: str | None) -> None:
-        """Log the turn, show it, and tell who listens."""
+        """Log the turn, print it if verbose, and notify listeners."""
         seconds = iteration.iteration_time or 0.0
         if self.log is not None:
             self.log.log(iteration)
@@ -348,9 +348,9 @@ class Run:
 
 
 def log_of(config: RunConfig, lock: Lock, stack: ExitStack, tree: Tree) -> RLMLogger | None:
-    """The logger of one completion: the RLM's own, or one beside it while another completion has its `lock`.
+    """The logger of one completion: the RLM's own, or a fresh one while another completion holds its `lock`.
 
-    Raises LogError where its file cannot be written, and the policy requires it.
+    Raises LogError if its file cannot be written and the policy requires a log.
     """
     if config.logger is None:
         return None
@@ -371,7 +371,7 @@ def log_of(config: RunConfig, lock: Lock, stack: ExitStack, tree: Tree) -> RLMLo
 
 
 def plain_answer(handler: LMHandler, model: str, payload: Any, root_prompt: str | None) -> RLMChatCompletion:
-    """The answer of a plain model, without cells: what a run at its greatest depth is."""
+    """The answer of a plain model, without cells: used for a run at maximum depth."""
     began = time.monotonic()
     prompt = payload
     if not (isinstance(payload, str) or _is_messages(payload)):
@@ -395,6 +395,6 @@ def _is_messages(payload: Any) -> bool:
 
 
 def _first_error(blocks: Sequence[CodeBlock]) -> str | None:
-    """The first error of a turn's cells. Warnings on stderr are none."""
+    """The first error of a turn's cells. Warnings on stderr do not count."""
     errors: list[CellError] = [block.result.error for block in blocks if block.result.error is not None]
     return f"{type(errors[0]).__name__}: {errors[0]}" if errors else None

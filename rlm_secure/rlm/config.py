@@ -1,4 +1,4 @@
-"""What one run is told: the arguments of RLM, read and checked once. Whatever works for a run takes it from here."""
+"""The configuration of one run: the arguments of RLM, parsed and validated once."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ class RunConfig:
 
     @property
     def models(self) -> frozenset[str]:
-        """The models that the run was given; its cells may always name them."""
+        """The models named in the run's own arguments; its cells may always name them."""
         named = [self.backend_kwargs, *(self.other_backend_kwargs or ())]
         return frozenset(kwargs["model_name"] for kwargs in named if kwargs.get("model_name"))
 
     @property
     def metadata(self) -> RLMMetadata:
-        """The configuration as a trajectory begins with it."""
+        """The configuration as the first record of a trajectory."""
         return RLMMetadata(
             root_model=self.root_model,
             max_depth=self.max_depth,
@@ -87,9 +87,9 @@ class RunConfig:
         )
 
     def arguments(self) -> dict[str, Any]:
-        """The arguments with which RLM reads this configuration again."""
+        """The arguments that make RLM produce this configuration again."""
         said = {each.name: getattr(self, each.name) for each in fields(self)}
-        del said["words"]  # read from prompt_set
+        del said["words"]  # derived from prompt_set
         said["environment"] = said.pop("environment_type")
         said["verbose"] = self.verbose.enabled
         said["prices"] = self.prices.given

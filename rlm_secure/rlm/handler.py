@@ -1,6 +1,6 @@
-"""Answers what cells ask: the gate says whether, the ledger says whether still, a client or a child answers.
+"""Serves the model calls of cells: the gate allows them, the ledger reserves them, a client or a child run answers.
 
-`LMHandler` is upstream's name. There it is a TCP server that anybody on the machine can talk to; here it is
+`LMHandler` is upstream's name. There it is a TCP server that any process on the machine can reach; here it is
 the object that an environment calls with a decoded `Call`, so there is no port to protect.
 """
 
@@ -40,28 +40,28 @@ NO_USAGE: Final = ModelUsageSummary(0, 0, 0)
 
 #: A free model's price.
 _FREE: Final = Price(0.0, 0.0)
-#: Seconds that a reply may be late, on a machine that is busy.
+#: Seconds of tolerance after the timeout, for a busy machine.
 _LATE: Final = 1.0
-#: Bytes of a record beside its texts: the objects that hold them.
+#: Bytes of a record besides its texts: the objects that hold them.
 _RECORD: Final = 2_048
 
 
 class Recursion(Protocol):
-    """Starts a child run. Returns its completion, with `error` set where it failed; never raises Exception."""
+    """Starts a child run. Returns its completion, with `error` set if it failed; never raises Exception."""
 
     def __call__(self, prompt: str, model: str | None) -> RLMChatCompletion:
-        """Run it to its end."""
+        """Run the child to its end."""
         ...
 
 
 class LMHandler:
-    """Serves the calls of one run's cells, and the run's own turns. Thread-safe.
+    """Serves the model calls of one run's cells, and the run's own turns. Thread-safe.
 
-    `depth` is the depth of the run; calls of its cells go to `other_backend_client` where there is one and
-    the run is the root, as upstream does. `recursion` starts children; without it `rlm_query` is a plain
-    model call. `make_client` builds a client for a model that the policy allows and nobody registered. `audit` is
-    told of the replies to the run itself that the gate refuses.
-    `host`, `port` are accepted and unused. Used alone (not by RLM), it works under the policy `strict`.
+    `depth` is the depth of the run; if the run is the root, calls of its cells go to `other_backend_client` when there
+    is one, as in upstream. `recursion` starts children; without it `rlm_query` is a plain model call. `make_client`
+    builds a client for a model that the policy allows and that is not registered. `audit` records the replies to the
+    run's own calls that the gate refuses. `host`, `port` are accepted and unused. Used alone (not by RLM), the handler
+    works under the policy `strict`.
     """
 
     def __init__(
@@ -98,22 +98,22 @@ class LMHandler:
         self._own = ExitStack()
         self._gate = gate or Gate(load_policy("strict"), frozenset(self._clients))
         self._tree = tree
-        #: Whether its calls end when its run is stopped, so that no session need leave one behind: RLM's do.
+        #: Whether stopping the run ends its calls, so that a session need not abandon them. True under RLM.
         self.interruptible = tree is not None
-        #: Whose sessions share what they may leave behind.
+        #: The owner whose sessions share one limit of abandoned calls.
         self.owner = None if tree is None else tree.whose
 
-    # -- upstream's face -----------------------------------------------------------------------------
+    # -- upstream's interface ------------------------------------------------------------------------
 
     def register_client(self, model_name: str, client: Any) -> None:
-        """Let cells reach `client` by `model=model_name`, where the gate allows that name."""
+        """Let cells use `client` by `model=model_name`, if the gate allows that name."""
         with self._lock:
             self._clients[model_name] = adapt(client)
 
     def get_client(self, model: str | None = None, depth: int = 0) -> Client:
         """The client for a call: by the model's name, else the sub-call client at depth 1, else the default.
 
-        Raises ProviderError for a model that nobody registered and that cannot be made.
+        A model that is not registered gets a client from `make_client`, whose exceptions pass through.
         """
         with self._lock:
             if model is not None and model in self._clients:
@@ -127,7 +127,7 @@ class LMHandler:
         return self._default
 
     def start(self) -> Self:
-        """Be ready to serve. Returns itself, which is what an environment calls."""
+        """Get ready to serve. Returns itself: the object that an environment calls."""
         if self._tree is None:
             policy = load_policy("strict")
             ledger = Ledger(Allowance.of(policy))
@@ -138,28 +138,28 @@ class LMHandler:
         return self
 
     def stop(self) -> None:
-        """End what start() began. Idempotent."""
+        """Stop what start() started. Idempotent."""
         self._own.close()
 
     @property
     def address(self) -> Self:
-        """What to give an environment as its handler: this object, which is called with each Call."""
+        """What to pass to an environment as its handler: this object, which is called with each Call."""
         return self
 
     def completion(self, prompt: Prompt, model: str | None = None) -> str:
-        """The reply of the run's own model, through the ledger. Raises what the provider or the ledger raise."""
+        """The reply of the run's own model, charged to the ledger. Raises what the provider or the ledger raise."""
         return self.ask(prompt, model=model).text
 
     def get_usage_summary(self) -> UsageSummary:
-        """What this run used, its children included."""
+        """The usage of this run, including its children."""
         return self.tally.summary()
 
     def complete_all(
         self, prompts: Sequence[str], model: str | None = None, depth: int | None = None
     ) -> list[RLMChatCompletion]:
-        """One completion per prompt, in order, each with its own usage or its error. They are drained like sub-calls.
+        """One completion per prompt, in order, each with its own usage or its error. drain() returns them as well.
 
-        Raises CallRefused for what the gate refuses as a whole.
+        Raises CallRefused if the gate refuses the whole batch.
         """
         refusal = self._refusal(prompts, model)
         if refusal is not None:
@@ -168,12 +168,12 @@ class LMHandler:
         self._record(completions)
         return completions
 
-    # -- what the loop uses --------------------------------------------------------------------------
+    # -- used by the loop ----------------------------------------------------------------------------
 
     def ask(self, prompt: Prompt, *, model: str | None = None, purpose: str = "turn") -> Completion:
-        """One call of the run's own model, reserved and settled. Raises what the client or the ledger raise.
+        """Call the run's own model, reserved and settled in the ledger. Raises what the client or the ledger raise.
 
-        Raises ProviderError for a reply that is longer than lm.reply_bytes: it would be sent again with every turn.
+        Raises ProviderError for a reply longer than lm.reply_bytes: it would be sent again with every turn.
         """
         snapshot = prompt if isinstance(prompt, str) else [dict(message) for message in prompt]
         completion = self._running_tree().call(self._metered(self._default, snapshot, model, purpose))
@@ -186,29 +186,26 @@ class LMHandler:
         return completion
 
     def drain(self) -> list[RLMChatCompletion]:
-        """The sub-calls since the last drain, in the order in which they ended, as far as there was room to keep them.
-
-        `dropped()` counts the others.
-        """
+        """The sub-calls recorded since the last drain, in the order recorded; `dropped()` counts those not kept."""
         with self._lock:
             answered, self._answered = self._answered, []
             return answered
 
     def dropped(self) -> int:
-        """The sub-calls since the last look that limits.kept_bytes left no room for."""
+        """The number of sub-calls since the last dropped() that limits.kept_bytes left no room for."""
         with self._lock:
             dropped, self._dropped = self._dropped, 0
             return dropped
 
     def __call__(self, call: Call) -> Any:
-        """As `serve`: a session is given the handler itself."""
+        """As serve(): a session calls the handler itself."""
         return self.serve(call)
 
     def serve(self, call: Call) -> Any:
-        """The value that goes back into the cell. Errors of model calls are strings that begin with "Error: ".
+        """The value returned to the cell. Errors of model calls are strings that begin with "Error: ".
 
-        Raises CallFailed for a tool that failed, CellCallsRefused for a cell that was refused too often, and as
-        Tree.check() once the run was stopped: the last two end the cell.
+        Raises CallFailed for a tool call (this handler has no tools), CellCallsRefused after too many refused calls,
+        and as Tree.check() once the run is stopped: the last two end the cell.
         """
         tree = self._running_tree()
         tree.check()
@@ -229,7 +226,7 @@ class LMHandler:
                 depth = 1 if call.kind.startswith("rlm") else self.depth + 1
                 completions = self._ask_all(call.prompts, call.model, depth, call.kind.removesuffix("_batched"))
             self._record(completions)
-            # A child that could not even begin asked nobody; it counts as a refused call does.
+            # A child that failed without a single model call counts as a refused call.
             failed = all(each.error is not None for each in completions) and tree.ledger.spent.calls == calls
             if all(isinstance(each, RefusedCall) for each in completions):
                 refuse()
@@ -239,10 +236,10 @@ class LMHandler:
         tree.check()
         return texts if call.kind.endswith("_batched") else texts[0]
 
-    # -- inside --------------------------------------------------------------------------------------
+    # -- internal ------------------------------------------------------------------------------------
 
     def _refusal(self, prompts: Sequence[str], model: str | None) -> Decision | None:
-        # The batch first: a refusal goes back once per prompt, and only that of the batch is always short.
+        # The batch size first: a refusal is returned once per prompt, and only this one limits how many there are.
         for decision in (self._gate.batch(len(prompts)), self._gate.model(model), self._gate.prompts(list(prompts))):
             if not decision.allowed:
                 return decision
@@ -265,14 +262,14 @@ class LMHandler:
             return await asyncio.gather(*(self._answer(client, prompt, named, purpose, held) for prompt in prompts))
 
         try:
-            # The client first, in this thread: making one may import an SDK, and the loop serves the whole tree.
+            # Get the client in this thread: making one may import an SDK, which would block the whole tree's loop.
             client = self.get_client(model, depth)
-            # A client that was registered under the name serves it as it is; another is told the name.
+            # A client registered under the name serves it by default; any other client needs the name.
             named = None if model in self._clients else model
             return tree.call(ask_all(client, named))
         except InThread:
             raise
-        except Exception as error:  # noqa: BLE001  a client that cannot be made: only the kind of its error may travel
+        except Exception as error:  # noqa: BLE001  a foreign error may hold secrets: only its type leaves the host
             return [self._refused(prompt, model or "unknown", 0.0, _shown(error)) for prompt in prompts]
         finally:
             tree.in_hand.give_back(sum(held))
@@ -280,9 +277,9 @@ class LMHandler:
     async def _answer(
         self, client: Client, prompt: str, model: str | None, purpose: str, held: list[int]
     ) -> RLMChatCompletion:
-        """One sub-call, with its failure as a value: text that may enter a sandbox.
+        """Make one sub-call; return its failure as a value whose text may enter a sandbox.
 
-        `held` gets what its reply takes of the memory for replies in hand.
+        Appends to `held` the bytes that its reply reserves in `in_hand`.
         """
         began = time.monotonic()
         name = model or client.model_name or "unknown"
@@ -292,7 +289,7 @@ class LMHandler:
             raise
         except LIMITS as limit:
             return self._refused(prompt, name, time.monotonic() - began, _shown(limit))
-        except Exception as error:  # noqa: BLE001  a user's own client: only the kind of its error may travel
+        except Exception as error:  # noqa: BLE001  as above
             return self._failed(prompt, name, time.monotonic() - began, _shown(error))
         decision = self._gate.reply(completion.text)
         if not decision.allowed:
@@ -312,7 +309,7 @@ class LMHandler:
         )
 
     async def _metered(self, client: Client, prompt: Prompt, model: str | None, purpose: str) -> Completion:
-        """The one place where a model is called: reserved before, settled after, told to the listeners."""
+        """Call a model: the only place that does. Reserves before, settles after, and notifies the listeners."""
         tree = self._running_tree()
         price = self._price(client, model)
         try:
@@ -351,7 +348,7 @@ class LMHandler:
             raise
 
     def _in_time(self, seconds: float) -> None:
-        """Raise where a reply came after its time: to read one may hold up the loop, and with it every clock there."""
+        """Raise if a reply was too late: parsing one can block the event loop, and with it every timeout on it."""
         ledger, limit = self._running_tree().ledger, self._gate.policy.lm.timeout_seconds
         if ledger.seconds_left <= 0:
             raise TimeoutExceededError(ledger.elapsed, ledger.allowance.seconds)
@@ -359,14 +356,14 @@ class LMHandler:
             raise ProviderError(f"the model's reply took {seconds:.1f} s, more than lm.timeout_seconds = {limit:g}")
 
     def _price(self, client: Client, model: str | None) -> Price | None:
-        """What a call costs, as far as that is known before it is made."""
+        """The price of a call, if it is known before the call is made."""
         if client.billing == "none":
             return _FREE
         price = self._running_tree().prices.of(model or client.model_name or "unknown")
         return None if price == REPORTED else price
 
     def _priced(self, completion: Completion, price: Price | None) -> Completion:
-        """The completion with its cost by the table, where the provider named none."""
+        """The completion, with the table's cost if the provider reported none."""
         usage = completion.usage
         if usage.total_cost is not None or price is None or price is _FREE:
             return completion
@@ -374,7 +371,7 @@ class LMHandler:
         return replace(completion, usage=replace(usage, total_cost=cost))
 
     def _unpriced(self, model: str) -> None:
-        """A reply came without a cost, and the table has none: with a cost limit that must hold, it was the last."""
+        """Handle a reply whose cost is unknown: if a cost limit must hold, no further call is made."""
         tree = self._running_tree()
         try:
             tree.price_unknown(self.depth, model)
@@ -382,7 +379,7 @@ class LMHandler:
             tree.ledger.refuse_unknown(unknown)
 
     def _text(self, completion: RLMChatCompletion, call: Call) -> str:
-        """What the cell gets for one prompt."""
+        """The text that the cell gets for one prompt."""
         if completion.error is None:
             return completion.response
         if completion.error.startswith("Error: "):
@@ -405,7 +402,7 @@ class LMHandler:
         )
 
     def _refused(self, prompt: str, model: str, seconds: float, error: str) -> RefusedCall:
-        """A call that was not made. Its prompt is not kept: a cell may go on asking."""
+        """A call that was not made. Its prompt is not kept: a cell may make many such calls."""
         return RefusedCall(
             root_model=model,
             prompt=not_kept(len(prompt), "characters"),
@@ -416,7 +413,7 @@ class LMHandler:
         )
 
     def _record(self, completions: Sequence[RLMChatCompletion]) -> None:
-        """Keep what was called for whoever drains it, as far as the run's records have room."""
+        """Keep the calls for drain(), as far as the run's records have room."""
         tree = self._running_tree()
         kept = [each for each in completions if tree.records.take(_RECORD + held_bytes([each.prompt, each.response]))]
         with self._lock:
@@ -427,13 +424,13 @@ class LMHandler:
             tree.notice(self.depth, "records", message)
 
     def _count_refusal(self) -> None:
-        """Count a call that was refused. Raises CellCallsRefused, which ends the cell, for one too many."""
+        """Count a refused call. Raises CellCallsRefused, which ends the cell, above the limit."""
         decision = self._gate.refusals(self._running_tree().refused())
         if not decision.allowed:
             raise CellCallsRefused(decision.reason, limit="lm.refusals")
 
     def report(self, decision: Decided) -> None:
-        """Tell the listeners of a refusal."""
+        """Report a refusal to the listeners."""
         self._running_tree().emit(Violation(depth=self.depth, rule=decision.rule, message=decision.reason))
 
     def _running_tree(self) -> Tree:
@@ -451,7 +448,7 @@ class LMHandler:
 
 
 def _shown(error: Exception) -> str:
-    """An error as text that may enter a sandbox or a log: our own words, or the kind of a foreign one."""
+    """An error as text that may enter a sandbox or a log: our own message, or the type of a foreign exception."""
     if isinstance(error, LIMITS):
         return exhausted(error)
     return str(error) if isinstance(error, RLMSecureError) else type(error).__name__

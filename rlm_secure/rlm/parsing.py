@@ -1,6 +1,6 @@
-"""Reads a model's reply: its cells and its final answer; and writes what the model is told about its cells.
+"""Parses a model's reply into cells and a final answer, and formats the feedback on its cells.
 
-Everything here takes any text, raises for none, and takes time in proportion to its length.
+Every function accepts any text, never raises because of it, and takes time proportional to its length.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NOT_FOUND = re.compile(r"(?:Error: )?Variable '.*' not found", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class FinalText:
-    """A reply that ends the run with `text`, as the model wrote it, without blanks around it."""
+    """A reply that ends the run with `text`, as the model wrote it, stripped of surrounding whitespace."""
 
     text: str
 
@@ -41,13 +41,13 @@ class FinalVar:
 
     @property
     def is_name(self) -> bool:
-        """Whether it could be a variable at all; `rows[0]` and `a.b` are no names."""
+        """Whether it could be a variable's name; `rows[0]` and `a.b` are not."""
         return self.name.isidentifier() and len(self.name) <= 128
 
 
 @dataclass(frozen=True, slots=True)
 class FinalUnclear:
-    """A reply that gives a final answer, and nobody can say where it ends: `problem` tells the model."""
+    """A reply whose final answer has no clear end: `problem` explains it to the model."""
 
     problem: str
 
@@ -59,21 +59,21 @@ class _RunsCode(Protocol):
 
 
 def find_code_blocks(text: str | None) -> list[str]:
-    """The cells of a reply: what stands between a "```repl" line and the next line that begins with "```".
+    """The cells of a reply: the text between a "```repl" line and the next line that begins with "```".
 
-    Other fences are no cells. Blanks around a cell are dropped, and so are empty cells.
+    Other fences are not cells. Whitespace around a cell is dropped, and so are empty cells.
     """
     cells = ((text or "")[begin:end].strip() for _, begin, end in _cells(text or "") if end >= 0)
     return [cell for cell in cells if cell]
 
 
 def parse_final(text: str | None) -> FinalText | FinalVar | FinalUnclear | None:
-    """What FINAL_VAR(...) or, where there is none, FINAL(...) says; None when the reply is no final answer.
+    """The content of FINAL_VAR(...) or, if there is none, of FINAL(...); None if the reply has no final answer.
 
-    It counts at the start of a line (blanks may come before it) and outside code fences, and its parentheses
-    must balance. The first of its kind counts. Nothing is cut off silently: where words follow FINAL(...) on its line,
-    as in "FINAL(1) this 2) that)", the answer goes on to the line's end if a parenthesis closes it there that nothing
-    else opened, and is unclear if none does.
+    It counts only at the start of a line (after optional blanks), outside code fences, and with balanced parentheses.
+    The first of its kind counts. Nothing is cut off silently: when words follow FINAL(...) on its line, as in
+    "FINAL(1) this 2) that)", the answer extends to the line's end if the line ends with an unmatched closing
+    parenthesis, and is unclear otherwise.
     """
     text = text or ""
     candidates = list(_FINAL.finditer(text))
@@ -88,12 +88,12 @@ def parse_final(text: str | None) -> FinalText | FinalVar | FinalUnclear | None:
             continue
         if match.group(1) == "FINAL_VAR":
             return FinalVar(_unquoted(text[match.end() : end].strip()))
-        answer = answer or _whole(text, match.end(), end)  # once: a line may close any number of them
+        answer = answer or _whole(text, match.end(), end)  # only once: each call scans the rest of the line
     return answer
 
 
 def _whole(text: str, begin: int, end: int) -> FinalText | FinalUnclear:
-    """What FINAL( says whose parentheses balance at `end`, with what follows there on the line."""
+    """The content of a FINAL( that is closed at `end`, taking into account the rest of that line."""
     newline = text.find("\n", end)
     tail = text[end + 1 : newline if newline >= 0 else len(text)].rstrip()
     if not any(map(str.isalnum, tail)):
@@ -115,8 +115,8 @@ def _whole(text: str, begin: int, end: int) -> FinalText | FinalUnclear:
 def find_final_answer(text: str | None, environment: _RunsCode | None = None) -> str | None:
     """The final answer that a reply gives as FINAL(...) or FINAL_VAR(name), or None.
 
-    FINAL_VAR is looked up by running `print(FINAL_VAR('name'))` in `environment`; without one, and where the
-    variable does not exist, there is no answer. Raises only what `environment.execute_code` raises.
+    FINAL_VAR is looked up by running `print(FINAL_VAR('name'))` in `environment`; the result is None without an
+    environment or when the variable does not exist. Raises only what `environment.execute_code` raises.
     """
     final = parse_final(text)
     if isinstance(final, FinalText):
@@ -126,7 +126,7 @@ def find_final_answer(text: str | None, environment: _RunsCode | None = None) ->
     if environment is None or not final.is_name:
         return None
     result = environment.execute_code(f"print(FINAL_VAR({final.name!r}))")
-    # Our own environments return the answer itself; others have only what was printed.
+    # Our own environments return the answer itself; with others only the printed text is available.
     answer = getattr(result, "final_answer", None)
     if isinstance(answer, str):
         return answer
@@ -144,7 +144,7 @@ def check_for_final_answer(response: str | None, repl_env: _RunsCode | None, log
 def format_execution_result(result: REPLResult) -> str:
     """What a model reads about one cell: its output, its errors, and the names of its variables.
 
-    Control characters are spelled out, so that a cell cannot forge what a terminal or a log shows of it.
+    Control characters are escaped, so that a cell cannot forge what a terminal or a log shows.
     """
     parts = [f"\n{inert_for_model(text)}" for text in (result.stdout, result.stderr) if text]
     if result.dropped_bytes:
@@ -162,7 +162,7 @@ def format_execution_result(result: REPLResult) -> str:
 
 
 def format_iteration(iteration: RLMIteration, max_character_length: int = FEEDBACK_CHARACTERS) -> list[dict[str, str]]:
-    """The messages that a turn adds to the history: the reply and, where it had cells, one message on them.
+    """The messages that a turn adds to the history: the reply and, if it had cells, one message on their results.
 
     At most `max_character_length` characters of each cell's output are kept; the code is not repeated.
     """
@@ -184,7 +184,7 @@ def truncated(text: str, limit: int) -> str:
 
 
 def _told(error: CellError, stderr: str) -> bool:
-    """Whether `stderr` says already what `error` says: a cell's own exceptions and refusals are there in full."""
+    """Whether `stderr` already contains `error`: a cell's own exceptions and refusals are printed there in full."""
     return str(error) in stderr or (bool(stderr) and isinstance(error, CellException | CellRefused))
 
 
@@ -192,7 +192,7 @@ def _cells(text: str) -> Iterator[tuple[int, int, int]]:
     """(opening fence, begin, end) of each cell, in order; the end is -1 for one that is never closed."""
     opening = _CELL.search(text)
     while opening:
-        # The newline before the cell may be the one before its closing fence: the cell is empty then.
+        # The newline before the cell may also be the one before its closing fence: then the cell is empty.
         end = text.find(_CELL_END, opening.end() - 1)
         yield opening.start(), opening.end(), end
         if end < 0:
@@ -201,7 +201,7 @@ def _cells(text: str) -> Iterator[tuple[int, int, int]]:
 
 
 def _code_spans(text: str) -> list[tuple[int, int]]:
-    """Where the code of a reply is, in order and apart: its cells, and Markdown's fences of backticks or tildes."""
+    """The sorted, disjoint spans of code in a reply: its cells, and Markdown fences of backticks or tildes."""
     cells = [(start, len(text) if end < 0 else end + len(_CELL_END)) for start, _, end in _cells(text)]
     starts = [start for start, _ in cells]
     spans = list(cells)
@@ -224,7 +224,7 @@ def _code_spans(text: str) -> list[tuple[int, int]]:
 
 
 def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Sorted spans without overlaps."""
+    """Merge overlapping spans of a sorted list."""
     apart: list[tuple[int, int]] = []
     for start, end in spans:
         if apart and start <= apart[-1][1]:
@@ -240,7 +240,7 @@ def _inside(position: int, spans: list[tuple[int, int]]) -> bool:
 
 
 def _closing_parentheses(text: str, openings: set[int]) -> dict[int, int]:
-    """For each of `openings` that is closed, where: one pass over the text, however many there are."""
+    """Map each of `openings` that is closed to its closing position, in one pass over the text."""
     stack: list[int] = []
     closing: dict[int, int] = {}
     for match in _PARENTHESIS.finditer(text, min(openings)):

@@ -1,4 +1,4 @@
-"""RLM: a language model that works on a context it never sees whole, through code that runs behind walls."""
+"""RLM: a language model that works on a context it never sees whole, through code that runs in a sandbox."""
 
 from __future__ import annotations
 
@@ -36,41 +36,41 @@ _log = logging.getLogger("rlm_secure")
 #: Errors that end a run and carry its answer so far.
 _ENDS: Final = (*LIMITS, CancellationError, AuditLogError, LogError)
 
-#: Seconds between two looks at whether somebody still uses a persistent session that is to be closed.
+#: Seconds between two attempts of close() to take the persistent session's lock from the completions that use it.
 _CLOSE_AGAIN: Final = 0.05
 _CLOSED: Final = "Execution cancelled: its RLM was closed"
 _CTRL_C: Final = "Execution cancelled by user (Ctrl+C)"
 
 
 class RLM:
-    """A recursive language model under a policy. Reusable and thread-safe; builds nothing until it is asked.
+    """A recursive language model under a policy. Reusable and thread-safe; starts nothing before the first completion.
 
     The first thirty parameters are upstream's, in upstream's order. `policy` (a shipped name, a path, a mapping
     or a Policy) bounds all of them: it can only tighten what they ask for.
 
-    - `backend`, `backend_kwargs`: who answers, see `rlm_secure.clients.get_client`; `other_backends` (at most
+    - `backend`, `backend_kwargs`: the model provider, see `rlm_secure.clients.get_client`; `other_backends` (at most
       one) answers the root's `llm_query`. `sampling_args` and `sub_sampling_args` go into their requests.
     - `environment`, `environment_kwargs`: where cells run, see `rlm_secure.environments.get_environment`.
-    - `depth`, `max_depth`: this run's place in a tree, and the depth at which a plain model answers.
+    - `depth`, `max_depth`: this run's depth in a tree of runs, and the depth at which a plain model answers.
     - `max_iterations` turns; `max_budget` US dollars, `max_tokens` and `max_timeout` seconds for the whole tree
       of runs; `max_errors` failed turns in a row.
-    - `persistent`: keep the session, its variables and every context and history, between completions.
+    - `persistent`: keep the session, with its variables, contexts and histories, between completions.
     - `custom_tools`, `custom_sub_tools` (None: the same for children): see `rlm_secure.tools`.
     - `compaction`: summarise the conversation when it fills `compaction_threshold_pct` of the model's context.
     - `max_concurrent_subcalls`: child runs at the same time, in the whole tree.
     - `on_subcall_start(depth, model, prompt)`, `on_subcall_complete(depth, model, seconds, error)`,
-      `on_iteration_start(depth, number)`, `on_iteration_complete(depth, number, seconds)`: called where it
-      happens, for children too; what they raise is logged. `on_event` gets every `rlm_secure.events.Event`.
+      `on_iteration_start(depth, number)`, `on_iteration_complete(depth, number, seconds)`: called in the thread of the
+      run, for children too; what they raise is logged. `on_event` gets every `rlm_secure.events.Event`.
     - `answer_schema`: a pydantic type or a JSON Schema that the answer must fit; see `rlm_secure.rlm.answers`.
-    - `prices`: what models cost, where the provider does not say and the bundled table (of the day in
-      `rlm_secure/clients/prices.toml`) does not know it or is out of date: `{"my-model": (0.5, 1.5)}` are US dollars
-      per million tokens read and written, "reported" trusts the provider's figures; see `rlm_secure.clients.prices`.
-      A run with `max_budget`, or an `lm.cost_usd` that is no shipped policy's, is refused for a model without a
-      price unless the policy sets `lm.unpriced`.
-    - `audit`: a `rlm_secure.logger.AuditLog` that is told of sessions, refusals, violations and limits.
-    - `prompt_set`: which words the model is given ("ours", "final", "rlms"), see `rlm_secure.rlm.prompts`;
+    - `prices`: what models cost, where the provider does not report it and the bundled table (dated in
+      `rlm_secure/clients/prices.toml`) lacks the model or is out of date: `{"my-model": (0.5, 1.5)}` are US dollars
+      per million input and output tokens, "reported" trusts the provider's figures; see `rlm_secure.clients.prices`.
+      A run with `max_budget`, or with an `lm.cost_usd` that differs from every shipped policy's, is refused for a
+      model without a price unless the policy sets `lm.unpriced`.
+    - `audit`: a `rlm_secure.logger.AuditLog` that records sessions, refusals, violations and limits.
+    - `prompt_set`: the texts of the prompts ("ours", "final", "rlms"), see `rlm_secure.rlm.prompts`;
       `describe_session`: whether they include what the policy lets a cell do
-      (None: in ours, not in those of a released model).
+      (None: yes for "ours" and "final", no for "rlms").
 
     Raises ValueError for arguments that contradict each other and PolicyError for a bad policy.
     """
@@ -174,11 +174,11 @@ class RLM:
     # -- what users call -----------------------------------------------------------------------------
 
     def completion(self, prompt: Any, root_prompt: str | None = None) -> RLMChatCompletion:
-        """Answer `root_prompt` (or whatever `prompt` itself asks) about the context `prompt`.
+        """Answer `root_prompt` (or the question in `prompt` itself) about the context `prompt`.
 
         `prompt` is a str, a list or a dict; it becomes the variable `context` of the cells. Raises Refused
-        where the policy says no, EnvironmentUnavailable where there is no sandbox, ProviderError where the
-        run's own model fails, and upstream's exceptions, with a partial answer, where a limit ends the run.
+        when the policy refuses, EnvironmentUnavailable when no sandbox can be started, ProviderError when the
+        run's own model fails, and upstream's exceptions, with a partial answer, when a limit ends the run.
         """
         with self._tree() as tree:
             return self.complete_in(tree, prompt, root_prompt)
@@ -188,10 +188,10 @@ class RLM:
         return await self._tree().run(lambda tree: self.complete_in(tree, prompt, root_prompt))
 
     def stream(self, prompt: Any, root_prompt: str | None = None) -> Iterator[Event]:
-        """The events of one completion as they happen; the last is RunCompleted, with the completion.
+        """Yield the events of one completion as they happen; the last is RunCompleted, with the completion.
 
         Raises what completion() raises, after the events. Leaving the loop early ends the run. The run does not wait
-        for a slow reader: an EventsDropped stands for events beyond `limits.kept_bytes`, or 10,000, that wait.
+        for a slow reader: an EventsDropped replaces events beyond `limits.kept_bytes`, or 10,000, that are unread.
         """
         work = lambda tree: self.complete_in(tree, prompt, root_prompt)  # noqa: E731  named for the line's length
         return streamed(self._tree, work, self.policy.limits.kept_bytes)
@@ -216,20 +216,21 @@ class RLM:
         concurrency: int = 4,
         on_progress: Callable[[int, int], Any] | None = None,
     ) -> list[_batch.Item]:
-        """As batch(), for an event loop. Cancelling the task ends every run of it."""
+        """As batch(), for an event loop. Cancelling the task ends all its runs."""
         return await self._tree().run(
             lambda tree: _batch.run(self.complete_in, tree, prompts, root_prompts, concurrency, on_progress),
         )
 
     def close(self) -> None:
-        """End the persistent session, if there is one. The RLM can be used again. Idempotent.
+        """Close the persistent session, if there is one. The RLM can be used again. Idempotent.
 
         Completions that use the session, or wait for it, end with CancellationError. Raises WrongProcess in a fork of
-        the process that has the session, and ReentrantCall in a tool of its cells.
+        the process that opened the session, and ReentrantCall in a tool that one of its cells called.
         """
         self._require()
         while True:
-            # First: a callback of a completion has the lock, and the completion would go on in another session.
+            # Stop before locking: a callback inside a completion already holds this reentrant lock, and the completion
+            # would otherwise continue in a new session.
             for tree in tuple(self._users):
                 tree.stop(_CLOSED)
             if self._persistent_lock.acquire(timeout=_CLOSE_AGAIN):
@@ -280,9 +281,9 @@ class RLM:
     def complete_in(
         self, tree: Tree, prompt: Any, root_prompt: str | None = None, parent: Client | None = None
     ) -> RLMChatCompletion:
-        """One completion inside a tree that somebody entered; `parent` is the client of the run that asked for it.
+        """Run one completion inside a tree that the caller entered; `parent` is the client of the parent run.
 
-        For batches and children: completion() makes a tree of its own. Raises as that.
+        For batches and children: completion() makes a tree of its own. Raises what completion() raises.
         """
         gate = Gate(self.policy, self.config.models)
         gate.depth(self.max_depth).require()
@@ -319,7 +320,7 @@ class RLM:
         return completion
 
     def _run(self, stack: ExitStack, tree: Tree, handler: LMHandler, prompt: Any, root_prompt: str | None) -> Run:
-        """The run of one completion, with its log and its environment; `stack` ends both."""
+        """Create the run of one completion, with its log and its environment; `stack` closes both."""
         facts = QueryMetadata(prompt)
         config = self.config
         log = log_of(config, self.log_lock, stack, tree)
@@ -339,7 +340,7 @@ class RLM:
         return run
 
     def _remember(self, tree: Tree, run: Run | None) -> None:
-        """Upstream's attributes on the latest completion, for programs that look at them."""
+        """Set upstream's attributes on the latest completion, for programs that read them."""
         self._cumulative_cost = tree.ledger.spent.cost_usd
         if run is not None:
             self._consecutive_errors, self._last_error = run.meter.errors, run.meter.last_error
@@ -352,7 +353,7 @@ class RLM:
 
     @property
     def config(self) -> RunConfig:
-        """What the RLM's attributes say now. A completion works by what they said when it began."""
+        """A snapshot of the RLM's attributes. A run uses the snapshot taken when it began."""
         return RunConfig(**{each.name: getattr(self, each.name) for each in fields(RunConfig)})
 
     def _client(self, backend: str, kwargs: Mapping[str, Any], tree: Tree, parent: Client | None) -> Client:
@@ -367,7 +368,7 @@ class RLM:
         return client
 
     def _handler(self, tree: Tree, gate: Gate, parent: Client | None) -> LMHandler:
-        """What serves the cells of one completion, with its clients made and its children in reach."""
+        """Create the handler for the cells of one completion, with its clients and a function to start children."""
         client = self._client(self.backend, self.backend_kwargs, tree, parent)
         other = None
         if self.other_backends and self.other_backend_kwargs:
@@ -388,7 +389,7 @@ class RLM:
         return handler
 
     def _session(self, stack: ExitStack, tree: Tree, handler: LMHandler, prompt: Any) -> REPL:
-        """The environment of one completion: a new one, or the persistent one with a context more."""
+        """The environment of one completion: a new one, or the persistent one with one more context."""
         if not self.persistent:
             return self._environment(tree, handler, prompt)
         self._require()
@@ -409,7 +410,7 @@ class RLM:
         return self._persistent_env
 
     def _require(self) -> None:
-        """Raise where the persistent session cannot be used from here, before anybody waits for its lock."""
+        """Raise if the persistent session cannot be used from here, before waiting for its lock."""
         if self._persistent_env is not None:
             self._persistent_env.require()
 
@@ -433,7 +434,7 @@ class RLM:
         return self._opened(tree, options)
 
     def _opened(self, tree: Tree, options: dict[str, Any]) -> REPL:
-        """The environment with these options; once more where its sandbox is lost before the first cell."""
+        """Open the environment with these options; retry once if its sandbox is lost before the first cell."""
         began = time.monotonic()
         try:
             environment = get_environment(self.environment_type, options)
@@ -451,18 +452,18 @@ class RLM:
     # -- children ------------------------------------------------------------------------------------
 
     def _subcall(self, prompt: str, model: str | None = None) -> RLMChatCompletion:
-        """A child run, or a plain model at the leaf, outside of any run. Never raises Exception."""
+        """Run a child, or a plain model at the leaf, outside any other run. Never raises Exception."""
         with self._tree() as tree:
             return self._child(tree, None, prompt, model)
 
     def _child(self, tree: Tree, client: Client | None, prompt: str, model: str | None) -> RLMChatCompletion:
-        """A run one level deeper, in a sandbox of its own, on the same ledger."""
+        """Run one level deeper, in a sandbox of its own, on the same ledger."""
         config = child_of(self.config, model)
         child = RLM(**config.arguments())
         return run_child(tree, config, prompt, lambda: child.complete_in(tree, prompt, parent=client))
 
     def _reopened(self, tree: Tree, lost: REPL, handler: LMHandler, prompt: Any) -> REPL:
-        """A new environment in the place of one that is lost."""
+        """Replace a lost environment with a new one."""
         lost.cleanup()
         environment = self._environment(tree, handler, prompt)
         if self.persistent:

@@ -10,7 +10,7 @@ from typing import Final, Generic, TypeVar
 
 from rlm_secure.errors import CancellationError
 
-#: Seconds between two looks at whether a helper is still waited for.
+#: Seconds between two checks whether waiting for a helper thread is still useful.
 _LOOK: Final = 0.5
 
 T = TypeVar("T")
@@ -18,10 +18,10 @@ R = TypeVar("R")
 
 
 class ChildSlots:
-    """Slots for `width` children of a tree. `overdue` says when none of them is waited for any longer.
+    """Slots for `width` children of a tree. `overdue` says when to stop waiting for them.
 
-    A run that waits for its children does not run, so its own thread works on them too. That leaves
-    `width - 1` slots for helper threads, and a tree of any depth moves on even where there is only one.
+    A run that waits for its children is idle, so its own thread runs children too. That leaves
+    `width - 1` slots for helper threads, and a tree of any depth makes progress even with a width of one.
     """
 
     def __init__(self, width: int, overdue: Callable[[], bool] = bool) -> None:
@@ -34,16 +34,16 @@ class ChildSlots:
 
     @property
     def busy(self) -> bool:
-        """Whether a helper thread is at work."""
+        """Whether any helper thread is running."""
         with self._changed:
             return bool(self._helpers)
 
     def map(self, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
-        """`work` of every item, in parallel as far as there are slots; results in order.
+        """Call `work` on every item, in parallel as slots allow. Returns the results in order.
 
-        Raises the first exception that `work` raised, after what had begun has ended; for KeyboardInterrupt
-        in the calling thread, at once. What has not ended although everything was told to is left behind, and raises
-        CancellationError.
+        Raises the first exception of `work` after the items already started have ended; KeyboardInterrupt in the
+        calling thread is raised immediately. Raises CancellationError if helper threads are still running when the
+        tree is overdue: they are abandoned.
         """
         batch = _Batch(work, items)
         helpers = [self._start(batch) for _ in range(min(len(items), self._width) - 1)]
@@ -60,13 +60,13 @@ class ChildSlots:
         return batch.results()
 
     def close(self) -> None:
-        """Begin nothing new in a helper thread."""
+        """Start nothing new in a helper thread."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
 
     def join(self, seconds: float) -> None:
-        """Wait for helper threads, for at most that long in all."""
+        """Wait for helper threads, for at most `seconds` in total."""
         end = time.monotonic() + seconds
         with self._changed:
             helpers = tuple(self._helpers)
@@ -105,7 +105,7 @@ class ChildSlots:
 
 
 class _Batch(Generic[T, R]):
-    """Items of one map() and what became of them."""
+    """The items of one map() and their results."""
 
     def __init__(self, work: Callable[[T], R], items: Sequence[T]) -> None:
         self._work = work
@@ -121,7 +121,7 @@ class _Batch(Generic[T, R]):
         return self._next < self._end
 
     def step(self) -> bool:
-        """Work on the next item; False when there is none. Only the first failure is kept."""
+        """Process the next item; False when there is none. Only the first failure is kept."""
         with self._lock:
             if not self.waiting:
                 return False
@@ -136,7 +136,7 @@ class _Batch(Generic[T, R]):
         return True
 
     def raise_interrupt(self) -> None:
-        """Raise a KeyboardInterrupt or SystemExit at once, without waiting for the rest."""
+        """Raise a KeyboardInterrupt or SystemExit immediately, without waiting for the rest."""
         if self._failure is not None and not isinstance(self._failure, Exception):
             raise self._failure
 

@@ -1,7 +1,7 @@
-"""One run and all its descendants, as far as they share something: spending, calls out, and an end.
+"""What one run shares with all its descendants: the ledger, model calls in flight, and the stop.
 
-Model calls of the whole tree run on one event loop in a thread of its own, so that ending the tree cancels
-them on the wire. A stop also interrupts every running cell, again and again until its session has noticed.
+Model calls of the whole tree run on one event loop in its own thread, so ending the tree cancels their requests.
+A stop also interrupts every running cell, repeatedly until its session stops.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from rlm_secure.types import Notice
 
 T = TypeVar("T")
 
-#: Seconds between two interrupts of a cell that goes on after a stop.
+#: Seconds between two interrupts of a cell that is still running after a stop.
 _INTERRUPT_AGAIN: Final = 0.1
 #: Longest wait for threads of a tree that has ended, in seconds.
 _JOIN: Final = 2.0
 _ENDED: Final = "Execution cancelled: its run has ended"
-#: Notices of one tree: each is said once, and there are few kinds.
+#: Most notices of one tree: each is given once, and there are few kinds.
 _NOTICES: Final = 32
-#: Events that wait for whoever reads them.
+#: Most events that wait to be read.
 _EVENTS: Final = 10_000
 
 _log = logging.getLogger("rlm_secure")
@@ -58,11 +58,11 @@ class Interruptible(Protocol):
 
 
 class Tree:
-    """What a root run creates and every descendant shares, the run's clock among it.
+    """State that a root run creates and every descendant shares, including the run's deadline.
 
     `concurrency` bounds model calls in flight, `children` the child runs that run at the same time. `policy` bounds
-    what is kept (`records`), held for a moment (`in_hand`) and refused. `prices` says what models cost, `whose` which
-    RLM its sessions are counted for. Use as a context manager: leaving it ends whatever still runs, and closes
+    the bytes kept (`records`) and held temporarily (`in_hand`). `prices` says what models cost, `whose` is the RLM
+    that its sessions are counted for. Use as a context manager: leaving it ends whatever still runs, and closes
     sandboxes and the connections of adopted clients.
     """
 
@@ -106,7 +106,7 @@ class Tree:
 
     def __exit__(self, *_: object) -> None:
         if not self.ours:
-            return  # a fork has neither the threads nor the sandboxes of the tree, and must end nothing of it
+            return  # a fork has neither the threads nor the sandboxes of the tree, and must not end them
         if self.slots.busy or self._calls or self._sessions:
             self.stop(_ENDED)
         self.slots.join(_JOIN)
@@ -122,7 +122,7 @@ class Tree:
         self._thread.join(_JOIN)
 
     async def run(self, work: Callable[[Tree], T]) -> T:
-        """`work(self)` inside the tree, in a thread, for another event loop. Cancelling stops the tree, and waits."""
+        """Run `work(self)` inside the tree, in a thread, from an event loop. Cancelling stops the tree and waits."""
 
         def entered() -> T:
             with self:
@@ -134,13 +134,13 @@ class Tree:
         except asyncio.CancelledError:
             self.stop("Execution cancelled: its task was cancelled")
             await asyncio.wait([running])
-            running.exception()  # looked at: the caller learns of the cancellation, not of what it made fail
+            running.exception()  # marks it as retrieved: the caller gets the cancellation, not the error it caused
             raise
         except InThread as carried:
             raise carried.cause from None
 
     def stop(self, reason: str) -> None:
-        """End the tree: cancel calls in flight, interrupt cells, let nothing new begin. Idempotent."""
+        """End the tree: cancel calls in flight, interrupt cells, start nothing new. Idempotent."""
         with self._lock:
             if self._reason is not None:
                 return
@@ -150,15 +150,15 @@ class Tree:
         for call in calls:
             call.cancel()
         try:
-            # In no context: whoever stops the tree may be what a cell of it waits for, and must not seem to interrupt
-            # it.
+            # In an empty context: the caller may itself be a host call that a cell of this tree waits for, and with
+            # its context the interrupt would seem to come from inside that call.
             self._loop.call_soon_threadsafe(self._interrupt, context=contextvars.Context())
         except RuntimeError:
-            return  # the loop is closed: the tree has ended, and nothing of it runs
+            return  # the loop is closed: the tree has already ended
 
     @property
     def ours(self) -> bool:
-        """Whether this process began the tree; a fork of it did not."""
+        """Whether this process created the tree; false in a fork of it."""
         return Gate.process(self._owner).allowed
 
     @property
@@ -167,7 +167,7 @@ class Tree:
         return self._reason is not None
 
     def check(self, partial_answer: str | None = None) -> None:
-        """Raise why the tree was stopped: TimeoutExceededError or CancellationError. Else do nothing."""
+        """Raise TimeoutExceededError or CancellationError if the tree was stopped."""
         if self._reason is None:
             return
         if self.ledger.seconds_left <= 0:
@@ -175,14 +175,14 @@ class Tree:
         raise CancellationError(partial_answer, self._reason)
 
     def overdue(self) -> bool:
-        """Whether the tree's time was over so long ago that nothing of it should still run."""
+        """Whether the tree was stopped and its deadline passed so long ago that nothing of it should still run."""
         return self._reason is not None and self.ledger.seconds_left < -_JOIN
 
     @contextmanager
     def running(self, session: Interruptible) -> Iterator[None]:
-        """Have `session` interrupted when the tree is stopped inside the block. Raises as check().
+        """Interrupt `session` if the tree is stopped inside the block. Raises as check().
 
-        Everything that a run asks of its session happens in such a block: this is where its clock reaches the cells.
+        A run makes every request to its session in such a block: that is how the run's deadline applies to cells.
         """
         with self._lock:
             self._sessions.append(session)
@@ -190,7 +190,7 @@ class Tree:
             self.check()
             yield
         except (CellError, SessionEnded):
-            self.check()  # it was interrupted: why is the tree's to say
+            self.check()  # if the stop caused this, raise the tree's reason instead
             raise
         finally:
             with self._lock:
@@ -199,7 +199,7 @@ class Tree:
     def call(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run `coroutine` on the tree's loop and wait for it. Raises what it raises, or as check().
 
-        Raises WrongProcess in a fork, where nothing serves the loop, and CancellationError after the tree's end.
+        Raises WrongProcess in a fork, where no thread runs the loop, and CancellationError after the tree's end.
         """
         if not self.ours:
             coroutine.close()
@@ -231,7 +231,7 @@ class Tree:
     async def reserve(
         self, prompt_bytes: int, price: Price | None = None, max_output_tokens: int | None = None
     ) -> AsyncIterator[Reservation]:
-        """Wait for a place in flight and for an allowance, for one call. Raises as Ledger.reserve().
+        """Wait until one more call may be in flight and the ledger reserves it. Raises as Ledger.reserve().
 
         A call that leaves the block unsettled is charged as lost.
         """
@@ -250,22 +250,22 @@ class Tree:
         with self._lock:
             self._clients.append(client)
 
-    # -- what cells are refused, and what the caller is told ------------------------------------------
+    # -- refused calls of cells, and notices for the caller -------------------------------------------
 
     def refused(self) -> int:
-        """Count a call of a cell that was refused. Returns how many there were."""
+        """Count a refused call of a cell. Returns the number so far."""
         with self._lock:
             self._refused += 1
             return self._refused
 
     def expect_price(self, depth: int, client: Client) -> None:
-        """Before a client is used: whether anybody knows what its calls cost. Raises as price_unknown()."""
+        """Check, before a client is used, that its calls have a known price. Raises as price_unknown()."""
         name = client.model_name or "unknown"
         if client.billing == "table" and self.prices.of(name) is None:
             self.price_unknown(depth, name)
 
     def price_unknown(self, depth: int, model: str) -> None:
-        """Nobody knows what `model` costs. Raises PriceUnknownError where the run's cost limit must hold."""
+        """Report that `model` has no known price. Raises PriceUnknownError if the run's cost limit must hold."""
         if self.ledger.allowance.priced:
             raise PriceUnknownError(model)
         self.notice(
@@ -276,7 +276,7 @@ class Tree:
         )
 
     def notice(self, depth: int, kind: str, message: str) -> None:
-        """Have the completion say this, once."""
+        """Add a notice to the completion, once."""
         notice = Notice(kind, message)
         with self._lock:
             if notice in self._notices or len(self._notices) >= _NOTICES:
@@ -287,12 +287,12 @@ class Tree:
 
     @property
     def notices(self) -> list[Notice]:
-        """What the completion has to say of the whole tree."""
+        """The notices of the whole tree, for the completion."""
         with self._lock:
             return list(self._notices)
 
     def emit(self, event: Event) -> None:
-        """Tell every listener."""
+        """Send `event` to every listener."""
         for listener in self._listeners:
             tell(listener, event)
 
@@ -307,7 +307,7 @@ class Tree:
         self.stop("Execution cancelled: its time is used up")
 
     def _interrupt(self) -> None:
-        """Interrupt every running cell, and look again: a cell may have begun in this moment."""
+        """Interrupt every running cell, and repeat: a cell may start at the same moment."""
         with self._lock:
             sessions = tuple(self._sessions)
         for session in sessions:
@@ -327,12 +327,12 @@ class Tree:
 async def _interrupted(session: Interruptible) -> None:
     try:
         await in_thread(session.interrupt)
-    except Exception:  # noqa: BLE001  a session that cannot be interrupted is gone, or is asked again
+    except Exception:  # noqa: BLE001  a session that cannot be interrupted has ended, or is tried again later
         return
 
 
 class Held:
-    """Memory that calls hold for a moment: the replies of a batch, until they are in the sandbox."""
+    """Memory that calls hold temporarily: the replies of a batch, until they are in the sandbox."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -340,7 +340,7 @@ class Held:
         self._held = 0
 
     def take(self, size: int) -> bool:
-        """Whether there is room for `size` bytes, which are then taken."""
+        """Reserve `size` bytes if there is room. Returns whether there was."""
         with self._lock:
             if self._held + size > self.limit:
                 return False
@@ -348,15 +348,15 @@ class Held:
             return True
 
     def give_back(self, size: int) -> None:
-        """Let go of what was taken."""
+        """Release `size` reserved bytes."""
         with self._lock:
             self._held -= size
 
 
 class Backlog:
-    """Events between the run, which does not wait, and whoever reads them, who may be slow.
+    """A bounded queue of events between the run, which never waits, and a reader that may be slow.
 
-    At most `limit` bytes and 10,000 events wait; what comes then is counted, and an EventsDropped stands for it. The
+    At most `limit` bytes and 10,000 events wait; further events are counted, and an EventsDropped replaces them. The
     last event of the run is always kept.
     """
 
@@ -369,7 +369,7 @@ class Backlog:
         self._changed = threading.Condition()
 
     def put(self, event: Event) -> None:
-        """Keep an event, where there is room."""
+        """Queue an event if there is room, else count it as dropped."""
         size = event_bytes(event)
         with self._changed:
             full = self._bytes + size > self._limit or len(self._waiting) >= _EVENTS
@@ -384,13 +384,13 @@ class Backlog:
             self._changed.notify_all()
 
     def end(self) -> None:
-        """No more events come."""
+        """Mark the end: no more events follow."""
         with self._changed:
             self._ended = True
             self._changed.notify_all()
 
     def get(self) -> Event | None:
-        """The next event; None after the last. Waits."""
+        """Wait for the next event; None after the last."""
         with self._changed:
             while not self._waiting and not self._ended:
                 self._changed.wait()
@@ -403,9 +403,9 @@ class Backlog:
 
 
 def streamed(make: Callable[[Listener], Tree], work: Callable[[Tree], object], limit: int) -> Iterator[Event]:
-    """The events of `work(tree)` as they happen, in a tree that `make` gives a listener.
+    """Yield the events of `work(tree)` as they happen; `make` creates the tree with the listener it is given.
 
-    At most `limit` bytes of them wait to be read. Raises what `work` raises, after its events. Closing the generator
+    At most `limit` bytes of events wait to be read. Raises what `work` raises, after its events. Closing the generator
     stops the tree and waits for its end.
     """
     events = Backlog(limit)
@@ -426,7 +426,7 @@ def streamed(make: Callable[[Listener], Tree], work: Callable[[Tree], object], l
         try:
             while (event := events.get()) is not None:
                 yield event
-                Gate.process(owner).require(WrongProcess)  # a fork has no thread that puts more events there
+                Gate.process(owner).require(WrongProcess)  # in a fork no thread adds events
         finally:
             if tree.ours:
                 tree.stop("Execution cancelled: nobody reads its events")

@@ -1,7 +1,7 @@
-"""The words that a model is given: upstream's two builders by name, and three sets of words behind them.
+"""The prompts: upstream's two builder functions, and three sets of texts.
 
-`prompt_set(name)` gives a set whose methods write every message of a run; `describe_session(policy)` writes the
-one section on the sandbox, which a caller leaves out by not passing it.
+`prompt_set(name)` returns a set whose methods write every message of a run; `describe_session(policy)` writes the
+section on the sandbox, which is left out unless the caller passes it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def build_rlm_system_prompt(
     root_prompt: str | None = None,
     orchestrator: bool = True,
 ) -> list[Message]:
-    """The first two messages of a run, as upstream builds them: the system's, and the one on the material."""
+    """The first two messages of a run, as upstream builds them: the system message, and the one on the material."""
     return _OURS.opening(
         query_metadata,
         system_prompt=system_prompt,

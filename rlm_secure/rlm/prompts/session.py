@@ -1,4 +1,4 @@
-"""What a model is told of the session that its code runs in: one section, the same for the whole run."""
+"""The section of the system prompt on the session that cells run in; it stays the same for the whole run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rlm_secure.policy import Policy
 def describe_session(policy: Policy, *, cell_seconds: float | None = None) -> str:
     """What `policy` lets a cell do, as a section of the system prompt.
 
-    `cell_seconds` is the wall clock of a cell where the run lowers the policy's.
+    `cell_seconds` is a cell's limit of wall-clock time if the run lowers the policy's.
     """
     language, limits, lm = policy.language, policy.limits, policy.lm
     seconds = limits.cell_seconds if cell_seconds is None else min(cell_seconds, limits.cell_seconds)
@@ -38,7 +38,7 @@ def _names(names: tuple[str, ...]) -> str:
 
 
 def _bytes(count: int) -> str:
-    """A size in the largest unit that it fills, to four digits."""
+    """A size in the largest unit that it reaches, to four digits."""
     for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if count >= size:
             return f"{count / size:.4g} {unit}"

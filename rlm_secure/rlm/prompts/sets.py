@@ -1,7 +1,7 @@
-"""The messages of a run, slot by slot, in one of three sets of words.
+"""The messages of a run, in one of three sets of prompts.
 
-"ours" ends with `final_answer(...)` or `answer`, "final" with FINAL(...) in the text; "rlms" takes the words
-from an installed `rlms` package, for the models that were trained on them.
+"ours" ends a run with `final_answer(...)` or `answer`, "final" with FINAL(...) in the text; "rlms" takes the prompts
+of an installed `rlms` package, for models that were trained on them.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _BRACES = re.compile(r"\{\{|\}\}")
 
 
 class PromptSet:
-    """One set of words. Every method returns new messages; none depends on anything but its arguments."""
+    """One set of prompts. Every method returns new messages and depends only on its arguments."""
 
     name: ClassVar[str] = "ours"
     system_prompt: ClassVar[str] = texts.SYSTEM
-    #: Whether the model should be told of the sandbox unless the user says otherwise.
+    #: Whether the prompts describe the sandbox by default.
     describes_session: ClassVar[bool] = True
 
     def opening(
@@ -47,7 +47,7 @@ class PromptSet:
         compaction: bool = False,
         user_prologue: str | None = None,
     ) -> list[Message]:
-        """The messages before the first turn: the system's, the one on the material, and the user's prologue.
+        """The messages before the first turn: the system message, the one on the material, and the user's prologue.
 
         `system_prompt` replaces the set's own text; `session` is what describe_session() wrote;
         `answer_schema` is a JSON Schema on one line. They stay the same for the whole run.
@@ -88,7 +88,7 @@ class PromptSet:
         history_count: int = 0,
         max_iterations: int = 30,
     ) -> Message:
-        """The message that opens turn `iteration`, counted from 0. It is appended, and never changed again."""
+        """The message that opens turn `iteration`, counted from 0. It is appended, and never changed later."""
         parts = [texts.FIRST_TURN] if iteration == 0 else []
         parts.append(f"Turn {iteration + 1} of {max_iterations}.")
         if iteration == max_iterations - 1 and iteration > 0:
@@ -109,7 +109,7 @@ class PromptSet:
         return {"role": "user", "content": texts.DEFAULT_ANSWER}
 
     def unknown_variable(self, name: str, known: Iterable[str] = ()) -> Message:
-        """Says that FINAL_VAR named no variable, and which there are."""
+        """Says that FINAL_VAR names an unknown variable, and which variables exist."""
         names = ", ".join(f"`{excerpt(each, 80)}`" for each in list(known)[:50])
         return {
             "role": "user",
@@ -121,7 +121,7 @@ class PromptSet:
         }
 
     def answer_rejected(self, problem: str) -> Message:
-        """Says why an answer does not fit the wanted schema."""
+        """Says why an answer does not fit the schema."""
         return {
             "role": "user",
             "content": f"The answer was not accepted: {excerpt(problem, 600)}. Correct it and finish again.",
@@ -129,14 +129,14 @@ class PromptSet:
 
 
 class FinalPrompts(PromptSet):
-    """The same words, with FINAL(...) and FINAL_VAR(...) in the text as the way to finish."""
+    """The same prompts, with FINAL(...) and FINAL_VAR(...) in the text as the way to finish."""
 
     name = "final"
     system_prompt = texts.SYSTEM_FINAL
 
 
 class InstalledPrompts(PromptSet):
-    """The words of the `rlms` package, read when they are needed. Raises MissingExtra where it is not installed."""
+    """The prompts of the `rlms` package, imported when needed. Raises MissingExtra if it is not installed."""
 
     name = "rlms"
     describes_session = False
@@ -173,7 +173,7 @@ class InstalledPrompts(PromptSet):
         history_count: int = 0,
         max_iterations: int = 30,
     ) -> Message:
-        """The user's message of one turn, in the package's words."""
+        """The user message of one turn, as the package writes it."""
         message = _installed().build_user_prompt(
             root_prompt=root_prompt,
             iteration=iteration,
@@ -197,10 +197,10 @@ def prompt_set(name: str) -> PromptSet:
 
 
 def fill(system_prompt: str, section: str | None) -> str:
-    """`system_prompt` with the tools' section in its slot, or at its end where it has none.
+    """`system_prompt` with the tools' section at its placeholder, or at its end if it has none.
 
-    Braces are text. Only where every brace is doubled, as upstream's str.format asks for, are they halved, as
-    upstream does. Never raises for what the text contains.
+    Braces are plain text, except when every brace is doubled, as upstream's str.format requires: then they are
+    halved, as upstream does. Never raises because of the text.
     """
     parts = _around_slot(system_prompt)
     if len(parts) == 1:
@@ -216,13 +216,13 @@ def _around_slot(system_prompt: str) -> list[str]:
 
 
 def _formattable(system_prompt: str, has_tools: bool) -> str:
-    """`system_prompt` for upstream's builder, which formats it: all braces doubled but those of the slot."""
+    """`system_prompt` for upstream's builder, which formats it: all braces doubled except the placeholder's."""
     parts = [part.replace("{", "{{").replace("}", "}}") for part in _around_slot(system_prompt)]
     return texts.SLOT.join(parts) if len(parts) > 1 or not has_tools else f"{parts[0]}\n{texts.SLOT}"
 
 
 def tools_section(custom_tools: Mapping[str, Any] | None) -> str | None:
-    """The numbered item of the system prompt that lists the custom tools; None where there are none."""
+    """The numbered item of the system prompt that lists the custom tools; None if there are none."""
     tools = parse_custom_tools(custom_tools)
     if not tools:
         return None
@@ -274,7 +274,7 @@ The answer has to be JSON that fits this schema, and is checked against it; `fin
 def _installed() -> ModuleType:
     """The module of the `rlms` package that holds its prompts.
 
-    Importing it reads a `.env` file of the working directory into the environment; that is undone.
+    Importing it loads a `.env` file of the working directory into the environment; new variables are removed again.
     """
     before = set(os.environ)
     try:
@@ -285,8 +285,8 @@ def _installed() -> ModuleType:
         for name in set(os.environ) - before:
             del os.environ[name]
     builders = [getattr(module, name, None) for name in ("build_rlm_system_prompt", "build_user_prompt")]
-    theirs = module.__name__ == "rlm.utils.prompts"  # rlm_secure.compat serves our words under that name
-    # Older releases have the same names with other slots.
+    theirs = module.__name__ == "rlm.utils.prompts"  # rlm_secure.compat serves our prompts under that name
+    # Older releases have the same names with other parameters.
     slots = all(callable(each) and "root_prompt" in inspect.signature(each).parameters for each in builders)
     if not (theirs and slots):
         raise MissingExtra('prompt_set="rlms"', package=_PACKAGE)

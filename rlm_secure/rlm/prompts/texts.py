@@ -1,4 +1,4 @@
-"""What a model reads before its first turn, in our own words. `{custom_tools_section}` is the one slot.
+"""What a model reads before its first turn, in our own words. `{custom_tools_section}` is the only placeholder.
 
 Every text here is constant: a conversation only grows at its end, so a provider can cache all that came before.
 """
@@ -84,7 +84,7 @@ turn.
 SYSTEM: Final = _WORK + _FINISH_IN_CODE
 SYSTEM_FINAL: Final = _WORK + _FINISH_IN_TEXT
 
-#: Added for the model that leads: it plans, and lets others read.
+#: Added when `orchestrator` is set: the model plans, and lets sub-models read.
 ADDENDUM: Final = """
 # Your part
 
