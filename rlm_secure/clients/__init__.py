@@ -1,4 +1,4 @@
-"""Backends: one file each. `get_client` finds one by upstream's name and imports nothing before that."""
+"""Backends, one file each. `get_client` finds one by upstream's name; its module is imported only then."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
     "with_sampling",
 ]
 
-#: Where each backend lives, and what it needs said beyond the user's own words.
+#: The module, class and default arguments of each backend.
 _PLACES: Final[Mapping[str, tuple[str, str, Mapping[str, Any]]]] = {
     "openai": ("openai", "OpenAIClient", {}),
     "openrouter": ("openai", "OpenAIClient", {"base_url": "https://openrouter.ai/api/v1"}),
@@ -39,11 +39,11 @@ BACKENDS: Final = tuple(_PLACES)
 
 
 def get_client(backend: str, backend_kwargs: Mapping[str, Any] | None = None) -> BaseLM:
-    """A client of `backend`, made with `backend_kwargs`, which are not changed.
+    """Create a client of `backend` from `backend_kwargs`, which are not modified.
 
     Backends of other distributions are registered as entry points, see rlm_secure.registry. Raises ValueError for an
-    unknown backend, one of another distribution that cannot be used, or a missing argument, MissingExtra where its
-    package is not installed, MissingKey where it has no key. No `.env` file is read.
+    unknown backend, one of another distribution that cannot be used, or a missing argument, MissingExtra if its
+    package is not installed, MissingKey if it has no API key. No `.env` file is read.
     """
     if backend not in _PLACES:
         return _plugin(backend)(**(backend_kwargs or {}))

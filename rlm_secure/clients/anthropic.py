@@ -10,12 +10,12 @@ from rlm_secure.clients.base import DEFAULT_TIMEOUT, Client, Completion, SDKClie
 from rlm_secure.clients.connections import Connections
 from rlm_secure.errors import MissingExtra, MissingKey, ProviderError
 
-#: What every version of the SDK takes by name; anything else goes into the body as it is.
+#: Parameters that every version of the SDK accepts by name; anything else goes into the body unchanged.
 _PARAMETERS = frozenset({"max_tokens", "metadata", "stop_sequences", "thinking", "service_tier", "extra_headers"})
 
 
 class AnthropicClient(SDKClient):
-    """Anthropic's models. Every system message is sent, in order, and every text block of the reply is read.
+    """Anthropic's models. All system messages are sent, in order, and all text blocks of the reply are read.
 
     `max_tokens` bounds a reply. `api_key` defaults to ANTHROPIC_API_KEY; other keywords go to the SDK's
     constructor. Tokens written to and read from Anthropic's prompt cache count as input tokens.
@@ -46,7 +46,7 @@ class AnthropicClient(SDKClient):
 
     @property
     def max_output_tokens(self) -> int | None:
-        """Every request says it: from sampling_args, else the client's own."""
+        """Never None, since every request has a limit: from sampling_args, else the client's own."""
         return super().max_output_tokens or self.max_tokens
 
     def inherit(self, parent: Client) -> None:
@@ -79,7 +79,7 @@ class AnthropicClient(SDKClient):
         for name, value in self.sampling_args.items():
             if name in _PARAMETERS:
                 request[name] = value
-            else:  # temperature and its like: newer SDKs have no parameter for what newer models do not take
+            else:  # such as temperature: newer SDKs have no parameter for what newer models do not accept
                 request["extra_body"] = {**request.get("extra_body", {}), name: value}
         request |= {"model": model, "messages": [each for each in messages if each["role"] != "system"]}
         return request | ({"system": system} if system else {})

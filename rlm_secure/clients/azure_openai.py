@@ -1,4 +1,4 @@
-"""Azure OpenAI, through the `openai` package's own classes for it."""
+"""Azure OpenAI, through the `openai` package's Azure classes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rlm_secure.errors import MissingKey
 
 
 class AzureOpenAIClient(OpenAIClient):
-    """A deployment on Azure. What is not given comes from AZURE_OPENAI_API_KEY, _ENDPOINT, _API_VERSION, _DEPLOYMENT.
+    """A deployment on Azure. Defaults come from AZURE_OPENAI_API_KEY, _ENDPOINT, _API_VERSION, _DEPLOYMENT.
 
     Raises ValueError without an endpoint and MissingKey without a key.
     """

@@ -1,8 +1,8 @@
-"""What a language-model backend is: a prompt in, text and the usage of that one call out.
+"""The interface of a language-model backend: a prompt in, text and the usage of that one call out.
 
 `BaseLM` is upstream's abstract class: subclass it to bring your own backend. `Client` is the base of the
-backends shipped here: thread-safe, usage per call, and errors that carry nothing of the provider's text.
-`adapt` makes a Client of anything that has upstream's methods.
+backends shipped here: thread-safe, usage per call, and errors that contain none of the provider's text.
+`adapt` wraps any object with upstream's methods as a Client.
 """
 
 from __future__ import annotations
@@ -28,26 +28,27 @@ from rlm_secure.types import ModelUsageSummary, UsageSummary, encodable
 
 T = TypeVar("T")
 
-#: A plain question, or chat messages: dicts with "role" and "content".
+#: Plain text, or chat messages: dicts with "role" and "content".
 Prompt: TypeAlias = str | list[dict[str, Any]]
 
 DEFAULT_TIMEOUT = 300.0
-#: As `lm.reply_bytes` of the policies that are shipped.
+#: Same as `lm.reply_bytes` of the shipped policies.
 DEFAULT_REPLY_BYTES = 4 * 1024 * 1024
-#: Seconds before the second attempt, and before any, where the provider asks for none. Each waits twice as long.
+#: Seconds before the second attempt, and the longest pause before any, unless the provider asks for a pause. Each
+#: pause is twice the one before.
 _PAUSE = 0.5
 _LONGEST_PAUSE = 8.0
 
-#: Names under which a request bounds its reply.
+#: Names of the sampling argument that limits a reply's tokens.
 _MOST_TOKENS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 
-#: More than this no call has: the largest integer up to which every one is a float.
+#: Upper bound on the tokens of one call: up to this integer, every integer is exact as a float.
 _MOST_TOKENS_OF_A_CALL = 2**53
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One reply of a model. `usage` counts this call and no other. Lone surrogates in the text are made encodable."""
+    """One reply of a model. `usage` counts this call only. Lone surrogates in the text are made encodable."""
 
     text: str
     model: str
@@ -58,7 +59,7 @@ class Completion:
 
 
 class Tally:
-    """Usage by model, added up from any thread."""
+    """Usage by model. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -78,7 +79,7 @@ class Tally:
 
     @property
     def last(self) -> ModelUsageSummary:
-        """What was added last."""
+        """The usage added last."""
         with self._lock:
             return self._last
 
@@ -89,7 +90,7 @@ class Tally:
 
 
 class BaseLM(ABC):
-    """Upstream's client interface. `timeout` is seconds for one call."""
+    """Upstream's client interface. `timeout` is in seconds, for one call."""
 
     def __init__(
         self,
@@ -117,15 +118,15 @@ class BaseLM(ABC):
 
     @abstractmethod
     def get_last_usage(self) -> ModelUsageSummary:
-        """Usage of the call that ended last. With calls in parallel, take it from Client.complete() instead."""
+        """Usage of the call that ended last. With parallel calls, use the result of Client.complete() instead."""
 
 
 class Client(BaseLM):
-    """A backend whose every call carries its own usage; safe to share between threads.
+    """A backend that returns the usage of every call; safe to share between threads.
 
-    `retries` is how often a failed call may be repeated, within the one `timeout` of the call. `reply_bytes` bounds
-    the text of a reply, in bytes: what is larger is refused while it comes in. `billing` says whether the provider
-    tells what each call cost ("reported"), costs nothing ("none"), or leaves it to the price table ("table").
+    `retries` is how often a failed call may be repeated, within the one `timeout` of the call. `reply_bytes` limits
+    the text of a reply, in bytes: a larger reply is refused while it is received. `billing` says where the cost of a
+    call comes from: the provider ("reported"), nowhere since it is free ("none"), or the price table ("table").
     """
 
     vendor: ClassVar[str]
@@ -146,15 +147,15 @@ class Client(BaseLM):
 
     @abstractmethod
     def complete(self, prompt: Prompt, *, model: str | None = None, timeout: float | None = None) -> Completion:
-        """As completion(), with the usage of this call. `timeout` lowers the client's own: seconds, retries included.
+        """As completion(), with the usage of this call. `timeout` (seconds, retries included) lowers the client's own.
 
-        Raises ValueError for a prompt that is no prompt or a missing model name, and ProviderError for
-        everything that a provider does wrong.
+        Raises ValueError for an invalid prompt or a missing model name, and ProviderError for every failure of the
+        provider.
         """
 
     @abstractmethod
     async def acomplete(self, prompt: Prompt, *, model: str | None = None, timeout: float | None = None) -> Completion:
-        """As complete(), for an event loop. Cancelling it ends the call, or at least the wait for it."""
+        """As complete(), for an event loop. Cancelling it ends the call, or at least stops waiting for it."""
 
     def completion(self, prompt: Prompt, model: str | None = None) -> str:
         """The model's reply to `prompt`. `model` overrides the client's own for this call."""
@@ -173,7 +174,7 @@ class Client(BaseLM):
         return self.tally.last
 
     def inherit(self, parent: Client) -> None:
-        """Share with the client of a parent run what can be shared: connections, or a script."""
+        """Share what can be shared with the client of a parent run: connections, or a script."""
 
     async def aclose(self) -> None:
         """Close the connections that belong to the running event loop."""
@@ -187,32 +188,32 @@ class Client(BaseLM):
 
     @property
     def max_output_tokens(self) -> int | None:
-        """Tokens that a reply has at most, where a request says so; None where only the provider knows."""
+        """Most output tokens of a reply, if a request limits them; None if only the provider knows."""
         found = [self.sampling_args.get(name) for name in _MOST_TOKENS]
         known = [each for each in found if isinstance(each, int) and not isinstance(each, bool) and each > 0]
         replies = self.sampling_args.get("n")
         return max(known) * (replies if isinstance(replies, int) and replies > 1 else 1) if known else None
 
     def seconds_of(self, timeout: float | None) -> float:
-        """The timeout of one call."""
+        """The timeout of one call, in seconds."""
         return self.timeout if timeout is None else min(self.timeout, timeout)
 
 
 class SDKClient(Client):
-    """A provider behind its SDK. Subclasses write `_send` and `_asend`, which make one attempt.
+    """A provider used through its SDK. Subclasses implement `_send` and `_asend`, which make one attempt.
 
-    Here is what holds for each of them: one deadline over all attempts, a limit of the reply's bytes, which attempt is
-    made again, and errors that carry nothing of the provider's text.
+    This class provides what all of them share: one deadline for all attempts, a limit on the reply's bytes, retries,
+    and errors that contain none of the provider's text.
     """
 
     def complete(self, prompt: Prompt, *, model: str | None = None, timeout: float | None = None) -> Completion:
-        """One call on this thread."""
+        """Make one call on this thread."""
         messages, name, call = as_messages(prompt), self.name_of(model), self._call(timeout)
         with call.running():
             for attempt in itertools.count():
                 try:
                     return self._counted(self._send(messages, name, call.wait()), call)
-                except Exception as error:  # noqa: BLE001  whatever an SDK raises, its text may hold a key
+                except Exception as error:  # noqa: BLE001  the text of any SDK error may contain a key
                     pause, failure = self._pause(error, call, attempt)
                 if failure is not None:
                     raise failure from failure.__cause__
@@ -220,7 +221,7 @@ class SDKClient(Client):
         raise AssertionError("an attempt returns or raises")
 
     async def acomplete(self, prompt: Prompt, *, model: str | None = None, timeout: float | None = None) -> Completion:
-        """One call on the running event loop; cancelling it ends it on the wire."""
+        """Make one call on the running event loop; cancelling it aborts the request."""
         messages, name, call = as_messages(prompt), self.name_of(model), self._call(timeout)
         try:
             async with asyncio.timeout(call.left) as limit:
@@ -242,16 +243,16 @@ class SDKClient(Client):
         return ModelCall(self.vendor, self.seconds_of(timeout), self.reply_bytes)
 
     def _counted(self, completion: Completion, call: ModelCall) -> Completion:
-        """The completion, its usage counted. What it says does not make up for the time that it took to read."""
+        """Count the usage and return the completion. Raises ProviderError if parsing it went past the deadline."""
         self.tally.add(completion.model, completion.usage)
         call.wait()
         return completion
 
     def _pause(self, error: Exception, call: ModelCall, attempt: int) -> tuple[float, RLMSecureError | None]:
-        """Seconds until another attempt, or what ends the call: an error of this package's own, with a local cause.
+        """Seconds until the next attempt, or the error that ends the call: one of this package's, with a local cause.
 
-        To be raised where `error` is handled no more: an exception remembers the one that was handled when it was
-        raised, and an SDK's has the request with its key, and the provider's reply.
+        Raise it outside the `except` block of `error`: an exception keeps the one being handled as its context, and
+        an SDK's exception holds the request with its key, and the provider's reply.
         """
         if call.failure is not None:
             return 0, _alone(call.failure)
@@ -267,24 +268,24 @@ class SDKClient(Client):
 
     @abstractmethod
     def _send(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:
-        """One attempt, which has `seconds`. It repeats nothing by itself."""
+        """Make one attempt within `seconds`, without retries of its own."""
 
     @abstractmethod
     async def _asend(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:
-        """One attempt on the running event loop."""
+        """As _send(), on the running event loop."""
 
 
 def _alone(error: RLMSecureError, cause: BaseException | None = None) -> RLMSecureError:
-    """`error` with this cause, and without what was handled when it was raised, or the frames that it passed."""
+    """`error` with this cause, without its exception context and traceback."""
     error.__cause__, error.__context__ = cause, None
     return error.with_traceback(None)
 
 
 class Foreign(Client):
-    """A Client made of an object with upstream's four methods.
+    """A Client that wraps an object with upstream's four methods.
 
-    The usage of a call is what `get_usage_summary()` grew by since the last look: exact in sum, and exact
-    per call where calls do not overlap. Its own exceptions pass through: they are the user's, not a provider's.
+    The usage of a call is the increase of `get_usage_summary()` since the last call: exact in total, and exact
+    per call unless calls overlap. Exceptions of the object pass through: they are the user's, not a provider's.
     """
 
     vendor = "custom"
@@ -297,13 +298,13 @@ class Foreign(Client):
         self._lock = threading.Lock()
 
     def complete(self, prompt: Prompt, *, model: str | None = None, timeout: float | None = None) -> Completion:
-        """One call, without a timeout: upstream's methods take none."""
+        """Make one call, without a timeout: upstream's methods take none."""
         del timeout
         self._check_model(model)
         return self._accounted(self.wrapped.completion(prompt))
 
     async def acomplete(self, prompt: Prompt, *, model: str | None = None, timeout: float | None = None) -> Completion:
-        """One call, waited for no longer than `timeout` seconds; one that blocks goes on in its thread."""
+        """Make one call and wait at most `timeout` seconds; a blocking call then continues in its thread."""
         self._check_model(model)
         try:
             async with asyncio.timeout(timeout) as limit:
@@ -329,7 +330,7 @@ class Foreign(Client):
             total = total_usage(summary)
             grown = minus(total, self._seen)
             self._seen = total
-        # A client that does not count still made this call.
+        # Count this call even if the client does not count its calls.
         grown.total_calls = 1
         named = list(summary.model_usage_summaries) if isinstance(summary, UsageSummary) else []
         completion = Completion(text, self.model_name or (named[0] if len(named) == 1 else "unknown"), grown)
@@ -338,7 +339,7 @@ class Foreign(Client):
 
 
 class InThread(Exception):
-    """Carries what no future can hold (KeyboardInterrupt, SystemExit, StopIteration) out of a thread."""
+    """Carries an exception that a future cannot hold (KeyboardInterrupt, SystemExit, StopIteration) out of a thread."""
 
     def __init__(self, cause: BaseException) -> None:
         super().__init__(type(cause).__name__)
@@ -346,14 +347,14 @@ class InThread(Exception):
 
 
 def adapt(client: Any) -> Client:
-    """`client` itself when it is a Client, else one that speaks upstream's four methods to it."""
+    """`client` itself if it is a Client, else a Client that wraps it and calls upstream's four methods."""
     return client if isinstance(client, Client) else Foreign(client)
 
 
 async def in_thread(call: Callable[[], T]) -> T:
     """Await `call()` on a daemon thread of its own, with this task's context variables.
 
-    Cancelling stops the wait, not the thread. Raises InThread for what a future cannot carry.
+    Cancelling stops the wait, not the thread. Raises InThread for an exception that a future cannot hold.
     """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[T] = loop.create_future()
@@ -374,12 +375,12 @@ async def in_thread(call: Callable[[], T]) -> T:
         error: BaseException | None = None
         try:
             value = call()
-        except BaseException as raised:  # noqa: BLE001  delivered to whoever awaits
+        except BaseException as raised:  # noqa: BLE001  delivered to the task that awaits
             error = raised
         try:
             loop.call_soon_threadsafe(deliver, value, error)
         except RuntimeError:
-            return  # the loop is closed: nobody waits any more
+            return  # the loop is closed: no task is waiting
 
     threading.Thread(target=context.run, args=(work,), daemon=True, name="rlm-secure-call").start()
     return await future
@@ -395,7 +396,7 @@ def as_messages(prompt: object) -> list[dict[str, Any]]:
 
 
 def estimated_tokens(text: str) -> int:
-    """Tokens of `text` where nobody counted them: a quarter of its characters, rounded up."""
+    """Estimated tokens of `text`: a quarter of its characters, rounded up."""
     return math.ceil(len(text) / 4)
 
 
@@ -405,9 +406,9 @@ def prompt_text(messages: list[dict[str, Any]]) -> str:
 
 
 def call_usage(input_tokens: Any, output_tokens: Any, cost: Any = None) -> ModelUsageSummary:
-    """The usage of one call, as a provider reports it. A cost that is no finite, positive number is no cost.
+    """The usage of one call, as a provider reports it. A cost that is not a finite, positive number counts as unknown.
 
-    Raises ProviderError for tokens that are no number: budgets rest on it.
+    Raises ProviderError for token counts that are not numbers: budgets depend on them.
     """
     amount = 0.0 if isinstance(cost, bool) or not isinstance(cost, int | float) else _finite(cost)
     return ModelUsageSummary(1, _tokens(input_tokens), _tokens(output_tokens), amount if amount > 0 else None)
@@ -416,12 +417,12 @@ def call_usage(input_tokens: Any, output_tokens: Any, cost: Any = None) -> Model
 def _tokens(count: Any) -> int:
     if isinstance(count, bool) or not isinstance(count, int | float) or count != count:
         raise ProviderError(f"the provider reported {type(count).__name__} where it counts tokens; check base_url")
-    # Beyond all floats there is no arithmetic with prices.
+    # An integer too large for a float could not be multiplied with a price.
     return int(max(0, min(count, _MOST_TOKENS_OF_A_CALL)))
 
 
 def _finite(amount: float) -> float:
-    """`amount` as a float; 0 for one that is infinite, no number, or an integer beyond all floats."""
+    """`amount` as a float; 0 if it is infinite, NaN, or an integer too large for a float."""
     try:
         return float(amount) if math.isfinite(amount) else 0.0
     except OverflowError:
@@ -429,7 +430,7 @@ def _finite(amount: float) -> float:
 
 
 def total_usage(summary: Any) -> ModelUsageSummary:
-    """The sum over all models of a UsageSummary; nothing for any other object."""
+    """The sum over all models of a UsageSummary; zero for any other object."""
     total = ModelUsageSummary(0, 0, 0)
     if isinstance(summary, UsageSummary):
         for usage in summary.model_usage_summaries.values():
@@ -438,7 +439,7 @@ def total_usage(summary: Any) -> ModelUsageSummary:
 
 
 def plus(left: ModelUsageSummary | None, right: ModelUsageSummary) -> ModelUsageSummary:
-    """A new sum; a cost is known when either side knows one."""
+    """The sum, as a new object; its cost is known if either side has one."""
     left = left or ModelUsageSummary(0, 0, 0)
     costs = [cost for cost in (left.total_cost, right.total_cost) if cost is not None]
     return ModelUsageSummary(
@@ -450,7 +451,7 @@ def plus(left: ModelUsageSummary | None, right: ModelUsageSummary) -> ModelUsage
 
 
 def minus(left: ModelUsageSummary, right: ModelUsageSummary) -> ModelUsageSummary:
-    """What `left` counts beyond `right`, never below zero."""
+    """`left` minus `right`, never below zero."""
     cost = None if left.total_cost is None else max(0.0, left.total_cost - (right.total_cost or 0.0))
     return ModelUsageSummary(
         max(0, left.total_calls - right.total_calls),

@@ -1,7 +1,7 @@
-"""One model call as its connection sees it: when it ends, how much may come, and why it was ended.
+"""The limits of one model call, enforced at its connection: the deadline, the bytes that may arrive, why it was ended.
 
-An SDK is handed its HTTP client once and asked many times, from many threads and tasks. What belongs to one call goes
-along in a context variable, which every thread and task of that call has: the transport reads it at each operation.
+An SDK gets its HTTP client once and makes many calls, from many threads and tasks. The state of one call is kept in a
+context variable, set in every thread and task of that call: the transport reads it at each operation.
 
 Guards: the one deadline and the one allowance of bytes of a model call, retries included
 """
@@ -17,24 +17,24 @@ from typing import Final
 from rlm_secure.errors import ProviderError
 
 _KIB: Final = 1024
-#: Bytes that may come before the headers of a reply are complete: interim replies, a proxy's answer, the headers.
+#: Bytes that may arrive before the headers of a reply are complete: interim replies, a proxy's answer, the headers.
 _HEAD_BYTES: Final = 128 * _KIB
-#: What a provider says around a text: ids, usage, ratings.
+#: Bytes that a provider adds around a text: ids, usage, ratings.
 _ENVELOPE: Final = 64 * _KIB
-#: Pieces that a body may come in beside those that its size explains. Each costs the HTTP library some 20 us.
+#: Pieces that a body may arrive in, in addition to one per 256 bytes. Each costs the HTTP library some 20 us.
 _PIECES: Final = 16_384
-#: Memory that the reading of any reply may take, however small `lm.reply_bytes` is.
+#: Memory that reading a reply may always take, however small `lm.reply_bytes` is.
 _LEAST_MEMORY: Final = 4 * _KIB * _KIB
 
 _current: ContextVar[ModelCall | None] = ContextVar("rlm_secure_model_call", default=None)
 
 
 class ModelCall:
-    """The limits of one call of `vendor`: `seconds` in all, and a text of at most `reply_bytes` bytes, says `limit`.
+    """The limits of one call of `vendor`: `seconds` in total, and a text of at most `reply_bytes` bytes.
 
-    `failure` is what ended it, where the transport did. `retry_after` is how many seconds the provider asked to wait,
-    `may_retry` whether it did not forbid another attempt, `is_under_way` whether a request is on the wire. For one
-    thread or task at a time.
+    `limit` names the byte limit in errors. `failure` is the error with which the transport ended the call, if any.
+    `retry_after` is how many seconds the provider asked to wait, `may_retry` is false if it forbade another attempt,
+    `is_under_way` tells whether a request is in flight. For one thread or task at a time.
     """
 
     def __init__(self, vendor: str, seconds: float, reply_bytes: int, limit: str = "lm.reply_bytes") -> None:
@@ -52,12 +52,12 @@ class ModelCall:
 
     @property
     def left(self) -> float:
-        """Seconds until the deadline; negative behind it."""
+        """Seconds until the deadline; negative after it."""
         return self._deadline - time.monotonic()
 
     @property
     def body_bytes(self) -> int:
-        """Bytes of a body: its text, a quarter more for what JSON escapes, and what stands around it."""
+        """Most bytes of a body: its text, a quarter more for JSON escapes, and the fields around it."""
         return self.reply_bytes + self.reply_bytes // 4 + _ENVELOPE
 
     @property
@@ -66,32 +66,32 @@ class ModelCall:
         return max(4 * self.reply_bytes, _LEAST_MEMORY)
 
     def wait(self, timeout: float | None = None) -> float:
-        """Seconds that one operation of the connection may take. Raises ProviderError behind the deadline."""
+        """Seconds that one operation of the connection may take. Raises ProviderError after the deadline."""
         left = self.left
         if left <= 0:
             raise self.end(self.timed_out())
         return left if timeout is None else min(timeout, left)
 
     def timed_out(self) -> ProviderError:
-        """The error for a call that met its deadline."""
+        """The error for a call that reached its deadline."""
         return ProviderError(f"the {self.vendor} call had no reply within {self.seconds:g} seconds", retryable=True)
 
     def refuse(self, reason: str) -> ProviderError:
-        """End the call for what the provider sent; `reason` is a clause in our own words. Raise what is returned."""
+        """End the call because of what the provider sent; `reason` is our own text. Raise the returned error."""
         return self.end(ProviderError(f"the {self.vendor} call was ended: {reason}"))
 
     def too_large(self) -> ProviderError:
-        """End the call for the size of its reply. Raise what is returned."""
+        """End the call because its reply is too large. Raise the returned error."""
         return self.refuse(f"its reply takes more than {self.limit} = {self.reply_bytes:,}; ask for a shorter one")
 
     def end(self, failure: ProviderError) -> ProviderError:
-        """Keep the first reason: an SDK may put an exception of its own around it, and lose it."""
+        """Record the first failure and return it: an SDK may wrap the exception in its own and lose it."""
         self.failure = self.failure or failure
         return self.failure
 
     @contextmanager
     def attempt(self) -> Iterator[None]:
-        """While a request is under way; what comes first are interim replies and headers."""
+        """Mark one request as in flight; interim replies and headers come first, with their own limit of bytes."""
         self.wait()
         self._room, self._pieces = _HEAD_BYTES, _PIECES + self.body_bytes // 256
         self.retry_after, self.may_retry = None, True
@@ -102,17 +102,17 @@ class ModelCall:
             self.is_under_way = False
 
     def body(self) -> None:
-        """The headers are complete: what comes now is the body, and what chunked encoding adds to it."""
+        """Apply the limit of the body, including the overhead of chunked encoding: the headers are complete."""
         self._room = 2 * self.body_bytes + _HEAD_BYTES
 
     def arrived(self, size: int) -> None:
-        """Bytes came off the wire. Raises ProviderError for more than this part of a reply may take."""
+        """Count `size` received bytes. Raises ProviderError for more than this part of a reply may take."""
         self._room -= size
         if self._room < 0:
             raise self.too_large()
 
     def piece(self) -> None:
-        """The HTTP library hands over one piece of the body. Raises ProviderError for one too many, or too late."""
+        """Count one piece of the body from the HTTP library. Raises ProviderError for one too many, or too late."""
         self._pieces -= 1
         if self._pieces < 0:
             raise self.refuse("its reply comes in too many small pieces; check the server at base_url")
@@ -120,7 +120,7 @@ class ModelCall:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """While this thread or task works on the call."""
+        """Make this the current call of this thread or task."""
         token = _current.set(self)
         try:
             yield
@@ -129,5 +129,5 @@ class ModelCall:
 
 
 def current() -> ModelCall | None:
-    """The call that this thread or task works on; None where an HTTP client is used for something else."""
+    """The current call of this thread or task; None when an HTTP client is used for something else."""
     return _current.get()

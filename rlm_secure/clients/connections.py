@@ -1,6 +1,6 @@
-"""The SDK objects that hold connections: one for threads, one per event loop, none that follows a redirect or retries.
+"""The SDK objects that hold connections: one for threads, one per event loop; none follows redirects or retries.
 
-A process that was forked makes its own: two processes on one connection would read each other's replies.
+A forked process creates its own: two processes on one connection would read each other's replies.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class PerLoop(Generic[T]):
-    """Things that hold connections, made when first used: one for all threads, and one for each event loop."""
+    """Objects that hold connections, created on first use: one for all threads, and one for each event loop."""
 
     def __init__(self) -> None:
         self._begin()
@@ -32,7 +32,7 @@ class PerLoop(Generic[T]):
         self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, T] = WeakKeyDictionary()
 
     def for_threads(self, make: Callable[[], T]) -> T:
-        """What all threads share."""
+        """The object that all threads share."""
         self._own()
         with self._lock:
             if self._threads is None:
@@ -40,7 +40,7 @@ class PerLoop(Generic[T]):
             return self._threads
 
     def for_loop(self, make: Callable[[], T]) -> T:
-        """What belongs to the running event loop: a connection pool cannot be shared between loops."""
+        """The object of the running event loop: a connection pool cannot be shared between loops."""
         self._own()
         loop = asyncio.get_running_loop()
         with self._lock:
@@ -49,19 +49,19 @@ class PerLoop(Generic[T]):
             return self._loops[loop]
 
     def pop(self) -> T | None:
-        """What belongs to the running event loop, for whoever closes it."""
+        """Remove the object of the running event loop and return it; the caller closes it."""
         self._own()
         with self._lock:
             return self._loops.pop(asyncio.get_running_loop(), None)
 
     def _own(self) -> None:
-        """Forget what another process made, and its lock, which a thread that is not here may have held."""
+        """After a fork, drop the parent's objects and its lock, which a thread of the parent may have held."""
         if self._process != os.getpid():
             self._begin()
 
 
 class Connections:
-    """The clients of one SDK for one server. `package` is "openai" or one built like it."""
+    """The clients of one SDK for one server. `package` is "openai" or one with the same structure."""
 
     def __init__(self, package: str, settings: Mapping[str, Any]) -> None:
         self._package = package
@@ -86,11 +86,11 @@ class Connections:
         try:
             client = self.settings.get("http_client")
             if client is None:
-                # A redirect would carry prompts to a place that nobody chose.
+                # A redirect would send prompts to a server that the user did not choose.
                 client = getattr(importlib.import_module(self._package), http)(follow_redirects=False)
             bind(client)
-            # Calls are repeated in one place, which knows their deadline: SDKClient.
+            # Only SDKClient retries: it knows the deadline of the call.
             return kind(max_retries=0, **{**self.settings, "http_client": client})
-        except Exception as error:  # noqa: BLE001  of the SDK's constructor: nothing was sent yet
+        except Exception as error:  # noqa: BLE001  the SDK's constructor failed: nothing was sent yet
             failure = set_up_error(self._package, error, self.settings)
             raise failure from failure.__cause__

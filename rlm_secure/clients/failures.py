@@ -1,7 +1,7 @@
-"""Turns whatever an SDK raises into a ProviderError whose text is ours alone.
+"""Converts any exception of an SDK into a ProviderError whose text contains nothing from the provider.
 
-A provider's message can hold parts of a key, an organisation id or an internal address, and it may travel
-into a sandbox or a log. So nothing of it is kept: an HTTP status and a code from a closed list say enough.
+A provider's message can contain parts of a key, an organisation id or an internal address, and an error may reach
+a sandbox or a log. So none of it is kept: an HTTP status and a code from a closed list are enough.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from rlm_secure.errors import ProviderError
 
-#: What each HTTP status means for the person who reads it.
+#: What each HTTP status means for the user.
 _STATUS = {
     400: "the request was not accepted; check the model's name and the sampling arguments",
     401: "the API key was not accepted; check it",
@@ -26,18 +26,18 @@ _STATUS = {
     422: "the request was not accepted; check the sampling arguments",
     429: "the rate limit or the quota is reached; wait, or raise it with the provider",
 }
-#: The whole text of Python's complaint about an argument.
+#: The whole message of Python's TypeError about an unexpected argument.
 _ARGUMENT = re.compile(
     r"\A[\w.]{1,120}\(\) got an unexpected keyword argument '\w{1,80}'(?:\. Did you mean '\w{1,80}'\?)?\Z"
 )
-#: In the names of what libraries raise for a connection that was not made, or did not hold.
+#: Parts of the names of exceptions that libraries raise when a connection cannot be made, or breaks.
 _BROKEN = ("Connect", "Network", "ReadError", "WriteError", "CloseError", "RemoteProtocolError")
 _RETRYABLE = frozenset({408, 409, 425, 429})
 
-#: Settings that are looked through for secrets; a header's mapping that contains itself ends there.
+#: Most settings that are searched for secrets; it also ends the search of a mapping that contains itself.
 _MOST_SETTINGS = 1000
 
-#: Codes of providers that may be repeated word by word.
+#: Error codes of providers that may be repeated verbatim.
 _CODES = frozenset(
     {
         "context_length_exceeded",
@@ -69,7 +69,7 @@ _CODES = frozenset(
 
 
 def provider_error(vendor: str, error: BaseException, seconds: float) -> ProviderError:
-    """`error`, as one sentence without a word of the provider's; `seconds` is the call's timeout."""
+    """`error` as one sentence without any text of the provider's; `seconds` is the call's timeout."""
     name = type(error).__name__
     status = _status(error)
     if status is not None:
@@ -88,7 +88,7 @@ def provider_error(vendor: str, error: BaseException, seconds: float) -> Provide
     if isinstance(error, ImportError):
         return ProviderError(f"the {vendor} SDK cannot be imported ({error.name or name}); install it again")
     if isinstance(error, TypeError) and _ARGUMENT.search(str(error)):
-        # Python's own words on what the caller gave; nothing was sent.
+        # Python's own message about the caller's arguments; nothing was sent.
         return ProviderError(f"the {vendor} call was not made: {error}; check sampling_args")
     if isinstance(error, UnicodeEncodeError) or name == "LocalProtocolError":
         return ProviderError(
@@ -99,7 +99,7 @@ def provider_error(vendor: str, error: BaseException, seconds: float) -> Provide
         return ProviderError(
             f"the {vendor} call could not reach the provider; check base_url and the network", retryable=True
         )
-    # A class name is the SDK's own word, never the provider's.
+    # A class name comes from the SDK, never from the provider.
     return ProviderError(f"the {vendor} call failed: {name}")
 
 
@@ -124,9 +124,9 @@ def _code(error: BaseException) -> str | None:
 
 
 def set_up_error(package: str, error: Exception, settings: Mapping[str, Any]) -> ProviderError:
-    """An SDK's object could not be made from `settings`. Nothing was sent, so the error is local, and its cause stays.
+    """The error for an SDK object that could not be created from `settings`. Nothing was sent, so its cause is kept.
 
-    Raise it from its `__cause__`, which is None where the SDK repeats one of the settings that may be secrets.
+    Raise it from its `__cause__`, which is None if the SDK's message repeats a setting that may be a secret.
     """
     known = ProviderError(
         f"the {package} SDK could not be set up ({type(error).__name__}); its own words are the cause of this error: "
@@ -138,7 +138,7 @@ def set_up_error(package: str, error: Exception, settings: Mapping[str, Any]) ->
 
 
 def _texts(settings: Mapping[str, Any]) -> Iterator[str]:
-    """The texts in `settings` that may be secrets: of some length, or a header's value."""
+    """The texts in `settings` that may be secrets: of at least 8 characters, or 4 in a mapping such as headers."""
     waiting: list[tuple[Any, int]] = [(value, 8) for value in settings.values()]
     for value, least in waiting:
         if isinstance(value, str | bytes):

@@ -13,15 +13,15 @@ from rlm_secure.clients.failures import set_up_error
 from rlm_secure.clients.transport import bind
 from rlm_secure.errors import MissingExtra, MissingKey, ProviderError
 
-#: Sampling arguments under the names that other backends use.
+#: Gemini's names of sampling arguments, by the names that other backends use.
 _NAMES = {"max_tokens": "max_output_tokens", "max_completion_tokens": "max_output_tokens", "stop": "stop_sequences"}
 
 
 class GeminiClient(SDKClient):
     """Gemini. System messages become the system instruction, "assistant" becomes "model".
 
-    `api_key` defaults to GEMINI_API_KEY; `base_url` and other keywords go to the SDK's constructor. Tokens that a
-    model thinks in count as output tokens.
+    `api_key` defaults to GEMINI_API_KEY; `base_url` and other keywords go to the SDK's constructor. Thinking tokens
+    count as output tokens.
     """
 
     vendor: ClassVar[str] = "Gemini"
@@ -50,7 +50,7 @@ class GeminiClient(SDKClient):
         if made is not None:
             sdk, http = made
             await sdk.aio.aclose()
-            await http.aclose()  # the SDK leaves open what it did not make
+            await http.aclose()  # the SDK does not close clients that it did not create
 
     def _send(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:
         sdk, _ = self._made.for_threads(self._make)
@@ -74,14 +74,14 @@ class GeminiClient(SDKClient):
         try:
             options, http = self._options()
             return genai.Client(api_key=self._key, http_options=options, **self.kwargs), http
-        except Exception as error:  # noqa: BLE001  of the SDK's constructor: nothing was sent yet
+        except Exception as error:  # noqa: BLE001  the SDK's constructor failed: nothing was sent yet
             failure = set_up_error("google-genai", error, {"api_key": self._key, **self.kwargs})
             raise failure from failure.__cause__
 
     def _options(self) -> tuple[Any, Any]:
-        """The SDK's options with HTTP clients of ours: left alone, it takes aiohttp where that is installed."""
+        """The SDK's options with our own HTTP clients: by default it uses aiohttp if that is installed."""
         library = _http_library(self._types().HttpOptions)
-        # A redirect would carry prompts, and the key, to a place that nobody chose.
+        # A redirect would send prompts, and the key, to a server that the user did not choose.
         threads, loop = library.Client(follow_redirects=False), library.AsyncClient(follow_redirects=False)
         bind(threads)
         bind(loop)
@@ -91,7 +91,7 @@ class GeminiClient(SDKClient):
         types = self._types()
         options = types.HttpOptions(
             timeout=max(1, int(seconds * 1000)),
-            retry_options=types.HttpRetryOptions(attempts=1),  # repeated in one place: SDKClient
+            retry_options=types.HttpRetryOptions(attempts=1),  # only SDKClient retries
         )
         sampling = {_NAMES.get(name, name): value for name, value in self.sampling_args.items()}
         system = "\n\n".join(str(each["content"]) for each in messages if each["role"] == "system")
@@ -108,11 +108,11 @@ class GeminiClient(SDKClient):
 
 
 def _http_library(options: Any) -> Any:
-    """The HTTP library whose clients the SDK takes: httpx in older versions, httpx2 in newer ones."""
+    """The HTTP library whose clients the SDK accepts: httpx in older versions, httpx2 in newer ones."""
     for name in ("httpx2", "httpx"):
         try:
             library = importlib.import_module(name)
-            # It speaks to nobody: its type is what is asked, and certificates take longest to load.
+            # verify=False: this client is only a sample of its type and never connects; loading certificates is slow.
             with library.Client(verify=False) as sample:
                 options(httpx_client=sample)
         except (ImportError, ValueError):

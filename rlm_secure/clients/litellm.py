@@ -1,8 +1,8 @@
 """The hundred providers of the `litellm` package.
 
-It makes its HTTP clients in some hundred places, so they are bounded all at once, in the class that all of them share.
-A provider that litellm does not reach over httpx (SageMaker, a handler of the user's own) is bounded by nothing here:
-the gate refuses what is too large when it is there.
+It creates its HTTP clients in some hundred places, so the limits are set in the transport classes that all of them
+share. A provider that litellm does not reach over httpx (SageMaker, a custom handler) has no limits at the connection:
+the gate refuses a reply that is too large after it has arrived.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from rlm_secure.clients.openai import reported_cost
 from rlm_secure.clients.transport import bind_library
 from rlm_secure.errors import MissingExtra, ProviderError
 
-#: What litellm reads while it is imported, and would otherwise do: load a .env file, fetch a price list.
+#: Variables that keep litellm from loading a .env file and fetching a price list while it is imported.
 _QUIET = {"LITELLM_MODE": "PRODUCTION", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
 
-#: Bytes of the largest reply that it is given. It makes five copies of a text, and what it does not understand it
-#: searches for secrets, with regular expressions that take a microsecond for each byte, six times over.
+#: Bytes of the largest reply that litellm is given. It makes five copies of a text, and searches what it cannot parse
+#: for secrets six times, with regular expressions that take a microsecond per byte.
 MAX_REPLY_BYTES = 768 * 1024
 
 
@@ -61,13 +61,13 @@ class LiteLLMClient(SDKClient):
         return _read(await self._litellm.acompletion(**self._request(messages, model, seconds)), messages, model)
 
     def _request(self, messages: list[dict[str, Any]], model: str, seconds: float) -> dict[str, Any]:
-        limits = {"timeout": seconds, "max_retries": 0}  # repeated in one place: SDKClient
+        limits = {"timeout": seconds, "max_retries": 0}  # only SDKClient retries
         return {**self.kwargs, **self.sampling_args, **limits, "model": model, "messages": messages}
 
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Import without a .env file and without a network; the caller's environment is put back."""
+    """Import without a .env file and without a network; the environment variables are restored afterwards."""
     before = {name: os.environ.get(name) for name in _QUIET}
     os.environ.update(_QUIET)
     try:

@@ -1,4 +1,4 @@
-"""OpenAI's SDK: OpenAI itself and every server that speaks its chat API (OpenRouter, Vercel, vLLM, ...)."""
+"""OpenAI, and every server with OpenAI's chat API (OpenRouter, Vercel, vLLM, ...), through the `openai` package."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ OPENROUTER = "https://openrouter.ai/api/v1"
 VERCEL = "https://ai-gateway.vercel.sh/v1"
 PRIME = "https://api.pinference.ai/api/v1"
 
-#: Which variable holds the key of a known server. A key is never sent to another server than its own.
+#: The environment variable with the key of each known server. A key is sent to its own server only.
 _KEY_VARIABLES = {
     OPENROUTER: "OPENROUTER_API_KEY",
     VERCEL: "AI_GATEWAY_API_KEY",
     PRIME: "PRIME_API_KEY",
 }
-#: Servers that report the cost of a call only when they are asked to.
+#: Servers that report the cost of a call only on request.
 _COST_ON_REQUEST = frozenset({OPENROUTER, PRIME})
 
 
 class OpenAIClient(SDKClient):
     """Chat completions through the `openai` package.
 
-    `api_key` defaults to the variable of the server's own provider. `sampling_args` go into every request
-    (`max_tokens` under the name that current models take); other keywords go to the SDK's constructor.
+    `api_key` defaults to the environment variable of the server's provider. `sampling_args` go into every request
+    (`max_tokens` under the name that current models accept); other keywords go to the SDK's constructor.
     Usage that the server does not report is estimated, so that token limits hold there as well.
     """
 
@@ -62,7 +62,7 @@ class OpenAIClient(SDKClient):
             if not api_key:
                 raise MissingKey(f"no API key for {server}: pass api_key, or set {variable}")
         elif api_key is None and not os.environ.get("OPENAI_API_KEY"):
-            # Later, the SDK's own complaint would look like a call that failed.
+            # Otherwise the SDK's own error would come later and look like a failed call.
             raise MissingKey("no API key: set OPENAI_API_KEY; a server that asks for none takes any value")
         self._asks_for_cost = server in _COST_ON_REQUEST
         if self._asks_for_cost:
@@ -92,7 +92,7 @@ class OpenAIClient(SDKClient):
         return self._read(response, messages, model)
 
     def _sdk(self) -> tuple[type[Any], type[Any]]:
-        """The blocking and the asynchronous class of the SDK. Importing it takes half a second: only when used."""
+        """The blocking and the asynchronous class of the SDK. Imported on use: importing takes half a second."""
         import openai
 
         return openai.OpenAI, openai.AsyncOpenAI
@@ -127,7 +127,7 @@ class OpenAIClient(SDKClient):
 
 
 def reported_cost(usage: Any) -> float | None:
-    """US dollars in an OpenAI-style usage object, wherever the server wrote them; None where it did not."""
+    """US dollars in an OpenAI-style usage object, in any of the known fields; None if the server reports none."""
     extra = getattr(usage, "model_extra", None) or {}
     details = extra.get("cost_details") or getattr(usage, "cost_details", None)
     if not isinstance(details, Mapping):
@@ -139,6 +139,6 @@ def reported_cost(usage: Any) -> float | None:
 
 
 def _is_free(usage: Any) -> bool:
-    """Whether a server that was asked for the cost said that there is none. Elsewhere, 0 may stand for "unknown"."""
+    """Whether a server that was asked for the cost reported 0. From other servers, 0 may mean "unknown"."""
     cost = (getattr(usage, "model_extra", None) or {}).get("cost", getattr(usage, "cost", None))
     return isinstance(cost, int | float) and not isinstance(cost, bool) and cost == 0

@@ -1,4 +1,4 @@
-"""Portkey's gateway: OpenAI's API behind Portkey's headers, which its package builds."""
+"""Portkey's gateway: OpenAI's API with Portkey's headers, which the `portkey_ai` package builds."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class PortkeyClient(OpenAIClient):
         except ImportError as error:
             raise MissingExtra("the portkey backend", "portkey") from error
         super().__init__(
-            api_key="portkey",  # the gateway reads its own header, and holds the provider's key
+            api_key="portkey",  # the gateway reads its own header, and has the provider's key
             model_name=model_name,
             base_url=base_url,
             sampling_args=sampling_args,

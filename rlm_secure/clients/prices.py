@@ -1,14 +1,14 @@
-"""What a model call costs, where the provider does not say: a dated table, and prices that the caller gives.
+"""The cost of a model call when the provider does not report it: a dated table, and prices given by the caller.
 
-A name is looked up exactly. What may stand around a known name is its own provider before it ("openai/gpt-4o") and
-the date or version of a snapshot after it ("gpt-4o-2024-08-06", "claude-haiku-4-5@20251001", "gemini-2.5-pro-001").
-Nothing else matches: neither does "gpt-4o-mini" cost what "gpt-4o" does, nor "gpt-4o-latest", which may be another
-model tomorrow, nor a fine-tuned one. A snapshot with an entry of its own has its own price. An unknown price is
-None, never a guess.
+A name must match exactly, except that its provider may precede it ("openai/gpt-4o") and the date or version of a
+snapshot may follow it ("gpt-4o-2024-08-06", "claude-haiku-4-5@20251001", "gemini-2.5-pro-001"). Nothing else
+matches: the price of "gpt-4o" does not apply to "gpt-4o-mini", to a fine-tuned model, or to "gpt-4o-latest", which
+may be another model tomorrow. A snapshot with its own entry has its own price. An unknown price is None, never a
+guess.
 
-Not covered: what a provider adds for batches, priority, regions, cached prompts, tools of its own (search, code),
-images and sound; discounts of an account; a request that the SDK repeated after it was cut off, which a provider may
-charge twice. A reply that says what it cost is charged at that.
+Not covered: what a provider adds for batches, priority, regions, cached prompts, its own tools (search, code),
+images and sound; discounts of an account; a request that was cut off and repeated, which a provider may charge
+twice. A reply that reports its cost is charged that cost.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TABLE: Final = Path(__file__).with_name("prices.toml")
 _MILLION: Final = 1_000_000
 #: The date or version of a snapshot, at the end of a name.
 _SNAPSHOT: Final = re.compile(r"(?:-\d{4}-\d{2}-\d{2}|[-@]\d{8}|-\d{3})\Z")
-#: Tokens that a chat format may add to a prompt, beside one for each byte of its text.
+#: Tokens that a chat format may add to a prompt, in addition to one for each byte of its text.
 _FORMAT_TOKENS: Final = 64
 
 
@@ -43,25 +43,25 @@ class Price:
     long_output: float = 0.0
 
     def cost(self, input_tokens: int, output_tokens: int) -> float:
-        """US dollars of a call that read and wrote so many tokens."""
+        """The cost in US dollars of a call with this many input and output tokens."""
         long = self.above is not None and input_tokens > self.above
         read, written = (self.long_input, self.long_output) if long else (self.input, self.output)
         return (input_tokens * read + output_tokens * written) / _MILLION
 
     def most(self, prompt_bytes: int, max_output_tokens: int) -> float:
-        """US dollars that a call can cost at most: no tokenizer makes more than one token of a byte."""
+        """The maximum cost of a call in US dollars: no tokenizer makes more than one token per byte."""
         return self.cost(prompt_bytes + _FORMAT_TOKENS, max_output_tokens)
 
 
-#: In `prices`: the provider's own figure is to be trusted, and a reply without one ends the run.
+#: In `prices`: trust the provider's own figure; under a cost limit, no call is made after a reply without one.
 Reported: TypeAlias = Literal["reported"]
 REPORTED: Final = "reported"
 
 
 class Prices:
-    """The table, with what `given` replaces: model names, each with a Price, a pair of dollars, or "reported".
+    """The table, with entries replaced or added by `given`: model name -> a Price, a pair, or "reported".
 
-    A pair is (input, output), in US dollars per million tokens; `given` are these entries as they were read. Raises
+    A pair is (input, output), in US dollars per million tokens; the attribute `given` holds the parsed entries. Raises
     ValueError for anything else.
     """
 
@@ -69,7 +69,7 @@ class Prices:
         self.given: dict[str, Price | Reported] = {name: _given(name, value) for name, value in (given or {}).items()}
 
     def of(self, model: str) -> Price | Reported | None:
-        """What `model` costs; None where nobody knows."""
+        """The price of `model`; None if unknown."""
         if model in self.given:
             return self.given[model]
         names = {model}

@@ -1,7 +1,7 @@
-"""A reply of a provider between its connection and the SDK: counted while it comes, and checked before it is parsed.
+"""A reply of a provider between its connection and the SDK: counted while it arrives, checked before the SDK parses it.
 
-The SDK gets nothing that could make it work: no compressed body, no character set but UTF-8, no redirect, no cookie,
-and no JSON that takes more memory than the policy's limit of a reply stands for.
+The SDK never gets a compressed body, a character set other than UTF-8, a redirect, a cookie, or JSON that takes more
+memory than the policy's limit of a reply allows.
 
 Guards: the bounds of bytes, memory, values and depth of a reply, before an SDK parses it
 """
@@ -15,13 +15,13 @@ from typing import Final
 from rlm_secure import untrusted_json
 from rlm_secure.clients.call import ModelCall
 
-#: Lines of headers.
+#: Most header lines of a reply.
 _HEADERS: Final = 128
-#: A reply that is none is read as far as this: its code may say why, and the rest says nothing.
+#: Most bytes that are kept of an error reply: only its error code is used.
 _ERROR_BYTES: Final = 64 * 1024
-#: The memory that an SDK's model of one value takes, at most: measured with the smallest values.
+#: Most memory that an SDK's object for one JSON value takes: measured with the smallest values.
 _VALUE_BYTES: Final = 1024
-#: What only the HTTP library needs, or what would make a client do or keep something.
+#: Headers that only the HTTP library needs, or that would make a client act or store something.
 _WITHHELD: Final = frozenset(
     {
         b"connection", b"content-encoding", b"content-length", b"content-type", b"location", b"set-cookie",
@@ -33,7 +33,7 @@ _BYTE_ORDER_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Reply:
-    """One reply of `status` with `headers`, for `call`. Every method raises ProviderError where it is too much."""
+    """One reply of `status` with `headers`, for `call`. Every method raises ProviderError when a limit is exceeded."""
 
     def __init__(self, call: ModelCall, status: int, headers: Iterable[tuple[bytes, bytes]]) -> None:
         call.body()
@@ -43,7 +43,7 @@ class Reply:
         if len(lines) > _HEADERS:
             raise call.refuse(f"its reply has more than {_HEADERS} headers; check the server at base_url")
         encoding = b",".join(value for name, value in lines if name == b"content-encoding").strip().lower()
-        # What is no reply and cannot be read says enough with its status.
+        # For an error reply that is compressed, the status is enough.
         self._is_dropped = encoding not in (b"", b"identity")
         if self._is_dropped and status < 300:
             raise call.refuse(
@@ -58,7 +58,7 @@ class Reply:
         self._body = io.BytesIO()
 
     def add(self, piece: bytes) -> bool:
-        """Take one piece of the body. Whether more of it is wanted."""
+        """Add one piece of the body. Returns whether more is wanted."""
         self._call.piece()
         if self._is_dropped:
             return False
@@ -71,8 +71,8 @@ class Reply:
         return False
 
     def content(self) -> bytes:
-        """The whole body, as far as it may be parsed: nothing of an error's that is too long or no JSON."""
-        # BytesIO gives away its buffer: no second copy.
+        """The whole body, checked; b"" for an error reply that is too long or not JSON."""
+        # BytesIO shares its buffer with getvalue(): no second copy.
         raw = b"" if self._is_dropped else self._body.getvalue()
         self._body = io.BytesIO()
         if self.status < 300:
@@ -95,7 +95,7 @@ class Reply:
             )
         values = 64 + (self._call.memory - texts) // _VALUE_BYTES
         try:
-            # An SDK that meets something else searches it, quotes it and masks it, in time that nobody bounds.
+            # For anything else an SDK searches, quotes and masks the text, in unbounded time.
             is_object = isinstance(untrusted_json.loads(raw, nodes=values), dict)
         except untrusted_json.MalformedJson as error:
             raise self._call.refuse(
@@ -111,19 +111,19 @@ class Reply:
                 self._call.may_retry = value.strip().lower() != b"false"
             elif name in (b"retry-after", b"retry-after-ms"):
                 seconds = _number(value) / (1000 if name.endswith(b"ms") else 1)
-                # Longer than a minute, or a date: the usual pause is tried.
+                # Longer than a minute, or a date: the usual pause applies.
                 if 0 < seconds <= 60:
                     self._call.retry_after = seconds
 
 
 def _content_type(lines: list[tuple[bytes, bytes]]) -> bytes:
-    """JSON or text. Never a character set of the provider's choice: one of Python's decompresses."""
+    """JSON or text. Never a character set of the provider's choice: one of Python's codecs decompresses."""
     said = b",".join(value for name, value in lines if name == b"content-type").lower()
     return b"application/json" if b"json" in said else b"text/plain; charset=utf-8"
 
 
 def _number(value: bytes) -> float:
-    """The number that a header holds; 0 for anything else."""
+    """The number in a header; 0 for anything else."""
     try:
         return float(value[:24])
     except ValueError:
@@ -131,13 +131,13 @@ def _number(value: bytes) -> float:
 
 
 def _decoded_bytes(raw: bytes) -> int:
-    """Bytes of memory for `raw` as the str that a parser makes of it, and for the str of the text in it.
+    """Bytes of memory for `raw` decoded to a str, plus the str of the text in it.
 
-    The widest character decides over all others of a str; an escape is one character in the second one alone.
+    The widest character sets the width of every character of a str; an escape is one character only in the second.
     """
     characters = len(raw.translate(None, _CONTINUATION))
     width = text_width = _width(raw)
-    # Each pair of backslashes is one that is escaped: what follows it is no escape.
+    # A pair of backslashes is an escaped backslash: what follows it is not an escape.
     escapes = raw.replace(b"\\\\", b"").count(b"\\u") if b"\\u" in raw else 0
     if escapes:
         text_width = max(width, 4 if b"\\ud" in raw or b"\\uD" in raw else 2)

@@ -8,12 +8,12 @@
 `turns` answers chat messages (the loop's turns), `replies` answers plain prompts (`llm_query`). Each is
 
 - a list, used up in order; an entry is a str, or a callable of the messages (turns) or the prompt (replies);
-- a callable, asked every time;
-- for `replies` also a single str, given every time.
+- a callable, called every time;
+- for `replies` also a single str, returned every time.
 
 A run started by `rlm_query` plays `child_turns` from its beginning (each child its own copy), and shares
 `replies` with its parent. A list that runs out, or was never given, raises ScriptExhausted with its name.
-Tokens are counted as a quarter of the characters. Strings only make a script that JSON can carry.
+Tokens are counted as a quarter of the characters. A script of strings only can be stored as JSON.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class ScriptExhausted(ProviderError):
 
 
 class Script:
-    """Lines given out in order, one to each caller, from any thread."""
+    """Lines returned in order, one per call. Thread-safe."""
 
     def __init__(self, name: str, lines: Lines, *, forever: bool = False) -> None:
         if isinstance(lines, str) and not forever:
@@ -77,7 +77,7 @@ class Script:
 
 
 class ScriptedClient(Client):
-    """Plays a script. `delay` seconds pass before each answer, to stand for a model's time."""
+    """Plays a script. `delay` seconds pass before each answer, to simulate a model's latency."""
 
     vendor = "scripted"
     billing = "none"
@@ -104,7 +104,7 @@ class ScriptedClient(Client):
             self.replies = parent.replies
 
     def complete(self, prompt: Prompt, *, model: str | None = None, timeout: float | None = None) -> Completion:
-        """The next line of the list that the kind of `prompt` chooses. A callable's exception passes through."""
+        """The next line of `replies` for a str, of `turns` for messages. A callable's exception passes through."""
         messages, name = as_messages(prompt), self.name_of(model)
         if self.delay:
             time.sleep(min(self.delay, self.seconds_of(timeout)))

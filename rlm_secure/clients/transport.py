@@ -1,7 +1,7 @@
-"""The connections of an SDK, bounded: every operation on the wire has what is left of its call's time and bytes.
+"""Limits on an SDK's connections: every network operation gets what is left of its call's time and bytes.
 
-`bind` puts itself under an HTTP client of httpx, or of its successor httpx2, which keeps all that the client was made
-with: proxies of the environment, certificates, limits of its pool. Nothing changes for requests outside of a call.
+`bind` wraps the transports of an HTTP client of httpx, or of its successor httpx2, and keeps the client's settings:
+proxies from the environment, certificates, pool limits. Requests outside a call are unchanged.
 
 Guards: that a reply is counted and timed where its bytes come in, before any library holds it
 """
@@ -20,14 +20,14 @@ from typing import Any, Final
 from rlm_secure.clients.call import ModelCall, current
 from rlm_secure.clients.reply import Reply
 
-#: How much is written in one go: what comes between two looks at the clock.
+#: Bytes written between two checks of the deadline.
 _SLICE: Final = 16 * 1024
 
 
 class _TimedTLS(ssl.SSLSocket):
-    """TLS to a proxy, within which there is TLS to a provider: each piece of a record has what is left of its call.
+    """TLS to a proxy that carries TLS to a provider: each read or write gets the time that is left of its call.
 
-    The HTTP library gives one operation a timeout, and then waits as long for every piece of what it needs.
+    The HTTP library takes one timeout per operation, and applies it anew to every read or write within that operation.
     """
 
     def recv(self, buflen: int = 1024, flags: int = 0) -> bytes:
@@ -44,7 +44,7 @@ class _TimedTLS(ssl.SSLSocket):
 
 
 class _Stream:
-    """A connection of a blocking client. `answered`: whether anything was read since something was written."""
+    """A connection of a blocking client. `answered`: whether it was read since the last write."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -68,7 +68,7 @@ class _Stream:
         call = current()
         below = self._inner.get_extra_info("socket")
         if type(below) is ssl.SSLSocket:
-            below.__class__ = _TimedTLS  # the library has it already, and asks for an SSLSocket
+            below.__class__ = _TimedTLS  # the library already holds this object, and requires an SSLSocket
         return _Stream(
             self._inner.start_tls(ssl_context, server_hostname, timeout if call is None else call.wait(timeout))
         )
@@ -81,7 +81,7 @@ class _Stream:
 
 
 class _Backend:
-    """Makes the connections of a blocking client."""
+    """Opens the connections of a blocking client."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -90,9 +90,9 @@ class _Backend:
         call = current()
         if call is None:
             return _Stream(self._inner.connect_tcp(host, port, timeout=timeout, **kwargs))
-        # One address after another, each with its share of what is left: otherwise each has the whole time.
+        # Try the addresses in order, each with its share of the time left: otherwise each would get all of it.
         addresses: list[str] = []
-        with contextlib.suppress(OSError, UnicodeError):  # the backend fails in the same way, in its own words
+        with contextlib.suppress(OSError, UnicodeError):  # the backend then fails the same way, with its own error
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
             addresses = list(dict.fromkeys(str(each[4][0]) for each in found))
         for place, address in enumerate(addresses[:-1]):
@@ -113,7 +113,7 @@ class _Backend:
 
 
 class _AsyncStream:
-    """As _Stream, for an event loop; the call's own timeout ends what waits here."""
+    """As _Stream, for an event loop; here the timeout of the whole call ends a wait."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -167,7 +167,7 @@ class _AsyncBackend:
 
 
 class _Bounded:
-    """A transport of a blocking client, whose replies are read here, whole."""
+    """A transport of a blocking client that reads each reply completely."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -209,9 +209,9 @@ class _AsyncBounded:
 
 
 def bind(client: Any) -> None:
-    """Bound every connection of `client`, an HTTP client of httpx or httpx2, blocking or not. Doing it twice is fine.
+    """Limit every connection of `client`, an HTTP client of httpx or httpx2, blocking or not. Idempotent.
 
-    Raises AttributeError for one whose connections cannot be reached: no call is made over it.
+    Raises AttributeError if its connections cannot be wrapped, so that no call is made over it.
     """
     # Some transports serve both kinds of clients.
     kind = _AsyncBounded if hasattr(client, "aclose") else _Bounded
@@ -225,7 +225,7 @@ def _bounded(kind: type[Any], transport: Any) -> Any:
 
 
 def _bind_pool(transport: Any) -> None:
-    """Bound the connections of the HTTP library's own transport. A user's own class may have none."""
+    """Limit the connections of the HTTP library's own transport. A user's own class may have no pool."""
     if hasattr(transport, "_pool") or type(transport).__name__ in ("HTTPTransport", "AsyncHTTPTransport"):
         pool = transport._pool
         if not isinstance(pool._network_backend, _Backend | _AsyncBackend):
@@ -234,9 +234,9 @@ def _bind_pool(transport: Any) -> None:
 
 
 def bind_library(name: str) -> None:
-    """Bound every connection of every client of the library `name`, httpx or httpx2, that serves a call.
+    """Limit every connection that serves a call, of every client of the library `name`, httpx or httpx2. Idempotent.
 
-    For an SDK that lets nobody hand it a client. Doing it twice is fine.
+    For an SDK that does not accept a client.
     """
     library = importlib.import_module(name)
     for kind, method, through in (
@@ -259,7 +259,7 @@ def _through(handle: Callable[[Any, Any], Any], through: Callable[..., Any]) -> 
 
 
 def exchange(handle: Callable[[Any], Any], request: Any) -> Any:
-    """`handle(request)`, with its reply read and checked where it belongs to a call."""
+    """Return `handle(request)`; if it belongs to a call, read and check the whole reply first."""
     call = current()
     if call is None or call.is_under_way:
         return handle(request)
@@ -297,26 +297,26 @@ async def aexchange(handle: Callable[[Any], Awaitable[Any]], request: Any) -> An
 
 
 def _prepare(call: ModelCall, request: Any) -> None:
-    # A compressed reply would say nothing of the memory that it takes.
+    # The size of a compressed reply would not limit the memory that it takes.
     request.headers["accept-encoding"] = "identity"
     timeouts = dict.fromkeys(("connect", "read", "write", "pool"), call.left)
     request.extensions = {**request.extensions, "timeout": timeouts}
 
 
 def _check_order(response: Any) -> None:
-    """Raise ConnectionError for an answer that was there before its question: of an earlier one on the same connection.
+    """Raise ConnectionError for a response that arrived before its request was sent: it belongs to an earlier request.
 
-    The HTTP library keeps what comes behind an answer, and would take it, and each one after it, for the next. Raised
-    in here, it closes the connection, and the call may be made again.
+    The HTTP library buffers bytes after a response and would take them as the next response, so that every later
+    response would be off by one. Raising here closes the connection, and the call may be retried.
     """
     stream = response.extensions.get("network_stream")
-    # In HTTP/2 an answer names its question, and writing and reading have no order.
+    # In HTTP/2 a response names its request, and reads and writes have no fixed order.
     in_order = response.extensions.get("http_version", b"").startswith(b"HTTP/1")
     if in_order and isinstance(stream, _Stream | _AsyncStream) and not stream.answered:
         raise ConnectionError("the connection had an answer before the question was asked")
 
 
 def _response(request: Any, reply: Reply) -> Any:
-    """A response of the library that `request` is of, with the checked body in it."""
+    """A response object of the same library as `request`, with the checked body."""
     library = sys.modules[type(request).__module__.partition(".")[0]]
     return library.Response(reply.status, headers=reply.headers, content=reply.content(), request=request)
