@@ -1,4 +1,4 @@
-"""Custom tools: host functions that cells call by name, data that cells read, code that runs inside the walls."""
+"""Custom tools: host functions that cells call by name, data that cells read, code that runs inside the sandbox."""
 
 from rlm_secure.tools.definition import (
     RESERVED_TOOL_NAMES,

@@ -1,4 +1,4 @@
-"""What a custom tool is: a name, a value or a function, and what the model is told of it."""
+"""The definition of a custom tool: a name, a value or a function, and its description for the model."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NUMBERED = re.compile(r"(context|history)_\d+")
 
 @dataclass
 class ToolInfo:
-    """One custom tool: a value, or a function, and what the model is told about it."""
+    """One custom tool: a value or a function, and its description for the model."""
 
     name: str
     value: Any
@@ -40,14 +40,14 @@ class ToolInfo:
 
     @property
     def is_callable(self) -> bool:
-        """Whether cells call it, and the host answers."""
+        """Whether it is a host function that cells call."""
         return callable(self.value)
 
     @property
     def is_code(self) -> bool:
-        """Whether it is source text that defines a function or class of its own name.
+        """Whether it is source text that defines a function or class with the tool's name, or a lambda.
 
-        Only that is code. Prose with a newline in it stays data.
+        Any other text is data, even with newlines in it.
         """
         if not isinstance(self.value, str):
             return False
@@ -56,22 +56,22 @@ class ToolInfo:
 
     @property
     def source(self) -> str:
-        """The code to run inside the walls, for `is_code`."""
+        """The code to run inside the sandbox, for `is_code`."""
         text = str(self.value)
         return f"{self.name} = {text.strip()}" if text.lstrip().startswith("lambda ") else text
 
 
 def parse_custom_tools(custom_tools: Mapping[str, Any] | None) -> dict[str, ToolInfo]:
-    """Read upstream's two forms: `{"name": value}` and `{"name": {"tool": value, "description": str}}`.
+    """Parse upstream's two forms: `{"name": value}` and `{"name": {"tool": value, "description": str}}`.
 
-    Raises ValueError for a name that is reserved or no identifier, and for a description that is no text.
+    Raises ValueError for a name that is reserved or not an identifier, and for a description that is not a str.
     """
     validate_custom_tools(custom_tools)
     return {name: _info(name, entry) for name, entry in (custom_tools or {}).items()}
 
 
 def described(entry: Any) -> tuple[Any, Any]:
-    """The value of one entry of custom tools, in either form or a ToolInfo, and what stands as its description."""
+    """The value and the description, unchecked, of one entry of custom tools: either form, or a ToolInfo."""
     if isinstance(entry, ToolInfo):
         return entry.value, entry.description
     if isinstance(entry, Mapping) and "tool" in entry:
@@ -80,7 +80,7 @@ def described(entry: Any) -> tuple[Any, Any]:
 
 
 def extract_tool_value(entry: Any) -> Any:
-    """The value of one entry of custom tools, in either form, or of a ToolInfo."""
+    """The value of one entry of custom tools: either form, or a ToolInfo."""
     return described(entry)[0]
 
 
@@ -92,7 +92,7 @@ def _info(name: str, entry: Any) -> ToolInfo:
 
 
 def validate_custom_tools(custom_tools: Mapping[str, Any] | None) -> None:
-    """Raise ValueError for names that belong to the REPL or that no cell could write."""
+    """Raise ValueError for names that are reserved for the REPL or that no cell could write."""
     names = list(custom_tools or {})
     reserved = sorted(name for name in names if name in RESERVED_TOOL_NAMES or _NUMBERED.fullmatch(str(name)))
     if reserved:

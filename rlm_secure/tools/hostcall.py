@@ -1,8 +1,8 @@
-"""A call of the host's for a cell, in a thread that can be left behind.
+"""A call that the host makes for a cell, in a thread that can be abandoned.
 
-Python ends no thread from outside. A call that takes too long is abandoned: nobody waits for it, what it returns is
-dropped, its coroutine is cancelled where it is one, and it does not keep the process from ending. It is counted for
-as long as it runs, so that there are never many.
+Python cannot end a thread from outside. A call that takes too long is abandoned: the host stops waiting, drops its
+result, cancels it if it is a coroutine, and its thread does not keep the process from exiting. Abandoned calls are
+counted while they run, so that their number can be limited.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from rlm_secure.errors import CallFailed
 
-#: A thread that has served a call waits so long for the next one: starting one takes as long as a small cell.
+#: Seconds that a thread waits for its next call before it ends: starting a thread takes as long as a small cell.
 _IDLE_SECONDS: Final = 10.0
 
 _current: ContextVar[HostCall | None] = ContextVar("rlm_secure_host_call", default=None)
@@ -26,17 +26,16 @@ _idle: list[_Thread] = []
 
 
 class HostCall:
-    """`work()` on a daemon thread, in a copy of the caller's context. Begins at once. For one thread that waits.
+    """Run `work()` on a daemon thread, in a copy of the caller's context. Starts immediately; one thread may wait.
 
-    `session` and `owner` say whose call it is, for `abandoned`. Raises CallFailed where the process has no thread for
-    it.
+    `session` and `owner` say whose call it is, for `abandoned`. Raises CallFailed if no thread can be started.
     """
 
     def __init__(self, work: Callable[[], Any], session: object = None, owner: object = None) -> None:
         self._work = work
         self.session, self.owner = session, owner
         self._context = contextvars.copy_context()
-        self._over = threading.Lock()  # released when it is over: an Event costs several times as much
+        self._over = threading.Lock()  # released when the call has ended: an Event costs several times as much
         self._over.acquire()
         self._ended = self._left = False
         self._value: Any = None
@@ -49,17 +48,17 @@ class HostCall:
         thread.serve(self)
 
     def wait(self, seconds: float) -> bool:
-        """Whether it has ended, after at most that long."""
+        """Wait at most `seconds`. Returns whether the call has ended."""
         return self._ended or self._over.acquire(timeout=seconds)
 
     def result(self) -> Any:
-        """What `work` returned, or raises what it raised, whatever that is."""
+        """Return what `work` returned, or raise what it raised (any BaseException)."""
         if self._error is not None:
             raise self._error
         return self._value
 
     def abandon(self) -> None:
-        """Leave it behind, unless it has ended."""
+        """Stop waiting for the call, unless it has ended: drop its result and cancel its coroutine."""
         with _lock:
             if self._ended:
                 return
@@ -70,7 +69,7 @@ class HostCall:
             cancel()
 
     def run(self) -> None:
-        """Do it, in this thread."""
+        """Run the call in this thread."""
         self._context.run(self._run)
 
     def _run(self) -> None:
@@ -111,24 +110,24 @@ class _Thread:
                     if self in _idle:
                         _idle.remove(self)
                         return
-                continue  # it was taken in this moment
+                continue  # a call was just assigned to this thread
             call, self._call = self._call, None
             if call is not None:
                 call.run()
-            del call  # nobody keeps what it was about
+            del call  # so that an idle thread keeps no objects of the call alive
             with _lock:
                 _idle.append(self)
 
 
 def abandoned(session: object, owner: object) -> tuple[int, int, int]:
-    """How many calls of `session`, of `owner`, and of this process, were left behind and still run."""
+    """The numbers of abandoned calls that still run: of `session`, of `owner`, and of this process."""
     with _lock:
         own = sum(call.session is session for call in _abandoned)
         return own, sum(call.owner is owner for call in _abandoned), len(_abandoned)
 
 
 def on_abandon(cancel: Callable[[], object]) -> bool:
-    """Have `cancel()` called when the call that this thread serves is abandoned. Returns whether that has happened."""
+    """Register `cancel()` to run when this thread's call is abandoned. Returns whether it already was."""
     call = _current.get()
     if call is None:
         return False
@@ -138,7 +137,7 @@ def on_abandon(cancel: Callable[[], object]) -> bool:
 
 
 def _forget() -> None:
-    # The threads of a fork's parent do not run in the fork, and one of them may have held the lock.
+    # The parent's threads do not exist in a fork, and one of them may have held the lock.
     global _lock
     _lock = threading.Lock()
     _abandoned.clear()

@@ -1,4 +1,4 @@
-"""What a tool returned, as exact JSON types: without running what may never end, and within a size."""
+"""Converts a tool's result to exact JSON types, within a size limit; iterators, which may never end, are refused."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from uuid import UUID
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
-#: Levels of lists and dicts in a result: as many as a frame from a guest may have.
+#: Most levels of lists and dicts in a result: as many as a frame from a guest may have.
 _DEPTH: Final = 64
-#: Bits of an integer in a result: somewhat below the 4,300 digits that Python reads and writes as text.
+#: Most bits of an integer in a result: somewhat below the 4,300 digits that Python converts from and to text.
 _BITS: Final = 14_000
 
-#: Classes of which pydantic knows a text or a number.
+#: Classes that pydantic converts to a text or a number.
 _LEAVES: Final = (date, time, timedelta, Decimal, UUID, PurePath)
 _LISTS: Final[tuple[Any, ...]] = (list, tuple, set, frozenset, deque)
 
 
 class NoJSON(Exception):
-    """What a tool returned cannot be held by JSON, for the reason in the message."""
+    """A tool's result cannot be represented in JSON, for the reason in the message."""
 
 
 class TooLong(Exception):
-    """What a tool returned is longer than a cell may be told."""
+    """A tool's result is larger than the limit. Its argument is the size reached, in bytes."""
 
 
 def plain(value: Any, limit: int) -> Any:
-    """`value` in plain types, of about `limit` bytes at most.
+    """Convert `value` to plain types, of at most about `limit` bytes.
 
     Raises NoJSON, TooLong, or what methods of the value raise.
     """
@@ -43,12 +43,12 @@ def plain(value: Any, limit: int) -> Any:
 
 
 def class_name(value: object) -> str:
-    """The name of a value's class, without asking its metaclass."""
+    """The name of a value's class, without running code of its metaclass."""
     return ascii(type.__dict__["__name__"].__get__(type(value))[:80])[1:-1]
 
 
 class _Plain:
-    """Counts the size of one value, and the containers that are open. `limit` is bytes."""
+    """Counts the size of one value and tracks the open containers, to find cycles. `limit` is in bytes."""
 
     def __init__(self, limit: int) -> None:
         self._left = limit
@@ -56,7 +56,7 @@ class _Plain:
         self._open: set[int] = set()
 
     def of(self, value: Any, depth: int) -> Any:
-        """`value` in plain types. Raises NoJSON, TooLong, or what methods of the value raise."""
+        """Convert `value` to plain types. Raises NoJSON, TooLong, or what methods of the value raise."""
         self._take(1)
         kind = type(value)
         if value is None or kind is bool:

@@ -1,7 +1,7 @@
 """The host functions that cells may call.
 
-A host function is a hole of the user's making, so it is a narrow one: JSON arguments checked against its
-signature, a JSON result, a time and a size for both, and failures that tell the cell nothing of the host.
+A host function is an opening that the user makes in the sandbox, so it is kept narrow: JSON arguments validated
+against its signature, a JSON result, limits of time and size, and errors that reveal nothing about the host.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from rlm_secure.tools.plain import NoJSON, TooLong, class_name, plain
 
 _NO_TYPE = (PydanticSchemaGenerationError, PydanticUserError, NameError, TypeError)
 
-#: Characters of what a tool tells a cell by an exception.
+#: Most characters of an exception's text that a cell is given.
 _TOLD: Final = 4_000
 
 
 class ToolError(Exception):
-    """Raise it in a tool to tell the cell something: its text, unlike that of any other exception, crosses the wall."""
+    """Raise it in a tool to send a message to the cell: the text of any other exception is withheld."""
 
 
 class HostTool:
     """One host function with the JSON types of its parameters.
 
-    Raises ValueError when a required parameter has a type that no JSON value can become, and for a type with a
+    Raises ValueError when no JSON value can be converted to the type of a required parameter, and for a type with a
     regular expression that takes more than linear time.
     """
 
@@ -45,7 +45,7 @@ class HostTool:
         try:
             self.signature: inspect.Signature | None = inspect.signature(function)
         except (TypeError, ValueError):
-            self.signature = None  # a builtin that does not say; it checks its arguments itself
+            self.signature = None  # a builtin without a signature; it checks its arguments itself
         hints = _hints(function)
         self._parameters: dict[str, Typed | None] = {}
         for parameter in self.signature.parameters.values() if self.signature else ():
@@ -76,9 +76,9 @@ class HostTool:
     def arguments(
         self, args: Sequence[Any], kwargs: Mapping[str, Any], steps: Steps | None = None
     ) -> tuple[list[Any], dict[str, Any]]:
-        """JSON values as what the function declares. Raises ValueError that says which argument is wrong.
+        """Convert JSON values to the declared types. Raises a ValueError that says which argument is wrong.
 
-        `steps` are what all the checks together may take; without it, as many as those of the largest values.
+        `steps` limits all the checks together; the default is the number of steps for the largest values.
         """
         steps = steps or Steps()
         if self.signature is None:
@@ -98,7 +98,7 @@ class HostTool:
         return list(bound.args), dict(bound.kwargs)
 
     def result(self, value: Any, limit: int) -> str:
-        """The function's result as JSON text. Raises NoJSON, and TooLong where it is longer than `limit` bytes."""
+        """The function's result as JSON text. Raises NoJSON, and TooLong if it is larger than about `limit` bytes."""
         if isinstance(value, Iterator):
             raise NoJSON("an iterator, which may never end; return a list")
         if self._returns is not None:
@@ -134,15 +134,16 @@ class HostTool:
             raise ValueError(f"{self.name}: {name}{path}: {what}") from None
 
     def _shape(self) -> str:
-        """Its parameters' names, without defaults: a default may be a secret."""
+        """The names of its parameters, without defaults: a default may be a secret."""
         names = self.signature.parameters if self.signature else ()
         return f"({', '.join(names)})"
 
 
 class Toolbox:
-    """The host functions that the cells of one session may call, whatever serves the session.
+    """The host functions that the cells of one session may call, in any environment.
 
-    A function may be a coroutine function. Whatever it returns or raises, a call ends with a JSON value or CallFailed.
+    A function may be a coroutine function. Whatever it returns or raises, a call returns a JSON value or raises
+    CallFailed.
     """
 
     def __init__(self, functions: Mapping[str, Callable[..., Any]], policy: Policy) -> None:
@@ -154,7 +155,7 @@ class Toolbox:
         return self._tools[name]
 
     def call(self, name: str | None, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Call one tool, in this thread. Raises CallRefused for what the policy refuses, else CallFailed."""
+        """Call one tool in this thread. Raises CallRefused if the policy refuses the call, CallFailed if it fails."""
         self._gate.tool(name).require(CallRefused)
         tool = self._tools[str(name)]
         try:
@@ -166,8 +167,8 @@ class Toolbox:
             text = _text(told)
             said = f" failed: {class_name(told)}" if text is None else f": {text}"
             raise CallFailed(f"{tool.name}{said}") from None
-        except BaseException as error:  # noqa: BLE001 - of the tool; SystemExit in its thread ends nothing either
-            # The text of an exception of the host's may hold paths and secrets.
+        except BaseException as error:  # noqa: BLE001 - any error of the tool; its SystemExit must end nothing either
+            # The text of a host exception may contain paths and secrets.
             raise CallFailed(f"{tool.name} failed: {class_name(error)}") from None
 
     def _arguments(
@@ -197,7 +198,7 @@ class Toolbox:
 
 
 def _run(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """Call `function` to its end, with an event loop of its own where it returns an awaitable."""
+    """Call `function` to completion; if it returns an awaitable, run that in a new event loop."""
     value = function(*args, **kwargs)
     if not inspect.isawaitable(value):
         return value
@@ -214,7 +215,7 @@ def _run(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) 
 
 
 def _text(error: BaseException) -> str | None:
-    """What an exception says, as text that encodes; None where it says nothing that does."""
+    """The text of an exception, encodable as UTF-8; None if its `__str__` fails."""
     try:
         said = str(error)
         return said[:_TOLD].encode("utf-8", "replace").decode("utf-8")
@@ -223,7 +224,7 @@ def _text(error: BaseException) -> str | None:
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """The type hints of a function or of an object's `__call__`; none where they cannot be resolved."""
+    """The type hints of a function or of an object's `__call__`; empty if they cannot be resolved."""
     for target in (function, getattr(function, "__call__", None)):  # noqa: B004  the method is what is wanted
         try:
             hints = typing.get_type_hints(target, include_extras=True)
