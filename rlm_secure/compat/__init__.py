@@ -5,7 +5,7 @@
 >>> from rlm.environments.local_repl import LocalREPL
 >>> from rlm.core.types import REPLResult
 
-One file for each of upstream's modules. Nothing of the package imports this folder, which may be deleted as a whole.
+One file for each of upstream's modules. Nothing else in the package imports this folder, so it can be deleted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Serves `rlm` and the modules below it from this folder, for programs that import upstream by its own name."""
+"""Makes `import rlm` load the modules of this folder, for programs that import upstream by its own name."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _lock = threading.Lock()
 
 
 def install(*, force: bool = False) -> None:
-    """Have `import rlm` and `import rlm.…` give the modules of `rlm_secure.compat`. Idempotent and thread-safe.
+    """Make `import rlm` and `import rlm.…` load the modules of `rlm_secure.compat`. Idempotent and thread-safe.
 
-    Raises ImportError where another package of that name is imported or installed, unless `force`: then it is no
-    longer served. What was imported from it before stays what it was.
+    Raises ImportError if another package of that name is imported or installed, unless `force` is set: then that
+    package can no longer be imported. Objects imported from it before do not change.
     """
     with _lock:
         if _finder in sys.meta_path and _is_ours(sys.modules.get(_NAME)):
@@ -55,7 +55,7 @@ def _is_ours(module: ModuleType | None) -> bool:
 
 
 class _Finder(MetaPathFinder):
-    """Finds `rlm.a.b` where `rlm_secure.compat.a.b` is."""
+    """Finds `rlm.a.b` at `rlm_secure.compat.a.b`."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -70,13 +70,13 @@ class _Finder(MetaPathFinder):
 
 
 class _SameModule(Loader):
-    """Gives a module under a second name: one object, so that a class or a patch is the same under both."""
+    """Loads a module under a second name: the same object, so that a class or a patch is the same under both."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def exec_module(self, module: ModuleType) -> None:
-        """Put our module in the place of the empty one. importlib takes what is there when this returns."""
+        """Replace the empty module by ours. importlib uses what `sys.modules` holds when this returns."""
         sys.modules[module.__name__] = importlib.import_module(self._name)
 
 

@@ -11,7 +11,7 @@ __all__ = ["AzureOpenAIClient"]
 
 
 def __getattr__(name: str) -> ModuleType:
-    # The SDK, imported on use, for tests that put a mock in it.
+    # The SDK, imported on use, for tests that patch it.
     if name != "openai":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return importlib.import_module("openai")

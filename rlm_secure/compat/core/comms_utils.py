@@ -1,7 +1,7 @@
 """Upstream's messages between an environment and its handler, and its frames on a socket.
 
-Nothing here listens. The messages are kept for programs that build them; the frames, with a cap and exact
-reads, for programs that talk to a server of their own.
+Nothing here listens on a socket. The messages are for programs that build them; the frames, with a size limit and
+exact reads, are for programs that have their own server.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _HEADER: Final = struct.Struct(">I")
 
 @dataclass
 class LMRequest:
-    """One question, or several: exactly one of `prompt` and `prompts` is set."""
+    """One prompt, or several: exactly one of `prompt` and `prompts` is set."""
 
     prompt: str | None = None
     prompts: list[str] | None = None
@@ -34,12 +34,12 @@ class LMRequest:
 
     @property
     def is_batched(self) -> bool:
-        """Whether it asks several questions."""
+        """Whether it has several prompts."""
         return self.prompts is not None
 
     @property
     def problem(self) -> str | None:
-        """Why it cannot be answered, in upstream's words; None when it can."""
+        """Why the request is invalid, in upstream's wording where it has one; None if it is valid."""
         if not self.prompt and not self.prompts:
             return "Missing 'prompt' or 'prompts' in request."
         texts = self.prompts if self.prompts is not None else [self.prompt]
@@ -56,7 +56,7 @@ class LMRequest:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read the wire form. Unknown keys are ignored; `problem` says what is wrong with the rest."""
+        """Parse the wire form. Unknown keys are ignored; `problem` says what is wrong with the rest."""
         return cls(data.get("prompt"), data.get("prompts"), data.get("model"), data.get("depth", -1))
 
 
@@ -75,7 +75,7 @@ class LMResponse:
 
     @property
     def is_batched(self) -> bool:
-        """Whether it answers several questions."""
+        """Whether it answers several prompts."""
         return self.chat_completions is not None
 
     def to_dict(self) -> dict[str, Any]:
@@ -90,7 +90,7 @@ class LMResponse:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read the wire form."""
+        """Parse the wire form."""
         one, several = data.get("chat_completion"), data.get("chat_completions")
         return cls(
             error=data.get("error"),
@@ -100,22 +100,22 @@ class LMResponse:
 
     @classmethod
     def success_response(cls, chat_completion: RLMChatCompletion) -> Self:
-        """One answer."""
+        """A response with one answer."""
         return cls(chat_completion=chat_completion)
 
     @classmethod
     def batched_success_response(cls, chat_completions: Sequence[RLMChatCompletion]) -> Self:
-        """One answer per prompt."""
+        """A response with one answer per prompt."""
         return cls(chat_completions=list(chat_completions))
 
     @classmethod
     def error_response(cls, error: str) -> Self:
-        """No answer."""
+        """A response with an error."""
         return cls(error=error)
 
 
 class Completes(Protocol):
-    """What has LMHandler.complete_all."""
+    """An object with the method LMHandler.complete_all."""
 
     def complete_all(
         self, prompts: Sequence[str], model: str | None = None, depth: int | None = None
@@ -124,12 +124,12 @@ class Completes(Protocol):
         ...
 
 
-#: A handler, or the host and port of a server that speaks upstream's frames.
+#: A handler, or the host and port of a server that uses upstream's frames.
 Address: TypeAlias = Completes | tuple[str, int]
 
 
 def answer(handler: Completes, request: LMRequest) -> LMResponse:
-    """The handler's answer to one request. Never raises for what the request asks."""
+    """The handler's answer to one request. An invalid or refused request is an error response, not an exception."""
     if (problem := request.problem) is not None:
         return LMResponse.error_response(problem)
     prompts = request.prompts if request.prompts is not None else [request.prompt or ""]
@@ -147,7 +147,7 @@ def answer(handler: Completes, request: LMRequest) -> LMResponse:
 def send_lm_request(
     address: Address, request: LMRequest, timeout: float = 300.0, depth: int | None = None
 ) -> LMResponse:
-    """Ask one question. A failure of the way there is an error response, never an exception."""
+    """Send one request. A failed connection is an error response, never an exception."""
     if depth is not None:
         request.depth = depth
     return _ask(address, request, timeout)
@@ -160,7 +160,7 @@ def send_lm_request_batched(
     timeout: float = 300.0,
     depth: int = 0,
 ) -> list[LMResponse]:
-    """Ask several questions; one response per prompt, in order."""
+    """Send several prompts in one request. Returns one response per prompt, in order."""
     response = _ask(address, LMRequest(prompts=prompts, model=model, depth=depth), timeout)
     if response.chat_completions is None:
         return [LMResponse.error_response(response.error or "No completions in response")] * len(prompts)
@@ -174,7 +174,7 @@ def send_lm_request_batched(
 
 
 def socket_send(sock: socket.socket, data: Mapping[str, Any]) -> None:
-    """Send one frame: 4 bytes of length, big-endian, and UTF-8 JSON. Raises ProtocolViolation when too long."""
+    """Send one frame: 4 bytes of length, big-endian, then JSON in ASCII. Raises ProtocolViolation if it is too long."""
     body = json.dumps(data).encode("ascii")
     if len(body) > FRAME_BYTES:
         raise ProtocolViolation(f"a frame of {len(body)} bytes is over the limit of {FRAME_BYTES}")
@@ -182,9 +182,9 @@ def socket_send(sock: socket.socket, data: Mapping[str, Any]) -> None:
 
 
 def socket_recv(sock: socket.socket, deadline: float | None = None) -> dict[str, Any]:
-    """Read one frame; {} when the other side closed before it. Raises ProtocolViolation for anything else.
+    """Read one frame; {} if the peer closed before it. Raises ProtocolViolation for anything else.
 
-    `deadline` is when it must be there whole, on the monotonic clock; TimeoutError where it is not.
+    Raises TimeoutError if the whole frame has not arrived by `deadline`, in seconds of the monotonic clock.
     """
     header = _exactly(sock, _HEADER.size, deadline)
     if not header:
@@ -220,7 +220,7 @@ def _ask(address: Address, request: LMRequest, timeout: float) -> LMResponse:
 
 
 def _left(deadline: float) -> float:
-    """Seconds until then. Raises TimeoutError where there are none."""
+    """Seconds until `deadline`. Raises TimeoutError if it has passed."""
     left = deadline - time.monotonic()
     if left <= 0:
         raise TimeoutError("the server did not answer in time")
@@ -228,7 +228,7 @@ def _left(deadline: float) -> float:
 
 
 def _exactly(sock: socket.socket, count: int, deadline: float | None) -> bytes:
-    """`count` bytes, or b"" when the other side closed before the first. Raises ProtocolViolation in between."""
+    """Read `count` bytes; b"" if the peer closed before the first. Raises ProtocolViolation if it closed later."""
     parts: list[bytes] = []
     missing = count
     while missing:

@@ -1,4 +1,4 @@
-"""Upstream's `rlm.core.rlm` is the loop's own module: a test that puts a client in it reaches the loop."""
+"""Upstream's `rlm.core.rlm` is the loop's own module, so that a test that patches a client in it affects the loop."""
 
 import sys
 

@@ -12,7 +12,7 @@ from rlm_secure.types import (
     RLMMetadata,
     UsageSummary,
 )
-from rlm_secure.types import json_safe as _serialize_value  # noqa: F401 - programs took it, private as it is
+from rlm_secure.types import json_safe as _serialize_value  # noqa: F401 - programs use it although it is private
 
 __all__ = [
     "ClientBackend",

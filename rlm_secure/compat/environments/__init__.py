@@ -33,9 +33,9 @@ _KINDS: Mapping[str, type[UpstreamREPL]] = {
 
 
 def get_environment(environment: str, environment_kwargs: Mapping[str, Any]) -> UpstreamREPL:
-    """The environment of that name, with upstream's keywords. Raises ValueError for a name that there is not."""
+    """Create the environment of that name from upstream's keywords. Raises ValueError for an unknown name."""
     if environment not in _KINDS:
-        create_environment(environment)  # it says which there are
+        create_environment(environment)  # its error lists the known names
         raise ValueError(f"upstream has no environment {environment!r}; take rlm_secure.environments.get_environment")
     return _KINDS[environment](**environment_kwargs)
 

@@ -1,4 +1,4 @@
-"""Upstream's `rlm.environments.base_env`: what an environment is, and how custom tools are written down."""
+"""Upstream's `rlm.environments.base_env`: the interface of environments, and the format of custom tools."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 
 
 class BaseEnv(ABC):
-    """An environment of the user's own. The classes of this package count as its subclasses."""
+    """The base class of a user's own environment. The classes of this package count as its subclasses."""
 
     def __init__(
         self, persistent: bool = False, depth: int = 1, max_concurrent_subcalls: int = 4, **kwargs: Any
@@ -60,13 +60,13 @@ class IsolatedEnv(BaseEnv, ABC):
 
 @runtime_checkable
 class SupportsPersistence(Protocol):
-    """Keeps its session between completions, with every context and history by number."""
+    """Keeps its session between completions, with numbered contexts and histories."""
 
     def update_handler_address(self, address: Any) -> None:
-        """Send the model calls of cells there from now on."""
+        """Send later model calls of cells to `address`."""
 
     def add_context(self, context_payload: Any, context_index: int | None = None) -> int:
-        """Give cells one more context. Returns its number."""
+        """Add a context for cells. Returns its number."""
         ...
 
     def get_context_count(self) -> int:
@@ -74,7 +74,7 @@ class SupportsPersistence(Protocol):
         ...
 
     def add_history(self, message_history: Sequence[Mapping[str, Any]], history_index: int | None = None) -> int:
-        """Give cells one more history. Returns its number."""
+        """Add a history for cells. Returns its number."""
         ...
 
     def get_history_count(self) -> int:
@@ -84,24 +84,24 @@ class SupportsPersistence(Protocol):
 
 @runtime_checkable
 class SupportsCustomTools(Protocol):
-    """Has tools of the user's own."""
+    """Has custom tools."""
 
     custom_tools: Mapping[str, Any]
 
 
 def parse_tool_entry(name: str, entry: Any) -> ToolInfo:
-    """One entry as a ToolInfo; a description that is no text counts as none."""
+    """One entry as a ToolInfo; a description that is not a str is dropped."""
     value, description = described(entry)
     return ToolInfo(name, value, description if isinstance(description, str) else None)
 
 
 def parse_custom_tools(custom_tools: Mapping[str, Any] | None) -> list[ToolInfo]:
-    """The entries as a list, as upstream gives them. Names are checked by validate_custom_tools."""
+    """The entries as a list, as upstream returns them. validate_custom_tools checks the names."""
     return [parse_tool_entry(name, entry) for name, entry in (custom_tools or {}).items()]
 
 
 def format_tools_for_prompt(custom_tools: Mapping[str, Any] | None) -> str | None:
-    """A line for each tool; None where there are none."""
+    """A line for each tool; None if there are none."""
     return "\n".join(map(_line, parse_custom_tools(custom_tools))) or None
 
 

@@ -1,4 +1,4 @@
-"""Upstream's `rlm.environments.ipython_repl`, which this package does not have: it says what to take in its place."""
+"""Upstream's `rlm.environments.ipython_repl`: not supported; the error says what to use instead."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["IPythonREPL"]
 
 
 class IPythonREPL:
-    """Raises ValueError: see the sentence of `environment="ipython"`."""
+    """Raises ValueError, with the message for `environment="ipython"`."""
 
     def __new__(cls, *_args: Any, **_kwargs: Any) -> NoReturn:
         """Raises ValueError."""

@@ -1,6 +1,6 @@
-"""What upstream's environment classes have in common here: a REPL with upstream's parameters, in upstream's order.
+"""The base of upstream's environment classes: a REPL with upstream's parameters, in upstream's order.
 
-What differs, and why:
+Differences from upstream:
 - `lm_handler_address` takes the handler (`LMHandler.address` gives it) or any callable of a Call: there is no
   unauthenticated TCP port to connect to.
 - `locals` hold JSON values and safe reprs, never live objects of the cell.
@@ -21,7 +21,7 @@ from rlm_secure.rlm.slots import ChildSlots
 from rlm_secure.tools.hostcall import on_abandon
 from rlm_secure.types import RLMChatCompletion
 
-#: Upstream's parameters that every environment has, in upstream's order.
+#: Upstream's parameters that all environments share, in upstream's order.
 _COMMON = (
     "lm_handler_address",
     "context_payload",
@@ -37,9 +37,9 @@ _COMMON = (
 
 
 class UpstreamREPL(REPL):
-    """A REPL in the environment called `environment`. `leading` are the parameters that come first there.
+    """A REPL in the environment named `environment`. `leading` are its own parameters that precede the shared ones.
 
-    Takes upstream's parameters, by position as well, `policy`, `audit`, and the options of the environment.
+    Takes upstream's parameters, also by position, `policy`, `audit`, and the options of the environment.
     """
 
     environment: ClassVar[str]
@@ -63,21 +63,21 @@ class UpstreamREPL(REPL):
         )
 
     def setup(self) -> None:
-        """Nothing: the constructor did it. Upstream's callers may call it again."""
+        """Do nothing: the constructor has set everything up. For programs that call it, as with upstream."""
 
     def update_handler_address(self, lm_handler_address: Any) -> None:
-        """Serve the model calls of later cells by another handler; they have a fresh `answer`."""
+        """Serve the model calls of later cells with another handler, and reset `answer`."""
         self._calls.handler = _handler(lm_handler_address)
         self.reset_answer()
 
     @property
     def lm_handler_address(self) -> HostCalls | None:
-        """What serves the model calls of cells."""
+        """The handler that serves the model calls of cells."""
         return self._calls.handler
 
 
 def _bound(kind: str, names: tuple[str, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments by name. Raises TypeError for too many, and for one that is given twice."""
+    """Bind positional arguments to names. Raises TypeError for too many, and for one that is given twice."""
     if len(args) > len(names):
         raise TypeError(f"{kind} takes at most {len(names)} positional arguments, not {len(args)}")
     given = dict(zip(names, args, strict=False))
@@ -97,9 +97,9 @@ def _handler(address: Any) -> HostCalls | None:
 
 
 class _Calls:
-    """Upstream's two ways out of a cell as one HostCalls. What `subcall_fn` raises is a text in the cell.
+    """Upstream's two kinds of calls from a cell, as one HostCalls. An exception of `subcall_fn` becomes error text.
 
-    `gate` bounds what `subcall_fn` is given, as an LMHandler does for what it is asked.
+    `gate` checks the prompts before they reach `subcall_fn`, as an LMHandler does for its calls.
     """
 
     def __init__(self, subcall_fn: Callable[..., Any] | None, width: int, gate: Gate) -> None:
@@ -118,11 +118,11 @@ class _Calls:
             text = "Error: No LM handler configured"
             return [text] * len(call.prompts) if call.kind.endswith("_batched") else text
         answer = self.handler(call)
-        self._keep(getattr(self.handler, "drain", list)())  # now, so that calls of both kinds are kept in order
+        self._keep(getattr(self.handler, "drain", list)())  # now, so that calls of both kinds stay in order
         return answer
 
     def _recurse(self, prompts: Sequence[str], model: str | None) -> list[str]:
-        """The reply or the failure of each prompt, several at a time; none is begun for a cell that is over."""
+        """Answer each prompt with a reply or an error, several at a time; start none after the call is abandoned."""
         for decision in (self._gate.batch(len(prompts)), self._gate.prompts(prompts)):
             if not decision.allowed:
                 refuse()
@@ -148,7 +148,7 @@ class _Calls:
                 raise TypeError
         except Exception as error:  # noqa: BLE001 - the caller's own: its text may hold paths and secrets
             reason = type(error).__name__
-            # What an environment says of its failure may quote a provider, and a policy's names its file.
+            # An environment's own message may quote a provider, and that of a policy names its file.
             if isinstance(error, RLMSecureError) and not isinstance(error, EnvironmentUnavailable | PolicyError):
                 reason = str(error)
             return f"Error: RLM query failed - {reason}"
@@ -160,7 +160,7 @@ class _Calls:
             self._made += made
 
     def drain(self) -> list[Any]:
-        """The model calls of the last cell, in order, where who made them keeps them."""
+        """The model calls of the last cell, in order, if its handler keeps them; each is returned once."""
         with self._lock:
             made, self._made = self._made, []
         return made

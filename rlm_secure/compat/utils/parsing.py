@@ -24,7 +24,7 @@ __all__ = [
 
 
 def convert_context_for_repl(context: Any) -> tuple[Any, str | None]:
-    """(data, None) for a context that is no text, (None, text) for one that is; chat messages become their texts."""
+    """(None, text) for a context that is a str, else (data, None); chat messages become a list of their contents."""
     if isinstance(context, str):
         return None, context
     if isinstance(context, list) and context and isinstance(context[0], Mapping) and "content" in context[0]:

@@ -1,4 +1,4 @@
-"""Upstream's `rlm.utils.prompts`: its names, our words."""
+"""Upstream's `rlm.utils.prompts`: its names, our texts."""
 
 from typing import Final
 

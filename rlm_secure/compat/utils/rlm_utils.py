@@ -9,5 +9,5 @@ from rlm_secure.logger.redact import names_a_secret
 
 
 def filter_sensitive_keys(kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """`kwargs` without what its name says is a secret: upstream leaves out API keys alone."""
+    """`kwargs` without entries whose names suggest a secret; upstream removes only API keys."""
     return {key: value for key, value in kwargs.items() if not names_a_secret(key)}
