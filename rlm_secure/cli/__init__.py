@@ -29,7 +29,7 @@ NO_COLOR=1 switches colours off; so does a pipe."""
 
 
 def parser() -> argparse.ArgumentParser:
-    """The whole command line."""
+    """The parser of the whole command line."""
     whole = argparse.ArgumentParser(
         prog="rlm-secure",
         usage="rlm-secure COMMAND [options]",
@@ -46,10 +46,10 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _open_closed_streams() -> None:
-    """A standard stream that was closed takes everything and gives nothing, here and in what is started."""
+    """Replace each closed standard stream with /dev/null, in this process and its children."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            stream = open(os.devnull, mode, encoding="utf-8")  # noqa: PTH123, SIM115 - for as long as we live
+            stream = open(os.devnull, mode, encoding="utf-8")  # noqa: PTH123, SIM115 - open until the process exits
             os.set_inheritable(stream.fileno(), True)
             setattr(sys, name, stream)
 
@@ -78,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # Nobody reads any more. Python would complain once more when it flushes stdout at exit.
+        # The reader has closed the pipe. Otherwise Python would fail again when it flushes stdout at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return COULD_NOT_RUN
     except (RLMSecureError, ValueError) as error:
@@ -90,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _end_on_sigterm() -> Handler:
-    """Let SIGTERM unwind the stack like Ctrl-C, so that every session is closed. Main thread only."""
+    """Make SIGTERM unwind the stack like Ctrl-C, so that every session is closed. Main thread only."""
     if threading.current_thread() is not threading.main_thread():
         return None
     return signal.signal(signal.SIGTERM, _interrupt)

@@ -9,7 +9,7 @@ from typing import Final
 from rlm_secure.cli import options
 from rlm_secure.cli.terminal import say
 
-#: The exit status where no arena can be built; every other one is the command's.
+#: The exit status if no arena can be built; every other one is the command's.
 REFUSED: Final = 125
 
 DETAILS = """\

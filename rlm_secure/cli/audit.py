@@ -1,4 +1,4 @@
-"""`rlm-secure audit`: look at policies, packages, programs and images, and attack environments."""
+"""`rlm-secure audit`: examine policies, packages, programs and images, and attack environments."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ def _list_rules(name: str) -> int:
 
 @contextmanager
 def _progress() -> Iterator[Progress | None]:
-    """A bar on stderr where that is a terminal; nothing elsewhere."""
+    """A progress bar on stderr if that is a terminal; None otherwise."""
     console = talk()
     if not console.is_terminal:
         yield None

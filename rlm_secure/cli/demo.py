@@ -1,8 +1,8 @@
-"""`rlm-secure demo`: a real long-context task, then attacks on the walls. Offline; nothing is set up for it.
+"""`rlm-secure demo`: a real long-context task, then attacks on the walls. Offline; needs no setup.
 
-The text is this machine's own standard library, the model is the `scripted` backend: its turns are written
-down below, as a model would write them, and its sub-model is a function that reads the prompts it is given.
-The answer is then computed a second time in plain Python, without any of this, and compared.
+The text is this machine's standard library, the model is the `scripted` backend: its turns are written
+below, as a model would write them, and its sub-model is a function that processes the prompts.
+The answer is then computed a second time in plain Python, without model or sandbox, and compared.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ exit codes:
 QUESTION = "Which exception do the sources raise most often, on how many lines that begin with `raise`?"
 ASK = "Count the exceptions raised in this Python source. Answer with a JSON object: name -> lines.\n\n"
 
-#: What the scripted model says, turn by turn.
+#: The turns of the scripted model.
 TURNS = (
     """\
 I look at the context before I decide how to cut it.
@@ -97,18 +97,18 @@ final_answer(f"{name}, on {lines:,} lines")
 ```""",
 )
 
-#: The attacks that are shown, by their names in sandboxes/attacks, which has hundreds. What an attacker writes first:
+#: The attacks shown, by their names in sandboxes/attacks, which has hundreds. These are what an attacker tries first:
 LANGUAGE = (
     "builtin-open", "import-of-os", "builtin-import", "subclasses-of-object", "format-of-an-attribute",
     "frame-of-a-generator", "walk-to-json-codecs-builtins", "builtin-eval",
 )  # fmt: skip
-#: Calls of the kernel, where there is no language layer: mostly seccomp answers.
+#: System calls, without the language layer: most are blocked by seccomp.
 KERNEL = (
     "open-of-a-host-file", "listing-of-the-root", "creat-in-a-host-directory", "environment-by-getenv",
     "scan-of-all-descriptors", "socket-of-family-inet", "socket-of-family-unix", "fork-by-the-c-library",
     "execve-of-a-shell", "kill-of-another-process", "mount-of-a-host-directory", "code-in-writable-memory",
 )  # fmt: skip
-#: (the walls that are switched off beside the language layer, an attack): what stands behind seccomp.
+#: (walls that are switched off in addition to the language layer, an attack): the walls behind seccomp.
 BEHIND = (
     (("seccomp",), "listing-of-the-root"),
     (("seccomp", "landlock"), "open-of-a-host-file"),
@@ -149,7 +149,7 @@ def run(_: argparse.Namespace) -> int:
 
 
 def answer_a_question() -> bool:
-    """The task: ask the scripted model, compare with plain Python. True when they agree."""
+    """Run the task with the scripted model and compare with plain Python. True if they agree."""
     from rlm_secure import RLM
 
     console = report()
@@ -199,13 +199,13 @@ def read_sources(root: Path) -> dict[str, str]:
 
 
 def reader(prompt: str) -> str:
-    """The scripted sub-model: reads the source in the prompt and counts, as it is asked to."""
+    """The scripted sub-model: counts the exceptions raised in the source that the prompt contains."""
     names = re.findall(r"^[ \t]*raise[ \t]+([A-Za-z_][\w.]*)", prompt.removeprefix(ASK), re.MULTILINE)
     return json.dumps(Counter(names))
 
 
 def plain_answer(texts: Iterable[str]) -> str:
-    """The right answer, line by line in plain Python: no model, no sandbox, no chunks."""
+    """The right answer, computed line by line in plain Python: no model, no sandbox, no chunks."""
     total: Counter[str] = Counter()
     for text in texts:
         for line in text.split("\n"):
@@ -233,7 +233,7 @@ def _show_cell(event: Event) -> None:
 
 
 def attack_the_walls() -> bool:
-    """Every hostile cell in its own session, in an arena. True when all were stopped."""
+    """Run every hostile cell in its own session, in an arena. True if all were stopped."""
     from rlm_secure.testing import arena
 
     if not arena.outside():
@@ -247,13 +247,13 @@ def attack_the_walls() -> bool:
 
 
 def attack_here() -> bool:
-    """The same in this process."""
+    """As attack_the_walls(), in this process."""
     from rlm_secure import Sandbox
     from rlm_secure.environments.local.zygote import Plan
     from rlm_secure.testing import judge, unscreened
     from rlm_secure.testing.target import Target
 
-    policy = judge.policy("strict")  # with limits at which greed ends soon
+    policy = judge.policy("strict")  # with low limits, so that resource attacks end soon
     plain = partial(unscreened, policy=policy)
     with Target() as target:
         attacks = _Attacks(policy, target)
@@ -280,7 +280,7 @@ def attack_here() -> bool:
 
 
 class _Attacks:
-    """The corpus, each attack of which is tried once and judged from outside."""
+    """Attacks of the corpus, each run once and judged from outside the sandbox."""
 
     def __init__(self, policy: Policy, target: Target) -> None:
         from rlm_secure.testing import corpus
@@ -296,7 +296,7 @@ class _Attacks:
         *,
         without: Sequence[str] = (),
     ) -> bool:
-        """Try them, and show what became of each. True when all were stopped."""
+        """Run the attacks and show each result. True if all were stopped."""
         from rlm_secure.testing import judge
 
         table = Table(box=None, pad_edge=False, show_header=False)

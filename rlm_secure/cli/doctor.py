@@ -1,4 +1,4 @@
-"""`rlm-secure doctor`: which walls this machine can build, found out by building them."""
+"""`rlm-secure doctor`: shows which walls this machine can build, by building them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ exit codes:
   2  could not run: bad usage or policy
   130  interrupted"""
 
-#: Environments that cost nothing to try.
+#: Environments that are tried by default, since they cost nothing.
 HERE = tuple(name for name, spec in ENVIRONMENTS.items() if spec.runs_in is not RunsIn.CLOUD)
 
 
@@ -111,7 +111,7 @@ class _Examined:
 
     @property
     def python(self) -> str:
-        """The version of the Python that cells run in, or ""."""
+        """The Python version that cells run in; "" if unknown."""
         return "" if isinstance(self.outcome, str) else str(self.outcome.details.get("python", ""))
 
     def to_dict(self) -> dict[str, Any]:
@@ -171,7 +171,7 @@ def _examine(name: str, policy: Policy) -> _Examined:
     from rlm_secure.environments.registry import create_environment
     from rlm_secure.errors import EnvironmentUnavailable, MissingExtra
 
-    # A wall that cannot be built must be shown, not end the examination: nothing is required while looking.
+    # A wall that cannot be built must be shown, not end the examination: so no wall is required here.
     looking = policy.model_copy(update={"isolation": policy.isolation.requiring_nothing(name)})
     try:
         environment = create_environment(name)

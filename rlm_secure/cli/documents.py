@@ -1,7 +1,7 @@
 """Reads the context that a user names on the command line: files, directories, stdin.
 
-One file or stdin becomes a str. A directory, or several paths, become a dict from path to text: no header
-that a document could forge stands between two documents.
+One file or stdin becomes a str. A directory, or several paths, become a dict from path to text: text with headers
+between the documents would let a document forge a header.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class ContextError(RLMSecureError):
 
 
 def read(paths: Sequence[str], *, limit: int, note: Note) -> str | dict[str, str]:
-    """The text of `paths`, "-" being stdin; at most `limit` bytes in all.
+    """Read the text of `paths` ("-" is stdin), at most `limit` bytes in total.
 
     Files that are not UTF-8 text, hidden files and symbolic links inside a directory are left out and
-    reported through `note`; a file named by itself must be text. Only regular files are opened. Raises ContextError.
+    reported through `note`; a file named directly must be text. Only regular files are opened. Raises ContextError.
     """
     budget = _Budget(limit)
     if len(paths) == 1 and paths[0] == "-":
@@ -56,7 +56,7 @@ class _Budget:
         self._left = limit
 
     def read(self, descriptor: int, name: str) -> bytes:
-        """All bytes of an open file. Raises ContextError beyond the limit."""
+        """Read all bytes of an open file. Raises ContextError beyond the limit."""
         try:
             data = b"".join(files.chunks(descriptor, self._left + 1))
         except MemoryError:
@@ -150,6 +150,6 @@ def _document(entry: files.Entry, name: str, budget: _Budget) -> tuple[str, str]
         return "no regular file", ""
     except OSError:
         return "unreadable", ""
-    # UTF-8 allows NUL, but a file that has one near its start is not what a reader calls text.
+    # UTF-8 allows NUL, but a file with one in its first bytes is taken as binary.
     text = None if b"\0" in data[:_HEAD] else _decoded(data)
     return ("", text) if text is not None else ("binary", "")

@@ -11,7 +11,7 @@ from rlm_secure import files
 from rlm_secure.cli import options
 from rlm_secure.cli.terminal import COULD_NOT_RUN, FAILED, OK, say, write, write_json
 
-#: Bytes of code that are read: 64 times what a policy grants by default.
+#: Most bytes of code that are read: 64 times the default limit of a policy.
 _MOST: Final = 16 * 1024 * 1024
 
 DETAILS = """\
@@ -92,14 +92,14 @@ def run(arguments: argparse.Namespace) -> int:
     if result.dropped_bytes:
         say(f"rlm-secure: {result.dropped_bytes:,} bytes of output over limits.stdout_bytes were dropped")
     if error is not None and not isinstance(error, CellException | CellRefused):
-        say(f"rlm-secure: stopped: {error}", style="red")  # the other two have said so in stderr
+        say(f"rlm-secure: stopped: {error}", style="red")  # the other two are already in stderr
     return OK if error is None else FAILED
 
 
 def _source(name: str) -> str:
-    """The text of a Python file or of stdin. Raises SystemExit(2) with a sentence."""
+    """Read a Python file or stdin. On failure prints the reason and raises SystemExit(2)."""
     try:
-        # A stdin that does not wait says so here, where a reader of Python's would take what there is for all of it.
+        # A non-blocking stdin fails here; Python's own reader would return the bytes so far as if they were all.
         data = b"".join(files.chunks(sys.stdin.fileno(), _MOST + 1)) if name == "-" else files.read(name, _MOST)
         if len(data) > _MOST:
             raise files.TooLarge(errno.EFBIG, f"it is larger than {_MOST:,} bytes")

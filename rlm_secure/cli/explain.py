@@ -1,4 +1,4 @@
-"""`rlm-secure explain`: the page of a rule, which is the docstring of its class."""
+"""`rlm-secure explain`: prints the page of a rule, which is the docstring of its class."""
 
 from __future__ import annotations
 

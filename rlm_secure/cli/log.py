@@ -1,4 +1,4 @@
-"""`rlm-secure log`: read a trajectory as a page, and check that an audit log is the one that was written."""
+"""`rlm-secure log`: show a trajectory as a page, and verify that an audit log is unchanged."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _view(arguments: argparse.Namespace) -> int:
 
 
 def _write(file: TextIO, page: Iterable[str], name: str) -> int:
-    """Write a page, piece by piece. Returns the exit code."""
+    """Write a page in pieces. Returns the exit code."""
     try:
         file.writelines(page)
     except BrokenPipeError:

@@ -1,4 +1,4 @@
-"""The options that commands share, and how help looks."""
+"""The options that commands share, and the format of help."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SECRET_NAME = re.compile(r"key|token|secret|password|credential", re.IGNORECASE
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
-    """The same help on every Python and every terminal, so that the README can quote it."""
+    """Help with the same layout on every Python version and terminal, so that the README can quote it."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=28, width=100)
@@ -29,7 +29,7 @@ def parser(
     details: str | None = None,
     within: str = "",
 ) -> argparse.ArgumentParser:
-    """A subcommand (`within` another one): `summary` is its line in `--help`, `details` follow the options."""
+    """Add a subcommand (`within` another one): `summary` is its line in `--help`, `details` follow the options."""
     return commands.add_parser(
         name,
         usage=" ".join(filter(None, ("rlm-secure", within, name, usage))),
@@ -44,18 +44,18 @@ def parser(
 def verb(
     verbs: argparse._SubParsersAction[argparse.ArgumentParser], command: str, name: str, usage: str, summary: str
 ) -> argparse.ArgumentParser:
-    """A verb of a subcommand: `summary` is its line in the command's help, and its own description."""
+    """Add a verb of a subcommand: `summary` is its line in the command's help, and its own description."""
     return parser(verbs, name, usage=usage, summary=summary, within=command)
 
 
 def add_walls(command: argparse.ArgumentParser) -> None:
-    """--environment and --policy."""
+    """Add --environment and --policy."""
     command.add_argument("--environment", default="local", metavar="NAME", help="where cells run (default: local)")
     add_policy(command)
 
 
 def add_policy(command: argparse.ArgumentParser) -> None:
-    """--policy alone."""
+    """Add --policy."""
     command.add_argument(
         "--policy",
         default="strict",
@@ -65,12 +65,12 @@ def add_policy(command: argparse.ArgumentParser) -> None:
 
 
 def add_json(command: argparse.ArgumentParser) -> None:
-    """--json."""
+    """Add --json."""
     command.add_argument("--json", action="store_true", help="print one JSON document on stdout")
 
 
 def add_shares(command: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
-    """What an arena is given from outside: --share, --share-network, --share-variable."""
+    """Add --share, --share-network and --share-variable: what an arena gets from this machine."""
     command.add_argument(
         "--share",
         action="append",
@@ -90,7 +90,7 @@ def add_shares(command: argparse.ArgumentParser | argparse._ArgumentGroup) -> No
 
 
 def arena_of(arguments: argparse.Namespace) -> Arena:
-    """The arena that those options describe. Raises ValueError for a share that cannot be."""
+    """The arena that those options describe. Raises ValueError for an invalid share."""
     from rlm_secure.testing.arena import Arena
     from rlm_secure.testing.arena.paths import Share
 
@@ -99,7 +99,7 @@ def arena_of(arguments: argparse.Namespace) -> Arena:
 
 
 def seconds(text: str) -> float:
-    """A positive number of seconds, for argparse."""
+    """Parse a positive number of seconds, for argparse."""
     try:
         value = float(text)
     except ValueError:
@@ -110,7 +110,7 @@ def seconds(text: str) -> float:
 
 
 def count(text: str) -> int:
-    """A positive whole number, for argparse."""
+    """Parse a positive whole number, for argparse."""
     try:
         value = int(text)
     except ValueError:
@@ -121,7 +121,7 @@ def count(text: str) -> int:
 
 
 def backend_argument(text: str) -> tuple[str, Any]:
-    """KEY=VALUE for the backend: VALUE is JSON when it parses as JSON, else a string. No secrets."""
+    """Parse KEY=VALUE for the backend: VALUE is JSON if it parses as JSON, else a string. Refuses names of secrets."""
     key, equals, value = text.partition("=")
     if not equals or not key.isidentifier():
         raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")

@@ -77,7 +77,7 @@ def _init(arguments: argparse.Namespace) -> int:
         sys.stdout.write(template())
         return OK
     try:
-        # Never over a policy that exists, and nothing that others may write.
+        # Never overwrite a policy, and create a file that only its owner can write.
         descriptor = files.create(arguments.file, 0o644)
     except FileExistsError:
         say(f"rlm-secure: error: {arguments.file} exists; name another file, or delete it first", style="red")
@@ -85,7 +85,7 @@ def _init(arguments: argparse.Namespace) -> int:
     except OSError as error:
         say(f"rlm-secure: error: {arguments.file} cannot be written: {error.strerror}; name another file", style="red")
         return COULD_NOT_RUN
-    with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123 - it is open already
+    with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123 - a file descriptor, not a path
         file.write(template())
     say(f"{arguments.file}: every key with its default; check it with: rlm-secure policy check {arguments.file}")
     return OK

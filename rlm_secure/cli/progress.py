@@ -1,4 +1,4 @@
-"""Shows a run on stderr while it happens: a status line on a terminal, one line a turn elsewhere."""
+"""Shows the progress of a run on stderr: a status line on a terminal, one line per turn elsewhere."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Progress:
             self._status.stop()
 
     def __call__(self, event: events.Event) -> None:
-        """Show one event. Comes from any thread of the run."""
+        """Show one event. Called from any thread of the run."""
         with self._lock:
             self._show(event)
 

@@ -1,4 +1,4 @@
-"""`rlm-secure run`: one question over a context, answered by a recursive language model behind walls."""
+"""`rlm-secure run`: a recursive language model in a sandbox answers one question about a context."""
 
 from __future__ import annotations
 

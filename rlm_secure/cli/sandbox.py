@@ -1,4 +1,4 @@
-"""`rlm-secure sandbox`: build what sandboxes are made from, and end those that dead processes left."""
+"""`rlm-secure sandbox`: build sandbox images, and end sandboxes that dead processes left behind."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What the commands say, and where: the report on stdout, everything else on stderr.
+"""Output of the commands: the report on stdout, everything else on stderr.
 
-Text that a model or a cell wrote reaches a terminal only through `inert`.
+Text that a model or a cell wrote is written to a terminal only through `inert`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _IN_A_PIPE = {code: f"\\x{code:02x}" for code in (0x1B, *range(0x80, 0xA0))} | {
 
 
 def inert(text: str, *, terminal: bool = True) -> str:
-    """`text` with its control characters spelled out, so that printing it does nothing but print.
+    """`text` with its control characters escaped, so that printing it cannot control the terminal.
 
     With `terminal` false (a pipe or a file) carriage returns and the like stay as they are; escape sequences
     never do.
@@ -39,18 +39,18 @@ def inert(text: str, *, terminal: bool = True) -> str:
 
 
 def write(text: str, stream: TextIO) -> None:
-    """Write untrusted text to a stream, inert."""
+    """Write untrusted text to a stream, escaped."""
     stream.write(inert(text, terminal=stream.isatty()))
     stream.flush()
 
 
 def write_json(value: Mapping[str, Any]) -> None:
-    """Print one JSON document on stdout, in ASCII: no byte of it can drive a terminal."""
+    """Print one JSON document on stdout, in ASCII, so that no byte of it can control a terminal."""
     print(json.dumps(value, indent=2, ensure_ascii=True, default=str))
 
 
 def report() -> Console:
-    """The console of stdout. Colours and wrapping only on a terminal; NO_COLOR is honoured."""
+    """The console of stdout. Colours and wrapping only on a terminal; NO_COLOR is respected."""
     return _console(sys.stdout)
 
 
@@ -65,7 +65,7 @@ def _console(stream: TextIO) -> Console:
 
 
 def show_table(table: Table) -> None:
-    """Print a table on stdout; in a pipe without the blanks that fill up its lines."""
+    """Print a table on stdout; in a pipe without trailing blanks."""
     console = report()
     if console.is_terminal:
         console.print(table)
@@ -77,5 +77,5 @@ def show_table(table: Table) -> None:
 
 
 def say(message: str, *, style: str = "") -> None:
-    """One line of talk on stderr, inert."""
+    """Print one message on stderr, escaped."""
     talk().print(Text(inert(message), style=style))
