@@ -1,9 +1,9 @@
 """The docker environment: a container without network, capabilities or a writable root, and a sealed worker in it.
 
-Two doors are offered. `unix`: the supervisor connects to a socket of the host, in a directory that the
-container sees read-only. `exec`: the exec stream of the engine, through `dial`, for runtimes that pass no host
-sockets (gVisor, Kata), and for engines that do not see this host's files (ways.py). The container ends by itself when
-its host does: its standard input ends.
+Two transports. `unix`: the supervisor connects to a socket of the host, in a directory that is mounted read-only in
+the container. `exec`: the exec stream of the engine, through `dial`, for runtimes that pass no host sockets (gVisor,
+Kata), and for engines that do not see this host's files (ways.py). The container ends when the host process does:
+its standard input closes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from rlm_secure.policy.model import Policy
 _log = logging.getLogger("rlm_secure.docker")
 
 
-#: How long a container may be out of reach: most often there is no network between us.
+#: How long a container may be unreachable; usually there is no network in between.
 _PATIENCE_SECONDS = 10.0
 _MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 
@@ -46,7 +46,7 @@ class DockerEnvironment(Environment):
     """Sessions in containers of a Docker engine, on this machine or elsewhere.
 
     `image` is the sandbox image (built by `rlm-secure sandbox build docker`); `base_url` the engine (DOCKER_HOST
-    by default); `transport` "unix" or "exec", by default what is found to work with that engine and runtime.
+    by default); `transport` "unix" or "exec", by default the one that works with that engine and runtime.
     """
 
     name = "docker"
@@ -85,7 +85,7 @@ class DockerEnvironment(Environment):
         return RemoteSession(lease, policy, tools=tools, screen=screen, required=required)
 
     def sweep(self) -> int:
-        """Remove what dead processes left behind: containers and socket directories. Returns how many."""
+        """Remove containers and socket directories of host processes that have ended. Returns how many."""
         client = engine.connect(self._base_url)
         try:
             return container.sweep(client) + sweep_sockets()
@@ -94,7 +94,7 @@ class DockerEnvironment(Environment):
 
 
 class DockerLease(Lease):
-    """One running container with a supervisor in it. Raises EnvironmentUnavailable when it cannot be had."""
+    """One running container with a supervisor in it. Raises EnvironmentUnavailable when it cannot be started."""
 
     environment = "docker"
 
@@ -116,7 +116,7 @@ class DockerLease(Lease):
         _leases.add(self)
 
     def _find_way(self, name: str, transport: Wanted) -> None:
-        """Start a container by the first way that leads into it."""
+        """Start a container by the first way that works."""
         runtime = self._policy.isolation.docker_runtime
         info = engine.describe(self._engine)
         engine.runtime(info, runtime)
@@ -170,7 +170,7 @@ class DockerLease(Lease):
             self._stream.write(configuration, deadline)
             container.start_zygote(self._engine, self._id, users.worker)
             if dialled or self._unix is None:
-                self._stream.read(deadline)  # it says that it listens
+                self._stream.read(deadline)  # the supervisor reports that it listens
                 carrier: Transport = StdioTransport(lambda _: container.dial(self._engine, self._id, uid))
             else:
                 carrier = self._unix
@@ -185,7 +185,7 @@ class DockerLease(Lease):
             self.client.health(seconds=max(deadline - time.monotonic(), 1.0))
         except (TransportLost, BadResponse, Lost, Declined, TimeoutError, ProtocolViolation) as error:
             said = self._stream.last_words(0.2)
-            # What the engine mounted may be another machine's directory, or one that passes no sockets.
+            # The engine may have mounted a directory of another machine, or one that passes no sockets.
             elsewhere = self._unix is not None and not self._unix.reached and not self._running()
             unheard = NotThere if elsewhere else EnvironmentUnavailable
             raise unheard(
@@ -199,7 +199,7 @@ class DockerLease(Lease):
         }
 
     def walls(self, around: Around) -> Iterator[WallStatus]:
-        """The container's walls: full only where the supervisor, trying, met them."""
+        """The container's walls: full only where the supervisor's attempts were refused."""
         runtime = self._policy.isolation.docker_runtime
         held = {
             "root read-only": around.write_root in ("EROFS", "EACCES"),
@@ -212,7 +212,7 @@ class DockerLease(Lease):
             held["seccomp"] = around.seccomp == 2
             held.update(hardening.found(self._has, around, self._taken))
         else:
-            host = (os.uname().release, self._engine_kernel, None)  # of this machine, and of the engine's
+            host = (os.uname().release, self._engine_kernel, None)  # kernels of this machine and of the engine's
             held["a kernel of its own"] = around.kernel not in host
         level = Level.FULL if all(held.values()) else Level.PARTIAL
         tried = ", ".join(f"{what}: {'yes' if yes else 'NO'}" for what, yes in held.items())
@@ -236,13 +236,13 @@ class DockerLease(Lease):
 
     @property
     def details(self) -> Mapping[str, Any]:
-        """Image, runtime, transport, where the bundle comes from, user id, what carries requests to the engine."""
+        """Image, runtime, transport, source of the bundle, user ids, connection to the engine, accepted hardening."""
         return self._details
 
     def make_room(self, size: int) -> None:
-        """Raise the container's memory limit where its contexts need it. Room that is free again is used again."""
+        """Raise the container's memory limit where contexts of `size` bytes need it. It is never lowered."""
         if self._policy.isolation.docker_runtime not in SHARED_KERNEL:
-            return  # no such runtime changes a limit later: it began with room for the largest context
+            return  # these runtimes cannot change a limit later: the first one has room for the largest context
         memory = container.memory_bytes(self._policy) + size + -size % container.ROOM_BYTES
         if memory <= self._memory:
             return
@@ -251,12 +251,12 @@ class DockerLease(Lease):
         self._memory = memory
 
     def kill(self) -> None:
-        """End the container at once."""
+        """Kill and remove the container."""
         if self._id is not None and os.getpid() == self._owner and not container.remove(self._engine, self._id):
             _log.warning("container %s could not be removed; `sweep` will", self._id[:12])
 
     def exit_reason(self) -> str:
-        """Why the container is gone, as far as the engine knows."""
+        """Why the container does not answer, as far as the engine knows."""
         state = container.state(self._engine, self._id) if self._id is not None else None
         if state is None:
             return "its container is gone"
@@ -269,7 +269,7 @@ class DockerLease(Lease):
         return f"its container ended with status {state.get('ExitCode')}"
 
     def close(self) -> None:
-        """End the container, and remove its directory. A fork leaves both, and the connections, to its parent."""
+        """Remove the container and its directory. In a forked child, leave both and the connections to the parent."""
         _leases.discard(self)
         if os.getpid() != self._owner:
             return
@@ -277,7 +277,7 @@ class DockerLease(Lease):
         self._engine.close()
 
     def _let_go(self) -> None:
-        """End the container, and what was made for it. Idempotent."""
+        """Remove the container and release its connections and directory. Idempotent."""
         self.kill()
         self._id = None
         client = getattr(self, "client", None)

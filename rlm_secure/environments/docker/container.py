@@ -1,4 +1,4 @@
-"""One container: how it is made, what it may do, and how it ends.
+"""One container: how it is created, what it may do, and how it is removed.
 
 Guards: what a container may do, and that it ends
 """
@@ -30,23 +30,23 @@ OWNER: Final = "org.rlm-secure.owner"
 #: Where the bundle is: the host's directory, mounted read-only, or a volume that the engine filled.
 MOUNT: Final = "/rlm"
 BUNDLE: Final = "guest.zip"
-#: The only place that can be written, and how large it is.
+#: The only writable directory.
 SCRATCH: Final = "/tmp"  # noqa: S108 - a tmpfs of the container's own
 
-#: Where the supervisor listens when it is dialled, and where its zygote comes to.
+#: Sockets of the supervisor: for `dial`, and for its zygote.
 LISTEN: Final = f"{SCRATCH}/broker"
 ZYGOTE: Final = f"{SCRATCH}/zygote"
 
-#: What supervisor, zygote and interpreter take beside the worker.
+#: Memory of supervisor, zygote and interpreter, in addition to the worker's.
 OVERHEAD_BYTES: Final = 128 * MIB
-#: Room for contexts is made in steps of this size: a history that grows a little each time needs none each time.
+#: The memory limit grows in steps of this size: a history that grows slowly does not need an update for each cell.
 ROOM_BYTES: Final = 16 * MIB
-#: init, supervisor, zygote, its probes, a dial or two, and runc while it starts them.
+#: init, supervisor, zygote, its probes, one or two dials, and runc while it starts them.
 PROCESSES: Final = 24
-#: Descriptors of one process: twice as many as contexts are kept (guest/supervisor/uploads.py), which is more than
-#: all else takes.
+#: File descriptors of one process: more than twice the number of contexts that are kept (guest/supervisor/uploads.py),
+#: so that half of them stays free for everything else.
 OPEN_FILES: Final = 256
-#: The first id of a container where ids are mapped, of which there are often no more than 16 bits.
+#: First user id, and how many, where ids are mapped: such a range often ends at 16 bits.
 _MAPPED_FIRST, _MAPPED = 20_000, 40_000
 _REMOVE_SECONDS = 20.0
 
@@ -57,20 +57,20 @@ def command(*arguments: str) -> list[str]:
 
 
 def memory_bytes(policy: Policy) -> int:
-    """The container's memory limit before any context is in it."""
+    """The container's memory limit in bytes, without contexts."""
     return policy.limits.memory_bytes + OVERHEAD_BYTES
 
 
 @dataclass(frozen=True, slots=True)
 class Users:
-    """The two users of one container: of its supervisor, and of its zygote with the workers."""
+    """The two user ids of one container: one for the supervisor, one for the zygote and its workers."""
 
     supervisor: int
     worker: int
 
 
 def users(info: Mapping[str, Any]) -> Users:
-    """User ids of one container alone, far from any that somebody has; within 16 bits where ids are mapped."""
+    """User ids that only this container uses, outside the ranges in common use; within 16 bits where ids are mapped."""
     options = " ".join(info.get("SecurityOptions") or ())
     mapped = "name=userns" in options or "name=rootless" in options
     first = user_ids.unused(_MAPPED_FIRST, _MAPPED) if mapped else user_ids.unused()
@@ -78,17 +78,17 @@ def users(info: Mapping[str, Any]) -> Users:
 
 
 def file_bytes(policy: Policy) -> int:
-    """The longest file that a process of the container may write: a context, in memory, with what ends it there."""
+    """Largest file, in bytes, that a process of the container may write: a context in a memfd, with its terminator."""
     return policy.limits.context_bytes + 4096
 
 
 def create(
     client: Any, policy: Policy, image: str, directory: str | None, *, has: Offered, uid: int, memory: int
 ) -> tuple[str, tuple[str, ...]]:
-    """Create (not start) a container that runs the supervisor; returns its id, and what the engine discarded.
+    """Create (not start) a container that runs the supervisor; returns its id, and the engine's warnings.
 
-    Nothing of the host is in it but `directory`, read-only. For None it has an empty volume of its own there, for
-    `put`. Raises EnvironmentUnavailable, and NotThere for an engine that does not see `directory`.
+    Only `directory` of the host is mounted in it, read-only. With None it gets an empty volume instead, for `put`.
+    Raises EnvironmentUnavailable, and NotThere for an engine that does not see `directory`.
     """
     from docker.types import LogConfig, Mount, Ulimit
 
@@ -100,7 +100,8 @@ def create(
         read_only=True,
         tmpfs={SCRATCH: "rw,noexec,nosuid,nodev,size=1m,nr_inodes=64,mode=1777"},
         mounts=[
-            # A volume is read-only for the engine too. It belongs to root, which no process in there can become.
+            # With read_only, the engine could not fill the volume. It belongs to root, which no process in the
+            # container can become.
             Mount(MOUNT, None, type="volume", no_copy=True)
             if directory is None
             else Mount(MOUNT, directory, type="bind", read_only=True, propagation="rprivate")
@@ -108,7 +109,7 @@ def create(
         ipc_mode="none",
         pids_limit=processes,
         mem_limit=memory,
-        memswap_limit=memory,  # the same: no swap
+        memswap_limit=memory,  # equal to mem_limit: no swap
         nano_cpus=1_000_000_000 * max(1, policy.limits.processes),
         ulimits=[
             Ulimit(name="core", soft=0, hard=0),
@@ -140,46 +141,46 @@ def create(
 
 @contextlib.contextmanager
 def unseen(directory: str | None) -> Iterator[None]:
-    """Raise NotThere for what an engine says inside the block about a `directory` that it does not see."""
+    """Raise NotThere for an engine's error inside the block that says that it does not see `directory`."""
     import docker
 
     try:
         yield
     except docker.errors.APIError as error:
         said = str(error.explanation or error).strip()
-        # Moby says "bind source path does not exist", Docker Desktop "mounts denied" and "is not shared"; all of them,
-        # and Podman, name the path.
+        # Moby says "bind source path does not exist", Docker Desktop "mounts denied" and "is not shared"; these and
+        # Podman all name the path.
         if directory is None or directory not in said:
             raise
         raise NotThere(f"the Docker engine does not see this host's files: {said[:300]}") from None
 
 
 def put(client: Any, container: str, name: str, data: bytes) -> None:
-    """Write a file into the volume of a container that was not started. Raises EnvironmentUnavailable."""
+    """Write a file into the volume of a container that is not started yet. Raises EnvironmentUnavailable."""
     with explained("take the bundle"):
         if not client.api.put_archive(container, MOUNT, archive(name, data)):
             raise EnvironmentUnavailable("the Docker engine did not take the bundle; look at its log")
 
 
 def attach(client: Any, container: str) -> ExecStream:
-    """The container's standard streams, from before its start: its input ends when this connection does."""
+    """Attach to the container's standard streams before it starts. Its input closes when this connection does."""
     with explained("attach to the container"):
         parameters = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
         return ExecStream(client.api.attach_socket(container, params=parameters))
 
 
 def start_zygote(client: Any, container: str, uid: int) -> None:
-    """Start the zygote beside the supervisor, as another user: nobody in there may become one. Raises TransportLost."""
+    """Start the zygote by an exec: no process in the container may change its user. Raises TransportLost."""
     program, user = command("zygote", ZYGOTE), f"{uid}:{uid}"
     try:
         made = client.api.exec_create(container, program, stdout=False, stderr=False, user=user, workdir="/")
         client.api.exec_start(made["Id"], detach=True)
-    except Exception as error:  # noqa: BLE001 - the SDK, requests and urllib3 raise trees of their own
+    except Exception as error:  # noqa: BLE001 - the SDK, requests and urllib3 have no common base class
         raise TransportLost(f"the engine could not start a second process: {error}") from None
 
 
 def dial(client: Any, container: str | None, uid: int) -> ExecStream:
-    """The exec stream of a `dial` to the supervisor. Raises TransportLost: it may work the next time."""
+    """The exec stream of a `dial` to the supervisor. Raises TransportLost: a retry may work."""
     try:
         made = client.api.exec_create(container, command("dial", LISTEN), stdin=True, user=f"{uid}:{uid}")
         return ExecStream(client.api.exec_start(made["Id"], socket=True))
@@ -188,16 +189,16 @@ def dial(client: Any, container: str | None, uid: int) -> ExecStream:
 
 
 def state(client: Any, container: str) -> Mapping[str, Any] | None:
-    """The engine's view of it; None when it is gone, or no engine answers."""
+    """The container's state as the engine reports it; None when it is gone, or no engine answers."""
     try:
         found: Mapping[str, Any] = client.api.inspect_container(container)["State"]
-    except Exception:  # noqa: BLE001 - as above; all mean "not there"
+    except Exception:  # noqa: BLE001 - as above; each means that the container cannot be inspected
         return None
     return found
 
 
 def remove(client: Any, container: str) -> bool:
-    """Kill and remove it; returns whether it is gone. Tries again while the engine comes back."""
+    """Kill and remove it; returns whether it is gone. Retries for 20 seconds: the engine may be restarting."""
     import docker
 
     deadline = time.monotonic() + _REMOVE_SECONDS
@@ -217,7 +218,7 @@ def remove(client: Any, container: str) -> bool:
 
 
 def sweep(client: Any) -> int:
-    """Remove containers of this machine whose owner is gone; returns how many there were."""
+    """Remove this machine's containers that have ended, or whose owner process has; returns how many."""
     removed = 0
     with explained("list its containers"):
         found = client.api.containers(all=True, filters={"label": LABEL})
@@ -229,7 +230,7 @@ def sweep(client: Any) -> int:
 
 
 def describe(policy: Policy, image: Any, users: Users, way: Way) -> dict[str, Any]:
-    """Facts for the report. Nothing in it comes from inside."""
+    """Facts for the report, all from the host: none comes from inside the container."""
     return {
         "image": str(image.id),
         "runtime": policy.isolation.docker_runtime,

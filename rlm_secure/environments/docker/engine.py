@@ -1,4 +1,4 @@
-"""The Docker engine, and its failures as sentences that say what to do."""
+"""The Docker engine: connecting, asking what it has, and error messages that say what to do."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def connect(base_url: str | None = None) -> Any:
-    """A client of the engine at `base_url` (DOCKER_HOST, else the local socket, by default).
+    """A client of the engine at `base_url` (by default DOCKER_HOST, else the local socket).
 
     Raises MissingExtra without the SDK, EnvironmentUnavailable when no engine answers.
     """
@@ -44,9 +44,9 @@ def connect(base_url: str | None = None) -> Any:
 
 
 def carrier(client: Any) -> str:
-    """What the requests to the engine travel by: "socket", "ssh", "tls" or "tcp".
+    """The kind of connection to the engine: "socket", "ssh", "tls" or "tcp".
 
-    TCP that leaves this machine without TLS is warned of: who sits in between owns the engine, and sees what cells do.
+    Logs a warning for TCP to another machine without TLS: anybody on the path controls the engine and reads the cells.
     """
     url = urlsplit(str(client.api.base_url))
     if url.scheme == "http+docker":
@@ -60,7 +60,7 @@ def carrier(client: Any) -> str:
 
 @contextlib.contextmanager
 def explained(what: str) -> Iterator[None]:
-    """Turn what the engine says inside the block into EnvironmentUnavailable: it could not do `what`."""
+    """Turn the engine's errors inside the block into EnvironmentUnavailable: it could not do `what`."""
     import docker
     import requests
 
@@ -86,7 +86,7 @@ def _advice(said: str) -> str:
 
 
 def image(client: Any, name: str) -> Any:
-    """The local image called `name`. Nothing is ever pulled here. Raises EnvironmentUnavailable."""
+    """The image `name` on this engine; never pulled. Raises EnvironmentUnavailable."""
     import docker
 
     with explained(f"look for the image {name}"):
@@ -101,14 +101,14 @@ def image(client: Any, name: str) -> Any:
 
 
 def describe(client: Any) -> Mapping[str, Any]:
-    """What the engine says of itself. Raises EnvironmentUnavailable."""
+    """The engine's own description (`docker info`). Raises EnvironmentUnavailable."""
     with explained("describe itself"):
         found: Mapping[str, Any] = client.info()
     return found
 
 
 def runtime(info: Mapping[str, Any], name: str) -> None:
-    """Raises EnvironmentUnavailable when the engine that `info` describes has no runtime called `name`."""
+    """Raise EnvironmentUnavailable when the engine that `info` describes has no runtime called `name`."""
     known = sorted(info.get("Runtimes") or {})
     if name not in known:
         raise EnvironmentUnavailable(

@@ -1,6 +1,6 @@
-"""What not every engine has, or not by itself: a cgroup namespace, AppArmor, masks by name, a share of the disks.
+"""Hardening that not every engine has or applies by default: cgroup namespace, AppArmor, masked paths, disk share.
 
-Asked for where the engine has it. What came of it the engine says when it is asked, and the supervisor when it tries.
+Requested where the engine has it. Afterwards the engine reports what it applied, and the supervisor tries it.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from rlm_secure.broker.signed import Around
 from rlm_secure.environments.docker.engine import explained
 from rlm_secure.inert import excerpt
 
-#: What every engine masks by itself: nothing may show in there.
+#: Paths that every engine masks by default; one that is readable makes the wall partial.
 _ALWAYS = (
     "/proc/acpi", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/sched_debug", "/proc/scsi",
     "/proc/timer_list", "/proc/timer_stats", "/sys/firmware",
 )  # fmt: skip
-#: Those, and what else tells of the machine and serves nobody in here; an engine may leave these as they are.
+#: These, and other paths that describe the machine and that a session does not need; an engine may leave them unmasked.
 MASKED: Final = (
     *_ALWAYS, "/proc/asound", "/proc/diskstats", "/proc/interrupts", "/proc/iomem", "/proc/ioports", "/proc/kallsyms",
     "/proc/kpagecgroup", "/proc/kpagecount", "/proc/kpageflags", "/proc/modules", "/proc/slabinfo",
@@ -26,20 +26,20 @@ MASKED: Final = (
 )  # fmt: skip
 READONLY: Final = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
 
-#: The least share of a disk's time, of 10 to 1000: nothing in there waits for one.
+#: The smallest share of disk time, from a range of 10 to 1000: a session needs no disk.
 BLKIO_WEIGHT: Final = 10
-#: Limits of each process in there, which an engine may drop as well.
+#: Limits of each process in the container, which an engine may drop as well.
 LIMITED: Final = ("core", "fsize", "memlock", "nofile", "nproc")
 _APPARMOR = "docker-default"
 _WARNINGS, _WARNING_CHARACTERS = 8, 200
-_CGROUP_NAMESPACES = (1, 41)  # the API that has them
+_CGROUP_NAMESPACES = (1, 41)  # the first API version that has them
 
 
 @dataclass(frozen=True, slots=True)
 class Offered:
     """What an engine has.
 
-    `apparmor`: containers run under a profile, and `profile` is one that it is sure to have, None for its default.
+    `apparmor`: containers run under a profile; `profile` is the one to request, None for the engine's default.
     `cgroupns`: a container may have a cgroup namespace of its own.
     """
 
@@ -49,7 +49,7 @@ class Offered:
 
 
 def offered(client: Any, info: Mapping[str, Any]) -> Offered:
-    """What the engine that `info` describes has. Raises EnvironmentUnavailable."""
+    """What the engine described by `info` has. Raises EnvironmentUnavailable."""
     with explained("say its version"):
         version = client.api.version()
     components = version.get("Components") or ()
@@ -60,7 +60,7 @@ def offered(client: Any, info: Mapping[str, Any]) -> Offered:
 
 
 def add(host: dict[str, Any], has: Offered) -> None:
-    """Ask for it all in a container's HostConfig."""
+    """Request all of it in a container's HostConfig."""
     host["MaskedPaths"], host["ReadonlyPaths"] = list(MASKED), list(READONLY)
     host["BlkioWeight"] = BLKIO_WEIGHT
     if has.cgroupns:
@@ -71,10 +71,10 @@ def add(host: dict[str, Any], has: Offered) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What an engine says that it took of what it was asked for.
+    """What an engine reports to have applied.
 
-    `details` are facts for the report, `limits` those of each process by name, `discarded` its warnings when it made
-    the container: what it dropped, in its own words.
+    `details` are facts for the report; `limits` are those of each process, by name; `discarded` are the warnings from
+    the creation of the container: what the engine dropped, in its own words.
     """
 
     details: Mapping[str, Any]
@@ -83,7 +83,7 @@ class Taken:
 
 
 def found(has: Offered, around: Around, taken: Taken) -> Iterator[tuple[str, bool]]:
-    """What the supervisor found of what was asked for, and whether it holds. All of it is required of a container."""
+    """What the supervisor tried, and whether each is in force. The container wall is full only with all of them."""
     if has.cgroupns:
         yield "own cgroup namespace", around.cgroup_namespace == "own"
     if has.apparmor:
@@ -96,16 +96,16 @@ def found(has: Offered, around: Around, taken: Taken) -> Iterator[tuple[str, boo
 
 
 def unlimited(around: Around, taken: Taken) -> list[str]:
-    """The limits of each process that the engine did not take, or that are wider in there than it says."""
+    """The process limits that the engine did not apply, or that are wider in the container than it reports."""
     return [name for name in LIMITED if not _within(around.limits.get(name), taken.limits.get(name))]
 
 
 def _within(limit: int | None, asked: int | None) -> bool:
-    return limit is not None and asked is not None and limit <= asked  # an engine says -1 for what has no limit
+    return limit is not None and asked is not None and limit <= asked  # an engine reports -1 for no limit
 
 
 def told(has: Offered, around: Around, taken: Taken) -> str:
-    """What does not hold although it was asked for, and need not: for the evidence."""
+    """What was requested and is not in force, but is not required: for the evidence."""
     parts = [] if has.apparmor else ["the engine has no AppArmor"]
     if shown := unmasked(around):
         parts.append(f"not masked: {shown}")
@@ -116,19 +116,19 @@ def told(has: Offered, around: Around, taken: Taken) -> str:
 
 
 def unmasked(around: Around) -> str:
-    """What an engine left unmasked, of what it was asked to mask and need not; "" for none."""
+    """The paths that an engine was asked to mask and left unmasked; "" for none."""
     return ", ".join(each for each in MASKED if each in (around.unmasked or ()))
 
 
 def warnings(made: Mapping[str, Any]) -> tuple[str, ...]:
-    """What an engine says that it discarded, when it has made a container: a few short lines that only print."""
+    """The engine's warnings from creating a container: at most 8 lines of 200 printable characters."""
     said = made.get("Warnings")
     first = said[:_WARNINGS] if isinstance(said, list) else ()
     return tuple(excerpt(str(each), _WARNING_CHARACTERS) for each in first)
 
 
 def recorded(client: Any, container: str, discarded: tuple[str, ...]) -> Taken:
-    """What the engine says that it took: some of it is dropped with a warning, and some without."""
+    """What the engine reports to have applied: it drops some options with a warning, and some without."""
     with explained("describe the container"):
         inspected = client.api.inspect_container(container)
     host = inspected.get("HostConfig") or {}
@@ -145,5 +145,5 @@ def recorded(client: Any, container: str, discarded: tuple[str, ...]) -> Taken:
 
 
 def _limit(entry: Mapping[str, Any]) -> str:
-    """The name of a limit: Podman's are those of C."""
+    """The name of a limit; Podman uses the names of C, such as RLIMIT_CORE."""
     return str(entry.get("Name")).lower().removeprefix("rlimit_")

@@ -1,4 +1,4 @@
-"""Building the sandbox image, from a base that is named by the digest of what was reviewed."""
+"""Builds the sandbox image from a base that is pinned by digest, so that it is the one that was reviewed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rlm_secure.environments.docker.engine import connect, explained
 from rlm_secure.errors import EnvironmentUnavailable
 from rlm_secure.resources import sandboxes_dir
 
-#: The image holds nothing of ours, so its tag counts changes of the Dockerfile, not of this package.
+#: The image contains no code of this package, so its tag counts changes of the Dockerfile.
 DEFAULT_IMAGE: Final = "rlm-secure-sandbox:1"
 
 _PINNED = re.compile(r"[a-z0-9][a-z0-9._/:-]*@sha256:[0-9a-f]{64}|sha256:[0-9a-f]{64}")
@@ -26,7 +26,7 @@ def build(
     """Build the sandbox image on `base` and return its id.
 
     `base` is `name@sha256:...`, or an image that this engine has, which is then pinned by its id. Raises
-    EnvironmentUnavailable, with the engine's own words, when it cannot be built.
+    EnvironmentUnavailable, with the engine's message, when it cannot be built.
     """
     client = connect(base_url)
     try:

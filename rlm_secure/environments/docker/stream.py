@@ -1,4 +1,4 @@
-"""A hijacked connection to a container: raw bytes in, and out in frames that say which stream they come from."""
+"""A hijacked connection to a container: raw bytes in; out come frames that name their stream."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _HEADER = struct.Struct(">BxxxI")
 _STDOUT, _STDERR = 1, 2
 _MAX_FRAME = 16 * 1024 * 1024
 _STDERR_KEPT = 4096
-#: What may come on standard error, which nobody waits for.
+#: Most bytes accepted on standard error.
 _STDERR_BYTES = 4 * 1024 * 1024
 
 
 class ExecStream:
     """Standard input and output of a container's process or of an exec in it.
 
-    `errors` keeps the end of what came on standard error: for messages, never believed.
+    `errors` keeps the last 4,096 bytes of standard error: for messages only, never trusted.
     """
 
     def __init__(self, hijacked: Any) -> None:
-        self._owner = hijacked  # the SDK's object closes the connection when it is collected
+        self._owner = hijacked  # the SDK's object closes the connection when it is garbage-collected
         self._socket: socket.socket = getattr(hijacked, "_sock", hijacked)
         self._buffer = bytearray()
         self._complaints = Charge(_STDERR_BYTES)
@@ -43,9 +43,10 @@ class ExecStream:
             raise TransportLost(f"the stream to the container broke: {error}") from None
 
     def read(self, deadline: float) -> bytes:
-        """What came on standard output; b"" at its end. Raises TimeoutError when nothing has come by `deadline`.
+        """The next bytes of standard output; b"" at its end.
 
-        Raises BadResponse for more on standard error than anybody reads.
+        Raises TimeoutError when none have come by `deadline`, BadResponse for more than 4 MiB on standard error, and
+        TransportLost.
         """
         while True:
             kind, data = self._frame(deadline)
@@ -57,9 +58,9 @@ class ExecStream:
                 raise TimeoutError("it only complains")
 
     def last_words(self, seconds: float) -> str:
-        """What a dying process said on standard error, as one line of printable text.
+        """The end of standard error of a process that is ending, as one line of printable text.
 
-        One that does not die, and goes on to say something, is listened to for so many seconds all the same.
+        Reads for at most `seconds`, even when the process lives on and keeps writing.
         """
         deadline = time.monotonic() + seconds
         with contextlib.suppress(TransportLost, BadResponse, TimeoutError):
@@ -69,7 +70,7 @@ class ExecStream:
         return "".join(character if character.isprintable() else "?" for character in text)[-400:]
 
     def close(self) -> None:
-        """Close the connection: the process sees the end of its standard input. Idempotent."""
+        """Close the connection: the process reads the end of its standard input. Idempotent."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         for each in (self._owner, self._socket):
@@ -77,7 +78,7 @@ class ExecStream:
                 each.close()
 
     def _frame(self, deadline: float) -> tuple[int, bytes]:
-        """The next frame of the engine's; nothing is taken from the buffer before it is complete."""
+        """The engine's next frame. An incomplete frame stays in the buffer, so that a timeout loses nothing."""
         looked = False
         while True:
             if len(self._buffer) >= _HEADER.size:
