@@ -2,8 +2,8 @@
 
 Version 2 under the directory that RLM_SECURE_CGROUP names: a delegated one without processes of its own (the
 "no internal process" rule; we never move the host). Version 1 under the host's own groups, for root. Elsewhere
-rlimits bound each process alone, and the report says so. A group that a session left empty, without a death for
-memory, serves another one, under that one's limits. Sources: cgroups(7), Documentation/admin-guide/cgroup-v2.
+rlimits limit each process separately, and the report says so. An empty group in which no process was killed for memory
+is reused by another session, with that session's limits. Sources: cgroups(7), Documentation/admin-guide/cgroup-v2.
 
 Guards: memory and processes of a session as a whole
 """
@@ -26,16 +26,16 @@ _PERIOD_MICROSECONDS = 100_000
 _NAME = re.compile(r"rlm_secure-(\d+)-\d+")
 _serial = itertools.count()
 _live: set[Group] = set()
-#: Empty groups of sessions that ended well, for the next ones: to make, bound and remove one takes a fifth of a start.
+#: Empty groups for reuse: creating, limiting and removing one takes a fifth of a session's start.
 _empty: list[Group] = []
 _EMPTY = 8
-#: What the kernel goes on counting for a group that is empty must not add up.
+#: Sessions per group: what the kernel still charges to an empty group must not accumulate.
 _USES = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Parents:
-    """Where groups can be made: version 2 has one directory, version 1 one for each controller."""
+    """Where groups can be created: version 2 has one directory, version 1 one for each controller."""
 
     version: int
     directories: tuple[Path, ...]
@@ -44,7 +44,7 @@ class Parents:
 
 @cache
 def parents(_pid: int) -> Parents | str:
-    """Where this host process can make groups, found by making one; or the reason why it cannot."""
+    """Where this host process can create groups, found by creating one; or the reason why it cannot."""
     candidates = [_version_2(), _version_1()]
     reasons = []
     for found in candidates:
@@ -100,7 +100,7 @@ def _version_1() -> Parents | str:
 
 
 def _sweep(found: Parents) -> None:
-    """Remove the empty groups of hosts that were killed."""
+    """Remove the empty groups of host processes that were killed."""
     for directory in found.directories:
         for child in directory.iterdir():
             match = _NAME.fullmatch(child.name)
@@ -111,7 +111,7 @@ def _sweep(found: Parents) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CgroupBounds:
-    """What a group may use: bytes of memory, processes, and CPUs' worth of time."""
+    """The limits of a group: bytes of memory, number of processes, number of CPUs."""
 
     memory: int
     processes: int
@@ -141,16 +141,16 @@ class Group:
 
     @property
     def evidence(self) -> str:
-        """What kind of group it is, and its bounds."""
+        """The kind of group, and its limits."""
         return f"{self._kind}: {self._bounds}"
 
     @property
     def bounded(self) -> bool:
-        """Whether the kernel took its bounds."""
+        """Whether its limits are set."""
         return self._bounds is not None
 
     def limit(self, bounds: CgroupBounds) -> None:
-        """Bound the group. Where it is bounded so already, nothing is done."""
+        """Set the limits. Does nothing if they are already set."""
         if bounds == self._bounds:
             return
         self._bounds = None
@@ -179,12 +179,12 @@ class Group:
         self._bounds = bounds
 
     def add(self, pid: int) -> None:
-        """Put a process, and so all that it forks later, into the group."""
+        """Put a process, and so everything that it forks later, into the group."""
         for path in self._paths:
             (path / "cgroup.procs").write_text(str(pid))
 
     def out_of_memory(self) -> bool:
-        """Whether the kernel killed something in the group for memory."""
+        """Whether the kernel killed a process of the group because of memory."""
         name = "memory.events" if self._version == 2 else "memory.oom_control"
         with contextlib.suppress(OSError, StopIteration):
             lines = (self._paths[0] / name).read_text().splitlines()
@@ -192,22 +192,22 @@ class Group:
         return False
 
     def cpu_seconds(self) -> float | None:
-        """CPU seconds of all that was ever in the group; None where the kernel does not count them here."""
+        """CPU seconds of every process that was ever in the group; None where the kernel does not count them."""
         with contextlib.suppress(OSError, StopIteration, ValueError):
             if self._version == 2:
                 lines = (self._paths[0] / "cpu.stat").read_text().splitlines()
                 return int(next(line for line in lines if line.startswith("usage_usec ")).split()[1]) / 1e6
-            return int((self._paths[2] / "cpuacct.usage").read_text()) / 1e9  # where both controllers are one mount
+            return int((self._paths[2] / "cpuacct.usage").read_text()) / 1e9  # where cpu and cpuacct share a mount
         return None
 
     def kill(self) -> None:
-        """Kill everything in the group: version 2 only, where the kernel has cgroup.kill."""
+        """Kill every process in the group: version 2 only, where the kernel has cgroup.kill."""
         if self._version == 2:
             with contextlib.suppress(OSError):
                 (self._paths[0] / "cgroup.kill").write_text("1")
 
     def give_back(self) -> None:
-        """Keep the group for another session, where nobody is in it and nobody died of its limits; else remove it."""
+        """Keep the group for another session if it is empty and no process was killed for memory; else remove it."""
         self._uses += 1
         tasks = self._paths[0 if self._version == 2 else 1] / "pids.current"
         try:
@@ -220,7 +220,7 @@ class Group:
             self.remove()
 
     def remove(self) -> bool:
-        """Remove the group, and say whether it is gone: one that is still busy is tried again when the host ends."""
+        """Remove the group; returns whether it is gone. A busy one is tried again when the host process exits."""
         busy = False
         for path in self._paths:
             try:
@@ -236,19 +236,19 @@ class Group:
 
 @atexit.register
 def _remove_all() -> None:
-    # Registered before the zygote's own, and so run after it: the processes are gone by now.
+    # Registered before the zygote's exit handler, so it runs after that one: the processes are gone by now.
     for group in list(_live):
         group.remove()
 
 
 def join(process: int) -> Group | str:
-    """A group with the process of this pidfd in it, still to be bounded; or the reason why there is none."""
+    """Put the process of this pidfd into a group, and return that, limits not yet set; or the reason why not."""
     found = parents(os.getpid())
     if isinstance(found, str):
         return found
     try:
         group, used = _empty.pop(), True
-    except IndexError:  # asked, not looked at first: another thread may take the last one
+    except IndexError:  # not checked in advance: another thread may take the last one
         try:
             group, used = Group(found), False
         except OSError as error:
@@ -259,7 +259,7 @@ def join(process: int) -> Group | str:
         group.add(pid)
     except OSError as error:
         group.remove()
-        return join(process) if used else str(error)  # somebody removed it
+        return join(process) if used else str(error)  # a reused group may have been removed from outside
     return group
 
 

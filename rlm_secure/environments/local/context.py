@@ -1,8 +1,8 @@
 """A context as a sealed memfd: written once, mapped read-only by every session that shares it.
 
-A str is written as it lies in memory (PEP 393: one, two or four bytes a character), so that a session can use
-the pages in place. Where this interpreter's str does not look as expected, it is written as UTF-32, which
-is exact too, and copied on the other side. Lists and dicts travel as ASCII JSON: about 7 s per GB each way.
+A str is written in its memory layout (PEP 393: one, two or four bytes a character), so that a session can use
+the pages in place. If this interpreter's str has another layout, it is written as UTF-32, which is exact too, and
+copied in the guest. Lists and dicts are written as ASCII JSON: about 7 s per GB each way.
 
 Guards: memory that a session shares with the host: sealed before it is shared
 """
@@ -56,10 +56,10 @@ class Flat:
 
 
 def flatten(payload: Any, gate: Gate) -> Flat:
-    """`payload` (str, list or dict of JSON values) as bytes, as many as `gate` lets through; a str is not copied
-    where that is possible.
+    """`payload` (str, list or dict of JSON values) as bytes; a str is not copied where that is possible.
 
-    The view is valid as long as `payload` is. Raises Refused when it is larger, TypeError when it is not JSON.
+    The view is valid as long as `payload` is. Raises Refused when `gate` refuses the size, TypeError when it is not
+    JSON.
     """
     if isinstance(payload, str):
         kind, view, width = _characters(payload)
@@ -121,7 +121,7 @@ def _header(ascii_only: bool, width: int) -> int:
 
 @cache
 def _readable() -> bool:
-    """Whether str objects of this interpreter look as PEP 393 says, tried on every width."""
+    """Whether str objects of this interpreter have the layout of PEP 393, tried on every width."""
     if sys.implementation.name != "cpython":
         return False
     for sample in ("plain ascii", "caf\xe9 \xff", "\u0100\ud800 two", "\U0001f600 four \x00"):

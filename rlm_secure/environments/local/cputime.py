@@ -1,7 +1,7 @@
-"""CPU seconds of a session: of every process that it ever had, the dead included, by the kernel's clocks.
+"""CPU seconds of a session: of every process that it ever had, ended ones included, by the kernel's clocks.
 
-RLIMIT_CPU counts each copy of a worker from zero, and what a worker says of itself is no measure: the host adds up.
-What a process used between the last look and its end counts as all the time that passed, unless its cgroup says less.
+RLIMIT_CPU counts each copy of a worker from zero, and a worker's own numbers cannot be trusted, so the host adds up.
+The time between the last reading and a process's end counts as used in full, unless its cgroup shows less.
 
 Guards: the CPU seconds of a session, of all that ever ran in it
 """
@@ -18,47 +18,47 @@ from rlm_secure.environments.local.cgroup import Group
 from rlm_secure.environments.local.worker import Worker
 from rlm_secure.errors import CellTimeout
 
-#: The host looks ten times a second; the kernel's own limit, in whole seconds, is for what runs while nobody looks.
+#: The host checks ten times a second; the kernel's limit, in whole seconds, covers processes that it does not check.
 _SLACK_SECONDS = 1
-#: An uncertainty worth asking the cgroup about, which takes as long as a short cell.
+#: An uncertainty above which the cgroup is read, which takes as long as a short cell.
 _UNCERTAIN_SECONDS = 0.25
 
 
 class CpuAccount:
-    """What a session has used of `budget` seconds. Not thread-safe: the session has the lock."""
+    """What a session has used of `budget` CPU seconds. Not thread-safe: the session's lock protects it."""
 
     def __init__(self, budget: float) -> None:
         self._budget = budget
         self._dead = 0.0
-        self._before = 0.0  # used when the group was given
+        self._before = 0.0  # used before the current process tree
         self._live: set[Worker] = set()
         self._group: Group | None = None
         self._group_before = 0.0
         self._group_seen = 0.0  # by the group's own counter, at the last look
 
     def open(self, worker: Worker, group: Group | None) -> None:
-        """A process tree begins with `worker`, born with what is left (pool.py), in `group` where there is one."""
+        """Begin a process tree with `worker`, whose RLIMIT_CPU is what is left (pool.py), in `group` if any."""
         self._before = self.used()
         self._live.add(worker)
         if group is not None and (seconds := group.cpu_seconds()) is not None:
             self._group, self._group_before = group, seconds
 
     def close(self) -> None:
-        """The process tree has ended: its group may be another session's from now on."""
+        """End the process tree: its group may be another session's from now on."""
         self.used()
         self._group = None
 
     def add(self, worker: Worker) -> None:
-        """A copy joins, which may use what is left."""
+        """Add a copy, which may use what is left."""
         self._live.add(worker)
         self.allow(worker, self.left())
 
     def allow(self, worker: Worker, more: float) -> None:
-        """Have the kernel end `worker` when it has used `more` seconds than now, should the host not look.
+        """Have the kernel kill `worker` after `more` further CPU seconds, in case the host does not check it.
 
-        Rounded up to whole seconds, and a second more: the host is first, which names the limit. The kernel refuses
-        it to a host that is root without CAP_SYS_RESOURCE. There, a copy has the limit that its session began with;
-        what holds is that nobody runs while the host does not look: who is at rest, or in reserve, is stopped.
+        Rounded up to whole seconds, plus one: the host should stop it first, as its error names the limit. A host that
+        is root without CAP_SYS_RESOURCE may not do this. There a copy has the limit that its session began with, and
+        no worker runs unchecked, because idle workers and spares are stopped.
         """
         pid, used = worker.host_pid, worker.cpu_seconds()
         if pid is None or used is None or pidfd.ended(worker.pidfd):
@@ -68,11 +68,11 @@ class CpuAccount:
             resource.prlimit(pid, resource.RLIMIT_CPU, (soft, soft + 1))
 
     def lost(self, seconds: float) -> None:
-        """An unobserved process may have run for so long: all of it counts."""
+        """Count `seconds` in which an unobserved process may have run."""
         self._dead += seconds
 
     def settle(self, worker: Worker) -> None:
-        """`worker` has ended: what it used stays counted."""
+        """Move what an ended `worker` used to the total."""
         if worker not in self._live:
             return
         self._live.discard(worker)
@@ -85,7 +85,7 @@ class CpuAccount:
         self._dead = most
 
     def used(self) -> float:
-        """CPU seconds so far: of those who are known, or of all that was ever in their group, where that is more."""
+        """CPU seconds so far: the sum over known workers, or the counter of their cgroup if that is higher."""
         total = self._dead
         for worker in self._live:
             seconds = worker.cpu_seconds()
@@ -95,12 +95,12 @@ class CpuAccount:
         return max(total, self._group_seen)
 
     def left_at_last_look(self) -> float:
-        """As `left`, of what was seen last: a cell begins with a look at its worker, and who waits is stopped."""
+        """As `left`, from the last readings: a cell begins with one, and an idle worker is stopped and uses nothing."""
         known = self._dead + sum(worker.cpu_seen for worker in self._live)
         return self._budget - max(known, self._group_seen)
 
     def left(self) -> float:
-        """CPU seconds that are left; negative where more were used."""
+        """CPU seconds that are left; negative if more were used."""
         return self._budget - self.used()
 
     def exceeded(self) -> CellTimeout:

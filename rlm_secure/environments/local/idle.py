@@ -1,7 +1,7 @@
-"""Work that is done while a session is idle, so that nobody waits for it: checkpoints, the next session's process.
+"""Work done while a session is idle, so that no caller waits for it: checkpoints, the next session's process.
 
-One thread looks for what is due, and starts a thread for each: a worker that does not answer delays its own session
-alone.
+One thread finds the work that is due and starts a thread for each item: a worker that does not answer delays only its
+own session.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ class IdleWork(Protocol):
     """What the scheduler needs of a session or a zygote."""
 
     def while_idle(self) -> None:
-        """Do what is due, unless somebody works."""
+        """Do the work, unless a caller is using the object."""
         ...
 
 
 class IdleScheduler:
-    """Calls `while_idle()` of what nobody has used for a moment, each in a thread of its own."""
+    """Calls `while_idle()` of sessions and zygotes that have been idle for 20 ms, each in a thread of its own."""
 
     def __init__(self) -> None:
         self._due: weakref.WeakKeyDictionary[IdleWork, float] = weakref.WeakKeyDictionary()
@@ -35,12 +35,12 @@ class IdleScheduler:
         self._thread: threading.Thread | None = None
 
     def watch(self, work: IdleWork) -> None:
-        """Call `work.while_idle()` once nobody has asked for that again for a moment."""
+        """Call `work.while_idle()` 20 ms after the last call of this method for it."""
         with self._lock:
             self._due[work] = time.monotonic() + _IDLE_SECONDS
             if self._thread is None:
                 thread = threading.Thread(target=self._run, name="rlm_secure-idle", daemon=True)
-                with contextlib.suppress(RuntimeError):  # a user out of processes: nothing is done ahead
+                with contextlib.suppress(RuntimeError):  # no more threads: nothing is done in advance
                     thread.start()
                     self._thread = thread
         if not self._wake.is_set():
@@ -58,13 +58,13 @@ class IdleScheduler:
                     self._busy.add(work)
                 if not self._due:
                     self._wake.clear()
-            while idle:  # and hold none of them any longer
+            while idle:  # pop: this thread must keep no session alive
                 self._start(idle.pop())
 
     def _start(self, work: IdleWork) -> None:
         try:
             threading.Thread(target=self._attend, args=(work,), name="rlm_secure-idle-work", daemon=True).start()
-        except RuntimeError:  # no more threads: what could be done ahead is done when it is needed
+        except RuntimeError:  # no more threads: the work is done when it is needed
             with self._lock:
                 self._busy.discard(work)
 
@@ -80,7 +80,7 @@ _scheduler = IdleScheduler()
 
 
 def watch(work: IdleWork) -> None:
-    """Call `work.while_idle()` once nobody has asked for that again for a moment."""
+    """Call `work.while_idle()` 20 ms after the last call of this function for it."""
     _scheduler.watch(work)
 
 

@@ -1,9 +1,9 @@
-"""The host's consent to a fork: clone(2) of a session waits here, and passes once for each checkpoint.
+"""The host's consent to a fork: each clone(2) of a session waits here, and one is allowed for each checkpoint.
 
-That a worker copies itself is a call of its own, which a hostile one makes whenever it likes. Each one is held up by
-the kernel until it is answered, whoever in the session makes it; it is answered for a checkpoint alone, for the process
-that was asked for one, and once. So the processes of a session are counted where they come from. The register with
-the call's flags was checked by the session's filter, and nobody can change it meanwhile. Source: seccomp_unotify(2).
+A worker copies itself by clone(2), which a hostile worker may call at any time. The kernel holds every clone(2) of the
+session until the host answers. The host allows it only for a checkpoint, only to the process that was asked for one,
+and only once, so no process starts uncounted. The session's filter has checked the register with the call's flags,
+which cannot change while the call waits. Source: seccomp_unotify(2).
 
 Guards: that a session copies itself only when it was asked to, and once
 """
@@ -40,9 +40,9 @@ class Listener:
         return any(events & select.POLLIN for _, events in poll.poll(0))
 
     def consent(self, pid: int) -> bool:
-        """Let the call that waits pass, where process `pid` makes it; False where it was withdrawn.
+        """Allow the waiting call if process `pid` makes it; returns False if the call was withdrawn.
 
-        Raises PermissionError where somebody else makes it: that one goes on waiting.
+        Raises PermissionError if another process makes it: that call keeps waiting. Raises OSError.
         """
         question = bytearray(_NOTIFICATION_BYTES)
         try:
@@ -52,13 +52,13 @@ class Listener:
                 raise PermissionError(errno.EPERM, "a process that was not asked for a copy made one")
             fcntl.ioctl(self._fd, _SEND, bytearray(_ANSWER.pack(number, 0, 0, _CONTINUE)))
         except OSError as error:
-            if error.errno in (errno.ENOENT, errno.EINTR):  # a signal came first: the call has not happened
+            if error.errno in (errno.ENOENT, errno.EINTR):  # a signal came first: the call was not made
                 return False
             raise
         return True
 
     def close(self) -> None:
-        """Let go of it: calls of the session fail from now on. Idempotent."""
+        """Close it: every clone(2) of the session fails from now on. Idempotent."""
         if self._fd >= 0:
             fd, self._fd = self._fd, -1
             os.close(fd)

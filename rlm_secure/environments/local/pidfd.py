@@ -1,4 +1,4 @@
-"""A process by its pidfd, which cannot come to mean another process."""
+"""Signals to a process, and facts about it, by its pidfd, which never refers to another process."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def ended(pidfd: int, seconds: float = 0.0) -> bool:
 
 def pid_of(pidfd: int) -> int | None:
     """Its pid as this process sees it; None when it is gone, or hidden from this PID namespace."""
-    with contextlib.suppress(OSError, ValueError):  # a kernel that cannot say; a descriptor that is closed
+    with contextlib.suppress(OSError, ValueError):  # an older kernel; a closed descriptor
         return _info(pidfd, _PID)[2] or None
     with contextlib.suppress(OSError, ValueError), open(f"/proc/self/fdinfo/{pidfd}", encoding="ascii") as lines:  # noqa: PTH123
         pid = next((int(line.split()[1]) for line in lines if line.startswith("Pid:")), 0)
@@ -48,12 +48,12 @@ def parent_of(pidfd: int) -> int | None:
     with contextlib.suppress(OSError, IndexError, ValueError):
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
             parent = int(file.read().rpartition(")")[2].split()[1])
-        return None if ended(pidfd) else parent or None  # it lives: the number meant this process when it was read
+        return None if ended(pidfd) else parent or None  # not ended: the pid was this process's when stat was read
     return None
 
 
 def descendants(pid: int) -> set[int]:
-    """The live processes below `pid`, as /proc tells. Raises OSError where it does not."""
+    """The live processes below `pid`, read from /proc. Raises OSError if they cannot be read."""
     found: set[int] = set()
     ahead = [pid]
     while ahead:
@@ -64,7 +64,7 @@ def descendants(pid: int) -> set[int]:
         except (FileNotFoundError, ProcessLookupError):
             if parent == pid:
                 raise
-            continue  # it has ended; what it left is below somebody else now
+            continue  # it has ended; its children have another parent now
         ahead += [child for child in children - found if _lives(child)]
         found |= set(ahead)
     return found
@@ -79,7 +79,7 @@ def _lives(pid: int) -> bool:
 
 
 def wait_status(pidfd: int) -> int | None:
-    """How it ended, as waitpid(2) says it; None where it has not been reaped. Raises OSError on older kernels."""
+    """Its wait status, as of waitpid(2); None until it is reaped. Raises OSError on older kernels."""
     mask, *_, status = _info(pidfd, _EXIT)
     return status if mask & _EXIT else None
 

@@ -1,4 +1,4 @@
-"""Sealed sessions kept ready, so that a session starts in a fraction of a millisecond. None is used twice."""
+"""Sealed workers kept ready, so that a session starts in a fraction of a millisecond. None is used twice."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from rlm_secure.guarantees import EnforcementReport, Level, Wall
 from rlm_secure.policy.model import Limits
 
 _REFILL_DELAY_SECONDS = 0.02
-#: They touch what a first cell does, its seed included, and leave nothing behind.
+#: Touch the memory that a first cell needs, its seed included, and leave no variables.
 _WARM_CELLS = ("x = 1 + 1", "del x")
 _RETRY_SECONDS = (0.0, 0.25)
 
 
 @dataclass(slots=True)
 class WarmWorker:
-    """A sealed worker that no session has used yet: forked, reported, begun."""
+    """A sealed worker that no session has used yet: forked, reported, and with its first request done."""
 
     forked: SessionProcess
     worker: Worker
     report: EnforcementReport
 
     def discard(self) -> None:
-        """End it."""
+        """Kill it and release what came with it."""
         _end(self.forked, self.worker)
 
 
 @dataclass(frozen=True)
 class WorkerSpec:
-    """What a worker is made for: sessions of one spec can be given any worker of it."""
+    """How a worker is made: a session may take any worker of an equal spec."""
 
     plan: Plan
     limits: Limits
@@ -54,21 +54,22 @@ class WorkerSpec:
     begin: str
     """The first request, as JSON: language, caps, tools."""
     cpu_seconds: float
-    """What its session has left of its CPU seconds."""
+    """CPU seconds that its session has left."""
 
     @property
     def copies(self) -> bool:
-        """Whether its sessions may copy themselves: only where the filter holds each copy up for consent."""
+        """Whether its sessions may fork copies: only where seccomp holds each fork until the host consents."""
         return self.checkpoints and self.plan.seccomp
 
 
 def fork_worker(spec: WorkerSpec, *, warm: bool = False) -> WarmWorker:
-    """A new sealed worker. `warm` touches the memory that a first cell needs: worth it when nobody waits.
+    """Fork a new sealed worker. `warm` runs two cells that touch the memory of a first cell; for idle time.
 
     Raises EnvironmentUnavailable when it cannot be started.
     """
     bounds = _bounds(spec) if spec.plan.rlimits else None
-    # It is told while it joins its group, which may fail: then it is not the one.
+    # The worker may use huge pages only in a cgroup, and is told so before it has joined one. If joining fails, it is
+    # replaced by one without huge pages.
     counted = bounds is not None and not isinstance(cgroup.parents(os.getpid()), str)
     worker = _fork(spec, bounds, warm=warm, huge_pages=counted)
     if counted and worker.report[Wall.CGROUP].level is not Level.FULL:
@@ -106,8 +107,8 @@ def _fork(spec: WorkerSpec, bounds: CgroupBounds | None, *, warm: bool, huge_pag
 
 
 def _end(forked: SessionProcess, worker: Worker | None) -> None:
-    """End a process that no session uses, and release everything that came with it."""
-    with contextlib.ExitStack() as last:  # whatever interrupts the wait
+    """Kill a process that no session uses, and release everything that came with it."""
+    with contextlib.ExitStack() as last:  # releases even if the wait is interrupted
         if worker is not None:
             last.callback(worker.drop)
             if worker.listener is not None:
@@ -117,14 +118,14 @@ def _end(forked: SessionProcess, worker: Worker | None) -> None:
 
 def _bounds(spec: WorkerSpec) -> CgroupBounds:
     limits = spec.limits
-    # A worker and its spare share what neither has written; apart, they may hold twice the memory.
+    # A worker and its spare share only pages that neither has written: together they may hold twice the memory.
     memory = limits.memory_bytes * (2 if spec.copies else 1)
     copies = CHECKPOINT_PROCESSES if spec.copies else 1
     return CgroupBounds(memory + cgroup.OVERHEAD, limits.processes + copies, 1.0 + limits.processes)
 
 
 def _group(bounds: CgroupBounds, forked: SessionProcess) -> tuple[str, str]:
-    """Bound the session's cgroup, or join one first, while the session seals itself; returns what came of it."""
+    """Limit the session's cgroup, joining one if needed, while the session seals itself. Returns level and evidence."""
     joined = forked.group or cgroup.join(forked.pidfd)
     if isinstance(joined, str):
         return "partial", f"rlimits bound each process alone ({joined})"
@@ -145,7 +146,7 @@ def take(spec: WorkerSpec, size: int) -> WarmWorker:
         try:
             return fork_worker(spec)
         except EnvironmentUnavailable:
-            # The zygote may have been killed a moment ago, or the machine be out of processes for a moment.
+            # Worth a retry: the zygote may just have been killed, or the machine may be short of processes.
             time.sleep(seconds)
     return fork_worker(spec)
 
@@ -174,7 +175,7 @@ class _Pool:
                     worker = None
             if self._thread is None:
                 thread = threading.Thread(target=self._refill, name="rlm_secure-pool", daemon=True)
-                with contextlib.suppress(RuntimeError):  # a user out of processes: none is made ahead
+                with contextlib.suppress(RuntimeError):  # no more threads: none is prepared in advance
                     thread.start()
                     self._thread = thread
         self._wake.set()
@@ -209,7 +210,7 @@ class _Pool:
             return sum(len(waiting) for waiting in self._ready.values())
 
     def drain(self) -> None:
-        """End every ready worker."""
+        """Kill every ready worker."""
         with self._lock:
             self._wanted.clear()
             waiting = [worker for queue in self._ready.values() for worker in queue]
@@ -220,16 +221,17 @@ class _Pool:
 
 def _rlimits(spec: WorkerSpec) -> dict[str, Any]:
     limits = spec.limits
-    # The host adds up what a session uses (cputime.py), and is first, as it can name the limit.
+    # A second above the budget: the host adds up what a session uses (cputime.py) and stops it first, as its error
+    # names the limit.
     cpu = math.ceil(max(spec.cpu_seconds, 0.0)) + 1
     # With checkpoints there is room for the copies that the host consents to (listener.py).
     processes = limits.processes + (CHECKPOINT_PROCESSES if spec.copies else 0)
     return {
         "DATA": limits.memory_bytes,
-        # RLIMIT_DATA does not count page tables: without a bound on addresses, a cell that touches one byte in
-        # every 2 MiB of a read-only mapping makes a gigabyte of them. Contexts are mapped, so they need room, and it
-        # is given before the first of them is known: a host that is root without CAP_SYS_RESOURCE may not give it
-        # later. So this is no bound on memory; where there is no cgroup, the host looks at what a worker holds.
+        # RLIMIT_DATA does not count page tables: without a limit on addresses, a cell that touches one byte in
+        # every 2 MiB of a read-only mapping makes a gigabyte of them. Contexts are mapped, so they need room, which
+        # is granted in advance: a host that is root without CAP_SYS_RESOURCE cannot raise the limit later. So this
+        # does not limit memory; where there is no cgroup, the host checks how much a worker holds.
         "AS": (1 << 30) + 2 * limits.memory_bytes + 4 * limits.context_bytes,
         "CPU": [cpu, cpu + 1],
         "NPROC": processes,
@@ -237,24 +239,24 @@ def _rlimits(spec: WorkerSpec) -> dict[str, Any]:
     }
 
 
-#: As many as ever live at a time: init, the worker, its copy that takes over, and the spare which that copy replaces.
+#: The most that live at the same time: init, the worker, the copy that takes over from it, and the spare before that.
 CHECKPOINT_PROCESSES = 4
 
 _pool = _Pool()
 
 
 def ready() -> int:
-    """How many sessions are ready, of all specs."""
+    """How many workers are ready, of all specs."""
     return _pool.ready()
 
 
 def drain() -> None:
-    """End all ready sessions of this process: for tests that count processes."""
+    """Kill all ready workers of this process: for tests that count processes."""
     _pool.drain()
 
 
 def _forget() -> None:
-    # A forked child must not hand out its parent's sessions; it must not end them either.
+    # A forked child must neither hand out its parent's workers nor kill them.
     global _pool
     _pool = _Pool()
 

@@ -1,4 +1,4 @@
-"""The next session's process, made while nobody waits: sealed for what the last two wanted, and in its cgroup."""
+"""The next session's process, prepared while idle: sealed with the setup of the last two sessions, in a cgroup."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _HEADER = struct.Struct(">I")
 
 @dataclass(frozen=True)
 class ProcessSetup:
-    """What a session's process is told over its own socket, and the bounds of its cgroup."""
+    """What a session's process is sent over its own socket, and the limits of its cgroup."""
 
     profile: str
     limits: Mapping[str, Any]
     begin: Mapping[str, Any]
     bounds: CgroupBounds | None
     huge_pages: bool = False
-    """Whether it is in a cgroup: nothing else counts all of a huge page of which a part is mapped."""
+    """Only for a process in a cgroup: nothing else counts a huge page in full when a part of it is mapped."""
 
     def frame(self, *, warm: bool) -> bytes:
         """The first frame of a session."""
@@ -42,18 +42,18 @@ class ProcessSetup:
 
 
 class Spawner(Protocol):
-    """What makes the processes of sessions; a `Zygote` is one."""
+    """Creates the processes of sessions; a `Zygote` is one."""
 
     @property
     def running(self) -> bool:
-        """Whether it still takes requests."""
+        """Whether it still accepts requests."""
 
     def spawn(self, setup: ProcessSetup, *, warm: bool = False) -> SessionProcess:
-        """A process that nobody else has, told `setup`. Raises EnvironmentUnavailable."""
+        """A new process for the caller alone, with `setup` sent to it. Raises EnvironmentUnavailable."""
 
 
 class PreforkedProcess:
-    """At most one process of a zygote that waits to be the next session. Thread-safe."""
+    """At most one prepared process of a zygote, for its next session. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -62,11 +62,11 @@ class PreforkedProcess:
         self._waiting: tuple[ProcessSetup, SessionProcess] | None = None
 
     def take(self, setup: ProcessSetup) -> SessionProcess | None:
-        """The one that waits, where it was told the same and lives. The next one is made for what is wanted now."""
+        """The prepared process if it is alive and has this `setup`, else None. Also notes what to prepare next."""
         taken = discarded = None
         with self._lock:
             if self._expected is None or setup == self._last:
-                # Wanted twice in a row: two kinds in turn would each discard what was made for the other.
+                # Only for a setup requested twice in a row: two kinds in turn would discard each other's process.
                 self._expected = setup
             self._last = setup
             if self._waiting is not None:
@@ -80,7 +80,7 @@ class PreforkedProcess:
         return taken
 
     def prepare(self, zygote: Spawner) -> SessionProcess | None:
-        """The one that waits; made now where there is none, and it is known what for. Raises EnvironmentUnavailable."""
+        """The prepared process, created now if its setup is known. Raises EnvironmentUnavailable."""
         with self._lock:
             setup = self._expected
             if self._waiting is not None or setup is None:
@@ -102,7 +102,7 @@ class PreforkedProcess:
             waiting[1].end(alive=False)
 
     def clear(self) -> None:
-        """End it: nobody will want it."""
+        """Kill it: it will not be needed."""
         with self._lock:
             waiting, self._waiting, self._expected = self._waiting, None, None
         if waiting is not None:
@@ -110,12 +110,12 @@ class PreforkedProcess:
 
 
 def _group(forked: SessionProcess, bounds: CgroupBounds) -> cgroup.Group | None:
-    """A group with the process in it: joining one can take milliseconds."""
+    """Put the process into a cgroup in advance: joining one can take milliseconds."""
     group = cgroup.join(forked.pidfd)
     if isinstance(group, str):
         return None
     try:
         group.limit(bounds)
-    except OSError:  # its session tries again, and says what is wrong
+    except OSError:  # its session tries again, and reports the error
         pass
     return group

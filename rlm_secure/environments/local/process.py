@@ -1,4 +1,4 @@
-"""A session's first process as the host holds it: by its pidfd, which cannot come to mean another process."""
+"""The host's handle on a session's first process: a pidfd, which never refers to another process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from rlm_secure.environments.local import pidfd
 from rlm_secure.environments.local.cgroup import Group
 
-#: The kernel ends a process that is killed at once, unless the machine is out of its depth.
+#: Longest wait for a killed process: it ends within milliseconds, unless the machine is overloaded.
 _END_SECONDS = 5.0
 
 
@@ -25,15 +25,15 @@ class Parent(Protocol):
     details: Mapping[str, Any]
 
     def status(self, pid: int) -> int | None:
-        """The wait status of an ended session, or None when it is not known any more."""
+        """The wait status of an ended session, or None when it is no longer known."""
 
     def released(self) -> None:
-        """A session of it is gone."""
+        """Called when one of its sessions is gone."""
 
 
 @dataclass(slots=True)
 class SessionProcess:
-    """A session as the host holds it: its socket, its pidfd, and its pid in the zygote's namespace."""
+    """The host's handle on a session: its socket, its pidfd, and its pid in the zygote's namespace."""
 
     connection: socket.socket
     pidfd: int
@@ -44,9 +44,9 @@ class SessionProcess:
     _gone: bool = field(default=False, init=False)
 
     def kill(self) -> None:
-        """SIGKILL to the session's init: the kernel ends everything in its PID namespace with it. From any thread.
+        """Send SIGKILL to the session's init: the kernel then kills its whole PID namespace. Thread-safe.
 
-        Nothing happens where it was let go of: its descriptor and its cgroup may be another session's by then.
+        Does nothing once the process is released: its descriptor and its cgroup may be another session's by then.
         """
         with self._lock:
             if self._gone:
@@ -61,16 +61,16 @@ class SessionProcess:
 
     @property
     def bounded(self) -> bool:
-        """Whether a cgroup bounds all of the session together."""
+        """Whether a cgroup limits the session as a whole."""
         return self.group is not None and self.group.bounded
 
     def out_of_memory(self) -> bool:
-        """Whether the kernel killed something of the session for memory."""
+        """Whether the kernel killed a process of the session because of memory."""
         return self.group is not None and self.group.out_of_memory()
 
     def end(self, *, alive: bool = True) -> None:
-        """Kill it, wait until it is gone, and close its descriptors; with `alive=False`, in a fork: close only."""
-        with contextlib.ExitStack() as last:  # run from the last to the first, even if one of them is interrupted
+        """Kill it, wait until it is gone, and close its descriptors; with `alive=False`, in a fork: only close."""
+        with contextlib.ExitStack() as last:  # runs from the last to the first, even if one of them is interrupted
             last.callback(os.close, self.pidfd)
             last.callback(self.connection.close)
             if alive:

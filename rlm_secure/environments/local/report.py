@@ -1,4 +1,4 @@
-"""What holds around a local session: the zygote's findings and the session's own, judged by the policy.
+"""The walls in force around a local session: findings of the zygote and of the session, checked against the policy.
 
 Guards: that no session starts without a wall that its policy requires
 """
@@ -24,14 +24,14 @@ _LEVELS = {"full": Level.FULL, "partial": Level.PARTIAL, "none": Level.NONE}
 
 
 def build(booted: Findings, sealed: Findings, details: Mapping[str, Any], *, screen: bool) -> EnforcementReport:
-    """The report of one session. A wall is full when the zygote and the session both say so."""
+    """The report of one session. A wall has the weaker of the levels that the zygote and the session found."""
     walls = _walls(tuple(booted.items()), tuple(sealed.items()), screen)
     return EnforcementReport("local", walls, {**details, "bundle_sha256": bundle().sha256})
 
 
 @lru_cache(maxsize=64)
 def _walls(booted: _Items, sealed: _Items, screen: bool) -> tuple[WallStatus, ...]:
-    """Judged once for all sessions that say the same, which is nearly all: it takes 40 microseconds."""
+    """Merge the findings. Cached, as nearly all sessions find the same: this takes 40 microseconds."""
     findings = (dict(booted), dict(sealed))
     walls: list[WallStatus] = []
     for wall in Wall:
@@ -49,7 +49,7 @@ def _walls(booted: _Items, sealed: _Items, screen: bool) -> tuple[WallStatus, ..
 
 
 def noted(report: EnforcementReport, wall: Wall, said: str) -> EnforcementReport:
-    """`report` with one more sentence of evidence about `wall`."""
+    """`report` with more evidence about `wall`."""
     return replace(
         report,
         walls=tuple(
@@ -59,7 +59,7 @@ def noted(report: EnforcementReport, wall: Wall, said: str) -> EnforcementReport
 
 
 def require(policy: Policy, report: EnforcementReport, required: tuple[Wall, ...]) -> None:
-    """Raise EnforcementError, in one sentence that says what to do, unless every required wall holds."""
+    """Raise EnforcementError, in one sentence that says what to do, unless every required wall is in force."""
     missing = report.missing(required)
     advice = (
         "allow unprivileged user namespaces on this machine (user.max_user_namespaces, "

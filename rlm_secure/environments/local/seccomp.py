@@ -1,8 +1,8 @@
 """Seccomp profiles: the JSON files of policies/seccomp, and their BPF programs.
 
 The files are in the OCI format, so that one file serves the local walls, `docker run --security-opt seccomp=`
-and a reviewer. What a file says is what the kernel gets: a system call or a key that is not understood is an
-error, never ignored.
+and a reviewer. An unknown system call or key is an error, never ignored: the kernel enforces exactly what the file
+says.
 
 Guards: the programs of the system call filters
 """
@@ -51,7 +51,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class SyscallRule:
-    """What happens to some system calls when all of `args` hold. `errno` matters for SCMP_ACT_ERRNO alone."""
+    """The action for some system calls when all of `args` match. Only SCMP_ACT_ERRNO uses `errno`."""
 
     names: tuple[str, ...]
     action: str
@@ -62,7 +62,7 @@ class SyscallRule:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One profile file. `archs` are OCI architecture names; `default` happens to every call without a rule."""
+    """One profile file. `archs` are OCI architecture names; `default` is the action for calls without a rule."""
 
     name: str
     default: str
@@ -77,7 +77,7 @@ class Profile:
 
 
 def read_profile(path: Path) -> Profile:
-    """Parse an OCI seccomp profile. Raises ValueError, one sentence, for anything that it does not understand."""
+    """Parse an OCI seccomp profile. Raises ValueError, one sentence, for anything unknown."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         return _profile(path.stem, data)
@@ -122,7 +122,7 @@ def _comparison(data: Any, where: str) -> Comparison:
 
 def _action(name: str) -> str:
     if name not in _ACTIONS:
-        # SCMP_ACT_KILL ends one thread only, and TRAP is handled by the very code that is filtered.
+        # SCMP_ACT_KILL ends one thread only, and TRAP sends a signal that the filtered code can handle.
         raise ValueError(f"the action {name!r} is not allowed; use one of {', '.join(_ACTIONS)}")
     return name
 
@@ -137,7 +137,7 @@ def compile_profile(name: str, *, arch: str | None = None, drop: frozenset[str] 
     """The BPF program of the shipped profile `name`, 8 bytes an instruction; compiled once per process.
 
     `arch` is a machine as os.uname() names it, by default this one. `drop` names system calls that the program
-    lets through whatever the profile says, "*" for all: for tests that take one wall away.
+    allows despite the profile, "*" for all: for tests that remove one wall.
     Raises FileNotFoundError for an unknown profile, ValueError for a bad one or one without `arch`, and
     EnvironmentUnavailable where libseccomp is missing.
     """
@@ -187,10 +187,10 @@ _importing = threading.Lock()
 
 @contextlib.contextmanager
 def _found_by_the_loader() -> Iterator[None]:
-    """While pyseccomp is imported: its library is what the dynamic loader finds under its name.
+    """While pyseccomp is imported, find libseccomp through the dynamic loader, not through ctypes.util.
 
-    The search of ctypes starts ldconfig and a compiler, takes 10 ms, and finds nothing on a machine that has neither
-    /etc/ld.so.cache nor a compiler. It is left to search where the loader finds nothing.
+    ctypes.util starts ldconfig and a compiler, takes 10 ms, and finds nothing on a machine that has neither
+    /etc/ld.so.cache nor a compiler. It is still used where the loader finds nothing.
     """
     with _importing:
         search = ctypes.util.find_library
@@ -227,7 +227,7 @@ def _number(library: Any, action: str, errno: int) -> int:
 
 
 def _exists(library: Any, call: str, target: int) -> bool:
-    """Whether `target` has the system call. libseccomp says -1 for a name that it has never heard of."""
+    """Whether `target` has the system call. Raises ValueError for a name unknown to libseccomp, which returns -1."""
     number = library.resolve_syscall(target, call)
     if number == -1:
         raise ValueError(
@@ -244,9 +244,9 @@ def _add(program: Any, action: int, call: str, conditions: list[Any], profile: s
 
 
 def _exported(program: Any) -> bytes:
-    # A pipe, which holds 64 KiB: RLIMIT_FSIZE bounds a memfd as it does files.
+    # A pipe, which holds 64 KiB, and not a memfd, which RLIMIT_FSIZE limits as it does files.
     reader, writer = os.pipe()
-    os.set_blocking(writer, False)  # nobody reads meanwhile: what does not fit is an error
+    os.set_blocking(writer, False)  # read only afterwards: a program that does not fit must fail, not block
     with os.fdopen(reader, "rb") as source:
         with os.fdopen(writer, "wb") as sink:
             program.export_bpf(sink)

@@ -1,4 +1,4 @@
-"""What a zygote's start takes from this machine, and what is said when it does not come up.
+"""What starting a zygote needs of this machine, and the error messages when it does not start.
 
 A host process may lack a standard stream, a directory or a path to its interpreter; its zygote needs none of them.
 """
@@ -17,15 +17,15 @@ from rlm_secure.errors import EnvironmentUnavailable
 
 _STANDARD_STREAMS = 3
 _END_SECONDS = 1.0
-_KEPT_BYTES = 64 * 1024  # all that a pipe holds
+_KEPT_BYTES = 64 * 1024  # the capacity of a pipe
 _SHOWN_CHARACTERS = 300
 
 
 def standard_streams() -> None:
     """Open /dev/null for every standard stream of this process that is closed.
 
-    A descriptor that is opened later would get its number: what prints would write into a session, and a child that
-    is given standard streams of its own would lose it.
+    Otherwise a descriptor opened later would get that number: print() would write into a session's socket, and a child
+    process with standard streams of its own would lose the descriptor.
     """
     with contextlib.suppress(OSError):
         while (fd := os.open(os.devnull, os.O_RDWR)) < _STANDARD_STREAMS:
@@ -34,10 +34,10 @@ def standard_streams() -> None:
 
 
 def interpreter() -> str:
-    """An absolute path of the Python that runs this process. Raises EnvironmentUnavailable."""
+    """The absolute path of the Python that runs this process. Raises EnvironmentUnavailable."""
     named = sys.executable or ""
     if not Path(named).is_absolute():
-        # An embedded interpreter does not know where it is, nor one that was started from a directory that is gone.
+        # An embedded interpreter does not know its path, nor does one started from a directory that was removed.
         with contextlib.suppress(OSError):
             running = Path("/proc/self/exe").readlink()
             if running.name.startswith("python"):
@@ -49,7 +49,7 @@ def interpreter() -> str:
 
 
 def advice(error: OSError, executable: str) -> str:
-    """What to do about an error that kept a process from being started, as the end of a sentence."""
+    """What to do about an error that prevented the start of a process, as the end of a sentence."""
     if error.filename == executable:
         return "; set sys.executable to the path of a Python"
     return {
@@ -61,7 +61,7 @@ def advice(error: OSError, executable: str) -> str:
 
 
 def last_line(errors: int) -> str:
-    """The last line that is in the pipe `errors`, as printable text; "" where there is none. Does not wait."""
+    """The last line in the pipe `errors`, as printable text; "" if there is none. Does not block."""
     os.set_blocking(errors, False)
     said = b""
     with contextlib.suppress(OSError):
@@ -73,7 +73,7 @@ def last_line(errors: int) -> str:
 
 
 def ending(process: subprocess.Popen[bytes], errors: int) -> str:
-    """How a zygote that does not answer ended, and the last line that it wrote to `errors`. Ends it."""
+    """How a zygote that does not answer ended, and the last line that it wrote to `errors`. Kills it after 1 s."""
     try:
         process.wait(timeout=_END_SECONDS)
     except subprocess.TimeoutExpired:

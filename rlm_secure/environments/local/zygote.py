@@ -1,8 +1,8 @@
 """The host's handle on a zygote: one clean process that forks sealed sessions on request.
 
-A host process has one zygote for each way to build walls. It is started by exec, never by fork, so that no
-memory, thread or lock of the host comes along; its environment is empty, and two descriptors reach it: the
-bundle and the control socket. It ends when that socket closes or the host dies, and every session with it.
+A host process has one zygote for each way to build walls. It is started by exec, never by fork alone, so that it
+inherits no memory, thread or lock of the host; its environment is minimal (_environment), and it inherits two
+descriptors: the bundle and the control socket. It ends with all its sessions when that socket closes or the host dies.
 
 Guards: how the zygote is started, and what is believed of it
 """
@@ -38,7 +38,7 @@ from rlm_secure.resources import policy_names
 _MESSAGE = 256 * 1024
 _BOOT_SECONDS = 60.0
 _ANSWER_SECONDS = 15.0
-#: A zygote is replaced after so many sessions or seconds: its children share hash seed and memory layout.
+#: A zygote is replaced after this many sessions or seconds: its children share hash seed and memory layout.
 _SESSIONS = 1_000
 _AGE_SECONDS = 3600.0
 
@@ -64,7 +64,7 @@ class Zygote:
         self.sessions = 0
         self._live = 0
         self._retired = False
-        self._lock = threading.RLock()  # a session that is dropped ends in whatever thread collects it
+        self._lock = threading.RLock()  # a dropped session is ended by the garbage collector, in any thread
         self._asking = False
         self._preforked = PreforkedProcess()
         self._started = time.monotonic()
@@ -78,13 +78,13 @@ class Zygote:
 
     @property
     def running(self) -> bool:
-        """Whether it still takes requests."""
+        """Whether it still accepts requests."""
         return not self._retired and self._control.fileno() >= 0 and self._process.poll() is None
 
     def fork(self, setup: ProcessSetup) -> SessionProcess:
-        """A process for a new session, which has been told `setup`; it answers with `ready`.
+        """A process for a new session, with `setup` sent to it; it answers with `ready`.
 
-        The next one is made ahead where the same is wanted again. Raises EnvironmentUnavailable.
+        A setup that is requested twice is prepared in advance from then on. Raises EnvironmentUnavailable.
         """
         forked = self._preforked.take(setup) or self.spawn(setup)
         with self._lock:
@@ -93,7 +93,10 @@ class Zygote:
         return forked
 
     def spawn(self, setup: ProcessSetup, *, warm: bool = False) -> SessionProcess:
-        """A process that nobody else has, told `setup`; `warm` lets it run a cell before it is sealed."""
+        """A new process for the caller alone, with `setup` sent to it; `warm` has it run a cell before it is sealed.
+
+        Raises EnvironmentUnavailable.
+        """
         answer, fds = self._ask({"op": "fork"})
         if "pid" not in answer or len(fds) != 2:
             for fd in fds:
@@ -103,7 +106,7 @@ class Zygote:
             self._live += 1
         forked = SessionProcess(socket.socket(fileno=fds[0]), fds[1], int(answer["pid"]), self)
         try:
-            # Small enough for an empty socket to take at once. The zygote itself hears nothing of it.
+            # Small enough not to block on an empty socket. The zygote itself does not see it.
             forked.connection.sendall(setup.frame(warm=warm))
         except OSError as error:
             forked.end()
@@ -114,13 +117,13 @@ class Zygote:
         return forked
 
     def while_idle(self) -> None:
-        """Make the process of the next session, where it is known what that will be for."""
+        """Prepare the process of the next session, if its setup is known."""
         with contextlib.suppress(EnvironmentUnavailable):
             if self.running:
                 self._preforked.prepare(self)
 
     def status(self, pid: int) -> int | None:
-        """The wait status of an ended session, or None when it is not known any more."""
+        """The wait status of an ended session, or None when it is no longer known."""
         try:
             answer, _ = self._ask({"op": "status", "pid": pid})
         except EnvironmentUnavailable:
@@ -129,7 +132,7 @@ class Zygote:
         return status if isinstance(status, int) else None
 
     def released(self) -> None:
-        """A session of this zygote is gone; a retired zygote ends with its last one."""
+        """Called when a session of this zygote is gone; a retired zygote ends with its last one."""
         with self._lock:
             self._live -= 1
             last = self._retired and self._live <= 0
@@ -137,7 +140,7 @@ class Zygote:
             self.close()
 
     def retire(self) -> None:
-        """Take no more requests for new sessions; end when the last session is gone."""
+        """Stop accepting new sessions; end when the last session is gone."""
         with self._lock:
             self._retired = True
         self._preforked.clear()
@@ -158,7 +161,7 @@ class Zygote:
             self._process.wait()
 
     def forget(self) -> None:
-        """In a forked child of the host: drop our copy of the descriptors, and leave the process alone."""
+        """In a forked child of the host: close our copy of the descriptors, and leave the process alone."""
         self._preforked.forget()
         self._control.close()
         self._process.returncode = 0  # not our child: keeps Popen from waiting for it
@@ -174,7 +177,7 @@ class Zygote:
                 self._errors, errors = os.pipe()
                 kept.callback(os.close, self._errors)
                 passed.callback(os.close, errors)
-                os.set_blocking(errors, False)  # it is read only where the start fails, and nobody waits to be read
+                os.set_blocking(errors, False)  # read only if the start fails: a full pipe must not block the zygote
                 archive = passed.enter_context(os.fdopen(os.memfd_create("rlm_secure-guest"), "wb"))
                 archive.write(bundle().data)
                 archive.flush()
@@ -187,7 +190,7 @@ class Zygote:
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=errors if not os.environ.get("RLM_SECURE_DEBUG_ZYGOTE") else None,
-                    cwd="/",  # the host's own may be gone
+                    cwd="/",  # the host's directory may be gone
                     env=_environment(),
                     start_new_session=True,  # a Ctrl-C in the terminal is the host's to handle
                 )
@@ -209,7 +212,7 @@ class Zygote:
             "landlock": self.plan.landlock,
             "mdwe": self.plan.mdwe,
             "profiles": profiles,
-            # Of the shipped policies alone, whatever anybody's session is for.
+            # Of the shipped policies only: the zygote does not depend on any caller's policy.
             "modules": [load_policy(name).language.modules for name in policy_names()],
         }
         try:
@@ -227,13 +230,13 @@ class Zygote:
 
     def _ask(self, message: Mapping[str, Any], seconds: float = _ANSWER_SECONDS) -> tuple[dict[str, Any], list[int]]:
         with self._lock:
-            if self._asking:  # by this thread, which collects garbage while it waits for another answer
+            if self._asking:  # the garbage collector ends a session in the thread that waits for another answer
                 raise EnvironmentUnavailable("the zygote is asked something else; try again")
             received: list[int] = []
-            try:  # Ctrl-C may come anywhere in it: nothing is counted
+            try:  # Ctrl-C may come at any point: answers are matched by id, not counted
                 self._asking = True
                 until = time.monotonic() + seconds
-                # An answer to an earlier request may still come: its caller was interrupted, or gave up.
+                # An answer to an earlier request may still arrive, if its caller was interrupted or gave up.
                 name = secrets.token_hex(8)
                 self._control.send(json.dumps({**message, "id": name}).encode())
                 poll = select.poll()
@@ -248,7 +251,7 @@ class Zygote:
                     answer = decode(data, limit=_MESSAGE)
                     if answer.get("id") == name:
                         return answer, received
-                    for fd in received:  # a session that nobody waits for any more ends without them
+                    for fd in received:  # no caller waits for this session: it ends when its socket closes
                         os.close(fd)
                     received = []
             except (OSError, ValueError, ProtocolViolation) as error:  # ValueError: closed by another thread, at exit
@@ -261,13 +264,13 @@ class Zygote:
 
 
 def _environment() -> dict[str, str]:
-    # Nothing of the host's but where a shared libpython and time zones (else zoneinfo reads half a megabyte of build
-    # settings) lie. Huge pages for large mallocs, where a session may have them, make big strings, and checkpoints over
-    # them, several times cheaper.
+    # From the host's environment only the paths of a shared libpython and of time zones (without the latter, zoneinfo
+    # reads half a megabyte of build settings). Huge pages for large mallocs, where a session may have them, make large
+    # strings, and checkpoints of them, several times cheaper.
     environment = {
         "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
         "LC_ALL": "C.UTF-8",
-        "LD_BIND_NOW": "1",  # once, not in every session
+        "LD_BIND_NOW": "1",  # symbols are resolved once, not in every session
         "PYTHONTZPATH": os.pathsep.join(zoneinfo.TZPATH),
     }
     if library_path := os.environ.get("LD_LIBRARY_PATH"):
@@ -280,7 +283,7 @@ _registry = threading.Lock()
 
 
 def zygote(plan: Plan) -> Zygote:
-    """The running zygote for `plan`; starts one where there is none, it died, or it is worn."""
+    """The running zygote for `plan`; starts one if there is none, it died, or it is worn."""
     with _registry:
         current = _zygotes.get(plan)
         if current is not None and current.running and not current.worn:
