@@ -1,8 +1,8 @@
-"""A local session: one worker, a copy-on-write spare of it, and the log that leads from the spare to now.
+"""A local session: one worker, a copy-on-write spare of it, and the log of requests since the spare was made.
 
-A checkpoint is a fork of the worker, taken between cells: the child goes on, the parent is the spare and
+A checkpoint is a fork of the worker, taken between cells: the child goes on, the parent becomes the spare and
 waits. When a cell is killed, the spare takes over and the log since the checkpoint, with the host's recorded
-replies, is run again. Where there is no spare yet, a fresh session replays the log from its start. The steady
+replies, is replayed. If there is no spare yet, a fresh worker replays the log from its start. The steady
 cost is near zero: a checkpoint is taken when the session is idle, or when the log is worth 50 ms of CPU.
 """
 
@@ -40,33 +40,33 @@ from rlm_secure.policy import cost
 from rlm_secure.policy.gate import Gate
 from rlm_secure.policy.model import Policy
 
-#: A log that took more CPU seconds, or has more entries, is cut off by a checkpoint before the next cell.
+#: If the log took more CPU seconds, or has more entries, a checkpoint precedes the next cell.
 _LOG_SECONDS = 0.05
 _LOG_ENTRIES = 256
-#: A log that took less, has fewer entries, and called nothing, is not worth a checkpoint while idle.
+#: A log within both limits, without calls in its last entry, is not worth a checkpoint while idle.
 _WORTH_SECONDS = 0.005
 _WORTH_ENTRIES = 16
-#: Longest checkpoint: a worker needs milliseconds for it, and on a machine with a hundred busy processes for each
-#: processor it gets them within two seconds. The kernel copies a page table of a gigabyte in a fraction of a second.
+#: Longest checkpoint: a worker needs milliseconds of CPU, and gets them within two seconds even with a hundred busy
+#: processes for each processor. The kernel copies the page tables of a gigabyte in a fraction of a second.
 _CHECKPOINT_SECONDS = 2.0
-#: After so many checkpoints in a row that came to nothing, a session has no more of them.
+#: After this many failed or slow checkpoints in a row, a session takes no more.
 _COPIES_MISSED = 2
 _COPIED_BYTES_A_SECOND = 1e9
-#: One that took longer than this, and its bytes, came to something, and delays callers: too slow to have many of.
+#: A checkpoint is slow if it took longer than this plus the time for its bytes: it delays callers.
 _SLOW_SECONDS = 0.5
-#: Descriptors that a checkpoint takes of its host: a channel, a pidfd, and what is read in /proc.
+#: File descriptors that a checkpoint needs in the host: a channel, a pidfd, and open files of /proc.
 _DESCRIPTORS = 8
-#: How long a retired init may run, to free its memory. Then it is stopped.
+#: How long a retired init may run to free its memory. Then it is stopped.
 _RETIRE_SECONDS = 1.0
-#: What it may still hold: the interpreter, its modules, and what the allocator does not give back.
+#: What it may still hold: the interpreter, its modules, and what the allocator does not return to the kernel.
 _RETIRED_BYTES = 64 << 20
 
 
 class LocalSession(LoggedSession):
     """A sealed worker on this machine. `screen=False` switches the language layer off: tests and audits only.
 
-    Raises EnforcementError when a wall of `required` does not hold, EnvironmentUnavailable when there is no
-    zygote to be had.
+    Raises EnforcementError when a wall of `required` is not in force, EnvironmentUnavailable when no zygote can be
+    started.
     """
 
     _worker: Worker
@@ -80,13 +80,13 @@ class LocalSession(LoggedSession):
         self._spec = pool.WorkerSpec(plan, policy.limits, checkpoints, screen, json.dumps(first), budget)
         self._required = required
         self._spare: Worker | None = None
-        self._leaving: Worker | None = None  # a spare that was replaced, and killed
+        self._leaving: Worker | None = None  # the spare that was replaced: killed, but not waited for yet
         self._forked: SessionProcess | None = None
         self._listener: Listener | None = None
         self._cpu = CpuAccount(budget)
         self._copies_missed = 0  # in a row
         self._copy_seconds = policy.limits.memory_bytes / _COPIED_BYTES_A_SECOND
-        self._unadopted = False  # a copy was consented to, and never came forward
+        self._unadopted = False  # a fork was allowed, and its copy never reported
         self._start()
 
     def load_context(self, name: str, payload: Any) -> None:
@@ -106,7 +106,7 @@ class LocalSession(LoggedSession):
         forked = self._forked
         try:
             if forked is not None and os.getpid() == self._owner:
-                forked.kill()  # a cell that runs in another thread sees its worker die, and lets go of the lock
+                forked.kill()  # a cell that runs in another thread fails, and releases the lock
         finally:
             with self._lock:
                 self._end("it was closed")
@@ -120,14 +120,14 @@ class LocalSession(LoggedSession):
         return self._worker.cpu_seconds()
 
     def _cut_log(self, clock: Clock) -> None:
-        """A checkpoint before a cell, within the bounds of the cell. What it takes is taken off the cell's own seconds.
+        """Take a checkpoint before a cell, within the cell's bounds. Its time does not count as the cell's own.
 
-        Raises Overdue where the cell is over before it is done, SessionEnded where the session is.
+        Raises Overdue when the cell's bounds end first, SessionEnded when the session ends.
         """
         if self._log is None or self._log_seconds > _LOG_SECONDS or len(self._log) > _LOG_ENTRIES:
             retires = self._spare is not None and self._spare is self._root
             if retires and clock.left_of_bounds() < _RETIRE_SECONDS and self._log_seconds <= REPLAY_SECONDS:
-                return  # init may take longer to let go: while the session is idle, it has the time
+                return  # init may need longer to free its memory: left for when the session is idle
             began = time.monotonic()
             self._try_checkpoint(clock)
             self._require()
@@ -152,7 +152,7 @@ class LocalSession(LoggedSession):
                 result = self._recover(self._verdict(), clock)
                 result.cpu_seconds = died.cpu_seconds
                 if died.unsent and result.resumed and not last and not self._lock.taken:
-                    continue  # it died while it was idle: the cell has not run, and nothing was lost
+                    continue  # it died while it was idle: the cell has not run, so it is sent again
                 return result
             except Overdue as overdue:
                 if overdue.final:
@@ -176,14 +176,14 @@ class LocalSession(LoggedSession):
         except (Died, Overdue) as ended:
             ended.cpu_seconds = worker.cpu_at_most() - before
             raise
-        result.cpu_seconds = worker.cpu_at_most() - before  # by the kernel's clock, not by what the worker says
+        result.cpu_seconds = worker.cpu_at_most() - before  # by the kernel's clock, not the worker's report
         return result
 
     def _verdict(self) -> CellError:
         """Why the worker died."""
         error = self._worker.verdict()
         self._cpu.settle(self._worker)
-        # RLIMIT_CPU ends what nobody looked at.
+        # RLIMIT_CPU may have killed it between two checks of the host.
         return self._cpu.exceeded() if isinstance(error, CellCrashed) and self._cpu.left() <= 0 else error
 
     def _noted(self) -> None:
@@ -201,7 +201,7 @@ class LocalSession(LoggedSession):
 
     def _start(self) -> None:
         spec, size = self._spec, self._policy.isolation.pool
-        if self._cpu.used() > 0:  # one of the pool has the seconds of a whole session
+        if self._cpu.used() > 0:  # a ready worker has the CPU limit of a whole session
             spec, size = replace(spec, cpu_seconds=self._cpu.left()), 0
         warm = pool.take(spec, size)
         self._forked, self._listener = warm.forked, warm.worker.listener
@@ -209,19 +209,19 @@ class LocalSession(LoggedSession):
         self.report = replace(warm.report, spend=cost.bounded(self._policy))
         self._weigh()
         self._cpu.open(self._worker, self._forked.group)
-        # A copy outlives nobody only where the kernel ends it with the session, and is counted only under limits; and
-        # who lives in a session is known only where each copy waits for consent.
+        # Copies need a PID namespace, so that the kernel ends them with the session; limits, so that they are counted;
+        # and the listener, so that the host knows every process of the session.
         own_pids = self.report[Wall.PID_NAMESPACE].level is Level.FULL
         counted = own_pids and self._spec.plan.rlimits and self._listener is not None
         self._copies = counted and not self._unadopted
         try:
             report.require(self._policy, self.report, self._required)
-        except BaseException:  # Ctrl-C as well: nothing of it may stay
+        except BaseException:  # Ctrl-C as well: no process may remain
             self._end("it lacks a required wall")
             raise
 
     def _weigh(self) -> None:
-        """Have the host look at what the worker holds, where no cgroup bounds it; the report says where it cannot."""
+        """Have the host check the worker's memory if no cgroup limits it; the report says so if it cannot."""
         if self._spec.plan.rlimits and self.report[Wall.CGROUP].level is not Level.FULL:
             try:
                 self._worker.weighed = self._worker.held_bytes() is not None
@@ -231,14 +231,15 @@ class LocalSession(LoggedSession):
                 self.report = report.noted(self.report, Wall.RLIMITS, "the host cannot see what a worker holds")
 
     def checkpoint(self) -> bool:
-        """Make the worker's present state the one that a killed cell falls back to. Returns whether it did.
+        """Make the worker's present state the one from which a killed session resumes. Returns whether it did.
 
-        A worker that does not copy itself, or something else than itself, ends its session, and delays no other.
+        A worker that does not fork in time, or presents another process as its copy, ends its session, and delays no
+        other.
         """
         return self._try_checkpoint(None)
 
     def _try_checkpoint(self, request: Clock | None) -> bool:
-        """`checkpoint`, within the bounds of a `request` that waits for it. Raises Overdue where that is over."""
+        """`checkpoint`, within the bounds of a `request` that waits for it. Raises Overdue when those end."""
         with self._lock:
             if self._ended or self._forked is None or self._listener is None or not self._copies:
                 return False
@@ -252,7 +253,7 @@ class LocalSession(LoggedSession):
                 self._end("its worker made no copy of itself in time when it was asked for a checkpoint")
             except (ProtocolViolation, OSError) as error:
                 self._end(f"its checkpoint failed: {error}")
-            except BaseException:  # Ctrl-C as well: there may be a process that we hold no handle of
+            except BaseException:  # Ctrl-C as well: there may be a process without a handle
                 self._end("its host was interrupted while it took a checkpoint")
                 raise
             return False
@@ -263,12 +264,12 @@ class LocalSession(LoggedSession):
             self._leaving = None
         channel = _channel()
         if channel is None:
-            return False  # the worker was told nothing: it is as it was
+            return False  # nothing was sent to the worker: it is unchanged
         before = self._spare
         began = time.monotonic()
         try:
             fresh = self._copy(*channel, listener, request)
-        except Died:  # the next request finds that out, and goes on from the spare
+        except Died:  # the next request notices, and resumes from the spare
             fresh = None
         except Overdue:
             if self._unadopted:
@@ -276,7 +277,7 @@ class LocalSession(LoggedSession):
             raise
         if fresh is not None:
             self._spare, self._worker = self._worker, fresh
-            # What waits uses up neither time nor memory, whatever it has become; nor while a retired init lets go.
+            # Stopped first, so that a hostile spare uses no CPU or memory while a retired init frees its own.
             self._spare.stop()
             self._let_go(before)
             self._spare.weigh()
@@ -296,17 +297,17 @@ class LocalSession(LoggedSession):
         return True
 
     def _let_go(self, spare: Worker | None) -> None:
-        """End the spare that was replaced; init, which ends with its session alone, lets go of what it holds."""
+        """Kill the spare that was replaced. Init must live as long as its session: it only frees its memory."""
         if spare is self._root:
             self._cpu.allow(self._root, min(_RETIRE_SECONDS, self._cpu.left()))
-            with contextlib.suppress(Died, Overdue):  # then all of it is gone, and the next request says so
+            with contextlib.suppress(Died, Overdue):  # then the session is gone, and the next request reports it
                 self._root.send({"op": "retire"})
         elif spare is not None:
             spare.kill(wait=False)
             self._leaving = spare
 
     def while_idle(self) -> None:
-        """Take a checkpoint, unless a cell runs: a busy session is looked at again after its cell."""
+        """Take a checkpoint, unless a cell runs: a busy session is scheduled again after its cell."""
         with self._lock.in_background() as free:
             if free:
                 self.checkpoint()
@@ -314,7 +315,7 @@ class LocalSession(LoggedSession):
     def _copy(
         self, ours: socket.socket, theirs: socket.socket, listener: Listener, request: Clock | None
     ) -> Worker | None:
-        """The copy that goes on in the worker's place, at the other end of `ours`; None where it could not make one.
+        """The copy that replaces the worker, at the other end of `ours`; None if the worker could not make one.
 
         Raises Died, Overdue, ProtocolViolation and OSError.
         """
@@ -322,7 +323,7 @@ class LocalSession(LoggedSession):
         seconds = _CHECKPOINT_SECONDS + self._copy_seconds
         clock = Clock(seconds) if request is None else request.step(seconds)
         try:
-            # The kernel names the process at the other end: what it writes carries its pid.
+            # The kernel identifies the process at the other end: it attaches the writer's pid to the data.
             ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
             self._worker.send({"op": "checkpoint"}, [theirs.fileno()], clock)
             theirs.close()
@@ -330,7 +331,7 @@ class LocalSession(LoggedSession):
             while not consented:
                 if self._wait(ours, clock, request, listener) is ours:
                     ours.close()
-                    return None  # it made none, and did not ask for one
+                    return None  # it made no copy, and did not call clone(2)
                 pid = self._worker.host_pid
                 if pid is None:
                     raise Died
@@ -339,17 +340,17 @@ class LocalSession(LoggedSession):
             handle = self._adopt(ours, clock, request, began)
             if handle is None:
                 ours.close()
-                return None  # the machine was out of processes, as it says: that nobody is there is seen from outside
+                return None  # it reports that its fork failed; that no copy exists is checked from outside
             ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
-        except BaseException:  # Ctrl-C as well: nothing of it may stay
+        except BaseException:  # Ctrl-C as well: the socket must not remain open
             ours.close()
             raise
         finally:
             theirs.close()
-        fresh = Worker(ours, handle, limits, since=began)  # it may have ended before anybody looks
+        fresh = Worker(ours, handle, limits, since=began)  # it may end before the first reading
         fresh.listener, fresh.weighed, fresh.nonce = listener, self._worker.weighed, self._worker.nonce
         fresh.descriptors_at_rest = self._worker.descriptors_at_rest
-        if request is not None:  # whoever interrupts the cell may hold the one or the other
+        if request is not None:  # a thread that interrupts the cell may hold either worker
             fresh.interrupted = self._worker.interrupted
         self._cpu.add(fresh)
         fresh.parent = self._worker
@@ -364,7 +365,7 @@ class LocalSession(LoggedSession):
     def _wait(
         self, ours: socket.socket, clock: Clock, request: Clock | None, listener: Listener | None = None
     ) -> socket.socket | None:
-        """Wait for something on `ours`, which is returned, or for a call at the listener. Raises Died and Overdue."""
+        """Wait for data on `ours`, then return it, or for a call at the listener: None. Raises Died and Overdue."""
         poll = select.poll()
         poll.register(ours, select.POLLIN)
         poll.register(self._worker.pidfd, select.POLLIN)
@@ -386,16 +387,16 @@ class LocalSession(LoggedSession):
         return None
 
     def _weigh_copy(self) -> None:
-        """Weigh the processes that the listener let through and that have not reported, as any worker."""
+        """Check the memory of processes that the listener allowed and that have not reported yet."""
         pid = self._worker.host_pid
         for copy in pidfd.descendants(pid) if self._worker.weighed and pid is not None else ():
             weigh(copy, self._policy.limits)
 
     def _adopt(self, ours: socket.socket, clock: Clock, request: Clock | None, began: float) -> int | None:
-        """A pidfd of the copy that was consented to when it was `began`; None where the worker says that it made none.
+        """A pidfd of the copy that was allowed at the time `began`; None if the worker reports that it made none.
 
-        It may lie: what it made ran since then, and ended before anybody looked. So that time is used, and there is
-        no second one: nothing else of a session runs where its CPU seconds are not read.
+        That may be a lie: a copy may have run since then, and ended unseen. So that time counts as used, and there are
+        no more copies: no other process of a session runs without its CPU seconds being read.
         """
         handle = None
         try:
@@ -409,9 +410,9 @@ class LocalSession(LoggedSession):
         return handle
 
     def _child(self, ours: socket.socket) -> int | None:
-        """A pidfd of who wrote to the other end of `ours`: the worker's child; None where nobody is there.
+        """A pidfd of the worker's child that wrote to the other end of `ours`; None if that end is closed.
 
-        One call was let through, so there is one child that was not there before, and no other can come.
+        One clone(2) was allowed, so there is exactly one new child, and there can be no other.
         """
         data, ancillary, _, _ = ours.recvmsg(1, socket.CMSG_SPACE(12), socket.MSG_PEEK | socket.MSG_DONTWAIT)
         if not data:
@@ -424,16 +425,16 @@ class LocalSession(LoggedSession):
         return handle
 
     def _end_unadopted(self) -> None:
-        """End the worker, and the copy that was consented to and has not come forward: a session that is resumed goes
-        on without both. Raises ProtocolViolation and OSError where that cannot be said of the copy.
+        """Kill the worker, and the copy that was allowed and never reported, so that a resumed session has neither.
+        Raises ProtocolViolation and OSError if the copy may still live.
         """
         began = time.monotonic()
-        self._worker.kill()  # in the middle of its call or behind it: no copy comes from now on
+        self._worker.kill()  # during its call or after it: no copy can start from now on
         try:
             for pid in self._strangers():
                 handle = os.pidfd_open(pid)
                 try:
-                    if pid in self._strangers():  # so the pid and the handle mean the same process
+                    if pid in self._strangers():  # so the pid and the handle refer to the same process
                         pidfd.send_signal(handle, signal.SIGKILL)
                         pidfd.ended(handle, 5.0)
                 finally:
@@ -444,38 +445,38 @@ class LocalSession(LoggedSession):
             raise ProtocolViolation("a copy that was never adopted could not be ended")
 
     def _strangers(self) -> set[int]:
-        """Who lives in the session beside init, the spare and the worker, as seen from outside; 0 where nobody can say.
+        """Pids of processes in the session other than init, worker and spares, seen from outside; {0} if unknown.
 
-        The listener lets nobody else in, so this is a second look. Nobody comes while it is taken; it is taken again
-        where one of them ended meanwhile, whose children have moved.
+        The listener allows no others, so this is a second check. No process can start during it. It is repeated if a
+        known process ended meanwhile, because that one's children have another parent then.
         """
         known = (self._root, self._spare, self._worker, self._leaving)
         ours = [worker for worker in known if worker is not None]
         while True:
             pids = [worker.host_pid for worker in ours]
             if pids[0] is None:
-                return set()  # init has ended, and all with it
+                return set()  # init has ended, and every process with it
             try:
                 found = pidfd.descendants(pids[0]) - set(pids)
             except OSError as error:
                 if error.errno in (errno.EMFILE, errno.ENFILE):
                     raise
-                found = {0}  # the machine does not say who lives there
+                found = {0}  # /proc does not list the processes
             if pids == [worker.host_pid for worker in ours]:
                 return found
 
     def _drop(self, worker: Worker) -> None:
-        """End a copy, wait until it is gone, and count what it used."""
+        """Kill a copy, wait until it is gone, and count what it used."""
         worker.kill()
         self._cpu.settle(worker)
         worker.drop()
 
     def _slim(self, request: Clock | None) -> bool:
-        """Whether the retired init has freed its memory. It is stopped in any case, and takes none again.
+        """Wait until the retired init has freed its memory, and stop it. Returns whether it has.
 
-        It has a moment for that, and no more than a `request` that waits for it, or until that is interrupted.
-        Where no cgroup bounds all of a session, two of its processes may hold what the policy grants, not three: with
-        an init that keeps it there is no spare, and so no more copies.
+        It has 1 s, or what is left of the bounds of a `request` that waits, until that is interrupted. Without a cgroup
+        for the whole session, only two processes may hold the memory that the policy grants: if init keeps it, there is
+        no spare, and there are no more copies.
         """
         seconds = min(_RETIRE_SECONDS, self._cpu.left())
         deadline = time.monotonic() + (seconds if request is None else min(seconds, request.left_of_bounds()))
@@ -493,7 +494,7 @@ class LocalSession(LoggedSession):
             self._drop(self._worker)
             self._worker, self._spare = self._spare, None
             self._cpu.allow(self._worker, self._cpu.left())
-            if not self._copies:  # it makes none of itself: nothing leads back to it another time
+            if not self._copies:  # it cannot be copied: this state can be restored only once
                 self._log = None
                 return True
             return self.checkpoint()
@@ -508,7 +509,7 @@ class LocalSession(LoggedSession):
         known = (self._worker, self._root, self._spare, self._leaving)
         workers = {worker for worker in known if worker is not None}
         self._spare = self._leaving = None
-        with contextlib.ExitStack() as last:  # run from the last to the first, even if one of them is interrupted
+        with contextlib.ExitStack() as last:  # runs from the last to the first, even if one of them is interrupted
             if forked is not None:
                 last.callback(forked.end, alive=alive)
             if listener is not None:
@@ -532,13 +533,13 @@ class LocalSession(LoggedSession):
     def __del__(self) -> None:
         if getattr(self, "_forked", None) is None:
             return
-        if sys.is_finalizing():  # exit handlers have ended all; threads that stand still now may hold any lock
+        if sys.is_finalizing():  # exit handlers have ended all sessions; threads frozen by now may hold any lock
             return
         self._end("it was dropped")
 
 
 def _channel() -> tuple[socket.socket, socket.socket] | None:
-    """A channel for a copy; None where the host has not the descriptors that a checkpoint takes."""
+    """A socket pair for a copy; None if the host lacks the file descriptors that a checkpoint needs."""
     with contextlib.ExitStack() as held:
         try:
             ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -557,7 +558,7 @@ def open_session(
     screen: bool = True,
     required: tuple[Wall, ...] | None = None,
 ) -> LocalSession:
-    """A started session. See LocalSession for `screen` and `required` (the policy's walls, by default)."""
+    """Start a session. See LocalSession for `screen` and `required` (by default the policy's walls)."""
     walls = policy.isolation.required("local") if required is None else required
     walls = walls if screen else tuple(wall for wall in walls if wall is not Wall.LANGUAGE)
     return LocalSession(policy, plan or Plan(), begin(policy, tools, screen=screen), walls, screen=screen)

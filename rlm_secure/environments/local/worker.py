@@ -37,32 +37,32 @@ from rlm_secure.errors import (
 from rlm_secure.policy.model import Limits
 
 _HEADER = struct.Struct(">I")
-#: Bytes of one send(2): the kernel begins its timeout anew with each piece that the worker reads.
+#: Bytes of one send(2): the kernel restarts its timeout with each piece that the worker reads.
 _SEND_BYTES = 256 << 10
 
 
-#: Written pages that RLIMIT_DATA does not count: the stack (8 MiB), and what the loader wrote of libraries.
+#: Written pages that RLIMIT_DATA does not count: the stack (8 MiB), and pages of libraries that the loader wrote to.
 _UNCOUNTED_BYTES = 32 << 20
 _PAGE = resource.getpagesize()
-#: All of /proc/PID/status: its line of groups, before those of memory, has up to 65,536 numbers.
+#: Enough for /proc/PID/status: its line of groups, which precedes those of memory, has up to 65,536 numbers.
 _STATUS_BYTES = 1 << 20
 
 
 def _timeval(seconds: float) -> bytes:
-    """A struct timeval, not zero, which would mean for ever."""
+    """A struct timeval; never zero, which would mean no timeout."""
     return struct.pack("ll", int(seconds), max(int(seconds % 1 * 1e6), 1))
 
 
 def _held_bytes(read: Callable[[str], bytes], enough: int = 0) -> int | None:
-    """As Worker.held_bytes, of the process of which `read` reads a file in its directory in /proc.
+    """As Worker.held_bytes; `read` returns the contents of a file in the process's directory in /proc.
 
-    Raises Overdue where the host has no descriptor left to look by: that says nothing of the process.
+    Raises Overdue if the host has no file descriptor left to read it, which says nothing about the process.
     """
     try:
         found = map(int, read("statm").split())
         mapped, resident, shared, _, _, data, _ = (pages * _PAGE for pages in found)
         written = resident - shared
-        # A page that is mapped alone takes a table of each of two levels.
+        # A page mapped far from all others needs two page tables, one of each of two levels.
         if max(data, written) + 3 * mapped <= enough:
             return max(data, written)
         lines = dict(line.split(b":", 1) for line in read("status").splitlines())
@@ -72,12 +72,12 @@ def _held_bytes(read: Callable[[str], bytes], enough: int = 0) -> int | None:
             said = f"the host could not look at what a worker holds, and killed it: {error.strerror}; let it open more"
             raise Overdue(CellCrashed(said, wall="rlimits"), final=True) from None
         return None
-    # Pages that lie side by side share a table: what an honest worker maps takes no more than that.
+    # Adjacent pages share a page table: an honest worker's tables take no more than what is subtracted here.
     return max(data, written + swapped) + max(tables - mapped // 512, 0)
 
 
 def _judge(held: int | None, limits: Limits) -> None:
-    """Raises Overdue where a process holds more than any worker may, or where nobody sees what: None."""
+    """Raise Overdue if a process holds more than any worker may, or if that cannot be read (None)."""
     if held is None or held > limits.memory_bytes + _UNCOUNTED_BYTES:
         what = "held more than" if held is not None else "was hidden from its host, which looks at"
         said = f"the worker {what} limits.memory_bytes = {limits.memory_bytes:,} and was killed"
@@ -85,14 +85,14 @@ def _judge(held: int | None, limits: Limits) -> None:
 
 
 def weigh(pid: int, limits: Limits) -> None:
-    """Look at a process of a session of which the number alone is known, as Worker.weigh does. Raises Overdue."""
+    """As Worker.weigh, for a process of a session that is known only by its pid. Raises Overdue."""
     held = _held_bytes(lambda name: Path(f"/proc/{pid}/{name}").read_bytes())
     if held is not None:  # it has not ended
         _judge(held, limits)
 
 
 class Died(Exception):
-    """The worker's end of the channel is closed; `unsent` when that was so before the request went out.
+    """The worker's end of the channel is closed; `unsent` if it was closed before the request was sent.
 
     `cpu_seconds` are those of the cell that it ran.
     """
@@ -102,9 +102,10 @@ class Died(Exception):
 
 
 class Overdue(Exception):
-    """The worker did not end its cell in time, grace included, or holds what no worker can honestly hold (`final`).
+    """The worker was not done in time, grace included, or it called clone(2) unasked, or its memory is over the limit
+    or unknown (`final`).
 
-    `error` says which limit it broke; `cpu_seconds` are those of the cell that it ran.
+    `error` says which limit it exceeded; `cpu_seconds` are those of the cell that it ran.
     """
 
     cpu_seconds = 0.0
@@ -116,8 +117,8 @@ class Overdue(Exception):
 
 
 class Worker:
-    """One worker. `forked` is set where it is the session's first process, `since` when it may have begun to run, by
-    time.monotonic(): now, where nothing is said."""
+    """One worker. `forked` is set for the session's first process; `since` is the earliest time at which it may have
+    begun to run, by time.monotonic(), by default now."""
 
     def __init__(
         self,
@@ -135,8 +136,8 @@ class Worker:
         self._buffer = bytearray()
         self._stopped = False
         self.nonce: str | None = None
-        """What the answer to the last word of the host carries: who has not read that cannot know it."""
-        # The kernel's own timeouts, not Python's: those ask with a poll(2) before each call.
+        """The worker's answer to the last frame must carry it: a worker that has not read the frame cannot know it."""
+        # Timeouts of the kernel, not of Python, which would add a poll(2) to each call.
         connection.setblocking(True)
         self._timeout = SLICE_SECONDS
         for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
@@ -148,31 +149,31 @@ class Worker:
         self._end.register(pidfd, select.POLLIN)
         self._cpu_looked = time.monotonic() if since is None else since
         self.cpu_seen = 0.0
-        """CPU seconds at the last look."""
+        """CPU seconds at the last reading."""
         self.cpu_ceiling = 0.0
-        """The most that it can have used until it was seen to have ended."""
+        """The most CPU seconds that it can have used; set when it is killed."""
         self.listener: Listener | None = None
-        """Where a call of its session shows that nobody asked for."""
+        """Shows each clone(2) of its session that the host did not ask for."""
         self.weighed = False
-        """Whether the host looks at its memory: where no cgroup bounds it."""
+        """Whether the host checks its memory, because no cgroup limits it."""
         self.parent: Worker | None = None
-        """Who runs beside it, as long as its checkpoint is under way: looked at as well."""
+        """The worker that it was forked from, as long as both run: its memory is checked as well."""
         self.descriptors_at_rest = 0
-        """As many as it had before its first cell: its socket alone. 0 where the kernel does not say (Linux 6.2)."""
-        self._given = False  # a descriptor went to it since it was heard
-        self._files: dict[str, int] = {}  # what is read of it in /proc
+        """Its file descriptors before its first cell: the socket alone. 0 on kernels before Linux 6.2."""
+        self._given = False  # a descriptor was sent to it since its last frame
+        self._files: dict[str, int] = {}  # open files of its directory in /proc
         self.interrupted = threading.Event()
 
     # -- frames -----------------------------------------------------------------------------------
 
     def reply(self, message: Mapping[str, Any], clock: Clock) -> None:
-        """Answer a call, under the clock of its cell: one that does not read its answers must not hold the host."""
+        """Answer a call, under the clock of its cell: a worker that does not read answers must not block the host."""
         self.send(message, None, clock)
 
     def send(self, message: Mapping[str, Any], fds: list[int] | None = None, clock: Clock | None = None) -> None:
-        """Speak to a worker at rest, which runs from here on; it is written under `clock` if there is one.
+        """Send a frame to a worker that waits, and let it run; `clock`, if there is one, limits the write.
 
-        Raises Died, Overdue when the worker does not read it, ProtocolViolation when it spoke out of turn.
+        Raises Died, Overdue when the worker does not read it, ProtocolViolation when it sent something unasked.
         """
         self._check_silence()
         self._given = self._given or bool(fds)
@@ -180,11 +181,11 @@ class Worker:
         body = json.dumps({**message, "nonce": self.nonce}).encode("ascii")
         frame = memoryview(_HEADER.pack(len(body)) + body)
         if self._stopped:
-            self.stop(False)  # not before it is encoded: that takes a while for a batch, and nobody looks
+            self.stop(False)  # only after encoding, which takes a while for a batch: the worker must not run unchecked
         self._write(frame, fds, clock)
 
     def _check_silence(self) -> None:
-        """Nothing is left unread when the host speaks: it would be taken for the answer to what comes now."""
+        """Raise ProtocolViolation for unread data: it would be taken for the answer to the next frame. Raises Died."""
         data: bytes | bytearray = self._buffer
         if not data:
             if not self._readable.poll(0):
@@ -198,14 +199,14 @@ class Worker:
         raise ProtocolViolation("the sandbox broke the protocol: the worker spoke when it was not asked")
 
     def _check_descriptors(self) -> None:
-        """It has mapped a context that it was given, or copied it, and keeps no descriptor: of what that holds, which
-        may be gigabytes, no limit counts a byte."""
+        """Raise ProtocolViolation if the worker, which maps or copies a context, keeps its descriptor: no limit counts
+        the memory behind that, which may be gigabytes."""
         self._given = False
         if self.descriptors() > self.descriptors_at_rest > 0:
             raise ProtocolViolation("the sandbox broke the protocol: the worker keeps descriptors that it was given")
 
     def descriptors(self) -> int:
-        """How many it has; 0 where the kernel does not say, or it is gone."""
+        """How many file descriptors it has; 0 if the kernel does not report that, or the worker is gone."""
         try:
             return Path(f"/proc/{self.host_pid}/fd").stat().st_size
         except OSError:
@@ -217,7 +218,7 @@ class Worker:
             if fds:
                 frame = frame[socket.send_fds(self._socket, [frame[:1]], fds) :]
             while frame:
-                # A worker that reads nothing, or reads slowly, must not hold the host: the write is looked at as well.
+                # A worker that reads nothing, or slowly, must not block the host: limits are checked here as well.
                 try:
                     frame = frame[self._socket.send(frame[:_SEND_BYTES]) :]
                     if frame and clock is not None:
@@ -238,7 +239,7 @@ class Worker:
 
     def _frame(self, clock: Clock, limit: int) -> bytearray:
         """One frame, still encoded. Raises as `receive`."""
-        # A cell that talks all the time is looked at as well: silence alone must not be what starts the clock.
+        # A cell that sends frames all the time is checked as well, not only one that is silent.
         self._look(clock)
         buffer = self._buffer
         self._fill(_HEADER.size, clock)
@@ -254,8 +255,8 @@ class Worker:
     def event(self, clock: Clock) -> Call | CellResult:
         """The next call or result. Raises as `receive`.
 
-        Either is a worker's last word until the host speaks, and it does not run until then, whatever it has become:
-        what it uses while that is decoded, or a call is answered, would be time of the host.
+        The worker is stopped until the host sends the next frame: a hostile one would otherwise run on, and its time
+        would count as the host's, while the frame is decoded or the call is answered.
         """
         data = self._frame(clock, self._limits.result_bytes)
         self.stop()
@@ -276,7 +277,7 @@ class Worker:
         return said
 
     def result(self, clock: Clock) -> CellResult:
-        """The result of a request that calls nothing. Raises as `event`, and ProtocolViolation for a call."""
+        """The result of a request that makes no calls. Raises as `event`, and ProtocolViolation for a call."""
         said = self.event(clock)
         if not isinstance(said, CellResult):
             raise ProtocolViolation("the sandbox broke the protocol: a call came where only a result may come")
@@ -293,7 +294,7 @@ class Worker:
             try:
                 chunk = self._socket.recv(max(65536, size - len(buffer)), socket.MSG_DONTWAIT if ended else 0)
             except BlockingIOError:
-                if ended:  # and a copy of it keeps its end of the channel open
+                if ended:  # but a copy of it keeps its end of the channel open
                     raise Died from None
                 self._tick(clock)
                 waited = True
@@ -304,7 +305,7 @@ class Worker:
                 raise Died
             buffer += chunk
             if len(buffer) < size:
-                self._look(clock)  # one that sends a frame byte by byte, too
+                self._look(clock)  # a worker may send a frame byte by byte
 
     def _look(self, clock: Clock) -> None:
         if self.interrupted.is_set() or clock.due():
@@ -317,7 +318,7 @@ class Worker:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _timeval(seconds))
 
     def _tick(self, clock: Clock) -> None:
-        """A while has passed: interrupt the worker when its time is over, give up when the grace is."""
+        """Check the limits: interrupt the worker when its time is over, raise Overdue when the grace is over too."""
         if self.listener is not None and self.listener.asked():
             said = "the session made a copy of a process that nobody asked for: the call never returns"
             raise Overdue(WallViolation(said, wall="seccomp"))
@@ -332,10 +333,10 @@ class Worker:
         pidfd.send_signal(self._pidfd, signal.SIGUSR1)
 
     def take_listener(self, clock: Clock) -> Listener | None:
-        """What a worker with checkpoints sends first: the listener of its clone(2), where it has one.
+        """Receive what a worker with checkpoints sends first: the listener for its clone(2), or None if it has none.
 
-        Raises Died, or Overdue when nothing comes in time; ProtocolViolation where it is neither, and
-        EnvironmentUnavailable where the host has no descriptor for it.
+        Raises Died, Overdue when nothing comes in time, ProtocolViolation for anything else, and
+        EnvironmentUnavailable when the host has no file descriptor left.
         """
         fds: list[int] = []
         while True:
@@ -361,7 +362,7 @@ class Worker:
     # -- the process ------------------------------------------------------------------------------
 
     def cpu_seconds(self) -> float | None:
-        """CPU seconds used so far, read from outside; None where it is gone, or hidden from the host."""
+        """CPU seconds used so far, read from outside; None if it is gone, or hidden from the host."""
         if self._cpu_clock is None:
             if (pid := pidfd.pid_of(self._pidfd)) is None:
                 return None
@@ -370,19 +371,19 @@ class Worker:
             seconds = time.clock_gettime(self._cpu_clock)
         except OSError:
             return None
-        if self._end.poll(0):  # after the look: the pid of one that is gone may mean another process
+        if self._end.poll(0):  # checked after reading: the pid of an ended process may be reused
             return None
         self.cpu_seen, self._cpu_looked = seconds, time.monotonic()
         return seconds
 
     def cpu_at_most(self) -> float:
-        """CPU seconds so far, as `cpu_seconds`; where nobody can see them, all the time since they were seen last."""
+        """CPU seconds so far; where they cannot be read, all the time since the last reading counts as used."""
         seconds = self.cpu_seconds()
         return self.cpu_seen + time.monotonic() - self._cpu_looked if seconds is None else seconds
 
     @property
     def pidfd(self) -> int:
-        """Its pidfd, as long as it is not dropped."""
+        """Its pidfd; -1 once it is dropped."""
         return self._pidfd
 
     @property
@@ -391,9 +392,9 @@ class Worker:
         return pidfd.pid_of(self._pidfd)
 
     def held_bytes(self, enough: int = 0) -> int | None:
-        """What RLIMIT_DATA counts of it, or has been written, where that is more, and its page tables.
+        """Bytes that it holds: what RLIMIT_DATA counts, or written pages if more, and excess page tables.
 
-        None where it is gone, or hidden. Where it cannot be more than `enough`, swap and page tables may be left out.
+        None if it is gone, or hidden. Swap and page tables may be left out if the sum cannot exceed `enough`.
         """
         return _held_bytes(self._read, enough)
 
@@ -401,17 +402,17 @@ class Worker:
         """A file of its directory in /proc. Raises OSError."""
         if name not in self._files:
             fd = os.open(f"/proc/{self.host_pid}/{name}", os.O_RDONLY | os.O_CLOEXEC)
-            if self._end.poll(0):  # the number may mean another process
+            if self._end.poll(0):  # the pid may be reused by now
                 os.close(fd)
                 raise ProcessLookupError
-            self._files[name] = fd  # of this process, from here on
+            self._files[name] = fd  # an open file stays bound to this process
         return os.pread(self._files[name], _STATUS_BYTES if name == "status" else _PAGE, 0)
 
     def weigh(self) -> None:
-        """Raise Overdue where it holds more than any kind of memory can honestly add up to.
+        """Raise Overdue if it holds more memory than an honest worker can.
 
-        RLIMIT_DATA counts what a mapping is called now; the kernel also counts the pages that were written, whatever
-        they are called, and what it needs itself for pages that lie far apart.
+        RLIMIT_DATA counts mappings by what they are now. This check also counts pages that were written, whatever
+        their mapping is now, and the page tables of pages that lie far apart.
         """
         if self.parent is not None:
             self.parent.weigh()
@@ -422,10 +423,10 @@ class Worker:
             _judge(held, self._limits)
 
     def kill(self, *, wait: bool = True) -> None:
-        """SIGKILL, and wait until it is gone (at most 5 s)."""
+        """Send SIGKILL, and wait until it is gone (at most 5 s)."""
         self.cpu_seconds()
         pidfd.send_signal(self._pidfd, signal.SIGKILL)
-        self._ended()  # from here on it runs no more
+        self._ended()  # it does not run any more
         if wait:
             pidfd.ended(self._pidfd, 5.0)
 
@@ -434,14 +435,14 @@ class Worker:
             self.cpu_ceiling = self.cpu_seen + time.monotonic() - self._cpu_looked
 
     def stop(self, stopped: bool = True) -> None:
-        """Keep it from running, or let it go on: what waits in reserve uses nothing."""
+        """Stop it, or let it continue: an idle worker or a spare uses no CPU."""
         self._stopped = stopped
         pidfd.send_signal(self._pidfd, signal.SIGSTOP if stopped else signal.SIGCONT)
 
     def verdict(self) -> CellError:
-        """Why a worker that died by itself did so, or closed its channel. It is killed and waited for (at most 5 s)."""
+        """Why the worker died or closed its channel. Kills it and waits until it is gone (at most 5 s)."""
         lives = self._has_memory()
-        self.kill()  # at once: nobody looks at it any more. One that has begun to end, ends as it began
+        self.kill()  # now, as it is no longer checked; one that is already ending keeps its exit status
         if lives:
             said = "the worker closed its channel and lived on: something took it over"
             return WallViolation(said, wall="separate-process")
@@ -454,16 +455,16 @@ class Worker:
         return None
 
     def _has_memory(self) -> bool:
-        """Whether it lives on behind a channel that is closed: who ends lets go of its memory before it closes files.
-        Source: kernel/exit.c, do_exit(). Where nobody sees its memory, it has half a second to end."""
+        """Whether it lives on with a closed channel: an ending process frees its memory before it closes its files.
+        Source: kernel/exit.c, do_exit(). If its memory cannot be read, it has half a second to end."""
         try:
             held = self.held_bytes()
-        except Overdue:  # the host has no descriptor left to look by
+        except Overdue:  # the host has no file descriptor left
             held = None
         return bool(held) if held is not None else not pidfd.ended(self._pidfd, 0.5)
 
     def _status(self) -> int | None:
-        # A zombie has no exit code here until its parent reaps it: init does so at once, the zygote when asked.
+        # A zombie has no exit code until its parent reaps it: init does so immediately, the zygote when asked.
         if self._forked is not None and (status := self._forked.zygote.status(self._forked.pid)) is not None:
             return status
         for _ in range(50):
