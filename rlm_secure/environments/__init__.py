@@ -14,8 +14,8 @@ from rlm_secure.environments.repl import REPL
 def get_environment(name: str, kwargs: Mapping[str, Any]) -> REPL:
     """A started REPL in the environment called `name` (upstream's entry point).
 
-    `kwargs` holds REPL's own options and those of the environment; `reservation` is what the loop adds, so that the
-    runs of one tree may share sandboxes. Raises ValueError for an unknown name.
+    `kwargs` holds REPL's own options and those of the environment; the loop adds `reservation`, so that the runs of
+    one tree may share sandboxes. Raises ValueError for an unknown name.
     """
     own = inspect.signature(REPL).parameters
     options = {key: value for key, value in kwargs.items() if key in own}

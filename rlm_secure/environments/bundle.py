@@ -1,9 +1,9 @@
 """The guest bundle: our guest and RestrictedPython in one zip, the same in all environments.
 
-The sources are deterministic: sorted names, fixed times, no compression (zipimport reads it faster). Beside them lies
-what this interpreter compiles them to, which spares every process of a sandbox 0.1 s; a sandbox with another version
-of Python takes the sources. It is compiled once, and kept where Python keeps the bytecode of this package: who can
-write there can already change what the host runs. Where nothing can be kept, the bundle has sources alone.
+The sources are deterministic: sorted names, fixed times, no compression (zipimport reads it faster). The zip also has
+this interpreter's bytecode of them, which saves every process of a sandbox 0.1 s; a sandbox with another version of
+Python uses the sources. It is compiled once, and cached where Python keeps this package's bytecode: whoever can write
+there can already change what the host runs. If it cannot be cached, the bundle has the sources only.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ENTRY = "from guest.main import main\n\nmain()\n"
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """The zip's bytes, and the sha256 in hexadecimal of a zip of the sources alone: it says what code runs."""
+    """The zip's bytes, and the sha256 in hexadecimal of a zip of the sources only, which identifies the code."""
 
     data: bytes
     sha256: str
@@ -51,10 +51,10 @@ def bundle() -> Bundle:
     kept = Path(importlib.util.cache_from_source(str(Path(__file__).with_name("guest.py")))).with_suffix(".zip")
     with contextlib.suppress(OSError):
         data = kept.read_bytes()
-        if data.endswith(sha256.encode()):  # the archive's comment, which is the last that is written
+        if data.endswith(sha256.encode()):  # the archive's comment, which is written last
             return Bundle(data, sha256)
     if not sys.dont_write_bytecode and os.access(kept.parent, os.W_OK):
-        with contextlib.suppress(OSError):  # a full disk, no descriptor left: the sources do as well
+        with contextlib.suppress(OSError):  # a full disk, no descriptor left: use the sources
             data = _archive(files | _bytecode(files), comment=sha256)
             _keep(data, kept)
             return Bundle(data, sha256)
@@ -79,7 +79,7 @@ def _archive(files: dict[str, bytes], *, comment: str = "") -> bytes:
 
 
 def _bytecode(files: dict[str, bytes]) -> dict[str, bytes]:
-    """What each file compiles to, under its name in the bundle: where the package lies is the host's own affair."""
+    """The bytecode of each file, under its name in the bundle: it must not reveal where the host has the package."""
     compiled = {}
     with Scratch() as directory:
         source, target = directory / "source", directory / "target"
@@ -93,13 +93,13 @@ def _bytecode(files: dict[str, bytes]) -> dict[str, bytes]:
 
 
 def _keep(data: bytes, path: Path) -> None:
-    """Write it beside, then rename: another process sees all of it or nothing."""
+    """Write a temporary file, then rename it: another process sees all of the data or none."""
     number, name = tempfile.mkstemp(dir=path.parent, prefix=path.stem)
     try:
         with os.fdopen(number, "wb") as file:
             file.write(data)
             os.fchmod(number, stat.S_IMODE(os.stat(__file__).st_mode) & 0o666)  # noqa: PTH116
         os.replace(name, path)  # noqa: PTH105
-    except BaseException:  # Ctrl-C as well: nothing half-written may stay
+    except BaseException:  # Ctrl-C as well: no incomplete file may remain
         os.unlink(name)  # noqa: PTH108
         raise

@@ -1,4 +1,4 @@
-"""When a request must end: its wall clock and its CPU seconds, less what the host itself took.
+"""When a request must end: its wall clock, less the time that the host itself took, and its CPU seconds.
 
 Guards: when a request ends
 """
@@ -18,8 +18,8 @@ INTERRUPT_EVERY_SECONDS = 0.05
 
 
 class Clock:
-    """The deadline of one request. `read_cpu` gives the worker's CPU seconds so far, or None; `left` those of its whole
-    session that are left."""
+    """The deadline of one request. `read_cpu` returns the worker's CPU seconds so far, or None; `left` the CPU seconds
+    that its session has left."""
 
     def __init__(
         self,
@@ -29,9 +29,9 @@ class Clock:
         left: Callable[[], float] | None = None,
     ) -> None:
         self.wall = wall
-        """Seconds that it began with."""
+        """Its seconds at the start."""
         self.command = False
-        """Whether those are of a request that runs no cell: limits.start_seconds, and what a context takes."""
+        """Whether the request runs no cell: `wall` is then limits.start_seconds, plus the time for a context."""
         self._deadline = time.monotonic() + wall
         self._end = float("inf")
         self._end_cause: CellError | None = None
@@ -44,12 +44,12 @@ class Clock:
         self.cause: CellError | None = None
 
     def bound(self, seconds: float, cause: CellError) -> None:
-        """End the request that many seconds from now for `cause`, whatever time is given back; the first bound wins."""
+        """End the request that many seconds from now for `cause`; `extend` does not move this. The first bound wins."""
         if (end := time.monotonic() + seconds) < self._end:
             self._end, self._end_cause = end, cause
 
     def left_of_bounds(self) -> float:
-        """Seconds until the first of its bounds; for ever where it has none."""
+        """Seconds until the first of its bounds; infinity if it has none."""
         return max(self._end - time.monotonic(), 0.0)
 
     def step(self, seconds: float) -> Clock:
@@ -59,7 +59,7 @@ class Clock:
         return clock
 
     def slice(self) -> float:
-        """Seconds to wait before the next look."""
+        """Seconds to wait before the next check."""
         if self._expired is not None:
             return INTERRUPT_EVERY_SECONDS
         return min(max(self.remaining(), 0.001), SLICE_SECONDS)
@@ -69,21 +69,21 @@ class Clock:
         return 0.0 if self._expired is not None else max(min(self._deadline, self._end) - time.monotonic(), 0.0)
 
     def extend(self, seconds: float) -> None:
-        """Give back time that the cell did not use. What `bound` says stays."""
+        """Extend the deadline by time that the cell did not use. Bounds stay."""
         self._deadline += seconds
 
     def expire(self, cause: CellError) -> None:
-        """End the request now, for `cause`; the first cause stays."""
+        """End the request now, for `cause`; the first cause is kept."""
         if self._expired is None:
             self._expired = time.monotonic()
             self.cause = cause
 
     def interrupt(self) -> None:
-        """End the request now, since somebody on the host wants it to."""
+        """End the request now, because of an interrupt from the host."""
         self.expire(CellTimeout("the cell was interrupted by the host", limit="interrupt", wall="wall-clock"))
 
     def due(self) -> bool:
-        """Whether it is time to ask `over`: of a worker that always has something to say, too."""
+        """Whether it is time to call `over`; also for a worker that sends without a pause."""
         return time.monotonic() - self._looked >= SLICE_SECONDS or not self.remaining()
 
     def over(self) -> CellError | None:

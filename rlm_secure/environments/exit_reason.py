@@ -1,4 +1,4 @@
-"""Why a worker ended that nobody killed, in the same words wherever it ran.
+"""Why a worker ended that the host did not kill, in the same words for every environment.
 
 Guards: what a worker's wait status is taken for
 """
@@ -13,12 +13,12 @@ from rlm_secure.errors import CellCrashed, CellError, WallViolation
 
 
 def exit_reason(status: int | None, limit: Callable[[int], CellError | None]) -> CellError:
-    """What `status` says, as of waitpid(2), or None where nobody knows it.
+    """The error for `status`, a wait status as of waitpid(2), or None if it is unknown.
 
-    `limit` is asked which limit sent a signal other than SIGSYS; None where none did.
+    `limit` maps a signal other than SIGSYS to the error of the limit that sent it, or to None.
     """
     if status is None:
-        # Without the kernel's word this may have been a forbidden call: it is treated as one.
+        # Without a status from the kernel this may have been a forbidden call: it is treated as one.
         return WallViolation("the worker died and the kernel does not say why; taken for a violation", wall="seccomp")
     if not os.WIFSIGNALED(status):
         said = f"the worker ended by itself (exit status {os.waitstatus_to_exitcode(status)})"

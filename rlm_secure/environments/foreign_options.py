@@ -1,4 +1,4 @@
-"""Options of environments under upstream's names: which become ours, and what to take in the place of the others."""
+"""Options of environments under upstream's names: how they map to ours, and what to use instead of the others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _minutes(minutes: float) -> int:
     return int(60 * minutes)
 
 
-#: environment -> upstream's name -> our name, and what makes our value of upstream's.
+#: environment -> upstream's name -> our name, and the conversion of upstream's value to ours.
 _RENAMED: Final[Mapping[str, Mapping[str, tuple[str, Callable[[Any], Any]]]]] = {
     "modal": {"app_name": ("app", str), "timeout": _SECONDS, "image": ("image", _image)},
     "daytona": {
@@ -38,7 +38,7 @@ _RENAMED: Final[Mapping[str, Mapping[str, tuple[str, Callable[[Any], Any]]]]] = 
     "e2b": {"timeout": _SECONDS},
 }
 
-#: environment -> upstream's name -> why it is refused, and what to take in its place.
+#: environment -> upstream's name -> why it is refused, and what to use instead.
 _REFUSED: Final[Mapping[str, Mapping[str, str]]] = {
     "daytona": {
         "name": _OWN_NAME,
@@ -54,8 +54,8 @@ _REFUSED: Final[Mapping[str, Mapping[str, str]]] = {
 def own_options(environment: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """`options` under our names.
 
-    Raises ValueError for upstream's environment that there is not here, and TypeError, with what to take in its
-    place, for an option that means something else here, and for one that is given under both names.
+    Raises ValueError for upstream's environment `ipython`, which does not exist here, and TypeError for an option that
+    is refused, with what to use instead, and for one that is given under both names.
     """
     if environment == "ipython":
         raise ValueError(_IPYTHON)

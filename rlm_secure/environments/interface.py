@@ -1,7 +1,7 @@
-"""What an environment is: a place that gives sessions, each one worker behind walls.
+"""The interface of an environment: a place that opens sessions, each one worker behind walls.
 
-The loop, the sandbox face, the audit and the tests know only these names. Implementations are in the folders
-beside this file.
+The loop, Sandbox, the audit and the tests use only these names. The implementations are in the folders beside this
+file.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ __all__ = ["AuditSink", "CallFailed", "Environment", "HostCalls", "Session"]
 
 #: Answers a call that a cell makes. Returns a JSON value; raises CallFailed to raise in the cell.
 #: It runs on the host and is the only thing that a guest can make the host do. It runs in a thread of its own, which
-#: is left behind where it takes too long; one with a true attribute `interruptible` ends by itself when its run is
-#: stopped, and serves what is no tool in the thread of its caller, where that gave the cell no time of its own.
-#: An attribute `owner` says whose sessions share what they may leave behind: an RLM's do, one after another.
+#: is abandoned if it takes too long. If it has a true attribute `interruptible`, it ends by itself when its run is
+#: stopped, and calls other than tools run in the caller's thread, unless the caller set a time limit for the cell.
+#: Sessions with the same attribute `owner`, such as those of one RLM, share a limit of abandoned calls.
 HostCalls = Callable[[Call], Any]
 
 
 class AuditSink(Protocol):
-    """Where an environment tells what happened in a session; `rlm_secure.logger.AuditLog` is one."""
+    """Receives what happens in a session; `rlm_secure.logger.AuditLog` is one."""
 
     def session_start(self, session: str, *, policy: str, report: EnforcementReport) -> None:
-        """A session began, with these walls around it."""
+        """A session began, with the walls in `report`."""
 
     def session_end(self, session: str, *, cells: int, reason: str = "closed") -> None:
         """A session ended after `cells` cells."""
@@ -47,14 +47,14 @@ class AuditSink(Protocol):
         """A cell ran into a wall, crashed its worker, or broke the protocol."""
 
     def limit(self, session: str, *, limit: str, detail: str = "") -> None:
-        """A limit ended a cell, or cut what it said."""
+        """A limit ended a cell, or cut its output."""
 
 
 class Session(Owned, ABC):
     """One worker behind walls, with the state that its cells leave. One cell at a time: callers take turns.
 
-    In a fork of the process that made it, every method raises WrongProcess, and what happens to the session there
-    does not reach the parent's. A method that a tool calls while a cell of the session waits for that tool raises
+    In a fork of the process that made it, every method raises WrongProcess, and nothing done to the session there
+    affects the parent's. A method that a tool calls while a cell of the session waits for that tool raises
     ReentrantCall. Every method raises SessionEnded when the worker is gone and could not be resumed, and
     ProtocolViolation (after killing the worker) when it sent what the protocol does not allow.
     """
@@ -70,11 +70,11 @@ class Session(Owned, ABC):
     ) -> CellResult:
         """Run one cell and return its result; never raises for what the cell does.
 
-        `seconds` lowers the policy's wall clock for this cell, all that it waits for included, its turn as well; with
+        `seconds` lowers the policy's wall clock for this cell and includes all waits, that for its turn as well; with
         `exclude_host_time` it counts as limits.cell_seconds does under the policy. A limit that ended the cell is in
         `result.error`, with `session_ended` true when the next execute would raise SessionEnded. A cell that cannot be
-        interrupted is killed limits.grace_seconds later. Where its session is not resumed after as long again, that
-        goes on without the caller, and the next request waits for it, for as long as that one has time.
+        interrupted is killed limits.grace_seconds later. If its session is not resumed within as long again, resuming
+        continues in the background, and the next request waits for it, for as long as that request has time.
         """
 
     @abstractmethod
@@ -91,12 +91,12 @@ class Session(Owned, ABC):
 
     @abstractmethod
     def read_text(self, name: str) -> str | None:
-        """`str()` of the variable `name` as a cell sees it, or None where there is no such variable."""
+        """`str()` of the variable `name` as a cell sees it, or None if there is no such variable."""
 
     @abstractmethod
     def interrupt(self) -> None:
-        """Stop the running cell from another thread, or whoever waits for the session to be resumed, or to have taken a
-        checkpoint: CellTimeout with limit "interrupt"."""
+        """From another thread, stop the running cell, or a request that waits for a resume or a checkpoint: CellTimeout
+        with limit "interrupt"."""
 
     @abstractmethod
     def close(self) -> None:
@@ -104,7 +104,7 @@ class Session(Owned, ABC):
 
     @property
     def refused(self) -> tuple[Decided, ...]:
-        """What the host refused of the last cell's calls: the first of each rule."""
+        """Refused calls of the last cell: the first of each rule."""
         return ()
 
     @property
@@ -122,10 +122,10 @@ class Session(Owned, ABC):
 
 
 class Environment(ABC):
-    """A kind of place. Holds no session itself; `open()` makes one.
+    """A kind of place for sessions. Holds no session itself; `open()` makes one.
 
-    That of another distribution is registered as an entry point, see rlm_secure.registry; a session of it begins
-    where its report shows every wall of `required_walls`, and every one that the policy requires of it.
+    An environment of another distribution is registered as an entry point, see rlm_secure.registry; its sessions start
+    only if their report shows every wall of `required_walls`, and every one that the policy requires.
     """
 
     name: str
@@ -136,20 +136,20 @@ class Environment(ABC):
         """Start a sealed session under `policy`.
 
         `tools` maps the names of host callables that cells may call to their descriptions. Raises
-        EnforcementError when a required wall cannot be built and EnvironmentUnavailable when there is no place
-        to build them.
+        EnforcementError when a required wall cannot be built and EnvironmentUnavailable when no session can be
+        started.
         """
 
-    def share(self, reservation: SandboxReservation, options: Mapping[str, Any]) -> None:  # noqa: B027 - most places keep nothing
-        """Have sessions use what others left, which the runs of `reservation`'s tree opened with equal `options`."""
+    def share(self, reservation: SandboxReservation, options: Mapping[str, Any]) -> None:  # noqa: B027 - most keep nothing
+        """Let sessions reuse the sandboxes that runs of `reservation`'s tree opened with equal `options`."""
 
     def sweep(self) -> int:
-        """End what dead processes of this machine left behind. Returns how many; local sessions leave nothing."""
+        """End the sandboxes of ended processes of this machine. Returns how many; local sessions leave nothing."""
         return 0
 
 
 def open_session(environment: Environment, policy: Policy, *, tools: Mapping[str, str] | None = None) -> Session:
-    """A session of `environment`, as Environment.open; that of another distribution is held to its walls here."""
+    """As Environment.open; also checks the required walls of an environment of another distribution."""
     session = environment.open(policy, tools=tools)
     if environment.name in ENVIRONMENTS:
         return session

@@ -1,4 +1,4 @@
-"""Who made a sandbox, as a label on it: so that what a dead process left behind can be told from what is in use."""
+"""A label that names the process that made a sandbox, to tell abandoned sandboxes from those in use."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ _PID_DIGITS: Final = 10
 
 
 def owner() -> str:
-    """This process: its machine's boot and PID namespace (hashed), its id in there, and when it started."""
+    """The label of this process: a hash of its machine's boot and PID namespace, its pid there, its start time."""
     return f"{_realm()}-{os.getpid()}-{_started(os.getpid())}"
 
 
 def is_orphan(label: str) -> bool:
-    """Whether the process of an `owner()` ran on this machine, since it booted, and is gone.
+    """Whether the process of an `owner()` label ran on this machine since its boot, and is gone.
 
-    Of other machines, of earlier boots, and of other PID namespaces (a container's, an arena's) nothing is known: what
-    they left ends by its time to live.
+    Nothing is known about other machines, earlier boots, and other PID namespaces (a container's, an arena's): their
+    sandboxes end by their time to live.
     """
     realm, _, process = label.partition("-")
     pid, _, started = process.partition("-")
@@ -30,7 +30,7 @@ def is_orphan(label: str) -> bool:
 
 @cache
 def _realm() -> str:
-    """Where a process id means something: this boot of this machine, and this PID namespace."""
+    """The scope in which a pid is valid: this boot of this machine, and this PID namespace."""
     try:
         text = Path("/proc/sys/kernel/random/boot_id").read_bytes()
         text += str(Path("/proc/self/ns/pid").stat().st_ino).encode("ascii")

@@ -1,8 +1,8 @@
 """The quota of paid sandboxes: counted for the whole process, and reused within one tree of runs.
 
-A sandbox serves one session at a time. It may serve another, with a new worker and nothing of the session before,
-in the same tree of runs, with the same options and policy, when nothing in any of its sessions was out of order.
-What waits for its next session counts as alive, and makes room for whoever needs it. With its tree it ends.
+A sandbox serves one session at a time. It may serve another one of the same tree of runs, with the same options and
+policy, with a new worker and nothing of the session before, if nothing went wrong in any of its sessions. An idle
+sandbox counts as alive, is ended when another one needs its place, and ends with its tree.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from rlm_secure.policy.model import Policy
 
 _log = logging.getLogger("rlm_secure.cloud")
 
-#: Seconds between two looks at whether a tree that waits for a sandbox is to go on at all.
+#: Seconds between two checks whether a tree that waits for a sandbox has been stopped.
 _LOOK_SECONDS: Final = 0.2
 
 
 class SharedSandboxes:
     """The sandboxes that the runs of one tree may use one after another.
 
-    `check` raises where nothing of the tree is to begin any more.
+    `check` raises when the tree must not start anything more.
     """
 
     def __init__(self, check: Callable[[], None]) -> None:
@@ -36,18 +36,18 @@ class SharedSandboxes:
         self.closed = False
 
     def reserve(self, below: int) -> SandboxReservation:
-        """The part of a run, below which there may be `below` levels of runs with sandboxes of their own."""
+        """The reservation of a run that may have `below` levels of child runs with sandboxes of their own."""
         return SandboxReservation(self, below)
 
     def close(self) -> None:
-        """End the sandboxes that wait for a session. Idempotent; what is in use ends with its session."""
+        """End the idle sandboxes. Idempotent; a sandbox in use ends with its session."""
         self.closed = True
         _end(lease for quota in list(_quotas.values()) for lease in quota.leave(self))
 
 
 @dataclass(frozen=True, slots=True)
 class SandboxReservation:
-    """One run's part in the sandboxes of its tree."""
+    """One run's share of the sandboxes of its tree."""
 
     shared: SharedSandboxes
     below: int
@@ -55,7 +55,7 @@ class SandboxReservation:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What a sandbox was made for: only sessions of an equal use may have it, one after another."""
+    """What a sandbox was made for: only sessions with an equal Use may have it, one after another."""
 
     shared: SharedSandboxes
     options: Mapping[str, Any]
@@ -63,20 +63,20 @@ class Use:
 
 
 class Reusable(Protocol):
-    """A sandbox that can wait for its next session."""
+    """A sandbox that can be kept for another session."""
 
     @property
     def use(self) -> Use | None:
-        """What it was made for; None where it is for one session only."""
+        """What it was made for; None if it is for one session only."""
         ...
 
     @property
     def usable(self) -> bool:
-        """Whether another session may have it, as far as is known here."""
+        """Whether another session may have it, as far as this process knows."""
         ...
 
     def close(self) -> None:
-        """End it, and give back its part of the quota."""
+        """End it, and release its part of the quota."""
         ...
 
 
@@ -84,7 +84,7 @@ K = TypeVar("K", bound=Reusable)
 
 
 class SandboxQuota(Generic[K]):
-    """The sandboxes of one provider in this process: how many live, and which of them wait for a session."""
+    """The sandboxes of one provider in this process: how many are alive, and which of them are idle."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -93,11 +93,11 @@ class SandboxQuota(Generic[K]):
         self._idle: list[K] = []
 
     def take(self, most: int, seconds: float, use: Use | None = None, *, below: int = 0, new: bool = False) -> K | None:
-        """A sandbox that waits for a session of `use`, or None and the right to make one; `most` may live.
+        """An idle sandbox for a session of `use`, or None and the right to make one; at most `most` may be alive.
 
-        A run leaves `below` of them to the runs below it, so that a tree never waits for itself: where `most` is
-        enough for that, it waits as long as its tree lasts. Else, and without a `use`, it waits for `seconds`, and
-        raises EnvironmentUnavailable then. `new`: none that waits will do. Raises what `check` of the tree raises.
+        A run leaves `below` of them to the runs below it, so that a tree never waits for itself. If `most` is enough
+        for that, it waits as long as its tree lasts; otherwise, or without a `use`, it raises EnvironmentUnavailable
+        after `seconds`. `new`: never take an idle one. Raises what `check` of the tree raises.
         """
         deadline = time.monotonic() + seconds
         spared = min(below, most - 1)
@@ -127,13 +127,13 @@ class SandboxQuota(Generic[K]):
                 use.shared.check()
 
     def give_back(self) -> None:
-        """One has ended."""
+        """Count one less: a sandbox has ended."""
         with self._change:
             self._taken -= 1
             self._change.notify_all()
 
     def keep(self, lease: K) -> bool:
-        """Have a sandbox wait for its next session. False where none can come."""
+        """Keep an idle sandbox for another session. Returns False if there can be none."""
         with self._change:
             if lease.use is None or lease.use.shared.closed:
                 return False
@@ -142,7 +142,7 @@ class SandboxQuota(Generic[K]):
             return True
 
     def leave(self, shared: SharedSandboxes) -> list[K]:
-        """The sandboxes that wait for a session of the tree of `shared`, which wait no more."""
+        """Remove the idle sandboxes of the tree of `shared`, and return them."""
         with self._change:
             leaving = [lease for lease in self._idle if lease.use is not None and lease.use.shared is shared]
             self._idle = [lease for lease in self._idle if lease not in leaving]
@@ -166,7 +166,7 @@ def quota_of(name: str) -> SandboxQuota[Any]:
 
 
 def _forget() -> None:
-    # The sandboxes of a fork's parent are neither this process's to use nor to count.
+    # A forked child must neither use nor count its parent's sandboxes.
     _quotas.clear()
 
 

@@ -25,7 +25,7 @@ def get_environment_class(name: str) -> type[Environment]:
         raise ValueError(f"unknown environment {name!r}; known: {', '.join(sorted((*ENVIRONMENTS, *others)))}")
     kind = registry.load(PluginGroup.ENVIRONMENTS, others[name], Environment)
     if getattr(kind, "name", None) != name:
-        # A policy allows an environment, and says what it must have, by this name.
+        # A policy allows an environment, and requires its walls, by this name.
         said = f"the environment {name!r} of {registry.provenance(others[name])} cannot be used"
         raise ValueError(f"{said}: the attribute `name` of its class is {getattr(kind, 'name', None)!r}")
     return kind

@@ -24,19 +24,18 @@ from rlm_secure.policy import Gate, Policy, load_policy
 from rlm_secure.tools import Toolbox, parse_custom_tools
 from rlm_secure.types import REPLResult
 
-#: A JSON value up to this many characters travels in a frame; larger ones travel as a context does.
+#: A JSON value up to this many characters is sent in a frame; larger ones are sent as a context is.
 _SMALL = 64 * 1024
 
 
 class REPL(Owned):
     """A session as the loop uses it. Starts in the constructor; `cleanup()` ends it.
 
-    `calls` answers what cells ask of a model; where it has a `drain()` method, execute_code takes the model
-    calls of a cell from there, and where it has a `report()`, it is told of refused tool calls. `custom_tools` maps
-    names to data values, to host functions, or to source text, which runs with the set-up; see rlm_secure.tools.
-    `audit` is told of the session's
-    start and end, and of every refusal, violation and limit. What the set-up does happens in `running(self)`, which
-    may interrupt() it.
+    `calls` answers the model calls of cells. If it has a `drain()` method, execute_code takes the record of a cell's
+    model calls from it; if it has a `report()` method, that receives refused calls. `custom_tools` maps names to data
+    values, to host functions, or to source text, which runs with the set-up; see rlm_secure.tools. `audit` receives
+    the session's start and end, and every refusal, violation and limit. The set-up runs inside the context manager
+    `running(self)`, which may interrupt() it.
     """
 
     def __init__(
@@ -90,7 +89,7 @@ class REPL(Owned):
 
     @property
     def report(self) -> EnforcementReport:
-        """What holds around the session."""
+        """The walls in force around the session."""
         return self._session.report
 
     @property
@@ -100,9 +99,9 @@ class REPL(Owned):
 
     @property
     def locals(self) -> Mapping[str, Any]:
-        """The variables by name, as in a result: JSON values where they are small, else short texts; read-only.
+        """The variables by name, as in a result: JSON values if they are small, else short texts; read-only.
 
-        Empty after cleanup(). Raises SessionEnded where the session is gone.
+        Empty after cleanup(). Raises SessionEnded if the session is gone.
         """
         if self._closed:
             return MappingProxyType({})
@@ -144,11 +143,11 @@ class REPL(Owned):
         return self._contexts.count
 
     def reset_answer(self) -> None:
-        """Give the cells a fresh `answer`: the last one was not accepted."""
+        """Bind a fresh `answer`: for a new context, or because the last one was not accepted."""
         self._session.assign("answer", {"content": "", "ready": False})
 
     def add_history(self, message_history: Sequence[Mapping[str, Any]], history_index: int | None = None) -> int:
-        """Bind a deep copy of the messages as history_{index}; `history` is history_0 unless compaction owns it."""
+        """Bind a deep copy of the messages as history_{index}; `history` is history_0 unless compaction uses it."""
         with self._histories.taken(history_index) as index:
             self._session.load_context(f"history_{index}", copy.deepcopy(list(message_history)))
             if index == 0 and not self.compaction:
@@ -160,25 +159,24 @@ class REPL(Owned):
         return self._histories.count
 
     def append_compaction_entry(self, entry: Any) -> None:
-        """Append to `history` what compaction took out of the conversation."""
+        """Append to `history` what compaction removed from the conversation."""
         if self.compaction:
             self._compacted.append(copy.deepcopy(entry))
             self._session.load_context("history", self._compacted)
 
     def update_handler(self, calls: HostCalls) -> None:
-        """Serve the cells of the next completion by `calls`."""
+        """Answer the calls of later cells by `calls`."""
         self.calls = calls
 
     def require(self) -> None:
-        """Nothing, where the session can be used from here. Else raises WrongProcess or ReentrantCall."""
+        """Raise WrongProcess or ReentrantCall if the caller may not use the session; else do nothing."""
 
     def execute_code(
         self, code: str, *, timeout: float | None = None, exclude_host_time: bool = False
     ) -> REPLResult:
-        """Run one cell. Never raises for what the cell does; SessionEnded when there is no session any more.
+        """Run one cell. Never raises for what the cell does; raises SessionEnded when the session is over.
 
-        `timeout` is seconds of wall time, all that the cell waits for included, or the cell's own with
-        `exclude_host_time`.
+        `timeout` is wall time in seconds, with all that the cell waits for; with `exclude_host_time`, the cell's own.
         """
         self._cells += 1
         try:
@@ -200,7 +198,7 @@ class REPL(Owned):
         return to_repl_result(result, drain() if drain else [])
 
     def read_text(self, name: str) -> str | None:
-        """The text of a variable, as FINAL_VAR gives it; None where there is none."""
+        """The text of a variable, as FINAL_VAR returns it; None if there is no such variable."""
         return self._session.read_text(name)
 
     def interrupt(self) -> None:
@@ -213,7 +211,7 @@ class REPL(Owned):
         try:
             if self._audit is not None and not closed:
                 self._audit.session_end(self._name, cells=self._cells)
-        finally:  # a log that cannot be written keeps no session alive
+        finally:  # an audit log that cannot be written must not keep the session alive
             self._session.close()
 
     def _check(self) -> None:
@@ -230,7 +228,7 @@ class REPL(Owned):
 
 
 def to_repl_result(result: CellResult, rlm_calls: list[Any]) -> REPLResult:
-    """Upstream's result object from ours: `locals` holds JSON values where they are small, else safe reprs."""
+    """Upstream's result object from ours: `locals` holds JSON values if they are small, else safe reprs."""
     return REPLResult(
         stdout=result.stdout,
         stderr=result.stderr,
@@ -247,7 +245,7 @@ def to_repl_result(result: CellResult, rlm_calls: list[Any]) -> REPLResult:
 
 
 def record(audit: AuditSink, session: str, result: CellResult) -> None:
-    """Write down what ended a cell, where that is of interest: refusals, violations, limits."""
+    """Write the refusal, violation or limit that ended a cell, if any, and dropped output, to the audit log."""
     error = result.error
     if isinstance(error, CellRefused):
         audit.refusal(session, rule=error.rule or "refused", reason=str(error))
@@ -264,7 +262,7 @@ def _local(variable: Variable) -> Any:
 
 
 class _Numbers:
-    """Numbers from 0 up, one for each of any number of threads."""
+    """Consecutive numbers from 0. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -272,7 +270,7 @@ class _Numbers:
 
     @contextmanager
     def taken(self, wanted: int | None) -> Iterator[int]:
-        """The number `wanted`, or the next; the count is as before where the block fails and nobody took another."""
+        """The number `wanted`, or the next; if the block fails and none was taken meanwhile, the count is restored."""
         with self._lock:
             before, number = self.count, self.count if wanted is None else wanted
             self.count = after = max(before, number + 1)
@@ -286,7 +284,7 @@ class _Numbers:
 
 
 class _Served:
-    """What the cells of a REPL may ask of the host: its tools, and whatever answers for the models."""
+    """Answers the calls of a REPL's cells: tool calls by the toolbox, all others by `REPL.calls`."""
 
     def __init__(self, repl: REPL, toolbox: Toolbox) -> None:
         self._repl = repl

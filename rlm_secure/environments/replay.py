@@ -1,8 +1,8 @@
-"""A session that outlives its worker: what every kind of session does, whatever its worker is reached by.
+"""A session that outlives its worker: what local and remote sessions have in common.
 
 Each request is logged with the host's replies (request_log.py). When a worker dies, one in an earlier state replaces
 it, and the log since that state is replayed with the recorded replies (replies.py). The subclass decides how a worker
-is reached, how an earlier state is kept, and when the log begins anew.
+is reached, how an earlier state is kept, and when the log is restarted.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from rlm_secure.tools.hostcall import HostCall, abandoned
 
 #: A log that took more CPU seconds than this is not replayed: the session ends with its worker.
 REPLAY_SECONDS = 10.0
-#: The least time that a replay gets, beside twice the CPU seconds that the log took: a busy machine is slow. No replay
-#: gets more than this and twice REPLAY_SECONDS, whoever waits for it.
+#: Minimum time of a replay, in addition to twice the CPU seconds that the log took, as the machine may be busy. The
+#: maximum is this and twice REPLAY_SECONDS.
 _REPLAY_LEAST_SECONDS = 2.0
-#: A cell that makes so many more tool calls than it is allowed is ended.
+#: A cell that makes more than this many tool calls over the limit is ended.
 _IN_VAIN = 100
-#: Rules that refuse what a call led to, after it was served: its time was the host's.
+#: Rules that refuse a call after it was served: the time that it took was the host's, not the cell's.
 _SERVED = frozenset({"tool-result", "tool-result-bytes", "tool-seconds"})
-#: The most memory that a worker's interpreter and libraries use beside what its policy grants.
+#: The most memory that a worker's interpreter and libraries use in addition to what its policy grants.
 _OWN_BYTES = 256 << 20
 
 
@@ -67,7 +67,7 @@ class Reachable(Protocol):
 
 
 class LoggedSession(Session):
-    """The common half of local and remote sessions. `_worker` is the worker that runs now."""
+    """The common part of local and remote sessions. `_worker` is the worker that runs now."""
 
     _worker: Reachable
     _log: list[LogEntry] | None
@@ -81,11 +81,11 @@ class LoggedSession(Session):
         self._cells = self._resumes = self._tool_calls = 0
         self._interrupts = 0
         self._refused: dict[str, Decided] = {}
-        self._in_vain = 0  # tool calls of the cell that were one too many
+        self._in_vain = 0  # tool calls of the cell over the limit
         self._refusals = 0  # calls of the cell that were refused
-        self._denied = False  # the call that was answered last was
-        self._given = 0.0  # seconds that the cell was given back while the host answered it
-        self._cut = False  # the cell's time was over before a call of it was answered, or before its result came
+        self._denied = False  # the last call was refused
+        self._given = 0.0  # seconds by which the cell's deadline was extended while the host answered it
+        self._cut = False  # the cell's time was over before one of its calls was answered, or before its result came
         self._begin_log()
         # A killed session is rebuilt by replaying its log, so `random` must give the same values again.
         self._seed = secrets.randbits(128)
@@ -103,18 +103,18 @@ class LoggedSession(Session):
 
     @abstractmethod
     def _attempt(self, entry: LogEntry, calls: Answers, clock: Clock, stopped: list[BaseException]) -> CellResult:
-        """`_converse`, and what is to be done when the worker does not survive it."""
+        """`_converse`, and recovery when the worker does not survive it."""
 
     @abstractmethod
     def _bring_back(self) -> bool:
-        """Put a worker in an earlier state into `_worker`, before the replay; False where there is none."""
+        """Set `_worker` to a worker in an earlier state, before a replay; returns False if there is none."""
 
     @abstractmethod
     def _end(self, reason: str) -> None:
-        """End everything. Idempotent; the first reason stays."""
+        """End everything. Idempotent; the first reason is kept."""
 
     def _interrupted(self) -> bool:
-        """Note an interrupt. Returns whether it is the worker's: else it is of who waits for the session's own work."""
+        """Note an interrupt. Returns whether it goes to the worker; else it ends a wait for background work."""
         self._interrupts += 1
         if self._lock.taken:
             return False
@@ -122,12 +122,12 @@ class LoggedSession(Session):
         return True
 
     def _noted(self) -> None:
-        """An entry joined the log."""
+        """Called after an entry was added to the log."""
         if self._log_seconds > REPLAY_SECONDS:
             self._log = None
 
     def _cell(self, code: str) -> LogEntry:
-        """The request that runs `code`; the first one that a worker survives seeds the session."""
+        """The request that runs `code`; carries the seed until a worker has survived one that does."""
         seed = {} if self._seeded else {"seed": self._seed}
         return LogEntry({"op": "exec", "code": code, **seed})
 
@@ -140,7 +140,7 @@ class LoggedSession(Session):
 
     @property
     def refused(self) -> tuple[Decided, ...]:
-        """What the host refused of the last cell's calls: the first of each rule."""
+        """Refused calls of the last cell: the first of each rule."""
         return tuple(self._refused.values())
 
     def execute(
@@ -196,7 +196,7 @@ class LoggedSession(Session):
     # -- one request ------------------------------------------------------------------------------
 
     def _command(self, entry: LogEntry, seconds: float | None = None) -> None:
-        """A request that runs no cell: what goes wrong with it is the session's end, or the caller's error."""
+        """Serve a request that runs no cell. Raises its error, or that of the wait for its turn."""
         wait = Wait(lambda: self._interrupts, None, self._policy.limits.run_seconds)
         try:
             with self._turn(wait):
@@ -209,7 +209,7 @@ class LoggedSession(Session):
 
     @contextmanager
     def _turn(self, wait: Wait) -> Iterator[None]:
-        """The session's turn, in the block. Raises NoTurn where it does not come in time."""
+        """Hold the session's turn during the block. Raises NoTurn if it does not come in time."""
         if not self._lock.acquire(give_up=wait.over):
             assert wait.error is not None
             raise NoTurn(wait.error)
@@ -219,7 +219,7 @@ class LoggedSession(Session):
             self._lock.release()
 
     def _run(self, entry: LogEntry, calls: Answers, wall: float, wait: Wait) -> CellResult:
-        """Serve one request, which has the turn. `wall` seconds are its own; `wait` says since when it is asked for."""
+        """Serve one request, which has the turn. `wall` is its own limit in seconds; `wait` says when it began."""
         self._refused = {}
         self._cut = False
         self._in_vain = self._refusals = 0
@@ -239,14 +239,14 @@ class LoggedSession(Session):
             raise
         except BaseException:  # Ctrl-C as well
             # The caller was interrupted in the middle of a request, so later results could not be matched to requests.
-            if not self._lock.taken:  # it is being resumed, and that goes on
+            if not self._lock.taken:  # otherwise it is being resumed, which continues
                 self._end("its host was interrupted in the middle of a cell")
             raise
         error = result.error
         if clock.cause is not None and (
             isinstance(error, CellTimeout) or (self._cut and (error is None or isinstance(error, CellException)))
         ):
-            # The worker says that it was interrupted, or tells of a call that was cut short; why is the host's to say.
+            # The worker knows only that it was interrupted, or that a call was cut short; the host knows why.
             clock.cause.session_ended = self._closing or (error is not None and error.session_ended)
             result.error = clock.cause
         if stopped:
@@ -255,26 +255,26 @@ class LoggedSession(Session):
         return result
 
     def _bound(self, clock: Clock, wait: Wait) -> None:
-        """A cell ends after its caller's seconds, and after those of a run, however long it waits for the host."""
+        """End a cell after its caller's seconds and after those of a run, including all waits for the host."""
         if wait.most is not None:
             clock.bound(wait.most - (time.monotonic() - wait.began), too_long(wait.most))
         clock.bound(wait.longest - wait.in_background, longer_than_a_run(wait.longest))
 
     def _converse(self, entry: LogEntry, calls: Answers, clock: Clock, stopped: list[BaseException]) -> CellResult:
-        """Send the request, answer its calls, return its result. What `calls` raises goes to `stopped`.
+        """Send the request, answer its calls, return its result. Unexpected exceptions of `calls` go to `stopped`.
 
-        The CPU seconds of the result are measured: how long the log may take when it is run again follows from them.
+        The CPU seconds of the result must be measured outside the worker: the limit of a replay depends on them.
         """
         worker = self._worker
         self._transmit(entry, clock)
         while True:
             said = worker.event(clock)
             if isinstance(said, CellResult):
-                # The worker says this of itself: cap it at what it can have held. A context takes 4 bytes a character.
+                # The worker reports this itself: cap it at what it can have held. A context takes 4 bytes a character.
                 limits = self._policy.limits
                 said.peak_bytes = min(said.peak_bytes, limits.memory_bytes + 4 * limits.context_bytes + _OWN_BYTES)
                 if not clock.remaining() and clock.over() is not None:
-                    self._cut = True  # it came too late, whatever it says
+                    self._cut = True  # the result came too late
                 return said
             reply: dict[str, Any]
             # A cell whose time is over gets no more answers from the host, even within its grace.
@@ -286,11 +286,11 @@ class LoggedSession(Session):
                 reply = {"op": "reply", "error": str(failed)}
                 if isinstance(failed, CallRefused):
                     self._refused.setdefault(failed.decision.rule, failed.decision)
-            except CellError as ended:  # the host ends the cell, and nothing more than that
+            except CellError as ended:  # the host ends the cell, not the run
                 reply = {"op": "reply", "error": str(ended)}
                 self._cut = True
                 clock.expire(ended)
-            except BaseException as error:  # noqa: BLE001 - raised again by _run, once the worker is at rest
+            except BaseException as error:  # noqa: BLE001 - raised again by _run, once the worker is idle
                 stopped.append(error)
                 reply = STOPPED
                 clock.expire(CellTimeout("the run was stopped", limit="interrupt", wall="wall-clock"))
@@ -298,7 +298,7 @@ class LoggedSession(Session):
             worker.reply(reply, clock)
 
     def _ask(self, calls: HostCalls, call: Call, clock: Clock, most: float | None) -> Any:
-        """What the host answers to a call of a cell, for as long as the cell, the call and the caller have time."""
+        """The host's answer to a call of a cell, within the time of the cell, the call and the caller."""
         given, self._denied = self._given, False
         try:
             value = self._answer(calls, call, clock, most)
@@ -311,9 +311,9 @@ class LoggedSession(Session):
         return value
 
     def _deny(self, clock: Clock, given: float) -> None:
-        """A call was refused: answering it uses the cell's own time, and one refusal too many ends the cell.
+        """Count a refused call: its time counts as the cell's own, and too many refusals end the cell.
 
-        Raises CellCallsRefused. `given` is the time that the cell had been given back before.
+        Raises CellCallsRefused. `given` is the value of `_given` before the call.
         """
         clock.extend(given - self._given)
         self._given = given
@@ -345,7 +345,7 @@ class LoggedSession(Session):
             host = HostCall(lambda: serve(served, lambda: calls(call)), self._lock, owner)
             try:
                 self._await(host, call, clock)
-            except BaseException:  # Ctrl-C as well: nobody waits for it any more
+            except BaseException:  # Ctrl-C as well: nothing waits for the call any more
                 host.abandon()
                 raise
             self._denied = served.refused
@@ -361,12 +361,12 @@ class LoggedSession(Session):
             if self._over(clock):
                 self._cut = True
                 raise CallFailed(STOPPED["error"])
-            if call.tool is not None:  # a batch, or a child run, has the time of the cell
+            if call.tool is not None:  # a model call, or a child run, has the time of the cell
                 self._gate.tool_seconds(call.tool, now - began).require(CallRefused)
         self._exclude(clock, time.monotonic() - looked)
 
     def _over(self, clock: Clock) -> bool:
-        """Whether the request must end, by its clock or because somebody wants it to."""
+        """Whether the request must end: by its clock, an interrupt, or close()."""
         if self._worker.interrupted.is_set():
             clock.interrupt()
         if self._closing:
@@ -379,20 +379,20 @@ class LoggedSession(Session):
             self._given += seconds
 
     def _begin_log(self) -> None:
-        """The worker's present state is one that can be brought back: the log begins anew."""
+        """Restart the log: the worker's present state can be restored."""
         self._log = []
         self._log_seconds = 0.0
         self._log_bytes = self._log_attached = self._log_attachments = 0
 
     def _note(self, entry: LogEntry, result: CellResult) -> None:
-        """Put a request that went well into the log. Reading a variable changes nothing."""
+        """Add a completed request to the log, unless it reads a variable, which changes nothing."""
         self._seeded = self._seeded or "seed" in entry.request
         if self._log is None or entry.request["op"] == "read":
             return
         self._log_seconds += result.cpu_seconds
         if isinstance(result.error, CellTimeout) or entry.heavy:
-            # It was stopped at a moment that a replay cannot hit, or its replies were not kept: a replay would lead to
-            # another state.
+            # It was stopped at a moment that a replay cannot reproduce, or its replies were not kept: a replay would
+            # lead to another state.
             self._log = None
         else:
             self._log.append(entry)
@@ -410,15 +410,16 @@ class LoggedSession(Session):
     # -- recovery -----------------------------------------------------------------------------------
 
     def _recover(self, error: CellError, clock: Clock) -> CellResult:
-        """After a worker's death under `clock`: go on from an earlier state, or end the session, and say which.
+        """After a worker's death, resume from an earlier state or end the session; the result says which.
 
         A replay has bounds of its own, which may be longer than those of `clock`. The request waits for it while it has
-        time, and a grace; after that the replay goes on alone, and the next request waits for it.
+        time, plus the grace; then the replay continues in the background, and the next request waits for it.
         """
         if not self._resumable(error):
             return self._not_resumed(error, str(error))
         self._resumes += 1
-        # The whole replay has the time of the request that waits for it: a cell may behave differently when replayed.
+        # A cell may behave differently when replayed, so the replay as a whole is limited, by default to the time of
+        # the request that waits for it.
         seconds = min(clock.wall, clock.left_of_bounds())
         seconds = max(seconds, _REPLAY_LEAST_SECONDS + 2 * self._log_seconds)
         seconds = min(seconds, _REPLAY_LEAST_SECONDS + 2 * REPLAY_SECONDS)
@@ -442,28 +443,28 @@ class LoggedSession(Session):
         return CellResult(stderr=f"{said}; the session is over\n", error=error)
 
     def _spent(self, result: CellResult, error: CellError) -> CellResult:
-        """`result` of a cell that was stopped because its session's CPU seconds are used up, which ends the session."""
+        """End the session, whose CPU seconds are used up; `result`, of the cell that was stopped, says so."""
         error.session_ended = True
         result.error = error
         self._end(str(error))
         return result
 
     def _resumable(self, error: CellError) -> bool:
-        # A forbidden system call is an attack or a bug of ours: no second try.
+        # A forbidden system call is an attack or a bug of ours: not retried.
         if isinstance(error, WallViolation) or self._closing or self._log is None:
             return False
         return error.limit != SESSION_CPU and self._gate.resumes(self._resumes + 1).allowed
 
     def _resume(self, error: CellError, seconds: float, failed: list[CellResult]) -> None:
-        """Go on from an earlier state within so many seconds. Where that fails, ends the session, and puts why into
+        """Resume from an earlier state within `seconds`. If that fails, end the session and append the result to
         `failed`."""
         try:
             if not self._replay(seconds):
                 failed.append(self._not_resumed(error, str(error)))
-        except Exception as failure:  # noqa: BLE001 - whatever it is, this is not the session that it was
+        except Exception as failure:  # noqa: BLE001 - after any error, its state is not to be trusted
             said = f"{error}; the session could not be resumed ({failure!r})"
             failed.append(self._not_resumed(error, said))
-        except BaseException as failure:  # there may be no caller that could get it
+        except BaseException as failure:  # there may be no caller to raise it to
             said = f"{error}; the session could not be resumed ({type(failure).__name__})"
             failed.append(self._not_resumed(error, said))
             raise
@@ -473,7 +474,7 @@ class LoggedSession(Session):
         self._begin_log()
         if not self._bring_back():
             return False
-        self._worker.interrupted.clear()  # that was the cell's
+        self._worker.interrupted.clear()  # the interrupt was meant for the cell
         replay = Clock(seconds)
         for entry in log:
             if self._closing:

@@ -1,4 +1,4 @@
-"""What the host replies to the calls of a cell: within bounds, and the same again when a log is replayed."""
+"""The host's replies to the calls of a cell: limited in size, and repeated when a log is replayed."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from rlm_secure.broker.protocol import Call
 from rlm_secure.environments.deadline import Clock
 from rlm_secure.errors import CallFailed
 
-#: Bytes of JSON in an answer: a worker reads frames of 256 MiB at most.
+#: Most bytes of JSON in an answer: a worker reads frames of 256 MiB at most.
 ANSWER_BYTES = 240 << 20
 
 STOPPED: dict[str, Any] = {"op": "reply", "error": "the run was stopped"}
 
-#: What answers the calls of one request, under the request's clock.
+#: Answers the calls of one request, under the request's clock.
 Answers = Callable[[Call, Clock], Any]
 
 
 def recorded(replies: list[Mapping[str, Any]]) -> Answers:
-    """Answers calls as they were answered the first time."""
+    """Answer calls as they were answered the first time."""
     remaining = iter(replies)
 
     def answer(_call: Call, _clock: Clock) -> Any:
@@ -33,12 +33,12 @@ def recorded(replies: list[Mapping[str, Any]]) -> Answers:
 
 
 def nobody(call: Call, _clock: Clock) -> NoReturn:
-    """Answers the calls of a request during which a cell has nobody to call."""
+    """Raise CallFailed for every call of a request that may make none."""
     raise CallFailed(f"{call.kind} is not available here")
 
 
 def sendable(value: Any) -> Any:
-    """`value`, which goes to a worker as JSON. Raises CallFailed where it cannot: the session lives on."""
+    """Return `value`, which is sent to a worker as JSON. Raises CallFailed if it cannot be: the session lives on."""
     texts = value if type(value) is list else [value]
     if all(type(text) is str for text in texts) and 12 * sum(map(len, texts)) + 4 * len(texts) < ANSWER_BYTES:
         return value

@@ -1,4 +1,4 @@
-"""The log of a session: each request that changed its variables, with what the host replied to its calls."""
+"""The log of a session: each request that changed its variables, with the host's replies to its calls."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from rlm_secure.types import held_bytes
 #: Larger replies of one cell are not kept, and a larger log is not replayed.
 REPLIES_BYTES = 8 << 20
 LOG_BYTES = 64 << 20
-#: Nor is one with more contexts than this: each holds a descriptor.
+#: A log with more contexts than this is not replayed either: each holds a file descriptor.
 LOG_ATTACHMENTS = 64
 
 
 @dataclass(slots=True)
 class LogEntry:
-    """One request of the log, what goes along with it (a context), and the replies that the host gave."""
+    """One request of the log, its attachment (a context), and the host's replies."""
 
     request: Mapping[str, Any]
     attachment: Any = None
@@ -38,12 +38,12 @@ class LogEntry:
 
     @property
     def size(self) -> int:
-        """Bytes of memory that its source or value takes, and its replies."""
+        """Bytes of memory that its source or value, and its replies, take."""
         return self.own + self.weight
 
     @property
     def attached(self) -> int:
-        """Bytes of the context that goes along with it, as far as this process keeps them."""
+        """Bytes of its attached context, if this process keeps them."""
         return int(getattr(self.attachment, "size", 0))
 
     @property

@@ -1,9 +1,9 @@
-"""Who may use a session: the process that made it, one caller at a time, and nobody whom its cell waits for.
+"""Who may use a session: the process that made it, one caller at a time, and no tool that its own cell waits for.
 
-A fork shares the sockets of its parent: two processes that read answers from one of them would take each other's.
-A tool runs while its cell waits for it: where it used the session of that cell, both would wait for ever.
-What a session does for no caller (a checkpoint while it is idle, to be resumed) has bounds of its own; a caller who
-waits for that has the caller's.
+A fork shares its parent's sockets: two processes that read from one socket would take each other's answers.
+A tool runs while its cell waits for it: if it used the session of that cell, both would wait forever.
+Background work of a session (a checkpoint while it is idle, resuming it) has limits of its own; a caller that waits
+for it has the caller's.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from typing import Any, Final, Self
 from rlm_secure.errors import ReentrantCall, WrongProcess
 from rlm_secure.policy.gate import Gate
 
-#: A thread that began while a cell waits for the host is refused after so long: what the host does may wait for it.
+#: A thread started while a cell waits for the host is refused after this long: the host's work may wait for it.
 _PATIENCE_SECONDS: Final = 1.0
 _LOOK_SECONDS: Final = 0.05
 
 
 class Owned:
-    """Belongs to the process that made it: elsewhere every public method and property raises WrongProcess.
+    """Belongs to the process that made it: in a fork, every public method and property raises WrongProcess.
 
-    Leaving a `with` block in a fork because of an exception lets that exception go on.
+    An exception that leaves a `with` block in a fork propagates unchanged.
     """
 
     _owner: int
 
     def __new__(cls, *_args: Any, **_kwargs: Any) -> Self:
-        """Make one that belongs to this process."""
+        """Make an object that belongs to this process."""
         made = super().__new__(cls)
         made._owner = os.getpid()
         return made
@@ -54,7 +54,7 @@ class Owned:
         Gate.process(self._owner).require(WrongProcess)
 
     def _check(self) -> None:
-        """Raise where a method may not be called from here."""
+        """Raise if the caller may not call a method."""
         self._check_process()
 
 
@@ -74,7 +74,7 @@ def _checked(function: Any, check: str) -> Any:
 class Served:
     """One call that a session's cell waits for.
 
-    `active` until whatever serves it has returned; `refused` where that said that nothing was done for it.
+    `active` until its handler has returned; `refused` if the handler reported so by `refuse()`.
     """
 
     __slots__ = ("active", "refused", "turn")
@@ -85,43 +85,43 @@ class Served:
         self.refused = False
 
 
-#: The calls that are being served in this context; tasks, and threads that copy the context, are in them as well.
+#: The calls that are being served in this context; inherited by tasks, and by threads that copy the context.
 _serving: ContextVar[tuple[Served, ...]] = ContextVar("rlm_secure_serving", default=())
 
 
 class BackgroundWork:
-    """Work that a thread does in a session for no caller; `over` is set when it is done."""
+    """Background work of a session, done by `thread`; `over` is set when it is done."""
 
     def __init__(self, thread: threading.Thread) -> None:
         self.thread = thread
         self.over = threading.Event()
-        self.begun = threading.Lock()  # its holder decides whether the work is done at all
+        self.begun = threading.Lock()  # whoever takes it first, starts the work or cancels it
 
 
-#: Whether a caller waits no longer, asked many times a second. It is told whether work for no caller is in the way.
+#: Whether a caller stops waiting; called many times a second. The argument says whether it waits for background work.
 GiveUp = Callable[[bool], bool]
 
 
 class Turn:
-    """A session's lock: as threading.RLock, but refuses who would wait for ever. Raises ReentrantCall.
+    """A session's lock: as threading.RLock, but raises ReentrantCall for a caller that would wait forever.
 
-    Background work goes first: whoever takes the lock waits until that is over.
+    Background work goes first: a caller that takes the lock waits until that is done.
     """
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._background: BackgroundWork | None = None
-        #: The threads that lived when the cell began to wait for the host; None while it does not.
+        #: The threads that existed when the cell began to wait for the host; None while it does not wait.
         self._before: frozenset[threading.Thread] | None = None
 
     def check(self) -> None:
-        """Raise ReentrantCall where a cell of the session waits for the caller."""
+        """Raise ReentrantCall if a cell of the session waits for the caller."""
         if serving := _serving.get():
             Gate.reentrant(any(call.active and call.turn is self for call in serving)).require(ReentrantCall)
 
     @contextmanager
     def waiting(self) -> Iterator[Served]:
-        """The cell waits for the host, in the block. Gives the call, for `serve`."""
+        """Mark the block in which the cell waits for the host. Yields the call, for `serve`."""
         self._before = frozenset(threading.enumerate())
         try:
             yield Served(self)
@@ -130,7 +130,7 @@ class Turn:
 
     @property
     def taken(self) -> bool:
-        """Whether another thread works for no caller: the session is that thread's, whoever has the lock."""
+        """Whether another thread does background work: it then owns the session, no matter who has the lock."""
         return (background := self._background) is not None and background.thread is not threading.current_thread()
 
     @property
@@ -138,7 +138,7 @@ class Turn:
         return (background := self._background) is not None and background.thread is threading.current_thread()
 
     def acquire(self, blocking: bool = True, give_up: GiveUp | None = None) -> bool:
-        """Take the turn; with `blocking=False`, only where it is free. Returns whether it did."""
+        """Take the turn; with `blocking=False`, only if it is free. Returns whether it did."""
         self.check()
         if self._mine:
             return True
@@ -162,7 +162,7 @@ class Turn:
             Gate.reentrant(time.monotonic() - since > _PATIENCE_SECONDS).require(ReentrantCall)
             if give_up is not None and give_up(False):
                 return False
-        if give_up is not None and give_up(False):  # from here on, no cell is in the way
+        if give_up is not None and give_up(False):  # a last check before the wait, if any, is for background work
             self._lock.release()
             return False
         return True
@@ -175,33 +175,33 @@ class Turn:
         return True
 
     def release(self) -> None:
-        """Give the turn back."""
+        """Release the turn."""
         if not self._mine:
             self._lock.release()
 
     @contextmanager
     def in_background(self) -> Iterator[bool]:
-        """Work for no caller, in the block, where the turn is free. Gives whether it is."""
+        """Do background work in the block, if the turn is free. Yields whether it is."""
         if not self.acquire(blocking=False):
             yield False
             return
         background = BackgroundWork(threading.current_thread())
         self._background = background
-        self._lock.release()  # the next holder waits for this work, and for no cell
+        self._lock.release()  # the next holder waits for this work, not for a cell
         try:
             yield True
         finally:
             self._over(background)
 
     def pass_on(self, work: Callable[[], None], give_up: Callable[[], bool]) -> bool:
-        """Have a thread do `work`, which raises nothing, for no caller. Returns whether it is done before `give_up()`.
+        """Have a background thread do `work`, which raises nothing. Returns whether it is done before `give_up()`.
 
-        The caller has the turn. Where it gives up, the session is that thread's: it touches nothing any more.
+        The caller has the turn. When it gives up, that thread owns the session, and the caller must not touch it.
         """
 
         def run() -> None:
             if not background.begun.acquire(blocking=False):
-                return  # who passed it on was interrupted before: the turn is somebody else's
+                return  # cancelled: the caller was interrupted, and the turn may be another caller's
             try:
                 work()
             finally:
@@ -211,7 +211,7 @@ class Turn:
         try:
             self._background = background
             background.thread.start()
-        except RuntimeError:  # no more threads: it is done here, however long it takes
+        except RuntimeError:  # no more threads: done in this one, however long it takes
             self._over(background)
             work()
             return True
@@ -237,7 +237,7 @@ class Turn:
 
 
 def serve(call: Served, work: Callable[[], Any]) -> Any:
-    """`work()`, as what a cell waits for: in there, its session refuses to be used."""
+    """Run `work()`, for which a cell waits: inside it, the cell's session raises ReentrantCall."""
     token = _serving.set((*_serving.get(), call))
     try:
         return work()
@@ -247,9 +247,9 @@ def serve(call: Served, work: Callable[[], Any]) -> Any:
 
 
 def refuse() -> None:
-    """Say of the call that is being served here that it is refused: nobody is asked, and nothing is done for it.
+    """Mark the call that is being served here as refused: nothing is done for it.
 
-    Such a call is answered out of its cell's own time, and counted under `lm.refusals`.
+    The time of such a call counts as its cell's own, and it counts towards `lm.refusals`.
     """
     if serving := _serving.get():
         serving[-1].refused = True

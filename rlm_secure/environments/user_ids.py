@@ -1,6 +1,6 @@
 """The user ids that a root host gives to workers, which no user has now or will get.
 
-What is handed out elsewhere, all of it below 2**31, where tools that take an id for a signed number stop:
+Ids that are assigned elsewhere, all below 2**31, the limit of tools that read an id as a signed number:
 
 - 0 to 60,000 by distributions, 60,001 to 65,519 by systemd (systemd.io/UIDS-GIDS)
 - 100,000 to 600,100,000 by useradd, as subordinate ids of users (login.defs(5), SUB_UID_MIN and SUB_UID_MAX)
@@ -9,9 +9,9 @@ What is handed out elsewhere, all of it below 2**31, where tools that take an id
 - 2,001,000,000 to 2,145,179,199 by this package to arenas
 - 2,147,352,576 to 2,147,418,111 by systemd to files of foreign systems
 
-The range is above all but the last, and ends below that. It is not configurable: nothing of a worker's is ever on a
-disk, so no id has to be known to anybody. A process gives out one after the other, and begins anywhere: it gives none
-twice before it gave all, and rarely one that another process has.
+Our range is between the last two. It is not configurable: a worker never leaves anything on a disk, so no id has to be
+known elsewhere. A process assigns ids in sequence from a random start: it repeats none before it has used all, and
+rarely assigns one that another process uses.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ COUNT: Final = 1_000_000
 
 
 def unused(first: int = FIRST, count: int = COUNT) -> int:
-    """A user id, and a group id, that nobody has; another one each time. It is even, and nobody has the next one."""
+    """An unused user id and group id, a different one for each call. It is even, and the id after it is unused too."""
     return first + 2 * (next(_given) % (count // 2))
 
 
@@ -39,7 +39,7 @@ _given = _begin()
 
 
 def _forget() -> None:
-    """A child goes its own way: its parent has what comes next."""
+    """Give a forked child a start of its own: its parent will assign the next ids."""
     global _given
     _given = _begin()
 

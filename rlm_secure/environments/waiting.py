@@ -17,10 +17,10 @@ class NoTurn(Exception):
 
 
 class Wait:
-    """Since when a request is asked for, and how long it may wait for its turn.
+    """When a request was made, and how long it may wait for its turn.
 
-    `interrupts` tells how often the session was interrupted. `most` seconds are the caller's, for everything; `longest`
-    are those of a run, which do not count the time that the session's background work took (`in_background`).
+    `interrupts` returns how often the session was interrupted. `most` is the caller's limit for everything, in seconds;
+    `longest` is that of a run: of the wait, only the time for background work counts towards it (`in_background`).
     """
 
     def __init__(self, interrupts: Callable[[], int], most: float | None, longest: float) -> None:
@@ -32,12 +32,12 @@ class Wait:
         self.error: CellError | None = None
 
     def over(self, background: bool) -> bool:
-        """Whether it waits no longer, for the reason in `error`. See turn.GiveUp."""
+        """Whether to stop waiting, for the reason in `error`. See turn.GiveUp."""
         now = time.monotonic()
         if background:
             self.in_background += now - self._looked
         else:
-            self._interrupts = self._count()  # they were meant for the cell that runs
+            self._interrupts = self._count()  # interrupts so far were meant for the cell that runs
         self._looked = now
         if self._count() != self._interrupts:
             said = "the request was interrupted by the host before its turn came"
