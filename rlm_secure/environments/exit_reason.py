@@ -1,6 +1,6 @@
 """Why a worker ended that the host did not kill, in the same words for every environment.
 
-Guards: what a worker's wait status is taken for
+Guards: how a worker's wait status is interpreted
 """
 
 from __future__ import annotations

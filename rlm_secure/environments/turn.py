@@ -162,7 +162,7 @@ class Turn:
             Gate.reentrant(time.monotonic() - since > _PATIENCE_SECONDS).require(ReentrantCall)
             if give_up is not None and give_up(False):
                 return False
-        if give_up is not None and give_up(False):  # a last check before the wait, if any, is for background work
+        if give_up is not None and give_up(False):  # from here on, only background work can be in the way
             self._lock.release()
             return False
         return True

@@ -3,7 +3,7 @@
 RLIMIT_CPU counts each copy of a worker from zero, and a worker's own numbers cannot be trusted, so the host adds up.
 The time between the last reading and a process's end counts as used in full, unless its cgroup shows less.
 
-Guards: the CPU seconds of a session, of all that ever ran in it
+Guards: the CPU seconds of a session, of every process that it ever had
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A host process has one zygote for each way to build walls. It is started by exec
 inherits no memory, thread or lock of the host; its environment is minimal (_environment), and it inherits two
 descriptors: the bundle and the control socket. It ends with all its sessions when that socket closes or the host dies.
 
-Guards: how the zygote is started, and what is believed of it
+Guards: how the zygote is started, and how its answers are validated
 """
 
 from __future__ import annotations
