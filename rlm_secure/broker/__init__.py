@@ -1,1 +1,1 @@
-"""The protocol between host and guest: one decoder for what a guest says."""
+"""The protocol between host and guest: one decoder for everything from a guest."""

@@ -1,10 +1,10 @@
-"""The host's side of the broker protocol: one pump for every environment, whatever carries it.
+"""The host's side of the broker protocol, the same for every environment and transport.
 
-Signs each request, sends it again over a new connection until it is answered or its time is over, believes
-only answers that are signed, and hands them to the one decoder of what a supervisor says (signed.py). A request has
-one number however often it is sent, so what it asks for happens once.
+Signs each request, retries it over a new connection until it is answered or its time is over, accepts only signed
+answers, and passes them to the one decoder of a supervisor's answers (signed.py). A request keeps its number across
+retries, so it takes effect once; it gets a new number only after `stale-id`, when it was not applied.
 
-Guards: what is believed of an answer: signed, decoded, of known types
+Guards: which answers of a broker are accepted: signed, decoded, of known types
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ VERSION: Final = 1
 #: Bytes of one chunk of a context.
 CHUNK: Final = 4 * 1024 * 1024
 
-#: Longest single wait of a long poll, and how much longer than it an answer may take.
+#: Longest wait of one long poll, and how much longer its answer may take (seconds).
 _POLL_SECONDS = 20.0
 _ANSWER_SECONDS = 10.0
 _RETRY_SECONDS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 _SMALL_ANSWER = 256 * 1024
-#: How often the growing number of refused requests is told: so many times at once, then once in so many seconds.
+#: How often the number of refused requests is reported: so many times in a burst, then once in so many seconds.
 _TELL_AT_ONCE: Final = 16
 _TELL_SECONDS: Final = 10.0
-#: Statuses with which a provider's ingress says that it, not the broker, has a bad moment.
+#: Statuses of a provider's ingress (not the broker) that is temporarily unavailable: the request is retried.
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 class Lost(RLMSecureError):
-    """The broker cannot be reached any more. The message says what was tried last."""
+    """The broker is no longer reachable. The message gives the last failure."""
 
 
 class Declined(RLMSecureError):
@@ -54,11 +54,11 @@ class Declined(RLMSecureError):
 
 
 class BrokerClient:
-    """Speaks to one broker. Thread-safe: an interrupt may overtake a request that waits.
+    """The client of one broker. Thread-safe: an interrupt may overtake a waiting request.
 
-    `alive` tells whether the sandbox still exists; it is asked when a connection breaks, so that the end of a
-    sandbox is noticed at once. `refusals` is called with the growing number of requests that the broker refused
-    to somebody, a few times at once and then every ten seconds: each is a sign of an attack in there.
+    `alive` tells whether the sandbox still exists; it is called after each failed attempt, so that the end of a
+    sandbox is noticed before the deadline. `refusals` is called with the number of requests, from any sender, that the
+    broker has refused, 16 times in a burst and then every ten seconds: each refusal is a sign of an attack inside.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class BrokerClient:
         self._refusals = refusals
         self._patience = patience
         self._refused = 0
-        self._said = 0  # of those, to `refusals`
+        self._said = 0  # the number last given to `refusals`
         self._tellable: float = _TELL_AT_ONCE
         self._looked = time.monotonic()
         self._lock = threading.Lock()
@@ -86,22 +86,22 @@ class BrokerClient:
 
     @property
     def transport(self) -> Transport:
-        """What carries the messages."""
+        """The transport in use."""
         return self._transport
 
     @property
     def refused(self) -> int:
-        """How many requests the broker has refused, as far as it said."""
+        """How many requests the broker says that it has refused."""
         return self._refused
 
     def close(self) -> None:
-        """Let go of the transport. Idempotent."""
+        """Close the transport. Idempotent."""
         self._transport.close()
 
-    # -- what can be asked ------------------------------------------------------------------------
+    # -- requests ---------------------------------------------------------------------------------
 
     def health(self, *, seconds: float) -> None:
-        """Hear from the broker that it answers, and what it refused."""
+        """Check that the broker answers, and update `refused`."""
         self._request("GET", "/health", seconds=seconds)
 
     def start(self, limits: Mapping[str, Any], profile: str, *, seconds: float) -> Started:
@@ -110,7 +110,7 @@ class BrokerClient:
         return signed.started(self._request("POST", "/session", _encode(body), seconds=seconds, patience=seconds))
 
     def end(self, *, seconds: float, fresh: bool = False, exit_broker: bool = False) -> None:
-        """End the worker; all that its session sent with it on `fresh`, and the supervisor on `exit_broker`."""
+        """End the worker; `fresh` also deletes its contexts and unanswered calls, `exit_broker` ends the supervisor."""
         asked = [f"{name}=1" for name, wanted in (("fresh", fresh), ("exit", exit_broker)) if wanted]
         self._request("DELETE", "?".join(["/session", *(["&".join(asked)] if asked else [])]), seconds=seconds)
 
@@ -123,25 +123,25 @@ class BrokerClient:
         cpu: float | None = None,
         upload: int | None = None,
     ) -> Events:
-        """Send a frame to the worker, and wait up to `wait` seconds for what it says; for its answer, `seconds`."""
+        """Send a frame to the worker, and wait up to `wait` seconds for events; all of it takes at most `seconds`."""
         target = f"/execute?{_query(wait=wait, cpu=cpu, upload=upload)}"
         return self._events("POST", target, _encode(frame), wait, seconds)
 
     def respond(self, name: str, response: Mapping[str, Any], *, wait: float, seconds: float | None = None) -> Events:
-        """Answer a call, and wait up to `wait` seconds for what comes next; for its answer, `seconds`."""
+        """Answer a call, and wait up to `wait` seconds for events; all of it takes at most `seconds`."""
         body = _encode({"id": name, "response": response})
         return self._events("POST", f"/respond?{_query(wait=wait)}", body, wait, seconds)
 
     def pending(self, *, wait: float, seconds: float | None = None) -> Events:
-        """Wait up to `wait` seconds for an event; for the broker's answer, `seconds`."""
+        """Wait up to `wait` seconds for events; all of it takes at most `seconds`."""
         return self._events("GET", f"/pending?{_query(wait=wait)}", b"", wait, seconds)
 
     def interrupt(self, grace: float, *, seconds: float) -> None:
-        """Interrupt the worker softly, and have it killed after `grace` seconds."""
+        """Interrupt the worker by signal, and have it killed after `grace` seconds."""
         self._request("POST", "/interrupt", _encode({"grace_seconds": grace}), seconds=seconds)
 
     def upload(self, number: int, data: memoryview, *, seconds: float) -> None:
-        """Send a context in chunks. The bytes are never copied as a whole, and hashed once."""
+        """Upload a context in chunks. The bytes are never copied as a whole, and hashed once."""
         deadline = time.monotonic() + seconds
         whole = hashlib.sha256()
         offset = 0
@@ -161,13 +161,13 @@ class BrokerClient:
                 return
 
     def drop(self, number: int, *, seconds: float) -> None:
-        """Forget a context."""
+        """Delete a context."""
         self._request("DELETE", f"/context/{number}", seconds=seconds)
 
-    # -- how it is asked --------------------------------------------------------------------------
+    # -- sending ----------------------------------------------------------------------------------
 
     def _events(self, method: str, target: str, body: bytes, wait: float, seconds: float | None) -> Events:
-        # A frame travels as a JSON string: each of its characters takes at most two bytes there.
+        # A frame is sent as a JSON string, in which each of its characters takes at most two bytes.
         limit = 2 * self._frame_bytes + _SMALL_ANSWER
         longest = wait + self._patience
         seconds = longest if seconds is None else min(seconds, longest)
@@ -185,10 +185,10 @@ class BrokerClient:
         patience: float = _ANSWER_SECONDS,
         digest: str | None = None,
     ) -> dict[str, Any]:
-        """One request, sent until it is answered. Raises Lost, Declined or ProtocolViolation.
+        """Send a request until it is answered. Raises Lost, Declined or ProtocolViolation.
 
-        The broker answers it after at most `wait` seconds, its way may take `patience` seconds more, and it is
-        sent again as long as `seconds` are not over.
+        The broker answers after at most `wait` seconds, each attempt may take `patience` seconds more, and retries
+        end after `seconds`.
         """
         started = time.monotonic()
         deadline = started + seconds
@@ -231,7 +231,7 @@ class BrokerClient:
             attempt += 1
 
     def _believe(self, answer: Response, number: int, method: str, target: str) -> dict[str, Any] | None:
-        """The message in a signed answer; None for an ingress that may do better later."""
+        """The message in a signed answer; None where the ingress is temporarily unavailable."""
         mac = answer.headers.get("rlm-mac", "")
         if self._key.verifies(mac, number, method, target, answer.status, answer.body):
             return decode(answer.body, limit=len(answer.body))
@@ -251,7 +251,7 @@ class BrokerClient:
     def _count(self, message: Mapping[str, Any]) -> None:
         refused = signed.refused(message)
         self._refused = max(refused, self._refused)
-        # Each answer may say one more: the next that comes later says what this one keeps to itself.
+        # Each answer may raise the number, so reports are limited; a later report includes what is not reported here.
         now = time.monotonic()
         self._tellable = min(self._tellable + (now - self._looked) / _TELL_SECONDS, _TELL_AT_ONCE)
         self._looked = now

@@ -1,11 +1,11 @@
-"""The only decoder of what a guest says. Every byte here is an attack until it is decoded.
+"""The only decoder of frames from a guest. Every byte is hostile until it is decoded.
 
-`decode` turns one frame into a JSON object within caps on bytes, depth, values and digits, or raises
-ProtocolViolation and nothing else; how is in untrusted_json.py. `event` turns the object into a `Call` or a
-`CellResult`, checking every type and length. Nothing is looked up by a name that the guest chose, except in
-closed tables. Every str that comes out of here encodes as UTF-8.
+`decode` turns one frame into a JSON object within limits of bytes, depth, values and digits, or raises
+ProtocolViolation and nothing else; untrusted_json.py enforces the limits. `event` turns the object into a `Call` or a
+`CellResult`, checking every type and length. Names that the guest chose are looked up in closed tables only. Every
+str that is returned encodes as UTF-8.
 
-Guards: what a frame from a sandbox may say
+Guards: what a frame from a sandbox may contain
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LM_KINDS: Final = ("llm_query", "llm_query_batched", "rlm_query", "rlm_query_ba
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 
-#: More bytes or seconds than there are; every int up to here is a float.
+#: Upper bound of all byte and second counts; every int up to here is exact as a float.
 _LARGEST: Final = 2.0**53
 
 _WALLS: Final = frozenset(wall.value for wall in Wall)
@@ -47,7 +47,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request that a cell makes of the host: prompts for a model or a child, or one tool call.
+    """A request from a cell to the host: prompts for a model or a child, or one tool call.
 
     `prompts` has exactly one entry unless `kind` ends in "_batched". `args` and `kwargs` are JSON values.
     """
@@ -80,7 +80,7 @@ class TextAnswer:
 
 @dataclass(slots=True)
 class CellResult:
-    """What one cell did, as far as the guest says; `seconds` and `error` of limits are the host's own, set by it."""
+    """The result of a cell as the guest reports it; the host sets `seconds`, and `error` for limits it enforces."""
 
     stdout: str = ""
     stderr: str = ""
@@ -110,7 +110,7 @@ def decode(data: bytes | bytearray | memoryview, *, limit: int) -> dict[str, Any
 def event(message: Mapping[str, Any], *, value_bytes: int, stdout_bytes: int, result_bytes: int) -> Call | CellResult:
     """The `call` or `done` that a frame carries, fully checked. Raises ProtocolViolation.
 
-    A worker cuts its output and values itself. One that does not is cut here, and what it loses counts as dropped.
+    A worker truncates its output and values itself. Where it did not, they are truncated here and count as dropped.
     """
     op = message.get("op")
     if op == "call":
@@ -121,25 +121,25 @@ def event(message: Mapping[str, Any], *, value_bytes: int, stdout_bytes: int, re
 
 
 def fresh_nonce() -> str:
-    """What goes with a frame for a worker, last in it: its answer carries it, and proves that the frame was read."""
+    """A random value, sent last in a frame: the worker's next frame repeats it, which proves that it read this one."""
     return secrets.token_hex(8)
 
 
 def check_nonce(message: Mapping[str, Any], nonce: str | None) -> None:
-    """Raise ProtocolViolation for a frame that does not carry `nonce`: it answers something else, or nothing."""
+    """Raise ProtocolViolation for a frame that does not carry `nonce`: it answers another frame, or none."""
     if message.get("nonce") != nonce:
         raise _broken("a frame came from a worker that had not read what it was told")
 
 
 def ready(message: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
-    """The walls of a `ready` frame, sent before any untrusted byte ran. Raises ProtocolViolation."""
+    """The walls of a `ready` frame, sent before any untrusted code ran. Raises ProtocolViolation."""
     if message.get("op") != "ready":
         raise _broken("the first frame is not ready")
     return findings(message.get("walls"))
 
 
 def findings(value: Any) -> dict[str, tuple[str, str]]:
-    """The level and the evidence of each wall, as zygotes and workers say it. Raises ProtocolViolation."""
+    """The level and the evidence of each wall, as zygotes and workers report it. Raises ProtocolViolation."""
     if not isinstance(value, dict):
         raise _broken("walls is not an object")
     walls: dict[str, tuple[str, str]] = {}
@@ -196,7 +196,7 @@ def _result(message: Mapping[str, Any], value_bytes: int, stdout_bytes: int, res
 
 
 def _kept(text: str, most: int) -> tuple[str, int]:
-    """The beginning of `text` that takes at most `most` bytes of UTF-8, and how many bytes the rest takes."""
+    """The longest prefix of `text` within `most` bytes of UTF-8, and the size of the rest in bytes."""
     if 4 * len(text) <= most:
         return text, 0
     raw = text.encode()
@@ -210,7 +210,7 @@ def _fits(text: str, most: int) -> bool:
 
 
 def _size(value: Any, most: int) -> int:
-    """Bytes of `value` as JSON; 0 for one that certainly takes no more than `most`, as nearly all do."""
+    """Bytes of `value` as JSON; 0 where its type and length show that they are at most `most`, the common case."""
     kind = type(value)
     if (
         value is None
@@ -224,7 +224,7 @@ def _size(value: Any, most: int) -> int:
 
 
 def _variables(described: Mapping[str, Any], value_bytes: int) -> tuple[dict[str, Variable], int]:
-    """What is described, and how many bytes of it are not kept: values whose JSON takes more than `value_bytes`."""
+    """The variables, and how many bytes of them were dropped: values whose JSON takes more than `value_bytes`."""
     if len(described) > MAX_NAMES:
         raise _broken(f"a result describes more than {MAX_NAMES} variables")
     variables: dict[str, Variable] = {}
@@ -246,7 +246,7 @@ def _variables(described: Mapping[str, Any], value_bytes: int) -> tuple[dict[str
 
 
 def _answer(entry: Any, result_bytes: int) -> tuple[TextAnswer | None, int]:
-    """The answer, and how many bytes of it are not kept: a value beside its text has an eighth of a result."""
+    """The answer, and how many bytes of it were dropped: a value over an eighth of `result_bytes`."""
     if entry is None:
         return None, 0
     if not isinstance(entry, dict) or not isinstance(entry.get("text"), str):
@@ -268,8 +268,8 @@ def _error(entry: Any) -> CellError | None:
         raise _broken("an error's rule is not a short string")
     rule = None if rule is None else inert_line(rule)
     message = entry["message"][:4000]
-    # A closed table: the guest picks a kind, never a class. What a kind claims is believed only as far as it
-    # goes: limits that the host enforces are judged by the host, in Session.execute.
+    # A closed table: the guest picks a kind, never a class. Whether a limit that the host enforces was reached is
+    # decided by the host, in Session.execute, whatever kind the guest reports.
     match entry.get("kind"):
         case "exception":
             return CellException(message)

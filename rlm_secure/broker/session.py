@@ -1,10 +1,10 @@
-"""The key of one session: it signs what the host says and proves who answered.
+"""The key of one session: signs the host's requests, and authenticates the broker's answers.
 
-Nothing but the key's holder can speak to a broker, and nothing else can answer for it: the signature covers
-the request's number, method, target and body, and an answer's signature fits one request only. The key itself
-crosses the wall once, at the start, before any untrusted code is there.
+Only a holder of the key can send a request or an answer that is accepted: the signature covers the request's number,
+method, target and body, and an answer's signature is valid for one request only. The key is sent into the sandbox
+once, at the start, before any untrusted code runs there.
 
-Guards: who speaks for a broker: the signature of every request and answer
+Guards: who may send a request to a broker, or answer for it: the signature of each
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ KEY_BYTES: Final = 32
 
 
 class SessionKey:
-    """A fresh random key. Its text never appears in a repr, so it does not get into a log by accident."""
+    """A new random key. Its repr does not show it, so that it is not logged by accident."""
 
     __slots__ = ("_secret",)
 
@@ -29,7 +29,7 @@ class SessionKey:
         return "SessionKey(...)"
 
     def hex(self) -> str:
-        """The key as the supervisor's start configuration carries it."""
+        """The key in hexadecimal, for the supervisor's start configuration."""
         return self._secret.hex()
 
     def headers(self, number: int, method: str, target: str, digest: str) -> dict[str, str]:

@@ -1,11 +1,11 @@
-"""The only decoder of what a supervisor says, beside the frames of its worker: each answer as a value of known types.
+"""The only decoder of a supervisor's answers, except its worker's frames: each becomes a value of known types.
 
-A signature says who speaks, and not that it is true: a supervisor may have been taken over by what it runs. Any JSON
-object gives a value, or ProtocolViolation, and nothing else. Words are of closed lists, numbers finite and in their
-range, texts short and inert, lists short. What a sandbox found out about itself (`Around`) is never a violation: a
-fact of another type than it has was not told, and shows no wall.
+A signature proves the sender, not the content: a supervisor may have been taken over by the code that it runs. Any
+JSON object gives a value, or ProtocolViolation, and nothing else. Words are from closed lists, numbers finite and in
+range, texts short and inert, lists short. A wrong fact of a sandbox about itself (`Around`) is never a violation: one
+of the wrong type counts as not reported, and proves no wall.
 
-Guards: what is believed of a signed answer: known words, numbers in their range, short texts
+Guards: what a signed answer may contain: known words, numbers in range, short texts
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from rlm_secure.broker.protocol import Call, Findings, event, findings
 from rlm_secure.errors import ProtocolViolation
 from rlm_secure.inert import excerpt
 
-#: Events that can wait at once: one of the worker's, and what programs in the sandbox asked for (`/enqueue`).
+#: Most events that wait at once: one of the worker, and 64 calls from programs in the sandbox (`/enqueue`).
 MAX_EVENTS: Final = 1 + 64
 
 _MOST: Final = 2**63
-#: CPU seconds that no worker can have used.
+#: More CPU seconds than a worker can have used.
 _LONGEST_SECONDS: Final = 1e9
 _TEXT: Final = 300
 _ITEMS: Final = 1024
@@ -39,8 +39,8 @@ _STOPPED: Final = frozenset({"interrupt", "cpu", "session-cpu", "memory"})
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The worker's last event. `status` is its wait status where known; `said` is what it did wrong, if the supervisor
-    ended it; `stopped` is why the supervisor interrupted it."""
+    """The worker's last event. `status` is its wait status where known; `said` is why the supervisor ended it, if it
+    did; `stopped` is why the supervisor interrupted it."""
 
     status: int | None
     cpu_seconds: float
@@ -51,13 +51,13 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A frame of the worker, still encoded: for protocol.decode."""
+    """A frame of the worker, still encoded; protocol.decode decodes it."""
 
     id: str
     data: bytes
     stopped: Stopped | None
     cpu_seconds: float | None
-    """What the worker has used since its request, as the supervisor measured it; None where it could not."""
+    """CPU seconds of the worker since its request, as the supervisor measured them; None where it could not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """What waits at the broker."""
+    """The events that wait at the broker."""
 
     worker: WorkerState
     frame: Frame | None = None
@@ -85,12 +85,12 @@ class Events:
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What a supervisor found when it tried what its sandbox allows; None, or nothing, for what it did not tell.
+    """What a supervisor found by trying what its sandbox allows; None, or empty, for what it did not report.
 
-    `connect` says how connecting to each address ended, `write_root` and `write_sysctl` how writing there did: "won",
-    "timeout", or the name of an error. `memory_max` and `pids_max` are the cgroup's own words. `worker_uids` are real,
-    effective, saved and file system uid of the worker, `uids` the first three of the supervisor. `limits` are those of
-    each process, by name; one that has no end is not there. `tried` is how what a sealed supervisor tries ended.
+    `connect` is the outcome of connecting to each address, `write_root` and `write_sysctl` of writing there: "won",
+    "timeout", or the name of an error. `memory_max` and `pids_max` are the text of the cgroup's files. `worker_uids`
+    are the worker's real, effective, saved and file system uid, `uids` the supervisor's first three. `limits` are those
+    of each process, by name, without the unlimited ones. `tried` are the outcomes of a sealed supervisor's attempts.
     """
 
     uid: int | None = None
@@ -116,18 +116,18 @@ class Around:
 
     @property
     def memory_bytes(self) -> int | None:
-        """The cgroup's limit of memory; None where it has none, or none is known."""
+        """The cgroup's memory limit; None where there is none, or it is unknown."""
         return _number(self.memory_max)
 
     @property
     def processes(self) -> int | None:
-        """The cgroup's limit of processes; None where it has none, or none is known."""
+        """The cgroup's limit of processes; None where there is none, or it is unknown."""
         return _number(self.pids_max)
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The answer to `POST /session`: the zygote's walls, facts for the report, and what is around the supervisor."""
+    """The answer to `POST /session`: the zygote's walls, facts for the report, and the supervisor's findings."""
 
     walls: Findings
     details: Mapping[str, str | bool]
@@ -136,7 +136,7 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why the supervisor refused a request; `rule` is a word, `text` its sentence."""
+    """Why the supervisor refused a request: `rule` is an id, `text` a sentence."""
 
     rule: str
     text: str
@@ -146,7 +146,7 @@ class Refusal:
 
 
 def refused(message: Mapping[str, Any]) -> int:
-    """How many requests of anybody the supervisor has refused, as an answer says; 0 where it says nothing."""
+    """How many requests, from any sender, the supervisor has refused so far; 0 where the answer does not say."""
     told = message.get("refused", 0)
     counts = list(told.values()) if isinstance(told, dict) else [told]  # by rule, in the answer to /health
     known = [count for each in counts if (count := _count(each)) is not None]
@@ -156,7 +156,7 @@ def refused(message: Mapping[str, Any]) -> int:
 
 
 def refusal(message: Mapping[str, Any]) -> Refusal:
-    """An answer of another status than 200."""
+    """The refusal in an answer whose status is not 200."""
     rule, text = message.get("rule"), message.get("error", "")
     if not isinstance(rule, str) or not _RULE.fullmatch(rule) or not isinstance(text, str):
         raise _broken("a refusal without a rule")
@@ -164,7 +164,7 @@ def refusal(message: Mapping[str, Any]) -> Refusal:
 
 
 def received(message: Mapping[str, Any]) -> int:
-    """How many bytes of a context there are: the answer to `PUT /context`."""
+    """How many bytes of a context the broker has: the answer to `PUT /context`."""
     if (count := _count(message.get("received"))) is None:
         raise _broken("it does not say how much of a context it has")
     return count
@@ -186,7 +186,7 @@ def started(message: Mapping[str, Any]) -> Started:
 
 
 def events(message: Mapping[str, Any]) -> Events:
-    """The answer to whatever waits for the worker."""
+    """The answer to `/execute`, `/respond` or `/pending`."""
     pending, worker = message.get("pending"), message.get("worker")
     if not isinstance(pending, list) or not isinstance(worker, str) or worker not in _STATES:
         raise _broken("an answer without events")
@@ -218,7 +218,7 @@ def events(message: Mapping[str, Any]) -> Events:
 
 
 def around(value: Any) -> Around:
-    """What a supervisor found around it, whatever `value` is."""
+    """The supervisor's findings in `value`. Raises nothing, whatever `value` is."""
     told: Mapping[str, Any] = value if isinstance(value, dict) else {}
     own: Mapping[str, Any] = supervisor if isinstance(supervisor := told.get("supervisor"), dict) else {}
     return Around(
@@ -245,17 +245,17 @@ def around(value: Any) -> Around:
     )
 
 
-# -- before it is spoken to --------------------------------------------------------------------------------------
+# -- before the first request ------------------------------------------------------------------------------------
 
 
 def machine(line: Mapping[str, Any]) -> str | None:
-    """The machine that a line of a sandbox names, as os.uname() does; None for another line."""
+    """The machine type in a line from a sandbox, as os.uname() gives it; None for any other line."""
     name = line.get("machine")
     return name if isinstance(name, str) and re.fullmatch(r"[a-z0-9_]{1,32}", name) else None
 
 
 def listening(line: Mapping[str, Any]) -> str | int | None:
-    """The path or port where a supervisor says that it listens; None for another line."""
+    """The path or port where a supervisor says that it listens; None for any other line."""
     where = line.get("listening")
     if isinstance(where, list) and len(where) == 2 and type(where[1]) is int and 0 < where[1] < 65536:
         return where[1]
@@ -277,12 +277,12 @@ def _ended(entry: Mapping[str, Any], stopped: Stopped | None) -> Ended:
 
 
 def _is_end(status: int) -> bool:
-    """Whether a wait status is that of a process that ended: others are not to be asked for an exit code."""
+    """Whether a wait status is that of an ended process: os.waitstatus_to_exitcode() raises for any other."""
     return os.WIFEXITED(status) or os.WIFSIGNALED(status)
 
 
 def _asked(request: Mapping[str, Any]) -> Call:
-    """The seeds' body of /enqueue as a call: checked by the one decoder that checks frames."""
+    """The body of `/enqueue` as a call, checked by the decoder of frames."""
     single = request.get("type") == "single"
     if not single and request.get("type") != "batched":
         raise _broken("a request of no known type")
@@ -303,7 +303,7 @@ def _stopped(value: Any) -> Stopped | None:
 
 
 def _seconds(value: Any) -> float | None:
-    """CPU seconds, where they can be true; an int may be too large for a float."""
+    """CPU seconds, or None where out of range: checked before float(), for which an int may be too large."""
     return float(value) if type(value) in (int, float) and 0 <= value < _LONGEST_SECONDS else None
 
 
@@ -316,7 +316,7 @@ def _text(value: Any) -> str | None:
 
 
 def _word(value: Any) -> str | None:
-    """A short text that prints as it is."""
+    """A short text of printable ASCII, or None."""
     return value if isinstance(value, str) and len(value) <= 40 and value.isascii() and value.isprintable() else None
 
 
@@ -337,14 +337,14 @@ def _table(value: Any) -> Mapping[str, str] | None:
 
 
 def _counts(value: Any) -> Mapping[str, int]:
-    """Numbers by name; one that is none, or below zero, is not there."""
+    """Counts by name, without those that are no count."""
     table = value if isinstance(value, dict) and len(value) <= _ITEMS else {}
     counts = {name: _count(each) for name, each in table.items() if _word(name)}
     return MappingProxyType({name: count for name, count in counts.items() if count is not None})
 
 
 def _uids(value: Any, count: int) -> tuple[int, ...]:
-    """User ids as the kernel tells them; none where that is not what `value` is."""
+    """`count` user ids; empty where `value` is anything else."""
     if not isinstance(value, list) or len(value) != count or not all(type(each) is int for each in value):
         return ()
     return tuple(value) if all(0 <= each < 1 << 32 for each in value) else ()

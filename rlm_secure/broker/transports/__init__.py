@@ -1,7 +1,7 @@
-"""How one HTTP message gets to a broker and its answer back. A transport carries; it knows no key.
+"""Transports: each carries HTTP requests to a broker, and the answers back. A transport has no key.
 
 Three exist: `uds` (a Unix socket that the host listens on), `https` (a provider's ingress) and `stdio` (the
-stream of an exec, through `dial` in the guest). All bound every read in bytes and seconds.
+stream of an exec, through `dial` in the guest). All limit every read in bytes and seconds.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 
 class TransportLost(Exception):
-    """The message or its answer was lost on the way; the same request may be sent again."""
+    """A request or its answer was lost; the same request may be sent again."""
 
 
 class BadResponse(Exception):
-    """What came back is not an answer, or is larger than asked for. The sentence says what it was."""
+    """The bytes received are not an answer, or are over the limit. The message says what they were."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Response:
 
 
 class Transport(ABC):
-    """Carries requests to one broker. Thread-safe: requests of several threads may be under way."""
+    """Carries requests to one broker. Thread-safe: several threads may have requests in flight."""
 
     name: str
 
@@ -52,11 +52,11 @@ class Transport(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of every connection. Idempotent."""
+        """Close every connection. Idempotent."""
 
 
 def left(deadline: float) -> float:
-    """Seconds until `deadline`. Raises TransportLost when it is over."""
+    """Seconds until `deadline`. Raises TransportLost when it has passed."""
     seconds = deadline - time.monotonic()
     if seconds <= 0:
         raise TransportLost("no answer in time")

@@ -1,10 +1,10 @@
-"""HTTP/1.1 over one connected socket, as a client that trusts nothing: bounded bytes and steps, one deadline.
+"""HTTP/1.1 over one connected socket, for an untrusted server: limited bytes and steps, one deadline.
 
-All of this runs before any signature is checked, so each byte is looked at a fixed number of times: lines are cut at
-their ends and at their first colon, and sets of bytes are compared, without patterns that could try again.
+All of this runs before any signature is checked, so each byte is examined a fixed number of times: lines are split at
+their ends and at their first colon, and bytes are checked against sets, without patterns that could backtrack.
 `guest/supervisor/http.py` reads requests in the same way.
 
-Guards: the bytes of an answer: bounded, and of one meaning
+Guards: the bytes of an answer: limited and unambiguous
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ from rlm_secure.broker.transports import BadResponse, Response, TransportLost, l
 MAX_HEAD = 64 * 1024
 MAX_HEADERS = 128
 _CHUNK_LINE = 1024
-#: Chunks of one answer: this many, and one more for each so many bytes that it may have. Each costs steps of its own.
+#: Most chunks of one answer: _MIN_CHUNKS, and one per _CHUNK_SIZE bytes of its limit. Each costs steps of its own.
 _MIN_CHUNKS = 4096
 _CHUNK_SIZE = 1024
 
 _STATUSES = frozenset(str(status).encode("ascii") for status in range(100, 600))
-#: Bytes of a header's name, of what stands on one line, and of a chunk's size.
+#: Bytes allowed in a header's name, in a line, in a length, and in a chunk's size.
 _TOKEN = b"!#$%&'*+.^_`|~-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _TEXT = b"\t" + bytes(range(0x20, 0x7F)) + bytes(range(0x80, 0x100))
 _DIGITS = b"0123456789"
 _HEX = b"0123456789abcdefABCDEF"
-#: Headers that decide something: a second one of these is an attack or a broken proxy.
+#: Headers that affect parsing or authentication: a duplicate is an attack or a broken proxy.
 _SINGLE = frozenset({"content-length", "transfer-encoding", "rlm-mac", "rlm-id"})
 
 
 class Connection(Protocol):
-    """What an exchange needs of a socket, with a socket's exceptions."""
+    """The part of a socket that an exchange needs, with a socket's exceptions."""
 
     def settimeout(self, seconds: float, /) -> None:
-        """Bound every wait to that many seconds."""
+        """Limit every wait to `seconds`."""
 
     def send(self, data: bytes | memoryview, /) -> int:
-        """Send a part of it; how many bytes went."""
+        """Send a part of `data`, and return its size in bytes."""
         ...
 
     def recv(self, size: int, /) -> bytes:
-        """Up to so many bytes; none at the end."""
+        """Receive up to `size` bytes; none at the end."""
         ...
 
 
@@ -56,7 +56,7 @@ def exchange(
     limit: int,
     deadline: float,
 ) -> tuple[Response, bool]:
-    """One request and its answer. The bool says whether the connection can carry another one."""
+    """Send one request and read its answer. The bool says whether the connection can be used again."""
     reader = _Reader(connection, deadline)
     head = [f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
     if method in ("POST", "PUT"):
@@ -73,7 +73,7 @@ def _send(connection: Connection, head: bytes, body: bytes | memoryview, deadlin
         for part in (head + bytes(body),) if len(body) < 65536 else (head, body):
             view = memoryview(part)
             while view:
-                # One deadline for the whole: a peer that reads a byte a second must not keep us.
+                # One deadline for the whole body: a peer that reads one byte per second must not block the host.
                 connection.settimeout(left(deadline))
                 view = view[connection.send(view[: 1 << 20]) :]
     except OSError as error:
@@ -81,7 +81,7 @@ def _send(connection: Connection, head: bytes, body: bytes | memoryview, deadlin
 
 
 class _Reader:
-    """Bytes from the peer, as many as asked for, before the deadline."""
+    """Reads as many bytes from the peer as requested, before the deadline."""
 
     def __init__(self, connection: Connection, deadline: float) -> None:
         self._connection = connection
@@ -101,7 +101,7 @@ class _Reader:
         return bool(chunk)
 
     def until(self, end: bytes, limit: int) -> bytes:
-        """Everything before `end`, which is dropped: at most `limit` bytes."""
+        """At most `limit` bytes before `end`, which is dropped."""
         searched = 0
         while (at := self.buffer.find(end, max(searched - len(end) + 1, 0), limit + len(end))) < 0:
             searched = len(self.buffer)

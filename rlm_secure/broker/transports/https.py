@@ -1,9 +1,9 @@
-"""A provider's authenticated ingress: HTTP/1.1 over TLS, straight to one address, through no proxy.
+"""A provider's authenticated ingress: HTTP/1.1 over TLS, directly to one host, without a proxy.
 
-The provider's token opens its door; our own signature is on every message all the same, because the ingress
-ends the TLS and whoever runs it could say anything.
+The provider's token authenticates to the ingress. Every message is also signed with the session's key, because TLS
+ends at the ingress, and whoever runs it could forge messages.
 
-Guards: to whom a provider's token goes: one verified host
+Guards: where a provider's token is sent: to one verified host
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _MAX_IDLE = 4
 
 
 class HttpsTransport(PooledTransport[socket.socket]):
-    """Speaks to `url` (scheme, host and port; its path must be empty) with the provider's `headers` on every request.
+    """Connects to `url` (scheme, host and port; its path must be empty) with the provider's `headers` on every request.
 
-    Plain http is accepted for loopback addresses alone. `context` replaces the system's certificates. Headers
-    never leave for another host: no redirect is followed, no proxy is asked. Raises ValueError for another URL.
+    Plain http is accepted for loopback addresses only. `context` replaces the system's certificates. Headers are
+    sent to no other host: no redirect is followed, no proxy is used. Raises ValueError for any other URL.
     """
 
     name = "https"
@@ -72,7 +72,7 @@ class HttpsTransport(PooledTransport[socket.socket]):
                 return self._idle.pop()
         try:
             connection = _connected(self._host, self._port, min(deadline, time.monotonic() + _CONNECT_SECONDS))
-        except (OSError, UnicodeError) as error:  # a name that no resolver takes is the provider's as well
+        except (OSError, UnicodeError) as error:  # UnicodeError: a host name that DNS cannot encode
             raise TransportLost(f"{self._host} cannot be reached: {error}") from None
         with contextlib.suppress(OSError):
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -84,7 +84,7 @@ class HttpsTransport(PooledTransport[socket.socket]):
         except (OSError, ValueError) as error:
             raise TransportLost(f"{self._host} does not speak TLS as it should: {error}") from None
         finally:
-            connection.close()  # the TLS socket owns the descriptor now
+            connection.close()  # after success, the TLS socket owns the descriptor and this does nothing
 
     def _give_back(self, connection: socket.socket, keep: bool) -> None:
         with self._lock:
@@ -95,7 +95,7 @@ class HttpsTransport(PooledTransport[socket.socket]):
 
 
 def _connected(host: str, port: int, deadline: float) -> socket.socket:
-    """A connection to an address of the host, each tried for its share of the time.
+    """Connect to one of the host's addresses, each tried for an equal share of the time left.
 
     Raises OSError, UnicodeError or TransportLost.
     """

@@ -1,7 +1,7 @@
-"""Lines of a stream that a sandbox fills: cut where they end, checked, and paid for.
+"""Lines of a stream from a sandbox: split, checked, and limited in what they cost.
 
-Whoever fills it chooses the size of each piece and of each line, so the work per byte is bounded here: no byte is
-searched twice, a line that grows too long is dropped as it comes, and whatever brings nothing is charged.
+The sender chooses the size of each piece and of each line, so the work per byte is limited here: no byte is searched
+twice, a line that grows too long is dropped as it arrives, and data that makes no progress is charged.
 
 Guards: the bytes of an exec's stream: bounded, numbered, of known types
 """
@@ -16,26 +16,26 @@ from typing import Any, Final
 from rlm_secure.broker.transports import BadResponse
 
 MAX_LINE: Final = 96 * 1024
-#: What a piece and a line are charged beside their bytes: handling them takes about as long.
+#: Bytes charged for each piece and each line in addition to its own: handling it takes about as long.
 EACH: Final = 64
-#: What a byte that somebody waits for pays for: its base64, its line, and lines like it that came twice.
+#: Bytes credited for each requested byte: they cover its base64, its line, and duplicates of the line.
 _WORTH: Final = 4
 _BASE64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 
 class Lines:
-    """Cuts what comes into lines of at most `longest` bytes; a longer one is dropped."""
+    """Splits a stream into lines of at most `longest` bytes; drops longer ones."""
 
     def __init__(self, longest: int = MAX_LINE) -> None:
         self._longest = longest
-        self._begun = bytearray()  # the line that has not ended yet: it holds no line break
+        self._begun = bytearray()  # the incomplete line: it contains no line break
         self._dropping = False
 
     def __len__(self) -> int:
         return len(self._begun)
 
     def take(self, data: bytes) -> Iterator[bytes]:
-        """The lines that end in `data`, without their ends."""
+        """The lines that end in `data`, without their line breaks."""
         at = 0
         while (end := data.find(b"\n", at)) >= 0:
             self._keep(data[at:end])
@@ -55,21 +55,21 @@ class Lines:
 
 
 class Charge:
-    """What a stream has said that brought nothing. `most` is how much that may come to, in bytes."""
+    """Counts the bytes of a stream that made no progress, of which there may be `most`."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._charged = 0
 
     def took(self, size: int = 0) -> None:
-        """A piece of so many bytes came, or a line in it. Raises BadResponse when it was too much."""
+        """Charge a piece of `size` bytes, or a line in it. Raises BadResponse when the limit is exceeded."""
         self._charged += size + EACH
         if self._charged > self._most:
             said = f"more than {self._most:,} bytes that nobody asked for"
             raise BadResponse(f"the stream carries something else: {said}")
 
     def brought(self, size: int, lines: int = 0) -> None:
-        """So many bytes of it were waited for, and so many lines of ours were acknowledged."""
+        """Credit `size` bytes that were requested, and `lines` of ours that were acknowledged."""
         self._charged = max(self._charged - _WORTH * (size + EACH * lines), 0)
 
 
@@ -87,7 +87,7 @@ class Fields:
 
 
 def fields(line: Mapping[str, Any]) -> Fields:
-    """Raises ValueError for anything but the fields that dial.py documents."""
+    """The fields that dial.py documents. Raises ValueError where one has another type or range."""
     numbers = {name: line.get(name, 0) for name in ("n", "a", "c")}
     text, end = line.get("d", ""), line.get("end", False)
     if any(type(value) is not int or not 0 <= value < 2**53 for value in numbers.values()):

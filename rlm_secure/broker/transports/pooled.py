@@ -1,4 +1,4 @@
-"""What transports share that keep their connections: each carries one request at a time, and then the next one."""
+"""What transports with reusable connections share: each connection carries one request at a time."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _Kept = TypeVar("_Kept", bound=Connection)
 
 
 class PooledTransport(Transport, Generic[_Kept]):
-    """Takes a connection for each request, and gives it back."""
+    """Takes a connection for each request, and returns it to the pool."""
 
-    #: What every request says beside its own headers.
+    #: Headers that are added to every request.
     _headers: Mapping[str, str] = {}
 
     def request(
@@ -40,8 +40,8 @@ class PooledTransport(Transport, Generic[_Kept]):
 
     @abstractmethod
     def _take(self, deadline: float) -> _Kept:
-        """A connection that nobody else uses. Raises TransportLost where there is none by `deadline`."""
+        """A connection that no other request uses. Raises TransportLost where there is none by `deadline`."""
 
     @abstractmethod
     def _give_back(self, connection: _Kept, keep: bool) -> None:
-        """Keep it for the next request, or close it where it cannot carry one."""
+        """Keep the connection for the next request, or close it where it cannot be used again."""

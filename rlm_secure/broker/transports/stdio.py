@@ -1,10 +1,10 @@
-"""The stream of an exec in the sandbox, as connections to the supervisor: the host's end of `guest/supervisor/dial.py`.
+"""Connections to the supervisor over the stream of an exec: the host's end of `guest/supervisor/dial.py`.
 
-Nothing listens and no port is open. Lines may be lost, doubled or mixed with noise; whole streams may break,
-and are dialled again: a request that was under way is then sent again by its sender, under its old number. Where
-streams break because of what they say, none is dialled after a few.
+Nothing listens and no port is open. Lines may be lost, duplicated or mixed with noise. A stream that breaks is
+dialled again; the sender of a request in flight then retries it under its old number. After a few streams that broke
+because of their content, none is dialled.
 
-Guards: how often a stream is dialled that says what nobody asked for
+Guards: how often a stream that sends unrequested data is dialled again
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rlm_secure.broker.transports import BadResponse, TransportLost, left
 from rlm_secure.broker.transports.pooled import PooledTransport
 from rlm_secure.broker.transports.tube import Channel, Pipe, Tube
 
-#: Streams of a transport that may break because of what they say.
+#: Streams of a transport that may break because of their content.
 _MAX_SPOILED = 3
 _HELLO_SECONDS = 30.0
 
@@ -25,7 +25,7 @@ _HELLO_SECONDS = 30.0
 class StdioTransport(PooledTransport[Channel]):
     """Connections over one dialled stream. `dial` starts a new one: at first, and when one breaks.
 
-    It is given until when (time.monotonic()) it may take; who waits for another's dial waits until its own deadline.
+    Its argument is a deadline (time.monotonic()); a thread that waits for another's dial keeps its own deadline.
     """
 
     name = "exec"
@@ -41,7 +41,7 @@ class StdioTransport(PooledTransport[Channel]):
         self._last = ""
 
     def close(self) -> None:
-        """Say bye and close the stream. Idempotent."""
+        """Send `bye` and close the stream. Idempotent."""
         with self._lock:
             self._closed = True
             tube, self._tube = self._tube, None
@@ -71,7 +71,7 @@ class StdioTransport(PooledTransport[Channel]):
                 connection.close()
 
     def _dialled(self, deadline: float) -> Tube:
-        """The stream, dialled where there is none. Raises TransportLost."""
+        """The stream, dialled where there is none. Raises TransportLost or BadResponse."""
         if not self._dialling.acquire(timeout=left(deadline)):
             raise TransportLost("the sandbox is being dialled, which takes longer than there is time")
         try:
@@ -93,7 +93,7 @@ class StdioTransport(PooledTransport[Channel]):
             self._dialling.release()
 
     def _hang_up(self) -> None:
-        """Drop a stream that broke. Raises BadResponse where too many broke by what they said, and TransportLost."""
+        """Drop a broken stream. Raises BadResponse where too many broke because of their content, or TransportLost."""
         if self._closed:
             raise TransportLost("the transport is closed")
         self._idle.clear()

@@ -1,9 +1,9 @@
 """One dialled stream: numbered lines, acknowledgements, connections, and a thread that reads it.
 
-What comes unasked, or again and again, and what is asked for again and again, is charged (`lines.Charge`): a stream
-that exceeds that is closed at once.
+Unrequested and duplicate data is charged (`lines.Charge`), and what the sandbox requests again is counted: a stream
+over either limit is closed immediately.
 
-Guards: what an exec's stream may cost the host: time, memory, and bytes that are sent again
+Guards: what an exec's stream may cost the host: time, memory, and resent bytes
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from rlm_secure.errors import ProtocolViolation
 
 PIECE: Final = 48 * 1024
 WINDOW: Final = 2 * 1024 * 1024
-#: Bytes that may come without bringing anything new: a shell's noise, or a window that is sent again.
+#: Bytes that may arrive without progress: a shell's noise, or a window that is resent.
 _MAX_FUTILE = 4 * WINDOW
-#: Bytes that are sent again, beside so many times those that were acknowledged: of lossy lines, most windows.
+#: Bytes that may be resent, and how many more per byte acknowledged: on a lossy stream, most windows are resent.
 _MAX_RESENT = 8 * WINDOW
 _RESENT_PER_BYTE = 8
 _AGAIN_SECONDS = 0.5
-#: Shortest time between two times that the same lines are sent, and between two answers to lines that came twice.
+#: Shortest time between two resends of the same lines, and between two answers to duplicate lines.
 _PACE_SECONDS = 0.25
 _RESEND_SECONDS = 2.0
-#: Lines that came in quick succession are acknowledged together: a flood of them is no flood of answers.
+#: Lines that arrive in quick succession are acknowledged together, so that a flood does not cause a flood of answers.
 _UNTOLD = 16
 _WRITE_SECONDS = 10.0
 _MAX_INBOUND = 32 * 1024 * 1024
@@ -42,11 +42,11 @@ class Pipe(Protocol):
     """A stream to a `dial` process, for one reader and one writer; both raise TransportLost when it breaks."""
 
     def write(self, data: bytes, deadline: float) -> None:
-        """Write all of it until `deadline`, or raise TransportLost."""
+        """Write all of `data` before `deadline`, or raise TransportLost."""
 
     def read(self, deadline: float) -> bytes:
-        """What came; b"" at the end. Raises TimeoutError when nothing comes until `deadline`, and BadResponse for
-        what a pipe that is dialled again would say again."""
+        """The bytes received; b"" at the end. Raises TimeoutError when none arrive before `deadline`, and BadResponse
+        for an error that would recur if the pipe were dialled again."""
 
     def close(self) -> None:
         """Close it. Idempotent."""
@@ -59,8 +59,8 @@ class Channel:
         self._tube = tube
         self._name = name
         self._timeout = 0.0
-        self.asked = True  # whether a request is under way on it
-        self.unasked = False  # whether anything came while none was
+        self.asked = True  # whether a request is in flight on it
+        self.unasked = False  # whether data arrived while none was
         self.inbound = bytearray()
         self.ended = False
 
@@ -70,7 +70,7 @@ class Channel:
         return not (self.ended or self.unasked or self.inbound or self._tube.broken)
 
     def settimeout(self, seconds: float) -> None:
-        """How long the next call may take."""
+        """Set how many seconds each later call may take."""
         self._timeout = seconds
 
     def send(self, data: bytes | memoryview) -> int:
@@ -80,7 +80,7 @@ class Channel:
         return len(piece)
 
     def recv(self, size: int) -> bytes:
-        """What came, at most `size` bytes; b"" at the end. Raises OSError in the same cases, or in time."""
+        """At most `size` bytes received; b"" at the end. Raises OSError in the same cases, or on timeout."""
         return self._tube.receive(self, size, time.monotonic() + self._timeout)
 
     def close(self) -> None:
@@ -113,12 +113,12 @@ class Tube:
         self._futile = Charge(_MAX_FUTILE)
         self._greeted = False
         self.broken = ""
-        self.spoiled = False  # whether it broke because of what it said
+        self.spoiled = False  # whether it broke because of its content
         self._reader = threading.Thread(target=self._read, name="rlm_secure-dial", daemon=True)
         self._reader.start()
 
     def greeted(self, deadline: float) -> None:
-        """Wait until the other side has said hello. Raises TransportLost, and is closed then."""
+        """Wait for the other side's hello. Where none comes, close the stream and raise TransportLost."""
         with self._change:
             while not self._greeted and not self.broken:
                 if not self._change.wait(max(deadline - time.monotonic(), 0)):
@@ -128,7 +128,7 @@ class Tube:
             raise TransportLost(f"the sandbox could not be dialled: {self.broken}")
 
     def channel(self) -> Channel:
-        """A fresh connection; it opens with the first bytes that are sent."""
+        """A new connection; it opens with the first bytes that are sent."""
         with self._change:
             self._names += 1
             channel = self._channels[self._names] = Channel(self, self._names)
@@ -145,7 +145,7 @@ class Tube:
         self._put({"c": name, "d": base64.b64encode(data).decode("ascii")}, len(data), deadline)
 
     def receive(self, channel: Channel, size: int, deadline: float) -> bytes:
-        """Bytes of a connection, once there are some."""
+        """Bytes of a connection, once some arrive."""
         with self._change:
             while not channel.inbound and not channel.ended and not self.broken:
                 if not self._change.wait(left(deadline)):
@@ -157,7 +157,7 @@ class Tube:
             return data
 
     def drop(self, name: int, *, tell: bool) -> None:
-        """Forget a connection, and have it closed in there."""
+        """Forget a connection; `tell` has it closed in the sandbox."""
         with self._change:
             if self._channels.pop(name, None) is None or not tell or self.broken:
                 return
@@ -165,7 +165,7 @@ class Tube:
             self._put({"c": name, "end": True}, 0, time.monotonic() + 1.0)
 
     def close(self) -> None:
-        """Say bye and close. Idempotent."""
+        """Send `bye` and close. Idempotent."""
         if not self.broken:
             with contextlib.suppress(TransportLost):
                 self._put({"bye": True}, None, time.monotonic() + 1.0)
@@ -176,7 +176,7 @@ class Tube:
 
     def _put(self, line: dict[str, Any], size: int | None, deadline: float) -> None:
         """Write a line; one that carries `size` bytes gets the next number, and is kept until acknowledged."""
-        if not self._writing.acquire(timeout=left(deadline)):  # numbers are given in the order of writing
+        if not self._writing.acquire(timeout=left(deadline)):  # numbers are assigned in the order of writing
             raise TransportLost("the sandbox does not read")
         try:
             with self._change:
@@ -212,7 +212,7 @@ class Tube:
                     data = self._pipe.read(time.monotonic() + _AGAIN_SECONDS)
                     if not data:
                         raise TransportLost("the stream ended")
-                for at in range(0, len(data), PIECE):  # what is in a piece may pay for the next
+                for at in range(0, len(data), PIECE):  # credit from one piece may cover the next
                     piece = data[at : at + PIECE]
                     self._futile.took(len(piece))
                     for line in lines.take(piece):
@@ -226,10 +226,10 @@ class Tube:
             self.spoiled = not self.broken
             self._break(str(bad))
         finally:
-            self._pipe.close()  # or the other side would go on writing
+            self._pipe.close()  # otherwise the other side would go on writing
 
     def _line(self, data: bytes) -> None:
-        """Take one line; one that is not ours, or brings nothing new, is charged and changes nothing."""
+        """Process one line. Noise and duplicates change nothing, and get no credit for what was charged."""
         try:
             line = decode(data, limit=MAX_LINE)
             said = fields(line)
@@ -262,7 +262,7 @@ class Tube:
                 self._gap = True
         elif now - self._retold_at > _PACE_SECONDS:
             self._retold_at = now
-            self._told = -1  # a double: our acknowledgement was lost
+            self._told = -1  # a duplicate: our acknowledgement was lost
 
     def _deliver(self, channel: Channel, said: Fields) -> None:
         channel.ended = channel.ended or said.end
@@ -275,7 +275,7 @@ class Tube:
         self._futile.brought(len(said.data))
 
     def _tend(self) -> None:
-        """Acknowledge, ask for what is missing, and send again what was not acknowledged for too long."""
+        """Acknowledge, request what is missing, and resend what was requested or unacknowledged for too long."""
         with self._change:
             now = time.monotonic()
             overdue = bool(self._unacknowledged) and now - self._oldest_at > _RESEND_SECONDS

@@ -1,10 +1,10 @@
 """A Unix socket that the host listens on and the supervisor connects to.
 
 The direction is deliberate. The directory of the socket is mounted read-only into the container, so that
-nothing in there can write, link or fill anything on the host; and a supervisor whose host is gone finds
-nobody to connect to, and ends.
+nothing inside can write to, link into or fill up the host; and a supervisor whose host process is gone cannot
+connect, and exits.
 
-Guards: the directory of a container's socket, which is all that it sees of the host
+Guards: the directory of a container's socket, the only part of the host that the container sees
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ SOCKET_NAME = "broker"
 _CREDENTIALS = struct.Struct("=iII")  # struct ucred: pid, uid, gid
 _BACKLOG = 8
 _ACCEPT_SECONDS = 1.0
-#: Connections of another user, that broke or that spoke first, which one request looks past: a supervisor's do neither.
-#: Whoever makes more of them has a request sent again later, after its sender's growing pause.
+#: Connections that one request may skip: of another uid, broken, or sending first, as a supervisor's never are.
+#: After more of them, the request is retried after its sender's growing pause.
 _MAX_STRAY = 64
 _RUNTIME_DIRECTORIES = ("/run", "/run/user/{uid}")
 
 
 class UnixTransport(PooledTransport[socket.socket]):
-    """Listens in a private directory of its own. `directory` is what a sandbox may see: the socket, and `files`.
+    """Listens in a new private directory. `directory` is what a sandbox may see: the socket, and `files`.
 
-    The parent of `directory` belongs to this user alone (0700), so its own mode can let any uid of a container
-    through. Everything in it is made before the sandbox starts, and is read-only in there.
+    The parent of `directory` is accessible to this user only (0700), so its own mode can admit any uid of a
+    container. Its content is created before the sandbox starts, and is read-only inside.
 
-    Whoever connects first, before there is any untrusted code, is the supervisor: nobody of another uid is spoken to.
+    The first to connect, before any untrusted code runs, is the supervisor: connections of other uids are closed.
     """
 
     name = "unix"
@@ -50,7 +50,7 @@ class UnixTransport(PooledTransport[socket.socket]):
         self._lock = threading.Lock()
         self._idle: list[socket.socket] = []
         self._closed = False
-        self._peer: int | None = None  # the supervisor's uid, as it is seen here, whatever maps it
+        self._peer: int | None = None  # the supervisor's uid as the host sees it, after any mapping
         self.reached = False  # whether a sandbox ever connected
         self.directory = str(Path(self._private, "d"))
         Path(self.directory).mkdir(mode=0o755)
@@ -97,14 +97,14 @@ class UnixTransport(PooledTransport[socket.socket]):
 
     def _accepted(self, until: float) -> socket.socket:
         try:
-            # In slices: the sender looks in between whether there is still somebody who could connect.
+            # In slices: between them, the sender checks whether the sandbox still exists.
             self._listener.settimeout(max(until - time.monotonic(), 0.001))
             return self._listener.accept()[0]
         except OSError as error:
             raise TransportLost(f"nobody connected from the sandbox: {error}") from None
 
     def _knows(self, connection: socket.socket) -> bool:
-        """Whether it is the supervisor that connected: a worker is another user, where there are two."""
+        """Whether the supervisor connected: a worker has another uid, where there are two."""
         credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
         _, uid, _ = _CREDENTIALS.unpack(credentials)
         with self._lock:
@@ -121,7 +121,7 @@ class UnixTransport(PooledTransport[socket.socket]):
 
 
 def _quiet(connection: socket.socket) -> bool:
-    """Whether an idle connection is still there and has not said anything."""
+    """Whether an idle connection is still open and has sent nothing."""
     connection.setblocking(False)
     try:
         connection.recv(1, socket.MSG_PEEK)
@@ -142,9 +142,9 @@ def _runtime_directory() -> str | None:
 
 
 def sweep(older_than_seconds: float = 60.0) -> int:
-    """Remove socket directories whose host process is gone; returns how many there were.
+    """Remove socket directories whose host process is gone; returns how many were removed.
 
-    Raises RemovalError for the first that cannot be removed, after all that can.
+    Raises RemovalError for the first that cannot be removed, after removing all others.
     """
     removed = 0
     failures: list[RemovalError] = []
@@ -162,7 +162,7 @@ def sweep(older_than_seconds: float = 60.0) -> int:
 
 
 def _abandoned(private: Path, older_than_seconds: float) -> bool:
-    """Whether it is a socket directory of this user's whose host is gone; False where nothing can tell."""
+    """Whether it is a socket directory of this user whose host process is gone; False where that is unknown."""
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         about = private.lstat()  # a symbolic link is refused, whatever it points to
         old = time.time() - about.st_mtime >= older_than_seconds
@@ -170,6 +170,6 @@ def _abandoned(private: Path, older_than_seconds: float) -> bool:
             return False
         try:
             probe.connect(str(private / "d" / SOCKET_NAME))
-        except ConnectionRefusedError:  # bound once, listened to by nobody
+        except ConnectionRefusedError:  # bound, and no process listens
             return True
     return False
