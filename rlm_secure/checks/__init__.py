@@ -1,4 +1,4 @@
-"""What the host checks of what a model, a cell or a tool said: in linear time, or in a number of steps.
+"""The host's checks of output of a model, a cell or a tool: in linear time, or in a limited number of steps.
 
 `Steps` counts, `Pattern` matches regular expressions, `JSONSchema` and `Typed` check values.
 """

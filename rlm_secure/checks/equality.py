@@ -1,4 +1,4 @@
-"""When two JSON values are the same: 1 and 1.0 are, at any depth; 1 and true are not."""
+"""Equality of JSON values: 1 and 1.0 are the same, at any depth; 1 and true are not."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ from typing import Any, Final
 
 from rlm_secure.checks.steps import Steps
 
-#: Up to here, every whole number is a float too.
+#: Up to here, every whole number is exact as a float.
 _EXACT: Final = 2**53
 #: Characters that cost one step.
 _CHARACTERS: Final = 256
 
 
 def same_text(value: Any, steps: Steps) -> str:
-    """One text for all JSON values that are the same as `value`. A step for each value in it.
+    """One text for all JSON values that are the same as `value`. Takes a step for each value in it.
 
-    Text, since strings hash with a key of the process: numbers can be chosen so that they all fall on one place of a
-    table.
+    Text, since strings are hashed with a random key: numbers can be chosen so that they all collide in a hash table.
     """
     parts: list[str] = []
     _write(value, parts, steps)
@@ -37,7 +36,7 @@ def _write(value: Any, parts: list[str], steps: Steps) -> None:
         parts.append("]")
     elif isinstance(value, dict):
         parts.append("{")
-        # Each name is looked at some more times to sort them.
+        # Sorting compares each name several more times.
         steps.take(len(value) + sum(map(len, value)) // _CHARACTERS)
         for name in sorted(value):
             parts += (json.dumps(name), ":")
@@ -51,7 +50,7 @@ def _write(value: Any, parts: list[str], steps: Steps) -> None:
 
 
 def _number(value: int | float) -> str:
-    """The number: a large whole one that is a float as that, since its digits would be three hundred times as many."""
+    """The number as text: a large one that is exact as a float in hex, since it may have 309 decimal digits."""
     if -_EXACT <= value <= _EXACT:
         return str(int(value)) if value == int(value) else float(value).hex()
     try:

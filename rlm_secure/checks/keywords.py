@@ -1,4 +1,4 @@
-"""The JSON Schemas that are checked in full, and no others: every keyword that they may use, and with what."""
+"""The JSON Schemas that are checked in full: every keyword that they may use, and its values. Others are refused."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from rlm_secure.checks.patterns import Pattern, PatternRefused
 
-#: What says something and checks nothing; `discriminator` only names what tells the alternatives of a oneOf apart.
+#: Keywords that check nothing; `discriminator` only names what tells the alternatives of a oneOf apart.
 _ANNOTATIONS: Final = frozenset(
     {
         "$schema", "$id", "$comment", "title", "description", "default", "examples", "format", "deprecated", "readOnly",
@@ -33,7 +33,7 @@ TYPES: Final = frozenset({"object", "array", "string", "integer", "number", "boo
 
 
 def problems(schema: Any, where: str) -> Iterator[str]:
-    """Everything in `schema` that would go unchecked, and every reference that leads nowhere."""
+    """Everything in `schema` that would go unchecked, and every reference to nothing."""
     seen: set[int] = set()
     references: list[tuple[str, str]] = []
     yield from _problems(schema, where, seen, references)
@@ -50,7 +50,7 @@ def problems(schema: Any, where: str) -> Iterator[str]:
 
 
 def target(reference: str, root: Any) -> Any:
-    """What a reference into `root` leads to; None where it leads nowhere."""
+    """What a reference into `root` refers to; None where that is nothing."""
     node = root
     for part in reference.removeprefix("#").strip("/").split("/"):
         if part:

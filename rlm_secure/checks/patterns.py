@@ -1,9 +1,9 @@
-"""Regular expressions for text that somebody else wrote: matched in time linear in the text.
+"""Regular expressions for untrusted text: matched in time linear in the text.
 
-`re` tries one way after another, and a text can be made for an expression so that there are more ways than anybody can
-wait for. Here all ways are followed at once, from one character to the next, as far as `re` would follow them; what is
-found is what `re` finds. What needs to look back at what was matched, or ahead, has no such way to be matched, and is
-refused before there is a text.
+`re` backtracks: it tries one path after another, and a text can be written for an expression so that there are
+exponentially many. Here all paths are followed at the same time, one character after another, in the order of `re`,
+and the matches are those of `re`. Look-around, back references, and atomic or possessive parts cannot be matched like
+this, and are refused when the expression is compiled.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from rlm_secure.checks.steps import Steps
 
 #: Most instructions of one expression: `x{1000}` has a thousand.
 INSTRUCTIONS: Final = 10_000
-#: Expressions within expressions.
+#: Most levels of nested expressions.
 _DEPTH: Final = 50
-#: Instructions and ways from one state to another that are kept for an expression; then they are found anew. A way
-#: takes some 250 bytes, for as long as the expression is there.
+#: Instructions of states and transitions that are cached for an expression; above it, the cache is cleared. One
+#: transition takes some 250 bytes, as long as the expression lives.
 _HELD: Final = 20_000
-#: Characters that cost one step where the way is known already.
+#: Characters that cost one step where the transition is cached.
 _KNOWN: Final = 16
-#: Characters between two looks at the clock.
+#: Most characters between two calls of `steps`.
 _PIECE: Final = 65_536
 
-# What stands on one side of a place in the text.
+# Properties of the character on one side of a position in the text.
 _EDGE, _NEWLINE, _LAST, _WORD, _ASCII_WORD, _EMPTY = 1, 2, 4, 8, 16, 32
 
 _CHARACTER, _SPLIT, _PLACE, _MATCH, _NEVER = range(5)
@@ -43,7 +43,7 @@ _REFUSED: Final = {
 
 
 class PatternRefused(ValueError):
-    """An expression that is none, or that cannot be matched in linear time. The message is a clause that says why."""
+    """An expression is invalid, or cannot be matched in linear time. The message is a clause that says why."""
 
 
 class Pattern:
@@ -67,7 +67,7 @@ class Pattern:
 
     @property
     def repeats_nothing(self) -> bool:
-        """Whether it repeats what may be empty, so that its matches may end elsewhere than those of `re`."""
+        """Whether it repeats a part that may be empty, so that its matches may end elsewhere than those of `re`."""
         return self._forward.repeats_nothing
 
     def search(self, text: str, steps: Steps) -> bool:
@@ -90,7 +90,7 @@ class Pattern:
         return False
 
     def sub(self, replacement: str, text: str, steps: Steps) -> str:
-        """As `re.sub` with a replacement that is taken as it is, unless `repeats_nothing`. Raises as `steps`."""
+        """As `re.sub` with a literal replacement, unless `repeats_nothing`. Raises what `steps` raises."""
         if not self.search(text, steps):
             return text
         parts: list[str] = []
@@ -103,13 +103,13 @@ class Pattern:
                 place, fresh = place + 1, False
                 continue
             parts += (text[kept:place], replacement)
-            # An empty match is followed by one at the same place that is not empty, or by one at the next place.
+            # After an empty match, a non-empty one at the same position counts, or one at the next position.
             fresh = end == place
             kept = place = end
         return "".join([*parts, text[kept:]])
 
     def _starts(self, text: str, steps: Steps) -> bytearray:
-        """For each place in the text, whether some match begins there: found from the end, in one pass."""
+        """For each position in the text, whether a match begins there: found from the end, in one pass."""
         program = self._backward
         starts = bytearray(len(text) + 1)
         state = program.begin(_EMPTY | _EDGE if not text else _EDGE, everywhere=True)
@@ -125,9 +125,9 @@ class Pattern:
         return starts
 
     def _end(self, text: str, place: int, fresh: bool, steps: Steps) -> int:
-        """Where the match that `re` prefers ends, of those that begin at `place`; -1 where there is none.
+        """The end of the match that `re` prefers, of those that begin at `place`; -1 where there is none.
 
-        Where `fresh`, it is not empty.
+        With `fresh`, an empty match does not count.
         """
         program = self._forward
         before = _side(text[place - 1]) if place else _EDGE | (0 if text else _EMPTY)
@@ -152,14 +152,14 @@ class Pattern:
 
 
 def _end_of(text: str) -> tuple[str, ...]:
-    """The symbols that end a text: its last character, and the end. A newline there is another than one before."""
+    """The last two symbols of a text: its last character, and "" for the end. A final newline has its own symbol."""
     if not text:
         return ("",)
     return ("\n$" if text[-1] == "\n" else text[-1], "")
 
 
 def _side(symbol: str) -> int:
-    """What a place in the text needs to know of a character next to it; "" is none."""
+    """The properties of a character that matter to the positions next to it; "" is no character."""
     if not symbol:
         return _EDGE
     if symbol[0] == "\n":
@@ -179,21 +179,21 @@ class _State:
         self.before = before
         self.everywhere = everywhere
         self.fresh = fresh
-        #: What each character leads to, and whether a match ends before it.
+        #: For each character, the next state, and whether a match ends before the character.
         self.known: dict[str, tuple[_State, bool]] = {}
 
 
 class _Program:
-    """One expression as instructions, with the states that texts led to so far.
+    """One expression as instructions, with the states that texts have reached so far.
 
-    In reverse, it reads the text from its end. `known` are the characters of `tree` that are compiled already, by the
-    identity of what stands there: a set takes milliseconds, and may be repeated thousands of times.
+    In reverse, it reads the text from its end. `known` caches compiled characters of `tree`, by the identity of their
+    node: a set takes milliseconds to compile, and may be repeated thousands of times.
     """
 
     def __init__(self, tree: Any, known: dict[tuple[int, int], re.Pattern[str]], *, reverse: bool) -> None:
         self._reverse = reverse
         self._known = known
-        #: Each is a kind, and what it needs: the next instruction, and what that waits for.
+        #: Each is a kind, the next instruction, and an operand: a character, a position, or the other branch.
         self._code: list[tuple[int, int, Any]] = []
         self._states: dict[tuple[Any, ...], _State] = {}
         self._held = 0
@@ -202,7 +202,7 @@ class _Program:
         self._start = self._sequence(tree, tree.state.flags, end, 0)
 
     def begin(self, before: int, *, everywhere: bool, fresh: bool = False) -> _State:
-        """The state before the first character. With `everywhere`, a match may begin at every place."""
+        """The state before the first character. With `everywhere`, a match may begin at every position."""
         return self._state((self._start,), before, everywhere, fresh)
 
     def step(self, state: _State, symbol: str, steps: Steps) -> tuple[_State, bool]:
@@ -220,7 +220,7 @@ class _Program:
         return result
 
     def _closure(self, state: _State, after: int, steps: Steps) -> tuple[list[int], bool]:
-        """The characters that the threads of `state` wait for, best first, and whether one of them is at its end."""
+        """The character instructions that the threads of `state` reach, preferred first, and whether one matches."""
         code = self._code
         waiting: list[int] = []
         seen: set[int] = set()
@@ -243,7 +243,7 @@ class _Program:
             elif kind == _MATCH and not state.fresh:
                 found = True
                 if not state.everywhere:
-                    break  # what comes after it is what `re` would not try
+                    break  # `re` would not try the threads after it
         steps.take(1 + len(seen) + len(waiting))
         return waiting, found
 
@@ -266,7 +266,7 @@ class _Program:
         return len(self._code) - 1
 
     def _sequence(self, items: Any, flags: int, following: int, depth: int) -> int:
-        """The instruction where `items` begin; after them, `following`."""
+        """The first instruction of `items`, which lead to `following`."""
         if depth > _DEPTH:
             raise PatternRefused(f"is nested deeper than {_DEPTH}")
         for item in items if self._reverse else reversed(items):
@@ -304,7 +304,7 @@ class _Program:
         self.repeats_nothing |= most > 1 and inner.getwidth()[0] == 0
         begin = following
         if most is _constants.MAXREPEAT:
-            # Once more or on, after each time: an empty time leads on, as it does with `re`.
+            # After each repetition, repeat or go on. An empty repetition goes on, as in `re`.
             more = self._emit(_SPLIT)
             again = self._sequence(inner, flags, more, depth)
             self._code[more] = (_SPLIT, *((following, again) if lazy else (again, following)))
@@ -319,12 +319,12 @@ class _Program:
         for _ in range(least):
             following, begin = begin, self._sequence(inner, flags, begin, depth)
             if begin == following:
-                break  # no instruction: nothing, however often
+                break  # no instruction was added: the rest adds none either
         return begin
 
 
 def _one_character(item: Any, flags: int) -> re.Pattern[str]:
-    """What one character must be, as an expression that `re` itself matches with it."""
+    """The test of one character, as an expression that `re` itself matches with it."""
     state = _parser.State()
     state.flags = flags
     found: re.Pattern[str] = _compiler.compile(_parser.SubPattern(state, [item]), flags)
@@ -332,7 +332,7 @@ def _one_character(item: Any, flags: int) -> re.Pattern[str]:
 
 
 def _place(name: str, flags: int) -> tuple[str, bool]:
-    """A place, and whether only ASCII counts as words there."""
+    """A position, and whether only ASCII characters count as words there."""
     if flags & re.MULTILINE:
         name = {"AT_BEGINNING": "AT_BEGINNING_LINE", "AT_END": "AT_END_LINE"}.get(name, name)
     return name, bool(flags & re.ASCII)

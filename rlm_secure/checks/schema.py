@@ -1,13 +1,13 @@
-"""Checks JSON values against a JSON Schema, in a number of steps.
+"""Checks JSON values against a JSON Schema, in a limited number of steps.
 
-A schema may ask for one value many times over: two alternatives that both lead back to the schema double the work with
+A schema may check one value many times: two alternatives that both refer back to the schema double the work with
 each level of the value. The standard allows that, so it is counted, not refused.
 
-No library does this. jsonschema 4.26, with every keyword counted as a step, writes out the value of each misfit and
-gathers all misfits of an `anyOf` between two steps: a list of 130,000 numbers took 12 s and 740 MB, 40 kB of text in
-30 lists under a recursive `oneOf` 60 s and 6 GB before a MemoryError (3 s here); what fits took four times as long.
-jsonschema-rs 0.60 says what is wrong with 35 characters after 37 s and 2.2 GB, and no deadline can end it. With those
-keywords, patterns, equality and messages of our own, a library would be left with the loop over the keywords.
+No library does this. jsonschema 4.26, with every keyword counted as a step, formats the value of each mismatch and
+collects all mismatches of an `anyOf` between two steps: a list of 130,000 numbers took 12 s and 740 MB, 40 kB of text
+in 30 lists under a recursive `oneOf` 60 s and 6 GB before a MemoryError (3 s here); valid values took four times as
+long. jsonschema-rs 0.60 reports what is wrong with 35 characters after 37 s and 2.2 GB, and no deadline can stop it.
+With keywords, patterns, equality and messages of our own, only the loop over the keywords would be left to a library.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from rlm_secure.checks.patterns import Pattern
 from rlm_secure.checks.steps import OutOfSteps, Steps
 from rlm_secure.untrusted_json import MAX_DEPTH
 
-#: Schemas within schemas that are followed for one value. A level of a value that is a tree takes three: the property,
-#: its alternative, and the reference back.
+#: Most nested schemas that are followed for one value. One level of a tree takes three: the property, its alternative,
+#: and the reference back.
 _DEPTH: Final = 3 * MAX_DEPTH
-#: How far a number may be from a whole multiple, in parts of it: 0.1 + 0.2 is a multiple of 0.1.
+#: How far the quotient may be from a whole number: 0.1 + 0.2 is a multiple of 0.1.
 _NEAR: Final = Fraction(1, 10**9)
-#: Characters of one part of a message, and of all.
+#: Characters of a name in a message; of a value in it, and of the whole.
 _SHOWN, _SAID = 200, 2_000
 
-#: Where a value is: where the value around it is, and its name or index there.
+#: Where a value is: the place of the value that contains it, and its name or index there.
 Place: TypeAlias = tuple[Any, str | int] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """What is wrong with a value: nothing is put into words before somebody asks for them."""
+    """What is wrong with a value; its text is built only when str() is called."""
 
     place: Place
     words: str
-    #: What the words have room for, as JSON.
+    #: The values for the placeholders in `words`: shown as JSON, a str as it is.
     about: tuple[Any, ...] = ()
     first: Mismatch | None = None
 
@@ -58,9 +58,9 @@ class Mismatch:
 
 
 class JSONSchema:
-    """A JSON Schema of `keywords.KEYWORDS`, ready to check. It is read, never changed. Thread-safe.
+    """A JSON Schema of `keywords.KEYWORDS`, ready to check values. Copies the schema given. Thread-safe.
 
-    Raises ValueError for one with anything else in it, with what would go unchecked; `name` is how it is called.
+    Raises ValueError for a schema with anything else, naming what would go unchecked; `name` is used in messages.
     """
 
     def __init__(self, schema: Mapping[str, Any], name: str = "the schema") -> None:
@@ -85,7 +85,7 @@ class JSONSchema:
             return None if schema else Mismatch(place, "is not allowed")
         steps.take(1 + len(schema))
         if depth > _DEPTH:
-            # No misfit: what must not fit, or must fit one of two, would be taken for what it is not.
+            # Not a mismatch: `not` and `oneOf` would take it for a real one.
             raise OutOfSteps
         if "$ref" in schema:
             failure = self._mismatch(value, self._target(schema["$ref"]), place, depth + 1, steps)
@@ -196,7 +196,7 @@ class JSONSchema:
         return None
 
     def _is_one_of(self, value: Any, wanted: list[Any], schema: Mapping[str, Any], key: str, steps: Steps) -> bool:
-        # By the identity of what stands in the schema, which lives as long as this does.
+        # Cached by the identity of a part of the schema, which lives as long as this object.
         given = id(schema[key]) if key == "enum" else id(schema)
         same = self._same.get(given)
         if same is None:
@@ -222,7 +222,7 @@ def _number(value: int | float, schema: Mapping[str, Any], place: Place, steps: 
         return Mismatch(place, "is no finite number")
     if "multipleOf" in schema:
         steps.take(20)  # numbers of up to 4,300 digits
-        # As the digits say: 1e308 is a multiple of 0.1, and no float holds how many times.
+        # Exact, by decimal digits: 1e308 is a multiple of 0.1, and no float holds the quotient.
         times = _exact(value) / _exact(schema["multipleOf"])
         if abs(times - round(times)) > _NEAR:
             return Mismatch(place, "is not a multiple of {}", (schema["multipleOf"],))
@@ -256,7 +256,7 @@ def _kind(value: Any) -> str:
 
 
 def shown_place(place: Place) -> str:
-    """A place in an answer, for people."""
+    """A place in an answer, as text for messages."""
     parts: list[str] = []
     while place is not None:
         place, part = place

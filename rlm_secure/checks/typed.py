@@ -1,8 +1,8 @@
-"""JSON values as values of a Python type, by pydantic, which runs to its end without a pause: bounded before it begins.
+"""JSON values as values of a Python type, by pydantic. It cannot be interrupted, so its cost is limited beforehand.
 
-pydantic tries the members of a union one after another. Where two of them lead back to the union, each level of a value
-doubles the work, and no other thread of the process runs meanwhile: for such a type, values are bounded by what they
-may cost.
+pydantic tries the members of a union one after another. Where two of them refer back to the union, each level of a
+value doubles the work, and no other thread of the process runs meanwhile: for such a type, the cost of values is
+limited.
 """
 
 from __future__ import annotations
@@ -22,37 +22,37 @@ from pydantic_core import PydanticCustomError
 from rlm_secure.checks.steps import OutOfSteps, Steps
 from rlm_secure.inert import excerpt
 
-#: What of a core schema holds no schemas.
+#: Keys of a core schema that hold no schemas.
 _NO_SCHEMAS: Final = frozenset({"metadata", "serialization", "cls", "function", "default", "expected", "members"})
-#: What becomes an item of a set, or a key.
+#: For each type that hashes, the key of what it hashes: items of a set, keys of a dict.
 _HASHED: Final = {"set": "items_schema", "frozenset": "items_schema", "dict": "keys_schema"}
-#: Times that a value may be looked at for a type whose unions lead back to themselves, each counted as often as it is
-#: deep: pydantic keeps, for each look that failed, the whole way there. About half a second, and 100 MB.
+#: Most visits of values for a type whose unions refer back to themselves, each counted times its depth: pydantic keeps
+#: the whole path of each failed attempt. About half a second, and 100 MB.
 _LOOKS: Final = 400_000
-#: Mistakes of a value that are put into words, to show the first: all of them are made at once, and take more memory
-#: than the value.
+#: Most mistakes of a value that are formatted, to show the first: pydantic formats all of them at once, in more memory
+#: than the value takes.
 _MISTAKES: Final = 1_000
-#: Characters of what is said of one.
+#: Characters of the message about one.
 _SAID: Final = 400
-#: What a choice of a union begins with, as far as that says which JSON values it takes: a list fits no dict at all, so
-#: that nothing below it is looked at for one.
+#: Kinds of choices of a union that take objects only, and arrays only: the parts of any other value are not visited for
+#: them.
 _OBJECTS: Final = frozenset({"dict", "typed-dict", "model", "model-fields", "dataclass", "dataclass-args"})
 _ARRAYS: Final = frozenset({"list", "tuple", "set", "frozenset", "generator"})
-#: Values of one hash that may go into one set: in a table, each is compared with all the others.
+#: Most values with one hash that may go into one set: a hash table compares each with all the others.
 _ALIKE: Final = 1_000
-#: Characters of texts that may be numbers of one hash without being the same number.
+#: Characters of texts that may be different numbers with the same hash.
 _FEWEST, _LONGEST = 4, 4_300
-#: Kinds whose hash is that of their fields, in an order and with defaults that a value does not show: so many objects
-#: may be in one list where a set has such items.
+#: Kinds that hash their fields, in an order and with defaults that a value does not show: where a set has such items,
+#: the objects in one list are limited instead.
 _RECORDS: Final = frozenset({"model", "dataclass", "call", "arguments"})
 _MOST_RECORDS: Final = 2_000
 
 
 class Typed:
-    """A type that JSON values are read as. Thread-safe, as far as the type is.
+    """Reads JSON values as a type. Thread-safe, as far as the type is.
 
-    Raises ValueError for a type with a regular expression that takes more than linear time to match: one that `re`
-    matches, by `regex_engine` or since it is compiled.
+    Raises ValueError for a type with a regular expression that may take more than linear time to match: one that `re`
+    matches, because of `regex_engine` or because it is compiled.
     """
 
     def __init__(self, adapter: TypeAdapter[Any]) -> None:
@@ -67,14 +67,14 @@ class Typed:
         self._hashed = schema.hashed()
 
     def read(self, value: Any, steps: Steps) -> Any:
-        """`value`, which JSON can hold, as the type. Raises pydantic.ValidationError, OutOfSteps, or as `steps`."""
+        """`value`, a JSON value, as the type. Raises pydantic.ValidationError, OutOfSteps, or what `steps` raises."""
         steps.take(1 + _looks(value, self._ways) // 2)
         if self._hashed - {"str"}:
             _bound_hashes(value, self._hashed)
         try:
             return self.adapter.validate_json(json.dumps(value), strict=True)
         except (ArithmeticError, OSError) as error:
-            # pydantic's own types let some pass: a path that is too long to be looked at, a pattern that cannot be.
+            # pydantic's own types let some pass: for a path that is too long, or a pattern that cannot be compiled.
             mistake = PydanticCustomError(
                 "unreadable", "It cannot be read as its type: {name}", {"name": type(error).__name__}
             )
@@ -82,17 +82,17 @@ class Typed:
 
 
 def first_mistake(error: ValidationError) -> tuple[tuple[int | str, ...], str]:
-    """Where in a value the first mistake is, and what; how many there are where they are too many to look at."""
+    """The location and message of the first mistake; their number instead, where there are too many to format."""
     count = error.error_count()
     if count > _MISTAKES:
         return (), f"{count:,} parts of it do not fit"
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    # What an alternative is named, or a time zone, is a part of it: as long as it was in the value.
+    # It may quote the name of an alternative, or a time zone, as long as in the value.
     return first["loc"], excerpt(first["msg"], _SAID)
 
 
 def _looks(value: Any, ways: int) -> int:
-    """How often a type looks at the parts of `value`, each level tried in so many ways, times their depth."""
+    """How often a type visits the parts of `value`, trying each level in `ways` ways, times their depth."""
     if ways < 2:
         return 0
     looks, times, depth = 0, 1, 1
@@ -114,9 +114,9 @@ def _parts(value: Any) -> Iterator[Any]:
 
 
 def _bound_hashes(value: Any, kinds: frozenset[str]) -> None:
-    """Raise OutOfSteps where many parts of `value` have one hash: those of numbers are the same in every process.
+    """Raise OutOfSteps where many parts of `value` share a hash: those of numbers are the same in every process.
 
-    `kinds` are those of what becomes an item of a set, or a key, and of its parts.
+    `kinds` are those of set items and keys, and of their parts.
     """
     readers: list[Callable[[str], object]] = [int, *(read for kind, read in _NUMBERS.items() if kind in kinds)]
     for number in readers:
@@ -126,14 +126,14 @@ def _bound_hashes(value: Any, kinds: frozenset[str]) -> None:
 
 
 class _Hash(int):
-    """A hash, whose own hash it is: Python's of an int is a remainder, and others have the same one."""
+    """A hash that hashes to itself: the hash of a plain int is a remainder, which other ints share."""
 
     def __hash__(self) -> int:
         return int(self)
 
 
 class _Alike:
-    """Looks for many values of one hash that are not the same. `number` reads a text as what its hash is of."""
+    """Finds many different values with one hash. `number` parses a text as the number that is hashed."""
 
     def __init__(self, number: Callable[[str], object], *, lists: bool) -> None:
         self._number = number
@@ -142,7 +142,7 @@ class _Alike:
         self._others: dict[int, set[int]] = {}
 
     def look(self, value: Any) -> tuple[int, int]:
-        """The hash of `value`, a list taken for a tuple, and one that nobody can foresee. Raises OutOfSteps."""
+        """The hash of `value`, with a list taken as a tuple, and an unpredictable one. Raises OutOfSteps."""
         if isinstance(value, dict):
             for key in value:
                 self.look(key)
@@ -173,7 +173,7 @@ class _Alike:
 
 
 def _pairs_of_objects(value: Any) -> int:
-    """How many pairs there are of objects that are in one list."""
+    """How many pairs of objects are in the same list."""
     pairs, level = 0, [value]
     while level:
         pairs += sum(sum(isinstance(part, dict) for part in each) ** 2 for each in level if isinstance(each, list))
@@ -182,7 +182,7 @@ def _pairs_of_objects(value: Any) -> int:
 
 
 def _hash(kind: Callable[[str], object], text: str) -> int | None:
-    """The hash of the number that `text` is, as `kind` reads it; None where it is none, or one that has no hash."""
+    """The hash of the number that `kind` parses from `text`; None where it is none, or has no hash."""
     try:
         return hash(kind(text))
     except (ArithmeticError, TypeError, ValueError):
@@ -190,11 +190,11 @@ def _hash(kind: Callable[[str], object], text: str) -> int | None:
 
 
 def _fraction(text: str) -> Fraction | Decimal:
-    """A number with the hash of this fraction: equal ones have the same, and a Decimal writes no zeros out."""
+    """A number with the hash of this fraction: equal numbers share it, and a Decimal does not write out zeros."""
     return Fraction(text) if "/" in text else Decimal(text)
 
 
-#: What reads a text as the number that its hash is of.
+#: For each kind, the parser of a text as the number that is hashed.
 _NUMBERS: Final[Mapping[str, Callable[[str], object]]] = {
     "complex": complex,
     "decimal": Decimal,
@@ -231,7 +231,7 @@ class _Core:
         return None
 
     def hashed(self) -> frozenset[str]:
-        """The kinds of all that becomes an item of a set, or a key, and of its parts."""
+        """The kinds of all set items and keys, and of their parts."""
         kinds: set[str] = set()
         todo, seen = [each.get(_HASHED.get(str(each.get("type")), "")) for each in self._nodes], set()
         while todo:
@@ -247,7 +247,7 @@ class _Core:
         return frozenset(kinds)
 
     def ways(self) -> int:
-        """In how many ways a value is tried at most that a union leads back to; 1 where it is tried once."""
+        """Most ways in which a value is tried by a union that refers back to itself; 1 where it is tried once."""
         return max(map(self._ways, self._nodes), default=1)
 
     def _ways(self, node: Mapping[str, Any]) -> int:
@@ -257,7 +257,7 @@ class _Core:
         return max(kinds["object"], kinds["array"]) + kinds["any"]
 
     def _choices(self, union: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-        """The choices of a union, and of the unions that stand for one of them: those are tried at the same level."""
+        """The choices of a union, and of unions among them: all are tried at the same level."""
         todo, seen = [union], set()
         while todo:
             each = todo.pop()
@@ -298,7 +298,7 @@ def _takes(choice: Mapping[str, Any]) -> str:
 
 
 def _within(node: Any) -> list[Any]:
-    """The parts of a core schema right below `node`."""
+    """The parts of a core schema directly below `node`."""
     parts: list[Any] = []
     if isinstance(node, Mapping):
         parts = [each for key, each in node.items() if key not in _NO_SCHEMAS]
