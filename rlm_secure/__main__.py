@@ -3,7 +3,7 @@
 import os
 import sys
 
-# `-m` puts the current directory first: a file in it would stand in for a module of the standard library, or of ours.
+# `-m` puts the current directory first: a file in it would shadow a module of the standard library, or of ours.
 if not sys.flags.safe_path and sys.path[0] in ("", os.getcwd()):  # noqa: PTH109 - pathlib could be such a file
     del sys.path[0]
 

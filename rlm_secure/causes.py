@@ -1,9 +1,9 @@
-"""Which part of a foreign exception may be shown: what this machine said, and nothing that a provider did.
+"""Which part of a foreign exception may be shown: messages of this machine, and nothing from a provider.
 
-What an SDK raises is a chain: its own error, the HTTP library's, the operating system's. A provider's words, a request
-with its key or a server's bytes may be anywhere in it. What the operating system, the resolver, the TLS library and
-the import system say is local, and is what somebody needs who sets a thing up: "connection refused", "no module
-named", "certificate verify failed".
+An SDK raises a chain: its own error, the HTTP library's, the operating system's. A provider's text, a request with its
+key or a server's bytes may be anywhere in it. Messages of the operating system, the resolver, the TLS library and the
+import system are local, and are what a user needs for setup: "connection refused", "no module named", "certificate
+verify failed".
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from types import GetSetDescriptorType, MemberDescriptorType
 from typing import Any, Final
 
-#: Modules whose errors are this machine's own words. Subclasses from elsewhere (requests.HTTPError) are not.
+#: Modules whose own exceptions are local. Subclasses from elsewhere (requests.HTTPError) are not.
 _LOCAL: Final = frozenset({"builtins", "socket", "ssl"})
-#: The exceptions that are made again: all of the operating system, the resolver, TLS and the import system.
+#: The exceptions that are copied: all of the operating system, the resolver, TLS and the import system.
 _MADE_AGAIN: Final[dict[type[BaseException], type[BaseException]]] = {
     kind: kind
     for module in (builtins, socket, ssl)
@@ -31,10 +31,10 @@ _LONGEST: Final = 32
 
 
 def local_cause(error: BaseException) -> BaseException | None:
-    """The innermost local exception that led to `error`, as a new one to raise from; None where there is none.
+    """The innermost local exception that led to `error`, as a copy to raise from; None where there is none.
 
-    None as well where any exception of the chain carries a reply. The new one has no chain and no traceback, so that
-    nothing else comes along.
+    Also None where any exception of the chain carries a reply. The copy has no chain and no traceback, so that nothing
+    else is shown.
     """
     found: BaseException | None = None
     for each in _chain(error):
@@ -51,9 +51,9 @@ def local_cause(error: BaseException) -> BaseException | None:
 
 
 def _has(error: BaseException, name: str) -> Any:
-    """An attribute of a foreign exception, without running its code: of a property, the property itself.
+    """An attribute of a foreign exception, without running its code: for a property, the property object.
 
-    A property of an SDK may warn, raise or look things up. That there is one says that a reply may be behind it.
+    A property of an SDK may warn, raise or do a lookup. That it exists shows that there may be a reply.
     """
     found = inspect.getattr_static(error, name, None)
     if isinstance(found, MemberDescriptorType | GetSetDescriptorType):  # a slot, or a field of the interpreter's own
@@ -62,7 +62,7 @@ def _has(error: BaseException, name: str) -> Any:
 
 
 def _is_local(error: BaseException) -> bool:
-    """Whether the import system said it, or the operating system, whose errors have a number: an SDK's have words."""
+    """Whether it is an ImportError, or an OSError with a number or without arguments: an SDK's has a text only."""
     if isinstance(error, OSError):
         return isinstance(error.errno, int) or not error.args
     return isinstance(error, ImportError)

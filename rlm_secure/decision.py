@@ -1,4 +1,4 @@
-"""What a "no" says of itself, for the errors that carry one: the gate, which says it, is above them."""
+"""The type of the gate's decisions, for errors that carry one: they may not import the gate, which is above them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Protocol
 
 
 class Decided(Protocol):
-    """One answer of the gate; `rlm_secure.policy.Decision` is the only one."""
+    """One decision of the gate; `rlm_secure.policy.Decision` is the only implementation."""
 
     @property
     def allowed(self) -> bool:
-        """Whether it may happen."""
+        """Whether the action is allowed."""
 
     @property
     def rule(self) -> str:

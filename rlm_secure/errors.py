@@ -2,31 +2,31 @@
 
 RLMSecureError
 ├── PolicyError                  a policy file is wrong; names the file, the key and a better value
-├── Refused                      the policy says no; carries the Decision that said it
-│   ├── WrongProcess             a session was used in a fork of the process that made it
+├── Refused                      the policy refuses an action; carries the Decision
+│   ├── WrongProcess             a session was used in a fork of the process that created it
 │   └── ReentrantCall            a tool used the session whose cell waits for it
-├── CallFailed                   what a cell asked of the host failed; its text, and nothing else, is raised in the cell
-│   └── CallRefused              the policy says no to what a cell asked; carries the Decision that said it
+├── CallFailed                   a cell's request to the host failed; its text, and nothing else, is raised in the cell
+│   └── CallRefused              the policy refuses a cell's request; carries the Decision
 ├── MissingExtra                 an optional package is not installed; names the `pip install` line
 ├── EnvironmentUnavailable       the machine or the provider cannot give an environment
 │   └── EnforcementError         a wall that the policy requires cannot be built here
 ├── ProtocolViolation            bytes from a sandbox are not what the protocol allows
 ├── ProviderError                a language-model or cloud provider failed (never shown to a model as its output)
-│   └── MissingKey               a client was made without an API key; a ValueError as well
-├── CellError                    a cell did not end by itself; in REPLResult.error, raised by REPLResult.check()
+│   └── MissingKey               a client was created without an API key; a ValueError as well
+├── CellError                    a cell failed; in REPLResult.error, raised by REPLResult.check()
 │   ├── CellException            its own Python exception
 │   ├── CellRefused              the language layer refused its source
 │   ├── CellTimeout              wall clock or CPU budget
 │   ├── CellMemoryLimit          memory cap
-│   ├── CellSkipped              its turn's results were too much already, and it was not run
-│   ├── CellCallsRefused         it went on calling after its calls were refused, and was ended
+│   ├── CellSkipped              it was not run: the results of its turn were too large already
+│   ├── CellCallsRefused         it was ended: it went on calling after its calls were refused
 │   ├── CellCrashed              the worker died (signal, SIGKILL from elsewhere, C stack overflow)
 │   └── WallViolation            the kernel killed it for a forbidden system call
 ├── SessionEnded                 the session is over; start a new one
 ├── AuditLogError                an audit log was changed, or cannot be written
 ├── LogError                     a trajectory file that the policy requires cannot be written
-├── ResultTooLarge               an answer of a batch is one too many for limits.kept_bytes
-├── PriceUnknownError            a run has a cost limit, and nobody knows what its model costs
+├── ResultTooLarge               an answer of a batch does not fit into limits.kept_bytes
+├── PriceUnknownError            a run has a cost limit, and the price of its model is unknown
 ├── BudgetExceededError          ┐
 │   └── CallLimitExceededError   │   the policy's number of model calls is used up
 ├── TimeoutExceededError         │ upstream's five, with upstream's fields
@@ -45,7 +45,7 @@ from rlm_secure.inert import inert_line
 class RLMSecureError(Exception):
     """Base of every error that this library raises on purpose.
 
-    Its message is one line that only prints: what a sandbox, a provider or a model put into it is spelled out.
+    Its message is one inert line: control characters from a sandbox, a provider or a model are escaped.
     """
 
     def __init__(self, *args: object) -> None:
@@ -83,7 +83,7 @@ class Refused(RLMSecureError):
 
 
 class WrongProcess(Refused):
-    """A session belongs to another process: this one is a fork of it. Make one here."""
+    """A session belongs to another process: this one is a fork of it. Create one here."""
 
 
 class ReentrantCall(Refused):
@@ -91,14 +91,14 @@ class ReentrantCall(Refused):
 
 
 class CallFailed(RLMSecureError):
-    """What a cell asked of the host failed. The message, and nothing else, is raised in the cell, as it is."""
+    """A cell's request to the host failed. The message, and nothing else, is raised in the cell, unchanged."""
 
     def __init__(self, *args: object) -> None:
         Exception.__init__(self, *args)
 
 
 class CallRefused(CallFailed):
-    """The policy refused what a cell asked of the host. `decision` says which rule did, and why."""
+    """The policy refused a cell's request to the host. `decision` says which rule did, and why."""
 
     def __init__(self, decision: Decided) -> None:
         super().__init__(decision.reason)
@@ -141,11 +141,11 @@ class ProviderError(RLMSecureError):
 
 
 class MissingKey(ProviderError, ValueError):
-    """A client was made without an API key; names the argument and the variable. A ValueError, as it is upstream."""
+    """A client was created without an API key; names the argument and the variable. A ValueError, as it is upstream."""
 
 
 class CellError(RLMSecureError):
-    """A cell did not end well. `limit` is the policy key that ended it, `wall` what enforced it."""
+    """A cell failed. `limit` is the policy key that ended it, `wall` what enforced it."""
 
     def __init__(
         self,
@@ -176,15 +176,15 @@ class CellTimeout(CellError):
 
 
 class CellMemoryLimit(CellError):
-    """The cell asked for more memory than the policy grants."""
+    """The cell requested more memory than the policy allows."""
 
 
 class CellSkipped(CellError):
-    """The cell was not run: the results of the cells before it in the same turn are too much for the host to hold."""
+    """The cell was not run: the results of earlier cells in the same turn are too large for the host to keep."""
 
 
 class CellCallsRefused(CellError):
-    """The cell went on calling after more of its run's calls were refused than `lm.refusals` grants."""
+    """The cell went on calling after more of its run's calls were refused than `lm.refusals` allows."""
 
 
 class CellCrashed(CellError):
@@ -196,11 +196,11 @@ class WallViolation(CellError):
 
 
 class SessionEnded(RLMSecureError):
-    """The session cannot run cells any more: it was closed, or killed for the reason in the message."""
+    """The session can no longer run cells: it was closed, or killed for the reason in the message."""
 
 
 class AuditLogError(RLMSecureError):
-    """An audit log cannot be trusted, or not written. `line` is its first bad line, from 1, where there is one.
+    """An audit log cannot be trusted, or cannot be written. `line` is its first bad line, from 1, where there is one.
 
     Where it ends a run, `partial_answer` is the answer so far.
     """
@@ -232,7 +232,7 @@ class ResultTooLarge(RLMSecureError):
 
 
 class PriceUnknownError(RLMSecureError):
-    """A run has a cost limit of its own, and the price of `model` is unknown: the limit would hold nothing."""
+    """A run has a cost limit of its own, and the price of `model` is unknown: the limit cannot be enforced."""
 
     def __init__(self, model: str, message: str | None = None, *, partial_answer: str | None = None) -> None:
         super().__init__(
@@ -257,7 +257,7 @@ class BudgetExceededError(RLMSecureError):
 
 
 class CallLimitExceededError(BudgetExceededError):
-    """The run made as many model calls as `lm.calls` grants. `calls` and `call_limit` count; the rest is dollars."""
+    """The run made as many model calls as `lm.calls` allows. `calls` and `call_limit` are counts, others dollars."""
 
     def __init__(
         self, calls: int, call_limit: int, spent: float, budget: float, partial_answer: str | None = None

@@ -1,6 +1,6 @@
-"""What happens during a run, as typed events: for progress displays, `RLM.stream()` and metrics.
+"""Typed events of a run: for progress displays, `RLM.stream()` and metrics.
 
-Events come from the thread in which they happen (children and model calls run on several). Text in them
+Events are delivered in the thread in which they occur (children and model calls run on several). Text in them
 was written by a model or by a sandbox: make it inert before it reaches a terminal or a page.
 """
 
@@ -33,7 +33,7 @@ class RunStarted(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxTaken(Event):
-    """The run has a provider's sandbox, after `seconds`: a new one, or one that its tree used before (`reused`)."""
+    """The run got a provider's sandbox, after `seconds`: a new one, or one that its tree used before (`reused`)."""
 
     sandbox: str
     reused: bool
@@ -79,7 +79,7 @@ class CellStarted(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellCompleted(Event):
-    """The cell ended, well or not."""
+    """The cell ended, with or without an error."""
 
     number: int
     index: int
@@ -139,7 +139,7 @@ class Noticed(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventsDropped(Event):
-    """Whoever reads the events was too slow for them: `count` were not kept for it."""
+    """A reader of the events was too slow: `count` of them were dropped for it."""
 
     count: int
 
@@ -168,7 +168,7 @@ class RunCompleted(Event):
 
 
 def event_bytes(event: Event) -> int:
-    """Bytes of memory that keeping an event keeps. Records of calls are not among them: their run counts those."""
+    """Bytes of memory that a kept event takes, without records of calls: their run counts those."""
     texts: list[Any] = [getattr(event, name) for name in event.__dataclass_fields__]
     if isinstance(event, CellCompleted):
         result = event.block.result

@@ -1,14 +1,14 @@
-"""The one room that opens paths which others name, or can change: nothing here follows, waits or reads without end.
+"""The only module that opens paths that others name or can change: no unexpected link, no blocking, no unlimited read.
 
-To read: what a user names may be a symbolic link, as for any other command. What lies in a folder that he names may
-not. Either has to lead to a regular file: a FIFO, a socket or a device would block, or act, when it is opened. What
-was opened is looked at again, and only its descriptor is used from then on.
+To read: a path that the user names may be a symbolic link, as for any other command. What lies in a folder that the
+user names may not. Both must lead to a regular file: opening a FIFO, a socket or a device could block or have effects.
+A file is checked again once it is open, and only its descriptor is used from then on.
 
-To write: no part of the path may be a symbolic link. A repository that is audited, or whoever owns the folder, would
-say otherwise where a report goes. A report takes the place of what had its name, so that no hard link is written
-through either.
+To write: no part of the path may be a symbolic link; otherwise an audited repository, or the owner of the folder,
+could choose where a report is written. A report replaces the file of its name, so that no hard link is written through
+either.
 
-Everything raises OSError; its `strerror` is a clause that says what is wrong, on one line that only prints.
+Every error is an OSError; its `strerror` is a clause that says what is wrong, as one inert line.
 
 Guards: that a path leads to the file that was meant, and to a regular file
 """
@@ -34,7 +34,7 @@ _LIST: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _PASS: Final = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CHUNK: Final = 1024 * 1024
-#: Folders in folders, each of which holds a descriptor, and names in all, that a walk lists.
+#: Most nested folders of a walk, each of which keeps a descriptor open, and most names in all.
 _DEEPEST: Final = 64
 _ENTRIES: Final = 1_000_000
 
@@ -49,20 +49,20 @@ _KINDS: Final = {
 
 
 class NotAFile(OSError):
-    """Something else than a regular file is there, or a link in its path. `strerror` says what."""
+    """The path leads to something other than a regular file, or through a link. `strerror` says what."""
 
 
 class TooLarge(OSError):
-    """A file has more bytes than whoever reads it takes."""
+    """A file has more bytes than its reader allows."""
 
 
 def is_folder(path: Name) -> bool:
-    """Whether `path` leads to a folder. Not where that cannot be seen: to open it says why."""
+    """Whether `path` leads to a folder. False where that is unknown: opening it then gives the reason."""
     return os.path.isdir(path)  # noqa: PTH112 - Path.is_dir() raises for a name that is too long
 
 
 def open_file(path: Name, *, below: Name | None = None) -> int:
-    """A descriptor to read the regular file at `path`. It never waits.
+    """A descriptor to read the regular file at `path`. Never blocks.
 
     With `below`, `path` is relative to that folder, and no part of it may be a link.
     """
@@ -85,14 +85,14 @@ def read(path: Name, limit: int, *, below: Name | None = None) -> bytes:
 
 
 def chunks(descriptor: int, limit: int) -> Iterator[bytes]:
-    """What a descriptor gives, up to `limit` bytes of it."""
+    """The bytes of a descriptor, up to `limit`, in chunks."""
     while limit > 0 and (data := os.read(descriptor, min(_CHUNK, limit))):
         limit -= len(data)
         yield data
 
 
 def read_private(path: Name, limit: int) -> bytes:
-    """A file that nobody but its owner may use: a key. Raises NotAFile where others may, or where it is theirs."""
+    """Up to `limit` bytes of a file that only its owner may access, such as a key. Raises NotAFile for any other."""
     descriptor = open_file(path)
     try:
         about = os.fstat(descriptor)
@@ -105,7 +105,7 @@ def read_private(path: Name, limit: int) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a walk met: `path` is relative to where it began; `refused` says why it is no file to be read, or is ""."""
+    """An entry of a walk: `path` is relative to its root; `refused` says why it cannot be read as a file, or is ""."""
 
     path: str
     refused: str
@@ -113,15 +113,15 @@ class Entry:
     _name: str
 
     def open(self) -> int:
-        """A descriptor to read it, which the caller closes. Only until the walk goes on."""
+        """A descriptor to read it, which the caller closes. Valid until the walk continues."""
         return _open(self._name, self._folder, self.path)
 
 
 def walk(root: Name, enter: Callable[[str], bool] = bool) -> Iterator[Entry]:
-    """Every file below the folder `root`, in the order of names, and everything that is none, with the reason.
+    """Every file below the folder `root`, in the order of names, and every other entry, with why it is refused.
 
-    No link is followed but `root` itself. A folder that `enter` says no to is passed over. One that has too many
-    names for the walk is its last entry, after some of what is in it.
+    No link is followed except `root` itself. A folder for which `enter` returns False is skipped. A folder with more
+    names than the walk has left is its last entry, after some of its content.
     """
     left = _ENTRIES
     ahead: list[tuple[str, int, Iterator[str]]] = []
@@ -164,9 +164,9 @@ def walk(root: Name, enter: Callable[[str], bool] = bool) -> Iterator[Entry]:
 
 
 def create(path: Name, mode: int = 0o600, *, folders: bool = False) -> int:
-    """A descriptor to append to a new file at `path`, in no other than the folder that the path spells out.
+    """A descriptor to append to a new file at `path`, in exactly the folder that the path names.
 
-    With `folders`, those that are missing are made for their owner alone. Raises FileExistsError, and NotAFile for a
+    With `folders`, missing ones are created, accessible to their owner only. Raises FileExistsError, and NotAFile for a
     link in the path.
     """
     with parent(path, folders=folders) as (folder, name):
@@ -174,10 +174,10 @@ def create(path: Name, mode: int = 0o600, *, folders: bool = False) -> int:
 
 
 def replace(path: Name, data: bytes) -> None:
-    """Write a report: whole or not at all, in the place of a regular file that has its name.
+    """Write a report, whole or not at all, replacing a regular file of that name.
 
-    What else has that name, by other links, stays as it is. Raises NotAFile for a link in the path, and for
-    something else than a file at its end.
+    Other hard links to the old file keep its content. Raises NotAFile for a link in the path, and for anything but
+    a regular file at its end.
     """
     with parent(path) as (folder, name):
         mode = 0o666
@@ -193,16 +193,16 @@ def replace(path: Name, data: bytes) -> None:
             finally:
                 os.close(descriptor)
             os.rename(written, name, src_dir_fd=folder, dst_dir_fd=folder)
-        except BaseException:  # Ctrl-C as well: nothing is left behind
+        except BaseException:  # Ctrl-C as well: no temporary file is left behind
             os.unlink(written, dir_fd=folder)
             raise
 
 
 @contextlib.contextmanager
 def parent(path: Name, *, folders: bool = False) -> Iterator[tuple[int, str]]:
-    """The folder that `path` lies in, open, and the last name. No part of it is a link.
+    """A descriptor of the folder that contains `path`, and the last name. No part of the path is a link.
 
-    Errors, of what is done there as well, name the whole path.
+    Errors name the whole path, including those raised in the `with` block.
     """
     text = os.fspath(path)
     start = os.open("/" if text.startswith("/") else os.curdir, _PASS)
@@ -219,7 +219,7 @@ def parent(path: Name, *, folders: bool = False) -> Iterator[tuple[int, str]]:
 
 @contextlib.contextmanager
 def _folder(start: int, text: str, path: Name, *, folders: bool = False) -> Iterator[tuple[int, str]]:
-    """The folder that the last name of `text` is in, and that name. Owns `start`, where it begins."""
+    """A descriptor of the folder of the last name of `text`, and that name. Starts at `start`, and closes it."""
     *parts, name = text.split("/")
     folder = start
     try:
@@ -242,8 +242,8 @@ def _folder(start: int, text: str, path: Name, *, folders: bool = False) -> Iter
 
 
 def _open(name: str, folder: int | None, path: Name) -> int:
-    """A descriptor of a regular file: of what a link leads to where there is no `folder`."""
-    # Looked at first: to open a device may be to act on it. And again: it may be another one by now.
+    """A descriptor of a regular file; a link is followed only where there is no `folder`."""
+    # Checked before, because opening a device may have effects; and after, because it may have been replaced.
     _regular(os.stat(name, dir_fd=folder, follow_symlinks=folder is None), path)
     descriptor = os.open(name, _READ | (0 if folder is None else os.O_NOFOLLOW), dir_fd=folder)
     try:
@@ -262,7 +262,7 @@ def _regular(about: os.stat_result, path: Name) -> os.stat_result:
 
 
 def _reason(name: str, folder: int) -> str:
-    """What an entry is; "" for a regular file."""
+    """Why an entry is not a regular file; "" where it is."""
     try:
         mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
     except OSError:
@@ -271,7 +271,7 @@ def _reason(name: str, folder: int) -> str:
 
 
 def _listed(name: Name, folder: int | None, limit: int) -> tuple[int, list[str]]:
-    """A folder, open, and the names in it: one more than `limit` at most, which then stands for all others."""
+    """A descriptor of a folder, and its names: at most one more than `limit`, which shows that there are too many."""
     descriptor = os.open(name, _LIST | (0 if folder is None else os.O_NOFOLLOW), dir_fd=folder)
     try:
         with os.scandir(descriptor) as entries:

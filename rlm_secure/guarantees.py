@@ -1,8 +1,8 @@
 """What rlm_secure promises, and how far an environment keeps each promise.
 
 A `Wall` is one mechanism; a `Guarantee` is what the user gets; an `EnforcementReport` is what was
-achieved, obtained by doing, never by asking. threat-model.md states each guarantee, `doctor` prints the
-report, and a test holds the three together.
+achieved, found by trying, never by asking. threat-model.md states each guarantee, `doctor` prints the
+report, and a test checks that the three agree.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ class Level(StrEnum):
 class WallStatus:
     """One wall of one session.
 
-    `evidence` says what was tried and what happened ("unshare(NEWUSER) succeeded", "ABI 7, deny-all ruleset"), on one
-    line that only prints.
+    `evidence` says what was tried and what happened ("unshare(NEWUSER) succeeded", "ABI 7, deny-all ruleset"), as one
+    inert line.
     """
 
     wall: Wall
@@ -129,11 +129,11 @@ RESTS_ON: Mapping[Guarantee, tuple[frozenset[Wall], ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class EnforcementReport:
-    """What holds around one session.
+    """The walls in force around one session.
 
-    `environment` is the name of the environment, `walls` one status per wall that was tried, `details` closed,
-    host-chosen facts (kernel, Landlock ABI, bundle sha256, start milliseconds). `spend` is how far the policy bounds
-    what a run costs, which no wall does. Nothing in a report comes from untrusted code.
+    `environment` is the name of the environment, `walls` one status per wall that was tried, `details` a closed
+    set of facts that the host chose (kernel, Landlock ABI, bundle sha256, start milliseconds). `spend` is how far the
+    policy limits what a run costs, which no wall does. Nothing in a report comes from untrusted code.
     """
 
     environment: str
@@ -153,7 +153,7 @@ class EnforcementReport:
         return tuple(wall for wall in required if wall not in full)
 
     def guarantee(self, guarantee: Guarantee) -> Level:
-        """How far `guarantee` holds: as far as its walls stand, and spend no further than the policy bounds it."""
+        """How far `guarantee` holds: as far as its walls do, and bounded-spend no further than the policy limits it."""
         level = self.by_walls(guarantee)
         return self.spend if guarantee is Guarantee.BOUNDED_SPEND and level is Level.FULL else level
 

@@ -1,11 +1,11 @@
-"""Untrusted text made harmless: what would act instead of being read is spelled out.
+"""Untrusted text made harmless: characters with an effect are escaped.
 
-A cell can print what moves a cursor, renames a window, reorders the line before it or hides words from the
-eye. None of that may reach a terminal, a page or a prompt as anything but visible characters. A message, the evidence
-of a wall or a line of a log is one line as well: its end would let foreign text write the next one. Every error and
-wall of this library, and every logger named here, sees to that by itself, wherever their text came from.
+A cell can print characters that move a cursor, rename a window, reorder the line before it or hide words. They may
+reach a terminal, a page or a prompt only as visible characters. A message, the evidence of a wall or a log entry must
+also be one line: a line break would let foreign text write the next one. Every error and wall status of this library,
+and every logger named here, ensures that itself, wherever its text came from.
 
-Guards: that text from a cell drives no terminal
+Guards: that text from a cell cannot control a terminal
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Any, Final
 #: The loggers of this library.
 LOGGERS: Final = ("rlm_secure", "rlm_secure.audit", "rlm_secure.broker", "rlm_secure.cloud", "rlm_secure.docker")
 
-# C0 but tab, newline and carriage return; DEL; C1; lone surrogates, which no encoder takes.
+# C0 except tab, newline and carriage return; DEL; C1; lone surrogates, which cannot be encoded.
 _CONTROLS: Final = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff"
-# What overwrites or reorders a line, ends a line for some programs only, or shows nothing at all. The joiners
+# Characters that overwrite or reorder a line, end a line for some programs only, or are invisible. The joiners
 # U+200C and U+200D are not among them: scripts and emoji need them.
 _DECEIVING: Final = (
     "\r\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
@@ -33,7 +33,7 @@ _SHORT: Final = {"\a": "\\a", "\b": "\\b", "\v": "\\v", "\f": "\\f", "\r": "\\r"
 
 
 def inert(text: str) -> str:
-    """`text` for a terminal, a page or a log: printing it does nothing but print.
+    """Escape `text` for a terminal, a page or a log: printing it has no other effect.
 
     Tabs and newlines stay. Controls, escapes, bidirectional and invisible characters become \\xNN or \\uNNNN.
     """
@@ -41,9 +41,9 @@ def inert(text: str) -> str:
 
 
 def inert_for_model(text: str) -> str:
-    """`text` for a prompt: as inert(), but text in every script stays byte for byte what it was.
+    """Escape `text` for a prompt: as inert(), but text in every script stays the same, byte for byte.
 
-    Only controls, escapes and lone surrogates are spelled out.
+    Only controls, escapes and lone surrogates are escaped.
     """
     return _FOR_MODELS.sub(_spelled, text)
 
@@ -68,10 +68,10 @@ def _spelled(match: re.Match[str]) -> str:
 
 
 class _OneLine(logging.Filter):
-    """Makes what is logged one inert line: its message, and the texts and errors that are put into it."""
+    """Makes each log record one inert line: its message, and the texts and errors among its arguments."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Change the record; every one passes."""
+        """Change the record; never drop it."""
         record.msg = _shown(record.msg)
         if isinstance(record.args, Mapping):
             record.args = {name: _shown(each) for name, each in record.args.items()}
@@ -87,7 +87,7 @@ def _shown(value: Any) -> Any:
         return value
     try:
         return inert_line(str(value))
-    except Exception:  # noqa: BLE001 - its __str__ is somebody else's
+    except Exception:  # noqa: BLE001 - its __str__ is foreign code
         return type(value).__name__
 
 

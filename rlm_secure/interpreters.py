@@ -1,13 +1,13 @@
-"""Memory bugs of CPython that a cell can use against the language layer, and the releases that are without them.
+"""Memory bugs of CPython that a cell can use against the language layer, and the releases that fix them.
 
-A cell that uses one has the worker as plain C code would have it: the operating system's walls are what holds. So no
-Python is refused; `rlm-secure doctor` says which one is better. Only bugs that no guard closes stand here. The guest
-closes others on every version: itertools that are asked again, a UnicodeError's text and `__init__`, `date.replace`,
-`ctime`, a bytearray that is emptied while `%`, `find`, `hex` or `b[i] = x` holds its memory (gh-142557, gh-142560), a
+A cell that exploits one controls the worker like native code: only the operating system's walls still hold. So no
+Python is refused; `rlm-secure doctor` says which one is better. Only bugs that no guard closes are listed. The guest
+closes others on every version: reentrant next() of itertools, a UnicodeError's text and `__init__`, `date.replace`,
+`ctime`, a bytearray that is emptied while `%`, `find`, `hex` or `b[i] = x` uses its memory (gh-142557, gh-142560), a
 deque that is emptied while `index` compares (gh-115243), an OrderedDict that is changed while it is compared, copied or
-shown, or changed by methods of dict, methods in C that are called without an object (gh-131998), what a class attribute
-was (gh-118492), the answers of arguments of `list[x]`, the current context of decimal (gh-148382), `reversed` of a dict
-(gh-154709), and a TypeVar whose name is a keyword (gh-118814).
+shown, or changed by methods of dict, methods in C that are called without an object (gh-131998), the replaced value of
+a class attribute (gh-118492), results of methods of the arguments of `list[x]`, the current context of decimal
+(gh-148382), `reversed` of a dict (gh-154709), and a TypeVar whose name is passed as a keyword (gh-118814).
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from typing import NamedTuple
 _VERSION = re.compile(r"3\.([0-9]{1,3})\.([0-9]{1,3})")
 
 
-#: Stands for the release that mends a bug, where that minor version of Python gets no such release any more.
+#: Stands for the release that fixes a bug, where that minor version of Python will get none.
 NEVER = 1000
 
 
 class MemoryBug(NamedTuple):
-    """One bug: its issue, the first good patch release of each minor version of Python 3, or NEVER, what it opens."""
+    """One bug: its issue, the first fixed patch release (or NEVER) of each minor version of Python 3, its effect."""
 
     issue: str
     fixed: Mapping[int, int]
@@ -61,7 +61,7 @@ MEMORY_BUGS = (
 
 
 def memory_bugs(version: str) -> tuple[MemoryBug, ...]:
-    """The bugs of the Python `version`, such as "3.11.7". None are known of a text that begins like no version."""
+    """The bugs of the Python `version`, such as "3.11.7"; empty where it does not begin like a version."""
     found = _VERSION.match(version)
     if found is None:
         return ()

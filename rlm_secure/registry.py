@@ -1,14 +1,14 @@
-"""The one registration: which environments there are, and what other distributions add under entry points.
+"""The registry: which environments there are, and what other distributions add by entry points.
 
-An environment of ours is an entry in ENVIRONMENTS: policies, audit, commands and pages read this table. A client or a
-rule of ours has its own table beside the code (rlm_secure/clients, rlm_secure/audit/rules). Another distribution adds
-to each by an entry point, and changes nothing here:
+A built-in environment is an entry in ENVIRONMENTS: policies, audit, commands and pages read this table. Built-in
+clients and rules have their own tables beside the code (rlm_secure/clients, rlm_secure/audit/rules). Another
+distribution adds to each by an entry point, and changes nothing here:
 
     [project.entry-points."rlm_secure.environments"]
     firecracker = "my_package.firecracker:FirecrackerEnvironment"
 
 The groups are `rlm_secure.environments` (classes of Environment), `rlm_secure.clients` (classes of BaseLM) and
-`rlm_secure.rules` (classes of Rule). Nothing of another distribution is imported before it is asked for by its name.
+`rlm_secure.rules` (classes of Rule). Nothing of another distribution is imported before it is requested by name.
 
 Guards: that no other distribution takes a name of ours, and which walls an environment must have
 """
@@ -27,7 +27,7 @@ from rlm_secure.guarantees import Wall
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-#: For type checkers, which read no table; a test holds both together.
+#: For type checkers, which cannot read the table; a test checks that both agree.
 EnvironmentType: TypeAlias = Literal["local", "docker", "modal", "daytona", "prime", "e2b"]
 
 LOCAL_WALLS: Final = (
@@ -43,7 +43,7 @@ REMOTE_WALLS: Final = (
     Wall.UNPRIVILEGED_UID, Wall.NO_CAPABILITIES, Wall.NO_NEW_PRIVS, Wall.NOT_DUMPABLE,
     Wall.SECCOMP, Wall.RLIMITS, Wall.WALL_CLOCK, Wall.OUTPUT_CAP,
 )  # fmt: skip
-#: In a container, the engine starts a process of a second user for us.
+#: In a container, the engine can start a process as a second user.
 DOCKER_WALLS: Final = (*REMOTE_WALLS, Wall.SEPARATE_UID, Wall.CONTAINER)
 
 
@@ -57,7 +57,7 @@ class RunsIn(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentSpec:
-    """An environment of ours: `module:class`, where it runs, and the walls that a policy requires of it by default.
+    """A built-in environment: `module:class`, where it runs, and the walls that a policy requires of it by default.
 
     `reach` are the options that let an arena attack it.
     """
@@ -69,7 +69,7 @@ class EnvironmentSpec:
 
 
 _CLOUD: Final = "rlm_secure.environments.cloud"
-#: Every environment of ours, by its name. To add one: its line here, and its module.
+#: Every built-in environment, by name. To add one: its line here, and its module.
 ENVIRONMENTS: Final[Mapping[str, EnvironmentSpec]] = MappingProxyType(
     {
         "local": EnvironmentSpec(
@@ -98,7 +98,7 @@ class PluginGroup(StrEnum):
 
     @property
     def noun(self) -> str:
-        """One of them, in a sentence."""
+        """The singular noun, for messages."""
         return self.value.rpartition(".")[2].removesuffix("s")
 
 

@@ -1,12 +1,12 @@
-"""Removing a tree that something hostile may have written to.
+"""Removal of a directory tree that a hostile process may have written to.
 
-What is removed is reached by descriptors alone, one name at a time: no symbolic link is followed, and no mount is
-entered. The kernel says so where it has openat2(2); elsewhere the mount id of every directory is compared with its
-parent's. The device number would not do: a bind mount has that of the file system it shows. What is mounted in the
-tree is unmounted, never looked into, and reported: it is evidence that somebody could mount.
+Everything is reached by descriptors only, one name at a time: no symbolic link is followed, and no mount is entered.
+The kernel enforces that where it has openat2(2); elsewhere the mount id of every directory is compared with its
+parent's. The device number would not suffice: a bind mount has that of the file system it shows. What is mounted in
+the tree is unmounted, never read, and reported: it is evidence that a process could mount.
 
-The paths that are handed in are trusted up to their last name. A racer who moves a directory out of the tree after it
-was opened there loses what is in it: it was in the tree.
+The paths given are trusted up to their last name. If a racing process moves a directory out of the tree after it was
+opened there, its content is removed all the same: it was in the tree.
 
 Guards: clean-up that crosses no mount and follows no link
 """
@@ -34,12 +34,12 @@ _MNT_DETACH = 2
 _PIN = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _LIST = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
-#: Descriptors held: one for each level of an ordinary tree. What lies deeper is moved up to the top first.
+#: Descriptors held: one for each level of an ordinary tree. A deeper directory is first moved to the top.
 _HELD = 64
-#: A racer can make a tree deeper, fill it and mount on it for ever. These say when we give up, and say so.
+#: A racing process can deepen, fill and mount on a tree forever. At these limits, the removal fails with an error.
 _DEEPEST = 1 << 20
 _RELISTINGS = 10_000
-_ATTEMPTS = 4096  # at one name, each of which takes off one mount or finds another kind of file there
+_ATTEMPTS = 4096  # for one name, each of which unmounts one mount or finds another kind of file
 
 _MOUNTED = (errno.EBUSY, errno.EXDEV)
 _FULL = (errno.ENOTEMPTY, errno.EEXIST)
@@ -48,18 +48,18 @@ _NO_DIRECTORY = (errno.ENOTDIR, errno.ELOOP)
 
 
 class RemovalError(OSError):
-    """Something could not be removed: `filename` is the first, and all that can go is gone.
+    """Something could not be removed: `filename` is the first; everything that can be removed is.
 
-    `detached` are the mount points that were taken off all the same.
+    `detached` are the mount points that were unmounted nevertheless.
     """
 
     detached: tuple[str, ...] = ()
 
 
 def remove(path: str | os.PathLike[str]) -> tuple[str, ...]:
-    """Remove the file or the tree at `path`; returns the mount points in it, whose mounts were taken off.
+    """Remove the file or the tree at `path`; returns the mount points in it that were unmounted.
 
-    What is mounted there stays as it is. A path with nothing at it is fine. Raises RemovalError.
+    What was mounted there is not changed. A path that does not exist is no error. Raises RemovalError.
     """
     given = os.fspath(path).rstrip("/")
     parent, name = os.path.split(given)
@@ -78,9 +78,9 @@ def remove(path: str | os.PathLike[str]) -> tuple[str, ...]:
 
 
 class Scratch:
-    """A directory of its own, which goes with all that is in it when the `with` block ends.
+    """A new temporary directory, removed with its content when the `with` block ends.
 
-    `detached` are then the mount points that were found in it.
+    `detached` are then the mount points that were unmounted in it.
     """
 
     def __init__(self, prefix: str = "rlm-secure-", dir: str | os.PathLike[str] | None = None) -> None:  # noqa: A002
@@ -106,7 +106,7 @@ class Scratch:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where an entry was found, for people. Linked, because the full paths of a deep tree would fill the memory."""
+    """Where an entry was found, for messages. Linked, because full paths of a deep tree would exhaust memory."""
 
     parent: _Place | None
     name: str
@@ -126,7 +126,7 @@ class _Place:
 
 @dataclass(slots=True)
 class _Directory:
-    """A directory that is being emptied. It is `stuck` once something in it cannot go."""
+    """A directory that is being emptied. It is `stuck` once an entry in it cannot be removed."""
 
     descriptor: int
     name: str
@@ -136,7 +136,7 @@ class _Directory:
 
 
 class _Removal:
-    """One removal. `parent` is the descriptor of the directory that holds what goes."""
+    """One removal. `parent` is the descriptor of the directory that contains the entry."""
 
     def __init__(self, parent: int) -> None:
         self._parent = parent
@@ -167,7 +167,7 @@ class _Removal:
         return error
 
     def _step(self, directory: _Directory) -> None:
-        """Take the next name of the directory that was opened last, or leave it."""
+        """Remove the next entry of the directory that was opened last, or leave it when empty."""
         if directory.names:
             name = directory.names.pop()
             place = self._lifted.pop(name) if name in self._lifted else directory.place.below(name)
@@ -189,7 +189,7 @@ class _Removal:
             if descriptor is not None:
                 self._enter(descriptor, parent, name, place, emptied=emptied)
         except FileNotFoundError:
-            pass  # gone: somebody else was faster
+            pass  # already removed by another process
         except OSError as error:
             self._failures += 1
             self._failure = self._failure or (error, place)
@@ -205,7 +205,7 @@ class _Removal:
                     if not _detach(parent, name):
                         raise  # busy for another reason
                     self._detached[str(place)] = None
-                elif error.errno not in (*_FULL, *_NO_DIRECTORY):  # those: another kind of file by now
+                elif error.errno not in (*_FULL, *_NO_DIRECTORY):  # those: changed meanwhile, so try again
                     raise
         raise OSError(errno.EBUSY, "Something is mounted here again and again, or takes the place of what was here")
 
@@ -219,15 +219,15 @@ class _Removal:
                 self._open.append(_Directory(descriptor, name, place, os.listdir(descriptor)))
                 return
             self._lift(parent, name, place)
-        except BaseException:  # Ctrl-C as well: the descriptor is nobody else's
+        except BaseException:  # Ctrl-C as well: nobody else closes the descriptor
             os.close(descriptor)
             raise
         os.close(descriptor)
 
     def _lift(self, parent: int, name: str, place: _Place) -> None:
-        """Move a directory to the top of the tree, to be taken from there.
+        """Move a directory to the top of the tree, to be removed there.
 
-        Whatever has the name by then is moved: an entry of the tree, which stays in it. A mount point does not move.
+        If the name was replaced, its replacement is moved: also an entry of the tree. A mount point cannot be moved.
         """
         if place.depth > _DEEPEST:
             raise OSError(errno.ELOOP, "Directory is too deep in the tree")
@@ -239,7 +239,7 @@ class _Removal:
 
 
 def _remove_or_open(parent: int, name: str, *, emptied: bool) -> int | None:
-    """Remove an entry; or the descriptor of a directory that is not empty, or may not go but may be emptied."""
+    """Remove an entry; for a directory that is not empty, or cannot be removed, return its descriptor instead."""
     try:
         try:
             os.unlink(name, dir_fd=parent)
@@ -258,7 +258,7 @@ def _remove_or_open(parent: int, name: str, *, emptied: bool) -> int | None:
 
 
 def _open_directory(parent: int, name: str) -> int:
-    """The descriptor of a directory that can be listed and emptied, if its mode is ours to change."""
+    """Open a directory for listing and emptying; if it is ours, set its mode to allow that."""
     pin = _open_below(parent, name, _PIN | os.O_DIRECTORY)
     try:
         about = os.fstat(pin)
@@ -270,7 +270,7 @@ def _open_directory(parent: int, name: str) -> int:
 
 
 def _open_below(parent: int, name: str, flags: int) -> int:
-    """Open one name in a directory. EXDEV where another mount begins there."""
+    """Open one name in a directory. Raises OSError (EXDEV) where another mount begins there."""
     try:
         return _openat2(parent, name, flags)
     except OSError as error:
@@ -280,7 +280,7 @@ def _open_below(parent: int, name: str, flags: int) -> int:
     try:
         if _mount_id(descriptor) != _mount_id(parent):
             raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
-    except BaseException:  # Ctrl-C as well: the descriptor is nobody else's
+    except BaseException:  # Ctrl-C as well: nobody else closes the descriptor
         os.close(descriptor)
         raise
     return descriptor
@@ -293,11 +293,11 @@ def _openat2(parent: int, name: str, flags: int) -> int:
 
 
 def _detach(parent: int, name: str) -> bool:
-    """Take off what is mounted on an entry, the last of several; False where nothing is.
+    """Unmount the topmost mount on an entry; False where nothing is mounted.
 
-    The pin is the mount itself: whatever is done to its name meanwhile, nothing else is taken off. It is opened as a
-    path only, because a file system of an attacker's own may never answer. No longer sharing what is (un)mounted in it
-    comes first: what is a copy of / with all below it would otherwise take /proc and /dev off the real one.
+    The pin refers to the mount itself: whatever is done to its name meanwhile, nothing else is unmounted. It is opened
+    with O_PATH, because an attacker's file system may never answer. The mount is made private first: unmounting a
+    shared recursive copy of / would otherwise unmount /proc and /dev of the real one.
     """
     pin = os.open(name, _PIN, dir_fd=parent)
     try:
@@ -322,9 +322,9 @@ def _mount_id(descriptor: int) -> int:
 
 
 def _through_proc(pin: int) -> str:
-    """A path to exactly what a descriptor has open."""
+    """A path in /proc to exactly the file that a descriptor has open."""
     path = f"/proc/self/fd/{pin}"
-    if not os.path.lexists(path):  # or the caller would take ENOENT for a file that is gone
+    if not os.path.lexists(path):  # otherwise the caller would take ENOENT for a removed file
         raise OSError(errno.ENOTSUP, "This needs /proc")
     return path
 

@@ -16,7 +16,7 @@ from rlm_secure.types import REPLResult
 
 
 class Sandbox(Owned):
-    """Untrusted Python behind walls; state lasts from run to run.
+    """Runs untrusted Python behind walls; variables persist from run to run.
 
     >>> with Sandbox() as sandbox:
     ...     sandbox.run("print(1 + 1)").stdout
@@ -24,11 +24,11 @@ class Sandbox(Owned):
 
     `policy` is a shipped name, a path, a mapping or a Policy. `context` (str, list or dict) is bound to the
     variable `context`. `tools` maps names to host callables, which cells call with JSON values and which
-    return JSON values: each is a hole of your making, see rlm_secure.tools. `audit`, a `rlm_secure.logger.AuditLog`,
-    is told of every refusal, violation and limit.
+    return JSON values: each is an opening to the host that you make, see rlm_secure.tools. `audit`, a
+    `rlm_secure.logger.AuditLog`, records every refusal, violation and limit.
 
-    Threads take turns. A fork of the process that made it cannot use it (WrongProcess), nor can a tool whose cell
-    waits for that tool (ReentrantCall). Raises PolicyError for a bad policy, ValueError for a tool that no cell could
+    Threads take turns. A fork of the process that created it cannot use it (WrongProcess), nor can a tool for which
+    its cell is waiting (ReentrantCall). Raises PolicyError for a bad policy, ValueError for a tool that no cell could
     call, EnforcementError when a required wall cannot be built here.
     """
 
@@ -51,21 +51,21 @@ class Sandbox(Owned):
 
     @property
     def report(self) -> EnforcementReport:
-        """What holds around this sandbox, obtained by trying."""
+        """The walls in force around this sandbox, found by trying."""
         return self._repl.report
 
     def run(self, code: str, timeout: float | None = None, *, exclude_host_time: bool = False) -> REPLResult:
         """Run one cell, for at most `timeout` seconds of wall time (the policy's limits by default).
 
-        That is counted from the call: waiting for the cell of another thread, or for the session to be resumed after a
-        cell that was killed, is part of it, and of the result's time. A cell that does not begin in time changes
-        nothing; its error is a CellTimeout. What cannot be interrupted ends limits.grace_seconds later, twice at most.
+        The time counts from the call: it includes waiting for the cell of another thread, or for the session to be
+        resumed after a killed cell, and so does the result's time. A cell that does not start in time changes nothing;
+        its error is a CellTimeout. A cell that cannot be interrupted ends at most 2 * limits.grace_seconds later.
 
-        Time in tools counts, unless `exclude_host_time`: then `timeout` is of the cell's own time, as
-        limits.cell_seconds under a policy that says so, and limits.run_seconds bounds all of it. A tool that still
-        runs when the cell is over, or after limits.tool_seconds, is left behind: it goes on in a daemon thread.
+        Time in tools counts, unless `exclude_host_time`: then `timeout` limits the cell's own time, as
+        limits.cell_seconds does under a policy that says so, and limits.run_seconds limits the total. A tool that still
+        runs when the cell ends, or after limits.tool_seconds, is abandoned: it goes on in a daemon thread.
 
-        What the cell does wrong is in `result.stderr` and, typed, in `result.error`; `result.check()` raises it.
+        A failure of the cell is in `result.stderr` and, typed, in `result.error`; `result.check()` raises it.
         Raises SessionEnded when an earlier cell ended the session.
         """
         return self._repl.execute_code(code, timeout=timeout, exclude_host_time=exclude_host_time)

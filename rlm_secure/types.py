@@ -1,7 +1,7 @@
-"""What a run is made of, as data: upstream's dataclasses under upstream's names, and how they become JSON.
+"""The data of a run: upstream's dataclasses under upstream's names, and their conversion to JSON.
 
 Every `to_dict` here returns what strict JSON can hold, whatever a cell, a caller or a backend put into the
-fields: `json_safe` is the one function that sees to it.
+fields: `json_safe` is the one function that ensures it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ClientBackend: TypeAlias = Literal[
     "scripted",
 ]
 
-#: What a completion may be asked about.
+#: The types of the payload of a completion.
 Payload: TypeAlias = str | dict[Any, Any] | list[Any]
 
 MAX_DEPTH: Final = 48
@@ -39,17 +39,17 @@ MAX_NODES: Final = 200_000
 MAX_TEXT: Final = 16 * 1024 * 1024
 #: JavaScript reads larger numbers as Infinity, and Python refuses to print one of more than 4,300 digits.
 MAX_BITS: Final = 1023
-#: For values that are the caller's own, or already bounded.
+#: No limit: for values that are the caller's own, or already limited.
 UNBOUNDED: Final = 1 << 62
-#: Levels of a trajectory: each child's hangs eight levels deeper than its parent's.
+#: Levels of a trajectory: each child's is nested eight levels deeper than its parent's.
 _NESTED: Final = 160
 
 
 def encodable(value: Any) -> Any:
-    """`value` with every lone surrogate spelled out ("\\\\ud800"), in the strings of nested lists and dicts as well.
+    """`value` with every lone surrogate escaped ("\\\\ud800"), also in the strings of nested lists and dicts.
 
-    Python's str may hold half of a surrogate pair, and no file or terminal takes one: print() raises. Raises ValueError
-    where two keys of a dict become one.
+    Python's str may hold half of a surrogate pair, which cannot be written to a file or terminal: print() raises.
+    Raises ValueError where two keys of a dict become one.
     """
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
@@ -66,8 +66,8 @@ def encodable(value: Any) -> Any:
 def json_safe(value: Any, *, depth: int = MAX_DEPTH, nodes: int = MAX_NODES, text: int = MAX_TEXT) -> Any:
     """`value` as strict JSON can hold it: str, int, float, bool, None, list and dict with str keys, all new.
 
-    At most `depth` levels, `nodes` values and `text` characters in all are kept; what was cut off is named in
-    its place. NaN and the infinities, integers over MAX_BITS bits, containers that contain themselves, and
+    At most `depth` levels, `nodes` values and `text` characters in all are kept; a note replaces what was
+    cut off. NaN and the infinities, integers over MAX_BITS bits, containers that contain themselves, and
     objects of any other kind become short strings. Never raises, and never runs a method of a class that is
     not a builtin. Lone surrogates stay: `json.dumps` with ensure_ascii writes them.
     """
@@ -77,8 +77,7 @@ def json_safe(value: Any, *, depth: int = MAX_DEPTH, nodes: int = MAX_NODES, tex
 def held_bytes(value: Any, most: int = UNBOUNDED) -> int:
     """Bytes of memory that a JSON-like value takes, counted no further than `most`.
 
-    A text that occurs twice counts twice. Other objects count as their own few bytes: what they refer to is somebody
-    else's.
+    A text that occurs twice counts twice. Other objects count with their own few bytes, without what they refer to.
     """
     total = 0
     waiting: list[Iterable[Any]] = [(value,)]
@@ -96,14 +95,14 @@ def held_bytes(value: Any, most: int = UNBOUNDED) -> int:
 
 
 def not_kept(size: int, unit: str = "bytes") -> str:
-    """What stands in the place of a text that was not kept: its size, so that nobody takes it for the text."""
+    """The placeholder of a text that was dropped: its size, so that it is not mistaken for the text."""
     return f"[not kept: {size:,} {unit}]"
 
 
 class _Conversion:
-    """One json_safe, with the room that is left in it.
+    """One call of json_safe, with what is left of its limits.
 
-    Kinds are decided by `type(value)`, and read through the builtin's own methods: `isinstance` would ask
+    Types are decided by `type(value)`, and values read through the builtin's own methods: `isinstance` would read
     `__class__`, and a subclass may override everything else.
     """
 
@@ -175,7 +174,7 @@ class _Conversion:
 
 _CONTAINERS: Final = (dict, list, tuple, set, frozenset)
 _NOT_FINITE: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
-#: Classes whose text is known to be short and to need no code of others.
+#: Classes whose str() is short and runs no foreign code.
 _PATHS: Final = (PosixPath, WindowsPath, PurePosixPath, PureWindowsPath)
 
 
@@ -184,7 +183,7 @@ def _integer(value: int) -> int | str:
 
 
 def _label(value: Any) -> str:
-    """What stands for an object that JSON cannot hold: its kind and, where it has a plain one, its name."""
+    """The placeholder of an object that JSON cannot hold: its type and, where it has a plain one, its name."""
     kind = type(value)
     if kind in _PATHS:
         return str(value)
@@ -201,13 +200,13 @@ def _label(value: Any) -> str:
 
 
 def _class_name(kind: type) -> str:
-    """`kind.__name__` without asking its metaclass."""
+    """`kind.__name__` without running its metaclass."""
     return str(type.__dict__["__name__"].__get__(kind))
 
 
 @dataclass
 class ModelUsageSummary:
-    """What one model was used for. `total_cost` is US dollars, None where the provider reports none."""
+    """The usage of one model. `total_cost` is US dollars, None where the provider reports none."""
 
     total_calls: int = 0
     total_input_tokens: int = 0
@@ -227,7 +226,7 @@ class ModelUsageSummary:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any] | None) -> Self:
-        """The opposite of to_dict; what is missing counts zero."""
+        """The inverse of to_dict; missing fields count as zero."""
         data = data or {}
         cost = data.get("total_cost")
         return cls(
@@ -240,7 +239,7 @@ class ModelUsageSummary:
 
 @dataclass
 class UsageSummary:
-    """What every model was used for, by model name."""
+    """The usage of every model, by model name."""
 
     model_usage_summaries: dict[str, ModelUsageSummary] = field(default_factory=dict)
 
@@ -277,17 +276,17 @@ class UsageSummary:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any] | None) -> Self:
-        """The opposite of to_dict; None is no usage at all."""
+        """The inverse of to_dict; None is no usage at all."""
         models = (data or {}).get("model_usage_summaries") or {}
         return cls({model: ModelUsageSummary.from_dict(each) for model, each in models.items()})
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something that a run's caller should know although the run went on.
+    """A problem that the caller of a run should know, although the run went on.
 
-    `kind` is "log" (the trajectory file or the trajectory is incomplete), "records" (calls were made that are counted
-    and not kept) or "bounded-spend" (a cost limit holds in part: the price of a model is unknown).
+    `kind` is "log" (the trajectory file or the trajectory is incomplete), "records" (some calls are counted, but
+    not kept) or "bounded-spend" (a cost limit is enforced in part: the price of a model is unknown).
     """
 
     kind: str
@@ -303,8 +302,8 @@ class RLMChatCompletion:
     """One answer: of a whole run, of a child, or of a plain model call.
 
     `execution_time` is seconds. `metadata` is the trajectory, where one was kept. `error` says why there is
-    no real answer; `response` then begins with "Error:". `notices` say what is not as it was asked for, of the whole
-    tree of runs.
+    no real answer; `response` then begins with "Error:". `notices` list what differs from the request, in the
+    whole tree of runs.
     """
 
     root_model: str
@@ -335,7 +334,7 @@ class RLMChatCompletion:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The opposite of to_dict; a missing or null usage is no usage."""
+        """The inverse of to_dict; a missing or null usage is no usage."""
         return cls(
             root_model=str(data.get("root_model") or ""),
             prompt=data.get("prompt", ""),
@@ -355,14 +354,14 @@ class RefusedCall(RLMChatCompletion):
 
 @dataclass(init=False)
 class REPLResult:
-    """What one cell did.
+    """The result of one cell.
 
-    `stdout` and `stderr` are what it printed, capped; `dropped_bytes` is what came after the cap. `locals` maps the
+    `stdout` and `stderr` are what it printed, truncated; `dropped_bytes` counts what was cut off. `locals` maps the
     names of its variables to JSON values where they are small, else to a short text. `execution_time` and
-    `cpu_seconds` are seconds, `peak_bytes` is the worker's peak memory, as it says itself. `rlm_calls` are the
-    model calls that it made; `dropped_calls` counts those of them that limits.kept_bytes left no room for.
+    `cpu_seconds` are seconds, `peak_bytes` is the worker's peak memory, as it reports it. `rlm_calls` are the
+    model calls that it made; `dropped_calls` counts those that were not kept because of limits.kept_bytes.
     `final_answer` is the answer that it gave, None when it gave none ('' is an answer), and `final_value` that
-    answer as a JSON value where it is one. `error` says, typed, why it did not end well; None when it did.
+    answer as a JSON value where it is one. `error` is the typed error of a cell that failed, else None.
     """
 
     stdout: str
@@ -408,7 +407,7 @@ class REPLResult:
         self.dropped_calls = dropped_calls
 
     def check(self) -> Self:
-        """Itself, when the cell ended well. Raises `error`, a CellError, when it did not."""
+        """Return the result itself when the cell succeeded. Raises `error`, a CellError, when it failed."""
         if self.error is not None:
             raise self.error
         return self
@@ -450,7 +449,7 @@ def _escaped(text: str) -> str:
 
 @dataclass
 class CodeBlock:
-    """One cell and what it did."""
+    """One cell and its result."""
 
     code: str
     result: REPLResult
@@ -483,7 +482,7 @@ class RLMIteration:
 
 @dataclass
 class RLMMetadata:
-    """How a run is configured. Credentials are masked by whoever writes it down (logger.redact)."""
+    """How a run is configured. Credentials are masked when it is written (logger.redact)."""
 
     root_model: str
     max_depth: int
@@ -510,7 +509,7 @@ class RLMMetadata:
 
 @dataclass(init=False)
 class QueryMetadata:
-    """What the model is told about a payload: its type, and the characters of it and of its chunks."""
+    """What the model is told about a payload: its type, and how many characters it and its chunks have."""
 
     context_lengths: list[int]
     context_total_length: int
@@ -538,7 +537,7 @@ def _content(chunk: Any) -> Any:
 
 
 def _length(chunk: Any) -> int:
-    """Characters of one chunk: its own, or those of its JSON."""
+    """Characters of one chunk: of its text, or of its JSON."""
     if isinstance(chunk, str):
         return len(chunk)
     try:

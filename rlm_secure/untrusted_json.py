@@ -1,11 +1,11 @@
-"""The host's only reader of JSON that somebody else wrote: a sandbox, a supervisor, a provider, a model, a log.
+"""The host's only parser of JSON from untrusted sources: a sandbox, a supervisor, a provider, a model, a log.
 
-What a parser could be hurt with is bounded on the bytes, before a parser sees them: how deep they nest (a parser
-recurses, and a thread's stack may be small), how many values they make, and how long their numbers are (to convert
-one takes the square of its digits). Nothing rests on the interpreter's recursion limit, its limit of digits, or the
-size of a stack. All of it takes time linear in the bytes.
+What could harm a parser is limited on the bytes, before a parser sees them: how deep they nest (a parser recurses, and
+a thread's stack may be small), how many values they make, and how long their numbers are (conversion takes time
+quadratic in the digits). Nothing relies on the interpreter's recursion limit, its limit of digits, or the size of a
+stack. All of it takes time linear in the bytes.
 
-Guards: the bounds of depth, values and digits that hold before any parser on the host sees a byte
+Guards: the limits of depth, values and digits, enforced before any parser on the host sees a byte
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_DEPTH: Final = 64
 MAX_NODES: Final = 400_000
 #: Digits of an integer, of a fraction, of an exponent: as many as Python converts to and from text by default.
 MAX_DIGITS: Final = 4300
-#: Levels of one line of a log: the run of each child hangs eight levels deeper than that of its parent.
+#: Levels of one line of a log: the run of each child is nested eight levels deeper than its parent's.
 LOG_DEPTH: Final = 256
 
 _TOO_LONG: Final = b"0" * (MAX_DIGITS + 1)
@@ -35,9 +35,9 @@ _WHITE: Final = " \t\n\r"
 
 
 class MalformedJson(ValueError):
-    """What came is not JSON, or JSON beyond the bounds. The message is one short clause that quotes nothing of it.
+    """The input is not JSON, or exceeds the limits. The message is one short clause that quotes nothing of it.
 
-    `at` is the index of the character where it stops being JSON, where a parser got that far.
+    `at` is the index of the character where parsing failed, where a parser got that far.
     """
 
     def __init__(self, reason: str, at: int | None = None) -> None:
@@ -48,14 +48,14 @@ class MalformedJson(ValueError):
 def loads(data: bytes | str, *, depth: int = MAX_DEPTH, nodes: int = MAX_NODES) -> Any:
     """The JSON value in `data`, which is UTF-8 (or a str), with nothing but white space around it.
 
-    Every string and key in it encodes as UTF-8: a lone surrogate is spelled out. Every number is finite. Raises
-    MalformedJson, and nothing else, whatever the bytes are; also for NaN, Infinity and a key that comes twice.
+    Every string and key in it encodes as UTF-8: a lone surrogate is escaped. Every number is finite. Raises
+    MalformedJson, and nothing else, whatever the bytes are; also for NaN, Infinity and a duplicate key.
     """
     try:
         raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
         bound(raw, depth=depth, nodes=nodes)
         value = _parsed(data if isinstance(data, str) else raw.decode("utf-8"))
-        # The only ways for half of a surrogate pair to get in: an escape, or a str that has it already.
+        # Half of a surrogate pair has two possible sources only: an escape, or a str that already contains it.
         if b"\\ud" in raw or b"\\uD" in raw or isinstance(data, str):
             try:
                 value = encodable(value)
@@ -72,7 +72,7 @@ def loads(data: bytes | str, *, depth: int = MAX_DEPTH, nodes: int = MAX_NODES) 
 
 
 def _parsed(document: str) -> Any:
-    # As JSONDecoder.decode does, which looks for white space with regular expressions.
+    # As JSONDecoder.decode does, but without its regular expressions for white space.
     begin = len(document) - len(document.lstrip(_WHITE))
     try:
         value, end = _scan(document, begin)
@@ -84,9 +84,9 @@ def _parsed(document: str) -> Any:
 
 
 def bound(raw: bytes, *, depth: int = MAX_DEPTH, nodes: int = MAX_NODES) -> None:
-    """Raise MalformedJson where a parser of JSON would meet more than this in `raw`, before it meets a mistake.
+    """Raise MalformedJson where a JSON parser would exceed these limits in `raw` before it meets a syntax error.
 
-    For whoever hands the bytes to another parser.
+    For callers that pass the bytes to another parser.
     """
     opened = raw.count(b"[") + raw.count(b"{")
     if opened <= depth and opened + raw.count(b",") <= nodes and not _has_long_number(raw):
@@ -101,13 +101,13 @@ def bound(raw: bytes, *, depth: int = MAX_DEPTH, nodes: int = MAX_NODES) -> None
 
 
 def _without_strings(raw: bytes, nodes: int) -> bytes:
-    """`raw` with a quotation mark in the place of each string.
+    """`raw` with a quotation mark in place of each string.
 
-    Without escaped backslashes, then without escaped quotation marks, each one that is left begins or ends a string.
-    Where bytes are no JSON this may go wrong, but only behind the first mistake, where no parser gets to.
+    Once escaped backslashes, then escaped quotation marks are removed, each mark that is left begins or ends a string.
+    Where the bytes are not JSON this may be wrong, but only after the first syntax error, where every parser stops.
     """
     plain = raw.replace(b"\\\\", b"").replace(b'\\"', b"")
-    # Each value and its key have four marks at most, and all but the first stand behind a bracket or a comma.
+    # Each value and its key have four marks at most, and all but the first follow a bracket or a comma.
     if plain.count(b'"') > 4 * (nodes + 1):
         raise MalformedJson(f"more than {nodes} values")
     return b'"'.join(plain.split(b'"')[::2])
