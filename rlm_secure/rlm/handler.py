@@ -272,14 +272,14 @@ class LMHandler:
         except Exception as error:  # noqa: BLE001  a foreign error may hold secrets: only its type leaves the host
             return [self._refused(prompt, model or "unknown", 0.0, _shown(error)) for prompt in prompts]
         finally:
-            tree.in_hand.give_back(sum(held))
+            tree.batch_bytes.give_back(sum(held))
 
     async def _answer(
         self, client: Client, prompt: str, model: str | None, purpose: str, held: list[int]
     ) -> RLMChatCompletion:
         """Make one sub-call; return its failure as a value whose text may enter a sandbox.
 
-        Appends to `held` the bytes that its reply reserves in `in_hand`.
+        Appends to `held` the bytes that its reply reserves in `batch_bytes`.
         """
         began = time.monotonic()
         name = model or client.model_name or "unknown"
@@ -295,9 +295,9 @@ class LMHandler:
         if not decision.allowed:
             self.report(decision)
             return self._failed(prompt, name, time.monotonic() - began, decision.reason, completion.usage)
-        size, in_hand = held_bytes(completion.text), self._running_tree().in_hand
-        if not in_hand.take(size):
-            reason = f"the replies of one batch take more than limits.kept_bytes = {in_hand.limit:,}; ask for less"
+        size, batch_bytes = held_bytes(completion.text), self._running_tree().batch_bytes
+        if not batch_bytes.take(size):
+            reason = f"the replies of one batch take more than limits.kept_bytes = {batch_bytes.limit:,}; ask for less"
             return self._failed(prompt, name, time.monotonic() - began, reason, completion.usage)
         held.append(size)
         return RLMChatCompletion(

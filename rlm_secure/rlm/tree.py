@@ -61,7 +61,7 @@ class Tree:
     """State that a root run creates and every descendant shares, including the run's deadline.
 
     `concurrency` bounds model calls in flight, `children` the child runs that run at the same time. `policy` bounds
-    the bytes kept (`records`) and held temporarily (`in_hand`). `prices` says what models cost, `whose` is the RLM
+    the bytes kept (`records`) and held temporarily (`batch_bytes`). `prices` says what models cost, `whose` is the RLM
     that its sessions are counted for. Use as a context manager: leaving it ends whatever still runs, and closes
     sandboxes and the connections of adopted clients.
     """
@@ -83,7 +83,7 @@ class Tree:
         self.prices = prices or Prices()
         self.whose = whose
         self.records = Records(policy.limits.kept_bytes)
-        self.in_hand = Held(policy.limits.kept_bytes)
+        self.batch_bytes = ByteBudget(policy.limits.kept_bytes)
         self.slots = ChildSlots(children, self.overdue)
         self._refused = 0
         self._notices: list[Notice] = []
@@ -331,7 +331,7 @@ async def _interrupted(session: Interruptible) -> None:
         return
 
 
-class Held:
+class ByteBudget:
     """Memory that calls hold temporarily: the replies of a batch, until they are in the sandbox."""
 
     def __init__(self, limit: int) -> None:

@@ -12,7 +12,7 @@ import pytest
 from rlm_secure.broker.transports import TransportLost
 from rlm_secure.environments.docker import container
 from rlm_secure.environments.docker.hardening import Offered
-from rlm_secure.environments.docker.ways import NotThere
+from rlm_secure.environments.docker.routes import NotThere
 from rlm_secure.environments.owner import owner
 from rlm_secure.errors import EnvironmentUnavailable
 from tests.broker.support import policy

@@ -2,7 +2,7 @@
 
 Two transports. `unix`: the supervisor connects to a socket of the host, in a directory that is mounted read-only in
 the container. `exec`: the exec stream of the engine, through `dial`, for runtimes that pass no host sockets (gVisor,
-Kata), and for engines that do not see this host's files (ways.py). The container ends when the host process does:
+Kata), and for engines that do not see this host's files (routes.py). The container ends when the host process does:
 its standard input closes.
 """
 
@@ -27,7 +27,7 @@ from rlm_secure.environments.bundle import bundle
 from rlm_secure.environments.docker import container, engine, hardening
 from rlm_secure.environments.docker.image import DEFAULT_IMAGE, build
 from rlm_secure.environments.docker.stream import ExecStream
-from rlm_secure.environments.docker.ways import SHARED_KERNEL, Memory, NotThere, Wanted, Way
+from rlm_secure.environments.docker.routes import SHARED_KERNEL, KnownRoutes, NotThere, Wanted, Route
 from rlm_secure.environments.interface import Environment, Session
 from rlm_secure.environments.remote import Lease, RemoteSession, log_refusals, start_configuration
 from rlm_secure.errors import EnvironmentUnavailable, ProtocolViolation
@@ -109,14 +109,14 @@ class DockerLease(Lease):
         if policy.isolation.docker_runtime not in SHARED_KERNEL:
             self._memory += policy.limits.context_bytes
         try:
-            self._find_way(image, transport)
+            self._find_route(image, transport)
         except BaseException:  # Ctrl-C as well: the container must not outlive it
             self.close()
             raise
         _leases.add(self)
 
-    def _find_way(self, name: str, transport: Wanted) -> None:
-        """Start a container by the first way that works."""
+    def _find_route(self, name: str, transport: Wanted) -> None:
+        """Start a container by the first route that works."""
         runtime = self._policy.isolation.docker_runtime
         info = engine.describe(self._engine)
         engine.runtime(info, runtime)
@@ -124,26 +124,26 @@ class DockerLease(Lease):
         self._has = hardening.offered(self._engine, info)
         self._engine_kernel = info.get("KernelVersion")
         identity = str(info.get("ID") or "")
-        *others, last = _ways.ordered(identity, runtime, transport)
-        for way in (*others, last):
+        *others, last = _routes.ordered(identity, runtime, transport)
+        for route in (*others, last):
             try:
-                self._start(image, way, container.users(info))
+                self._start(image, route, container.users(info))
             except NotThere as error:
-                if way is last:
+                if route is last:
                     advice = "; use the transport 'exec'" if transport == "unix" else ""
                     raise EnvironmentUnavailable(f"{error}{advice}") from None
-                _log.info("the engine cannot be used with %s: %s", way, error)
+                _log.info("the engine cannot be used with %s: %s", route, error)
                 self._let_go()
             else:
-                _ways.keep(identity, runtime, transport, way)
+                _routes.keep(identity, runtime, transport, route)
                 return
 
-    def _start(self, image: Any, way: Way, users: container.Users) -> None:
+    def _start(self, image: Any, route: Route, users: container.Users) -> None:
         runtime = self._policy.isolation.docker_runtime
-        dialled = way.transport == "exec"
+        dialled = route.transport == "exec"
         key = SessionKey()
         directory = None
-        if way.bundle == "mount":
+        if route.bundle == "mount":
             self._unix = UnixTransport({container.BUNDLE: bundle().data})
             directory = self._unix.directory
         uid = users.supervisor
@@ -193,7 +193,7 @@ class DockerLease(Lease):
             ) from None
         self._taken = hardening.recorded(self._engine, self._id, discarded)
         self._details = {
-            **container.describe(self._policy, image, users, way),
+            **container.describe(self._policy, image, users, route),
             **self._taken.details,
             "engine": engine.carrier(self._engine),
         }
@@ -293,7 +293,7 @@ class DockerLease(Lease):
         return state is not None and bool(state.get("Running"))
 
 
-_ways = Memory()
+_routes = KnownRoutes()
 _leases: weakref.WeakSet[DockerLease] = weakref.WeakSet()
 
 

@@ -19,7 +19,7 @@ from rlm_secure.environments.docker import hardening
 from rlm_secure.environments.docker.engine import explained
 from rlm_secure.environments.docker.hardening import Offered
 from rlm_secure.environments.docker.stream import ExecStream
-from rlm_secure.environments.docker.ways import NotThere, Way, archive
+from rlm_secure.environments.docker.routes import NotThere, Route, archive
 from rlm_secure.environments.owner import is_orphan, owner
 from rlm_secure.errors import EnvironmentUnavailable
 from rlm_secure.policy.model import MIB, Policy
@@ -229,13 +229,13 @@ def sweep(client: Any) -> int:
     return removed
 
 
-def describe(policy: Policy, image: Any, users: Users, way: Way) -> dict[str, Any]:
+def describe(policy: Policy, image: Any, users: Users, route: Route) -> dict[str, Any]:
     """Facts for the report, all from the host: none comes from inside the container."""
     return {
         "image": str(image.id),
         "runtime": policy.isolation.docker_runtime,
-        "transport": way.transport,
-        "bundle": way.bundle,
+        "transport": route.transport,
+        "bundle": route.bundle,
         "uid": users.supervisor,
         "worker_uid": users.worker,
         "seccomp_profile": hashlib.sha256(seccomp_profile("docker").read_bytes()).hexdigest(),

@@ -1,4 +1,4 @@
-"""The ways into a container: how the bundle gets there, and which transport carries the host's requests.
+"""The routes into a container: how the bundle gets there, and which transport carries the host's requests.
 
 An engine on this machine sees this host's files and passes its sockets. Others do not: a remote DOCKER_HOST, a CI job
 that is itself a container, Docker Desktop. The first session finds out by trying, and the result is remembered.
@@ -21,7 +21,7 @@ SHARED_KERNEL: Final = frozenset({"runc", "crun", "io.containerd.runc.v2", "youk
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Route:
     """`bundle`: in a mounted directory of the host ("mount"), or uploaded by the engine's API ("engine").
     `transport`: a socket in that directory ("unix"), or the exec stream of the engine ("exec")."""
 
@@ -30,35 +30,35 @@ class Way:
 
 
 class NotThere(EnvironmentUnavailable):
-    """The engine or the container does not see the host's directory: another way may work."""
+    """The engine or the container does not see the host's directory: another route may work."""
 
 
-def possible(transport: Wanted, runtime: str) -> tuple[Way, ...]:
-    """The ways that `transport` permits, in the order to try them. A socket needs a mounted directory."""
-    near = Way("mount", "unix" if runtime in SHARED_KERNEL else "exec")
-    far = Way("engine", "exec")
-    return {"auto": (near, far), "unix": (Way("mount", "unix"),), "exec": (Way("mount", "exec"), far)}[transport]
+def possible(transport: Wanted, runtime: str) -> tuple[Route, ...]:
+    """The routes that `transport` permits, in the order to try them. A socket needs a mounted directory."""
+    near = Route("mount", "unix" if runtime in SHARED_KERNEL else "exec")
+    far = Route("engine", "exec")
+    return {"auto": (near, far), "unix": (Route("mount", "unix"),), "exec": (Route("mount", "exec"), far)}[transport]
 
 
-class Memory:
-    """The way that worked last, by engine id, runtime and requested transport. Thread-safe."""
+class KnownRoutes:
+    """The route that worked last, by engine id, runtime and requested transport. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._known: dict[tuple[str, str, Wanted], Way] = {}
+        self._known: dict[tuple[str, str, Wanted], Route] = {}
 
-    def ordered(self, engine: str, runtime: str, wanted: Wanted) -> tuple[Way, ...]:
-        """`possible`, with the way that worked last first."""
-        ways = possible(wanted, runtime)
+    def ordered(self, engine: str, runtime: str, wanted: Wanted) -> tuple[Route, ...]:
+        """`possible`, with the route that worked last first."""
+        routes = possible(wanted, runtime)
         with self._lock:
             first = self._known.get((engine, runtime, wanted))
-        return ways if first is None else (first, *(way for way in ways if way != first))
+        return routes if first is None else (first, *(route for route in routes if route != first))
 
-    def keep(self, engine: str, runtime: str, wanted: Wanted, way: Way) -> None:
-        """Remember that `way` worked; not for an engine without an id, which may be another one the next time."""
+    def keep(self, engine: str, runtime: str, wanted: Wanted, route: Route) -> None:
+        """Remember that `route` worked; not for an engine without an id, which may be another one the next time."""
         if engine:
             with self._lock:
-                self._known[engine, runtime, wanted] = way
+                self._known[engine, runtime, wanted] = route
 
 
 def archive(name: str, data: bytes) -> bytes:

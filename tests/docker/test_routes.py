@@ -25,15 +25,15 @@ import pytest
 
 from rlm_secure import EnvironmentUnavailable
 from rlm_secure.environments import docker as environment
-from rlm_secure.environments.docker import DockerEnvironment, container, ways
+from rlm_secure.environments.docker import DockerEnvironment, container, routes
 from rlm_secure.environments.docker import engine as engines
-from rlm_secure.environments.docker.ways import Memory, NotThere, Way
+from rlm_secure.environments.docker.routes import KnownRoutes, NotThere, Route
 from rlm_secure.guarantees import Wall
 from rlm_secure.policy import load_policy
 from tests.docker.conftest import left_over, own, policy, python, tightened, wait_for
 
 ROOT = Path(__file__).parents[2]
-NEAR, NEAR_DIALLED, FAR = Way("mount", "unix"), Way("mount", "exec"), Way("engine", "exec")
+NEAR, NEAR_DIALLED, FAR = Route("mount", "unix"), Route("mount", "exec"), Route("engine", "exec")
 
 #: A host whose sockets are in sys.argv[2]; it says what came of `sys.argv[3]` sessions, the first with a context.
 HOST = """
@@ -153,8 +153,8 @@ def forwarded() -> Iterator[str]:
 @pytest.fixture
 def only_far(monkeypatch) -> None:
     """No way is open but the engine's API."""
-    monkeypatch.setattr(ways, "possible", lambda *_: (FAR,))
-    monkeypatch.setattr(environment, "_ways", Memory())
+    monkeypatch.setattr(routes, "possible", lambda *_: (FAR,))
+    monkeypatch.setattr(environment, "_ways", KnownRoutes())
 
 
 @pytest.fixture
@@ -194,9 +194,9 @@ def test_the_volume_goes_with_the_container(engine, image, only_far) -> None:
 
 KILLED = """
 import sys, time
-from rlm_secure.environments.docker import DockerEnvironment, ways
+from rlm_secure.environments.docker import DockerEnvironment, routes
 from rlm_secure.policy import load_policy
-ways.possible = lambda *_: (ways.Way("engine", "exec"),)
+routes.possible = lambda *_: (routes.Route("engine", "exec"),)
 session = DockerEnvironment(image=sys.argv[1]).session(load_policy("strict"))
 print(session._lease._id, flush=True)
 time.sleep(600)
@@ -216,7 +216,7 @@ def test_a_host_that_is_killed_leaves_neither_container_nor_volume(engine, image
 
 
 def test_a_way_that_led_in_is_tried_first_the_next_time() -> None:
-    memory = Memory()
+    memory = KnownRoutes()
     assert memory.ordered("one", "runc", "auto") == (NEAR, FAR)
     memory.keep("one", "runc", "auto", FAR)
     memory.keep("", "runc", "auto", FAR)
@@ -266,7 +266,7 @@ def test_a_session_under_gvisor_whose_bundle_the_engine_took(image, only_far) ->
 
 
 def test_the_archive_holds_one_file_of_root() -> None:
-    with tarfile.open(fileobj=io.BytesIO(ways.archive("guest.zip", b"data"))) as tar:
+    with tarfile.open(fileobj=io.BytesIO(routes.archive("guest.zip", b"data"))) as tar:
         (entry,) = tar.getmembers()
         assert (entry.name, entry.mode, entry.uid, entry.gid, entry.isfile()) == ("guest.zip", 0o444, 0, 0, True)
         assert tar.extractfile(entry).read() == b"data"
