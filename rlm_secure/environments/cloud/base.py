@@ -1,10 +1,10 @@
 """What the cloud environments share: a sandbox created with no network, our supervisor in it, always destroyed.
 
-The control channel is the provider's exec stream: no port is open, in either direction. Where the policy allows
-it, the provider's authenticated ingress may be asked for instead: it is faster, and one door more.
+The control channel is the provider's exec stream, so no port is open in either direction. Where the policy allows
+it, the provider's authenticated ingress can be used instead: it is faster, but opens a port.
 
-A sandbox ends when its lease is closed, by an error, Ctrl-C or the interpreter's exit; where the host dies, its
-provider ends it, because nobody renews it; and `sweep` finds what carries the label of a process that is gone.
+A sandbox ends when its lease is closed, also by an error, Ctrl-C or the interpreter's exit. If the host dies, the
+provider ends it because nobody renews it, and `sweep` finds sandboxes whose label names a dead process.
 """
 
 from __future__ import annotations
@@ -65,10 +65,10 @@ _SWEEP_SECONDS = 300.0
 class CloudEnvironment(Environment):
     """Sessions in a provider's sandboxes.
 
-    `ttl_seconds` is the longest life of one, `max_live` the most at a time in this process, `create_seconds` how
-    long the provider may take to make one. `transport` is "exec", or "ingress" where the policy allows it
-    (`network.ingress`): the provider's token opens its door then, and our key signs every message all the same.
-    `reuse=False` gives every run of a tree a sandbox of its own; else they use them one after another.
+    `ttl_seconds` is the maximum lifetime of a sandbox, `max_live` the maximum number at a time in this process,
+    `create_seconds` the maximum time to create one. `transport` is "exec", or "ingress" where the policy allows it
+    (`network.ingress`): then the provider's token authorizes connections, and our key still signs every message.
+    `reuse=False` gives every run of a tree its own sandbox; otherwise its runs share sandboxes one after another.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class CloudEnvironment(Environment):
         return RemoteSession(self._lease(policy, new=True), policy, tools=tools, screen=screen, required=required)
 
     def _lease(self, policy: Policy, *, new: bool = False) -> CloudLease:
-        """A sandbox: one that the same tree of runs has used before, or a new one."""
+        """Lease a sandbox: one that the same tree of runs has used before, or a new one."""
         quota, use, below = quota_of(self.name), None, 0
         if self._shared is not None:
             reservation, options = self._shared
@@ -135,7 +135,7 @@ class CloudEnvironment(Environment):
             return kept
         try:
             provider = self.provider(policy)
-        except BaseException:  # Ctrl-C as well: the slot would be lost
+        except BaseException:  # Ctrl-C as well: the slot would never be released
             quota.give_back()
             raise
         return CloudLease(
@@ -148,7 +148,7 @@ class CloudEnvironment(Environment):
         loop = Loop(provider.name)
         try:
             return loop.call(_sweep(provider), _SWEEP_SECONDS)
-        except Exception as error:  # noqa: BLE001 - the SDKs raise trees of their own
+        except Exception as error:  # noqa: BLE001 - each SDK has its own exceptions
             said = f"{provider.name} could not be swept: {provider.explain(error)[0]}; try again"
             raise EnvironmentUnavailable(said) from local_cause(error)
         finally:
@@ -158,11 +158,10 @@ class CloudEnvironment(Environment):
 
 
 def _another_may_do(error: RLMSecureError, lease: CloudLease | None) -> bool:
-    """Whether a new sandbox may start what this one did not."""
+    """Whether a new sandbox may succeed where this one failed."""
     if lease is None:
         return isinstance(error, Unanswered)
-    # One that was used before has no second chance, whatever it says. A new one that lacks a wall, or breaks the
-    # protocol, is not asked again.
+    # A reused sandbox is replaced after any of these errors, a new one not if it lacks a wall or breaks the protocol.
     return lease.served > 0 or not isinstance(error, EnforcementError | ProtocolViolation)
 
 

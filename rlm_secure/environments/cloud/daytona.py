@@ -1,9 +1,12 @@
 """The daytona environment: a Daytona sandbox without a network, and a sealed worker in it.
 
-Traps of the SDK that are shut here: it reads `.env` files of the current directory for whatever it was not given
-(so it is given everything), it may trace to a collector (so it does not), what a program writes is kept in a log
-in the sandbox (so a stream is begun anew before its log is long), and input is echoed into that log (so it is
-not). A session's input has no end: the supervisor ends when its host is silent, and with its sandbox.
+What the SDK does by default, and what is done here instead:
+- It reads `.env` files of the current directory for options that it was not given: here it is given all of them.
+- It may send traces to a collector: here tracing is off.
+- It stores a program's output in a log in the sandbox: here a stream is replaced before its log is long.
+- It echoes input into that log: here it does not.
+
+A session's input cannot be closed: the supervisor ends when its host is silent, or with its sandbox.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ from rlm_secure.environments.cloud.base import (
 from rlm_secure.environments.cloud.stream import Stream
 from rlm_secure.policy.model import MIB, Policy
 
-#: Built by `sandboxes/daytona`; the number counts changes of what is in it.
+#: Built by `sandboxes/daytona`; the number is a version of its contents.
 DEFAULT_SNAPSHOT = "rlm-secure-sandbox-1"
 DEFAULT_URL = "https://app.daytona.io/api"
 
@@ -49,7 +52,7 @@ class DaytonaEnvironment(CloudEnvironment):
 
     An `image` is named by its digest and gets `cpus`, `memory_gib` (what the policy needs by default) and
     `disk_gib`. `api_key` is DAYTONA_API_KEY by default, `api_url` DAYTONA_API_URL, `target` (the region)
-    DAYTONA_TARGET. `user` is who runs the supervisor in there.
+    DAYTONA_TARGET. `user` runs the supervisor.
     """
 
     name = "daytona"
@@ -100,7 +103,7 @@ class DaytonaProvider(Provider):
     name = "daytona"
     network = "networkBlockAll true, public false"
     renew_every: ClassVar[float | None] = UNRENEWED_SECONDS / 3
-    bind: ClassVar[str] = "0.0.0.0"  # noqa: S104 - previews come from outside of the sandbox's loopback; our key is asked
+    bind: ClassVar[str] = "0.0.0.0"  # noqa: S104 - previews come from outside its loopback; requests need our key
 
     def __init__(
         self, connection: Mapping[str, str], source: Mapping[str, str], user: str | None, size: Mapping[str, int]
@@ -133,7 +136,7 @@ class DaytonaProvider(Provider):
             params = sdk.CreateSandboxFromImageParams(**options, resources=sdk.Resources(**self._size))
         else:
             params = sdk.CreateSandboxFromSnapshotParams(**options)
-        self._sandbox = await self.client.create(params, timeout=0)  # the lease has the clock
+        self._sandbox = await self.client.create(params, timeout=0)  # the lease has the deadline
         self._check(self._sandbox)
         facts = {**self._source, "cpus": self._sandbox.cpu, "memory_gib": self._sandbox.memory}
         facts |= {"disk_gib": self._sandbox.disk, "class": self._sandbox.sandbox_class or "unknown"}
@@ -151,17 +154,17 @@ class DaytonaProvider(Provider):
         session = f"rlm-secure-{secrets.token_hex(8)}"
         await process.create_session(session)
         try:
-            # In a shell of its own: `exec` would replace the session's.
+            # In a subshell: `exec` would replace the session's shell.
             request = _sdk().SessionExecuteRequest(command=f"({command})", run_async=True, suppress_input_echo=True)
             answer = await process.execute_session_command(session, request, timeout=_REQUEST_SECONDS)
-        except BaseException:  # a cancellation as well: the session would stay
+        except BaseException:  # a cancellation as well: the session would remain
             with contextlib.suppress(Exception):
                 await process.delete_session(session)
             raise
         return _Command(process, session, answer.cmd_id, stream, self)
 
     async def ingress(self, port: int) -> tuple[str, Mapping[str, str]]:
-        """The preview of a port, opened by its token: in a header, never in a URL that somebody may log."""
+        """The preview of a port, authorized by a token in a header, never in a URL, which may be logged."""
         preview = await self._sandbox.get_preview_link(port)
         self._secrets = (*self._secrets, preview.token)
         return preview.url, {"X-Daytona-Preview-Token": preview.token, "X-Daytona-Skip-Preview-Warning": "true"}
@@ -207,17 +210,17 @@ class DaytonaProvider(Provider):
 
     @property
     def client(self) -> Any:
-        """The SDK's client, made when it is first used: on the loop."""
+        """The SDK's client, created on first use, on the loop."""
         if self._client is None:
             sdk = _sdk()
             options: dict[str, Any] = {**self._connection, "otel_enabled": False}
             if "use_deprecated_polling" in sdk.DaytonaConfig.model_fields:
-                options["use_deprecated_polling"] = True  # a websocket for one state is one too many
+                options["use_deprecated_polling"] = True  # one state needs no websocket
             self._client = sdk.AsyncDaytona(sdk.DaytonaConfig(**options))
         return self._client
 
     def _check(self, sandbox: Any) -> None:
-        """An organisation's own settings override what was asked for: what came out is what counts."""
+        """Raise PermissionError if the sandbox is open: an organisation's settings override what was requested."""
         if sandbox.public or not sandbox.network_block_all:
             raise PermissionError(
                 f"the sandbox is public ({sandbox.public}) or has a network (blocked: {sandbox.network_block_all}), "

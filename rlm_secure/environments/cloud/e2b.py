@@ -1,11 +1,14 @@
 """The e2b environment: a Firecracker machine of E2B without a network, and a sealed worker in it.
 
-Traps of the SDK that are shut here: a background command is killed after 60 s (so its timeout is 0), its output
-is kept in memory for good (so it is not retained, or a stream is begun anew before that is long), sandboxes are
-public and have the internet (so both are denied by name), E2B_DEBUG makes it talk to localhost instead (so it is
-off), and what a sandbox does at the end of its time is the server's choice (so it is told to end). `user` may use
-sudo in E2B's templates: no worker can, because no_new_privs is set before there is one; and it is one user, of whom
-root makes two.
+What the SDK does by default, and what is done here instead:
+- It kills a background command after 60 s: here the timeout is 0, which means none.
+- It keeps a command's output in memory: here it does not, or a stream is replaced before its output is long.
+- A sandbox is public and has the internet: here both are denied explicitly.
+- E2B_DEBUG connects it to localhost: here it is off.
+- The server decides what a sandbox does at its timeout: here it is told to end it.
+
+The user `user` may use sudo in E2B's templates. A worker cannot, because no_new_privs is set before it starts; but
+supervisor and worker would share this uid, while a supervisor that starts as root takes two.
 """
 
 from __future__ import annotations
@@ -33,11 +36,11 @@ from rlm_secure.environments.cloud.base import (
 from rlm_secure.environments.cloud.stream import Stream
 from rlm_secure.policy.model import MIB, Policy
 
-#: Built by `sandboxes/e2b`; the number counts changes of what is in it.
+#: Built by `sandboxes/e2b`; the number is a version of its contents.
 DEFAULT_TEMPLATE = "rlm-secure-sandbox-1"
 
 _REQUEST_SECONDS = 30.0
-#: What a program may say to an SDK that keeps all of it in this process, as those before 2.57 do.
+#: Most output of one stream where the SDK keeps all of it in this process, as versions before 2.57 do.
 _KEPT_BYTES = 64 * MIB
 _PASSING = frozenset({408, 429, 500, 502, 503, 504})
 
@@ -45,9 +48,9 @@ _PASSING = frozenset({408, 429, 500, 502, 503, 504})
 class E2BEnvironment(CloudEnvironment):
     """Sessions in E2B sandboxes, made from `template` (its processors and memory are the template's).
 
-    `api_key` is E2B_API_KEY by default; `domain`, `api_url` and `sandbox_url` are the SDK's, for other clusters.
-    `user` is who starts the supervisor in there: "root" becomes two users, one for it and one for the worker, and keeps
-    no capability; another one is both.
+    `api_key` is E2B_API_KEY by default; `domain`, `api_url` and `sandbox_url` go to the SDK, for other clusters.
+    `user` starts the supervisor: "root" changes to two uids, one for the supervisor and one for the worker, and keeps
+    no capability; any other user runs both.
     """
 
     name = "e2b"
@@ -96,15 +99,15 @@ class E2BProvider(Provider):
 
     @property
     def options(self) -> Mapping[str, Any]:
-        """What every call of the SDK is given: key, endpoints, and what must not come from the environment."""
+        """Arguments of every SDK call: key, endpoints, and what must not come from environment variables."""
         return self._options
 
     async def create(self, plan: SandboxPlan) -> Made:
         """See Provider.create."""
         sdk = _sdk()
         self._ends_at = time.monotonic() + plan.ttl_seconds
-        # One attempt has one key: a request that the SDK sends again makes no second sandbox. Before 2.57 it has no
-        # such key, and sends nothing again: the lease makes another attempt.
+        # One key per attempt, so that a request that the SDK repeats creates no second sandbox. Versions before 2.57
+        # have no such key, so they must not repeat requests: the lease makes another attempt.
         keyed = _takes(sdk.AsyncSandbox.create, "idempotency_key")
         once: dict[str, Any] = {"idempotency_key": plan.attempt} if keyed else {"retries": 0}
         self._sandbox = await sdk.AsyncSandbox.create(
@@ -138,7 +141,7 @@ class E2BProvider(Provider):
             background=True,
             user=self._user,
             stdin=True,
-            timeout=0,  # 60 s is the default, and it ends the command itself
+            timeout=0,  # none; the default of 60 s kills the command itself
             request_timeout=_REQUEST_SECONDS,
             on_stdout=lambda text: stream.feed(text.encode("utf-8", "replace")),
             on_stderr=lambda text: stream.complain(text.encode("utf-8", "replace")),
@@ -147,7 +150,7 @@ class E2BProvider(Provider):
         return _Command(handle, stream, self)
 
     async def ingress(self, port: int) -> tuple[str, Mapping[str, str]]:
-        """The edge of E2B, opened by the sandbox's traffic token. It forwards to the sandbox's loopback."""
+        """E2B's edge proxy, authorized by the sandbox's traffic token. It forwards to the sandbox's loopback."""
         sandbox = self._sandbox
         url = sandbox.connection_config.get_sandbox_url(sandbox.sandbox_id, sandbox.sandbox_domain, port)
         headers = {"E2b-Sandbox-Id": sandbox.sandbox_id, "E2b-Sandbox-Port": str(port)}
@@ -158,7 +161,7 @@ class E2BProvider(Provider):
         return bool(await self._sandbox.is_running(request_timeout=_REQUEST_SECONDS))
 
     async def renew(self) -> None:
-        """Push the end of the sandbox away, up to the end of its time to live."""
+        """Extend the sandbox's timeout, up to the end of its time to live."""
         left = math.ceil(self._ends_at - time.monotonic())
         if left > 0:
             await self._sandbox.set_timeout(min(left, UNRENEWED_SECONDS), **self._options)
@@ -188,7 +191,7 @@ class E2BProvider(Provider):
             return True
         if isinstance(error, sdk.RateLimitException | sdk.TimeoutException | httpx.TransportError):
             return True
-        return re.match(r"(408|429|50[0234])\b", str(error)) is not None  # the SDK keeps the status in its text
+        return re.match(r"(408|429|50[0234])\b", str(error)) is not None  # the SDK has the status only in the text
 
     def secrets(self) -> tuple[str, ...]:
         """See Provider.secrets."""
@@ -197,7 +200,7 @@ class E2BProvider(Provider):
 
 
 class _Command:
-    """One command of the sandbox, and the task that says how it ended."""
+    """One command of the sandbox, and the task that reports how it ended."""
 
     def __init__(self, handle: Any, stream: Stream, provider: E2BProvider) -> None:
         self._handle = handle
@@ -220,7 +223,7 @@ class _Command:
             await self._handle.wait()
         except _sdk().CommandExitException:
             stream.finish()
-        except Exception as error:  # noqa: BLE001 - the SDK raises several trees
+        except Exception as error:  # noqa: BLE001 - the SDK has several base exceptions
             stream.finish(provider.explain(error)[0])
         else:
             stream.finish()
@@ -231,5 +234,5 @@ def _sdk() -> Any:
 
 
 def _takes(function: Any, parameter: str) -> bool:
-    """Whether this version of the SDK knows a parameter."""
+    """Whether this version of an SDK function has the parameter."""
     return parameter in inspect.signature(function).parameters

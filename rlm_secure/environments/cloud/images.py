@@ -1,4 +1,4 @@
-"""Building what cloud sandboxes are made from, on a base that is named by the digest of what was reviewed."""
+"""Builds the images of cloud sandboxes, on a base that is pinned by the digest that was reviewed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ _POLL_SECONDS = 5.0
 
 
 def recipe(provider: str, base: str) -> str:
-    """The Dockerfile of a provider's sandboxes on `base`. Raises ValueError for a base without a digest."""
+    """The Dockerfile of a provider's sandboxes on `base`. Raises ValueError for a base without a digest, or an unknown
+    provider."""
     if provider not in RECIPES:
         raise ValueError(f"sandboxes of {provider!r} are not built here; known: {', '.join(sorted(RECIPES))}")
     if not _PINNED.fullmatch(base):
@@ -57,9 +58,9 @@ def build(
 ) -> str:
     """Build the template, snapshot or image that sandboxes of `provider` are made from, and return its name.
 
-    `base` is `name@sha256:...`. The size is E2B's and Daytona's; at Modal and Prime each sandbox asks for its own.
-    `connection` are the environment's own options (`api_key`, ...). Raises EnvironmentUnavailable, with the provider's
-    words, when it cannot be built.
+    `base` is `name@sha256:...`. The size applies to E2B and Daytona; on Modal and Prime each sandbox requests its own.
+    `connection` has the environment's own options (`api_key`, ...). Raises EnvironmentUnavailable, with the provider's
+    message, when the build fails.
     """
     text = recipe(provider, base)
     size = (cpus, memory_mib, disk_gib)
@@ -83,7 +84,7 @@ def build(
     loop = Loop(provider)
     try:
         loop.call(work, _BUILD_SECONDS)
-    except Exception as error:  # noqa: BLE001 - the SDKs raise trees of their own
+    except Exception as error:  # noqa: BLE001 - each SDK has its own exceptions
         said = client.explain(error)[0]
         raise EnvironmentUnavailable(f"{provider} could not build {name!r} on {base}: {said}") from local_cause(error)
     finally:
@@ -130,7 +131,7 @@ async def _modal(client: ModalProvider, text: str, name: str, progress: Callable
     try:
         await image.build.aio(await client.app())
         await image.publish.aio(name, environment_name=client.environment, client=await client.client())
-    except sdk.exception.ImageBuildError as error:  # the reason is on a line of its own
+    except sdk.exception.ImageBuildError as error:  # the reason is on a separate line
         raise RuntimeError(" ".join(str(error).split())) from None
     finally:
         await client.close()
@@ -147,9 +148,9 @@ async def _prime(client: PrimeProvider, text: str, name: str, progress: Callable
             image_name=image, image_tag=tag or "latest", team_id=client.team, visibility=sdk.ImageVisibility.PRIVATE
         )
         made = await images.initiate_build(request)
-        async with httpx.AsyncClient(timeout=60.0) as http:  # its address is signed: no key goes there
+        async with httpx.AsyncClient(timeout=60.0) as http:  # the upload URL is signed: no key is sent
             sent = await http.put(made.upload_url, content=_context(request.dockerfile_path, text))
-        if sent.status_code != 200:  # without the address, which lets anybody write there
+        if sent.status_code != 200:  # the message omits the URL, which lets anybody write there
             raise RuntimeError(f"the Dockerfile was refused with HTTP {sent.status_code}")
         await images.start_build(made.build_id)
         progress(f"building {name} on Prime")
@@ -162,7 +163,7 @@ async def _prime(client: PrimeProvider, text: str, name: str, progress: Callable
 
 
 def _context(name: str, text: str) -> bytes:
-    """A build's context that holds nothing but its Dockerfile."""
+    """A build context that contains only its Dockerfile."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:
         member = tarfile.TarInfo(name)

@@ -48,34 +48,34 @@ _log = logging.getLogger("rlm_secure.cloud")
 T = TypeVar("T")
 
 _ATTEMPTS = 3
-#: A provider that says no so often, not in passing, is not asked again: a key that was revoked, say.
+#: After this many refusals that are not temporary, such as of a revoked key, the sandbox counts as gone.
 _REFUSALS = 3
 _CALL_SECONDS = 30.0
 _DESTROY_SECONDS = 20.0
-#: How long it is waited for whether a sandbox still runs: at some providers who answers that is in the sandbox.
+#: Longest wait for whether a sandbox still runs: at some providers a program inside the sandbox answers that.
 _LOOK_SECONDS = 5.0
 _PAUSES = (0.5, 2.0, 5.0)
 _MAX_LINE = 64 * 1024
-#: Bytes of a stream before a supervisor has said where it listens.
+#: Most bytes of a stream before the supervisor has reported where it listens.
 _MAX_NOISE = 1024 * 1024
-_SUPERVISOR_UID = 65533  # what a supervisor becomes that starts as root; its workers are 65534
-#: How long the end of a session may take in a sandbox that is kept for another.
+_SUPERVISOR_UID = 65533  # of a supervisor that was started as root; its workers have 65534
+#: Longest time to end a session whose sandbox is kept for another one.
 _END_SECONDS = 10.0
-_METADATA = "169.254.169.254:80"  # some providers' own agents need it; nothing in ours can reach it
+_METADATA = "169.254.169.254:80"  # some providers' own agents need it; our sealed processes cannot reach it
 
 
 class Unanswered(EnvironmentUnavailable):
-    """Its provider did not say in time whether it made a sandbox, or the supervisor in it does not answer.
+    """The provider did not confirm a new sandbox in time, or the supervisor in it does not answer.
 
-    What there was is ended, nothing ran in it, and another may do better.
+    Retrying is safe and may work: no untrusted code has run, and what was created is destroyed.
     """
 
 
 class CloudLease(Lease):
-    """One sandbox with a supervisor in it, which gives its slot back when it ends.
+    """One sandbox with a supervisor in it, which releases its quota slot when it ends.
 
-    `use` is what it is made for, where a later session may have it. Raises EnvironmentUnavailable when it cannot be
-    had.
+    `use` says which later sessions may reuse it; None: no other session. Raises EnvironmentUnavailable when it cannot
+    be created.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class CloudLease(Lease):
         self._ttl_seconds = ttl_seconds
         self._transport = transport
         self.use = use
-        #: Sessions that it served before the one that has it.
+        #: Sessions that it served before the current one.
         self.served = 0
         self._pid = os.getpid()
         self._made: Made | None = None
@@ -107,11 +107,11 @@ class CloudLease(Lease):
         self._refusals = 0
         self._quotas = quota_of(provider.name)
         self._loop = Loop(provider.name)
-        # A session has at least half of the longest life before it.
+        # A session starts with at least half of the maximum lifetime left.
         self._kept_until = time.monotonic() + ttl_seconds / 2
         try:
             self._start(create_seconds)
-        except BaseException:  # Ctrl-C as well: the sandbox would stay, and cost money
+        except BaseException:  # Ctrl-C as well: the sandbox would keep running, and cost money
             self.close()
             raise
         _leases.add(self)
@@ -144,14 +144,14 @@ class CloudLease(Lease):
             raise Unanswered(f"the {self._name} did not answer: {error}; {self.exit_reason()}{more}") from None
 
     def _create(self, seconds: float) -> Made:
-        """Make a sandbox, with a few attempts; what a failed one left behind is ended first."""
+        """Create a sandbox, in at most 3 attempts; first destroy what a failed one may have created."""
         deadline = time.monotonic() + seconds
         for attempt in range(_ATTEMPTS):
             plan = self._plan()
             self._attempts.append(plan.attempt)
             try:
                 made = self._loop.call(self._provider.create(plan), deadline - time.monotonic())
-            except Exception as error:  # noqa: BLE001 - the SDKs raise trees of their own
+            except Exception as error:  # noqa: BLE001 - each SDK has its own exceptions
                 said, passing = self._provider.explain(error)
                 over = time.monotonic() + _PAUSES[attempt] >= deadline
                 if not passing or over or attempt == _ATTEMPTS - 1:
@@ -182,7 +182,7 @@ class CloudLease(Lease):
             )
 
     def _persistent(self, step: Callable[[], Awaitable[T]], deadline: float) -> T:
-        """Do a step that may be done twice, again while its failure may pass."""
+        """Run a step that is safe to repeat; retry while its errors are temporary."""
         attempt = 0
         while True:
             try:
@@ -196,9 +196,9 @@ class CloudLease(Lease):
                 attempt += 1
 
     def _supervise(self, path: str, key: SessionKey, deadline: float) -> tuple[Stream, int | None]:
-        """Start the supervisor and configure it over its standard input, where nothing is kept.
+        """Start the supervisor and configure it over its standard input, which is not stored anywhere.
 
-        Returns its stream, and its port where it has one.
+        Returns its stream, and its port if it has one.
         """
         show = """printf '{"machine":"%s"}\\n' "$(uname -m)" """
         stream = self._stream(f"{show}; exec {_python(path)} supervise", deadline)
@@ -211,7 +211,7 @@ class CloudLease(Lease):
                 key, self._policy, listen=listen, arch=machine, supervisor_uid=_SUPERVISOR_UID, **patience
             )
             stream.write(configuration, deadline)
-            # Who says that it listens elsewhere is no supervisor of ours, and opens no door that was not asked for.
+            # Skip an address of another kind: it is not our supervisor's, and must not open an unrequested transport.
             asked = str if self._transport == "exec" else int
             where = next(place for line in lines if isinstance(place := signed.listening(line), asked))
         except (StopIteration, TransportLost, TimeoutError) as error:
@@ -225,12 +225,12 @@ class CloudLease(Lease):
         url, headers = self._persistent(lambda: self._provider.ingress(port), deadline)
         try:
             return HttpsTransport(url, headers=headers)
-        except (AttributeError, TypeError, ValueError) as error:  # it is whatever the provider says
+        except (AttributeError, TypeError, ValueError) as error:  # the provider's answer may be malformed
             said = self._provider.explain(error)[0]
             raise EnvironmentUnavailable(f"the {self._name} has no ingress that can be used: {said}") from None
 
     def _dial(self, deadline: float) -> Stream:
-        """A new stream to the supervisor, started until `deadline`. Raises TransportLost."""
+        """A new stream to the supervisor, started before `deadline`. Raises TransportLost."""
         command = f"exec {_python(f'{self._directory}/guest.zip')} dial {shlex.quote(f'{self._directory}/broker')}"
         stream = self._stream(command, min(deadline, time.monotonic() + _CALL_SECONDS))
         self._refusals = 0
@@ -240,7 +240,7 @@ class CloudLease(Lease):
         stream = Stream(self._loop, self._provider.explain, self._gone)
         try:
             stream.open(lambda opened: self._run(command, opened), deadline - time.monotonic())
-        except BaseException:  # Ctrl-C as well: its program would stay
+        except BaseException:  # Ctrl-C as well: its program would keep running
             stream.close()
             raise
         return stream
@@ -261,15 +261,15 @@ class CloudLease(Lease):
                 client = getattr(self, "client", None)
                 if self._provider.pinned and client is not None:
                     await asyncio.to_thread(client.health, seconds=_CALL_SECONDS)
-            except Exception as error:  # as above; who needs the sandbox notices by itself
+            except Exception as error:  # as above; a session that needs the sandbox gets its own error
                 if cancelled():
                     raise
                 _log.info("the %s could not be renewed: %s", self._name, self._provider.explain(error)[0])
 
-    # -- what a session asks ----------------------------------------------------------------------
+    # -- for the session --------------------------------------------------------------------------
 
     def walls(self, around: Around) -> Iterator[WallStatus]:
-        """The provider's walls are its word; what was tried from inside can only take from it."""
+        """The walls that the provider reports; tests from inside may lower the network wall, or confirm the cgroup."""
         assert self._made is not None
         facts = ", ".join(f"{name} {value}" for name, value in self._made.facts.items())
         yield WallStatus(Wall.PROVIDER_VM, Level.VENDOR, f"{self.environment} says so; {facts}"[:300])
@@ -286,14 +286,14 @@ class CloudLease(Lease):
 
     @property
     def details(self) -> Mapping[str, Any]:
-        """The sandbox's id, whether it was used before, the transport, its longest life, and the provider's facts."""
+        """The sandbox's id, whether it is reused, the transport, its maximum lifetime, and the provider's facts."""
         made = self._made
         own: dict[str, Any] = {"sandbox": made.id if made else None, "reused": self.served > 0}
         own |= {"transport": self._transport, "ttl_seconds": self._ttl_seconds}
         return {**own, **(made.facts if made is not None else {})}
 
     def make_room(self, size: int) -> None:
-        """A cloud sandbox does not grow: raises EnvironmentUnavailable where its contexts do not fit."""
+        """Raises EnvironmentUnavailable if the contexts do not fit: a cloud sandbox does not grow."""
         if self._memory is not None and size > self._memory:
             raise EnvironmentUnavailable(
                 f"a context, with which there are {size} bytes of them, does not fit: this {self.environment} sandbox "
@@ -305,7 +305,7 @@ class CloudLease(Lease):
             return False
         try:
             return self._loop.call(self._provider.running(), _LOOK_SECONDS)
-        except Exception:  # noqa: BLE001 - nobody can tell: it is tried again until the time is over
+        except Exception:  # noqa: BLE001 - unknown, so the caller retries until its deadline
             return not self._gone.is_set()
 
     def exit_reason(self) -> str:
@@ -324,27 +324,27 @@ class CloudLease(Lease):
 
     def kill(self) -> None:
         """End the sandbox at once."""
-        with self._lock:  # who comes second waits: what comes after it counts on the sandbox's end
+        with self._lock:  # a second caller waits: its next steps require that the sandbox has ended
             if self._gone.is_set() or os.getpid() != self._pid:
                 return
             self._gone.set()
             if self._made is not None:
                 self._destroy(self._made.id)
-            self._hang_up()  # a provider's stream may go on without its sandbox, and somebody wait for it
+            self._hang_up()  # a provider's stream may stay open without its sandbox, while a thread waits for it
             self._discard()
 
     def release(self) -> None:
-        """Keep the sandbox for another session of its use, where everything is in order; else end it.
+        """Keep the sandbox for another session of the same use if it is in order; otherwise end it.
 
-        In order is: the supervisor says that the worker is ended and its contexts are forgotten, it never refused
-        a request (nobody but us should speak to it), and the sandbox is in the first half of its life.
+        In order means: the supervisor reports that the worker has ended and its contexts are dropped, it never refused
+        a request (only we should talk to it), and the sandbox is in the first half of its lifetime.
         """
         if self.usable:
             try:
                 self.client.end(seconds=_END_SECONDS, fresh=True)
             except (Lost, Declined, ProtocolViolation) as error:
                 _log.info("the %s is not used again: %s", self._name, error)
-            except BaseException:  # Ctrl-C as well: nobody knows what state it is in
+            except BaseException:  # Ctrl-C as well: the sandbox's state is unknown
                 self.close()
                 raise
             else:
@@ -355,7 +355,7 @@ class CloudLease(Lease):
 
     @property
     def usable(self) -> bool:
-        """Whether another session may have the sandbox, as far as is known here."""
+        """Whether another session may use the sandbox, as far as the host knows."""
         if self.use is None or self.use.shared.closed or self._gone.is_set() or os.getpid() != self._pid:
             return False
         return not self.client.refused and time.monotonic() < self._kept_until
@@ -372,7 +372,7 @@ class CloudLease(Lease):
             self._hang_up()
             if self._supervisor is not None:
                 self._supervisor.close()
-            with contextlib.suppress(Exception):  # the sandbox is ended; what the SDK holds dies with its loop
+            with contextlib.suppress(Exception):  # the sandbox has ended; the SDK's resources end with its loop
                 self._loop.call(self._provider.close(), _CALL_SECONDS)
             self._loop.close()
             self._quotas.give_back()
@@ -395,7 +395,7 @@ class CloudLease(Lease):
             )
 
     def _discard(self) -> None:
-        """End what attempts left behind that failed, and may have made something."""
+        """Destroy what failed attempts may have created."""
         for attempt in self._attempts:
             try:
                 found = self._loop.call(self._provider.find({LABEL: "1", ATTEMPT: attempt}), _DESTROY_SECONDS)
@@ -416,7 +416,7 @@ _leases: weakref.WeakSet[CloudLease] = weakref.WeakSet()
 
 @atexit.register
 def close_all() -> None:
-    """Close every lease of this process: at its exit, and before the exit of what a lease stands on."""
+    """Close every lease of this process: at its exit, and before the exit handler of an SDK that leases need."""
     for lease in list(_leases):
         lease.close()
 
@@ -426,7 +426,7 @@ async def _await(awaitable: Awaitable[T]) -> T:
 
 
 async def destroy(provider: Provider, sandbox: str) -> None:
-    """End a sandbox, again while its failure may pass."""
+    """Destroy a sandbox; retry while the error is temporary."""
     for pause in (*_PAUSES, None):
         try:
             await provider.destroy(sandbox)
@@ -442,7 +442,7 @@ def _python(path: str) -> str:
 
 
 def _lines(stream: Stream, deadline: float) -> Iterator[dict[str, Any]]:
-    """The JSON objects among the lines of a stream: a login shell may say something, too."""
+    """The JSON objects among the lines of a stream: a login shell may print other lines."""
     lines, noise = Lines(_MAX_LINE), Charge(_MAX_NOISE)
     try:
         while data := stream.read(deadline):

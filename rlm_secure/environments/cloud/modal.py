@@ -1,11 +1,14 @@
 """The modal environment: a gVisor sandbox of Modal without a network, and a sealed worker in it.
 
-Traps of the SDK that are shut here: `~/.modal.toml` and MODAL_SERVER_URL decide where it connects (so it is told),
-both may put sandboxes under another runtime, on another worker or behind other headers (so that is refused, by
-name), its event loop ends before ours when the interpreter exits (so sandboxes are ended before that), a sandbox
-has the internet (so it is blocked by name), a memory request is no limit (so the limit is asked for as well), and
-a request that is sent again may make a second sandbox (so each attempt has a name, which only one can have).
-A command cannot be killed: its input is ended, and it ends with it, or with its sandbox.
+What the SDK does by default, and what is done here instead:
+- It connects where `~/.modal.toml` or MODAL_SERVER_URL says: here the address is given explicitly.
+- The file and the environment may also set another runtime, worker or headers: here that is refused, by name.
+- Its event loop ends before ours at interpreter exit: here sandboxes are ended earlier.
+- A sandbox has the internet: here it is blocked explicitly.
+- A memory request is not a limit: here the limit is requested as well.
+- A repeated request may create a second sandbox: here each attempt has a unique name.
+
+A command cannot be killed: it ends when its input is closed, or with its sandbox.
 """
 
 from __future__ import annotations
@@ -38,16 +41,16 @@ from rlm_secure.environments.cloud.stream import Stream, Threads
 from rlm_secure.errors import EnvironmentUnavailable
 from rlm_secure.policy.model import MIB, Policy
 
-#: Built by `sandboxes/modal`; the tag counts changes of what is in it.
+#: Built by `sandboxes/modal`; the tag is a version number of its contents.
 DEFAULT_IMAGE: Final = "rlm-secure-sandbox:1"
 DEFAULT_URL: Final = "https://api.modal.com,https://api.modal2.com"
 
 _GIB = 1024 * MIB
-_CLIENT = 1  # CLIENT_TYPE_CLIENT: who calls, as opposed to a container of Modal's
+_CLIENT = 1  # CLIENT_TYPE_CLIENT: the caller is not one of Modal's containers
 _IMAGE = re.compile(
     r"im-[A-Za-z0-9]+|(?!im-)[A-Za-z0-9][A-Za-z0-9._-]*(:[A-Za-z0-9._-]+)?|[a-z0-9][a-z0-9._/:-]*@sha256:[0-9a-f]{64}"
 )
-#: Settings of the SDK that make another sandbox of what is asked for, and what they are by default.
+#: Settings of the SDK that change what sandbox is created, and their defaults.
 _SETTINGS: Final[Mapping[str, Any]] = {
     "sandbox_v2": True,
     "function_runtime": None,
@@ -70,9 +73,9 @@ _PASSING = (
 class ModalEnvironment(CloudEnvironment):
     """Sessions in Modal sandboxes, made from `image`: one of your own by name or id, or any by its digest.
 
-    A sandbox gets `cpus` (physical cores) and `memory_mib` (the GiB that the policy needs by default), both as limits.
+    A sandbox gets `cpus` (physical cores) and `memory_mib` (default: what the policy needs, in whole GiB), as limits.
     `token_id` is MODAL_TOKEN_ID by default, `token_secret` MODAL_TOKEN_SECRET, `environment` (of the workspace)
-    MODAL_ENVIRONMENT; `server_url` is the SDK's, and comes from nowhere else. Sandboxes belong to the app `app`.
+    MODAL_ENVIRONMENT; `server_url` replaces the SDK's own setting. Sandboxes belong to the app `app`.
     """
 
     name = "modal"
@@ -116,7 +119,7 @@ class ModalEnvironment(CloudEnvironment):
         cpus, memory = self._size
         if memory is None:
             needed = (policy.limits.memory_bytes if policy is not None else 0) + OVERHEAD_BYTES
-            memory = 1024 * math.ceil(needed / _GIB)  # what is left of the last one is room for a context
+            memory = 1024 * math.ceil(needed / _GIB)  # rounding up leaves room for contexts
         size = {"cpu": (cpus, cpus), "memory": (memory, memory)}
         return ModalProvider(self._url, token, self._place, self._image, size, ingress=self._transport == "ingress")
 
@@ -128,7 +131,7 @@ class ModalProvider(Provider):
     network = "block_network true, no tunnel"
     renew_every: ClassVar[float | None] = UNRENEWED_SECONDS / 3
     pinned: ClassVar[bool] = True
-    bind: ClassVar[str] = "0.0.0.0"  # noqa: S104 - the proxy comes from outside of the sandbox's loopback; our key is asked
+    bind: ClassVar[str] = "0.0.0.0"  # noqa: S104 - the proxy comes from outside its loopback; requests need our key
 
     def __init__(
         self,
@@ -199,7 +202,7 @@ class ModalProvider(Provider):
         return _Command(await self._exec(command), stream)
 
     async def ingress(self, port: int) -> tuple[str, Mapping[str, str]]:
-        """Modal's proxy to a port, opened by a token: in a header, never in a URL that somebody may log."""
+        """Modal's proxy to a port, authorized by a token in a header, never in a URL, which may be logged."""
         given = await self._sandbox.create_connect_token.aio(port=port)
         self._secrets = (*self._secrets, given.token)
         return given.url, {"Authorization": f"Bearer {given.token}"}
@@ -244,13 +247,13 @@ class ModalProvider(Provider):
         return self._secrets
 
     async def client(self) -> Any:
-        """The SDK's client, made when it is first used; `Client.from_credentials` asks a setting where to go."""
+        """The SDK's client, created on first use; `Client.from_credentials` would take the address from a setting."""
         if self._client is None:
             self._client = await _sdk().Client(self._url, _CLIENT, self._token).__aenter__()
         return self._client
 
     async def app(self) -> Any:
-        """The app that sandboxes and images belong to, made where it is missing."""
+        """The app that sandboxes and images belong to, created if missing."""
         if self._app is None:
             name, environment = self._place
             options = {"environment_name": environment, "create_if_missing": True}
@@ -284,7 +287,7 @@ class _Command:
 
     async def write(self, data: bytes) -> None:
         """See Program.write."""
-        if data is not self._unsent:  # what could not be sent is still in the SDK's buffer
+        if data is not self._unsent:  # unsent data is still in the SDK's buffer
             self._process.stdin.write(data)
             self._unsent = data
         await self._process.stdin.drain.aio()
@@ -306,7 +309,7 @@ class _Command:
 @cache
 def _sdk() -> Any:
     sdk = importlib.import_module("modal")
-    # What is registered last is done first: before the SDK ends its loop, where names can be looked up until then.
+    # The last handler that is registered runs first: before the SDK ends its loop, which can resolve names until then.
     atexit.register(close_all)
     loop = importlib.import_module("modal._utils.async_utils").synchronizer._get_loop(start=True)
     loop.call_soon_threadsafe(loop.set_default_executor, Threads())
@@ -314,12 +317,12 @@ def _sdk() -> Any:
 
 
 def _check_settings(environment: str) -> None:
-    """Raises EnvironmentUnavailable for a setting of the SDK that would change what is made, or where, unseen."""
+    """Raises EnvironmentUnavailable for a setting of the SDK that would silently change what is created, or where."""
     _sdk()
     module = importlib.import_module("modal.config")
     known = module.config.to_dict(include_internal=True)
     expected = {**_SETTINGS, "environment": environment or None}
-    if environment:  # it is given by name, which comes before the setting
+    if environment:  # it is passed explicitly, which overrides the setting
         del expected["environment"]
     for name in expected.keys() & known.keys():
         if known[name] != expected[name]:

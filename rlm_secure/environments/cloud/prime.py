@@ -1,13 +1,15 @@
 """The prime environment: a virtual machine of Prime Intellect without a network, and a sealed worker in it.
 
-Traps of the SDK that are shut here: it keeps the tokens of its sandboxes in `~/.prime/sandbox_auth_cache.json`,
-which everybody may read (so they are kept in memory only), it takes the address, the team and the key that it was
-not given from `~/.prime/config.json` (so that file does not count), it follows redirects with the key (so it does
-not), it sleeps for up to 80 s over a rate limit (so the lease hears of one at once, and has the clock), it keeps
-all output that nobody took yet (so too much of it breaks the stream), and an image without its owner may be
-anybody's on Docker Hub (so a name is looked up among the account's own images).
-A program's input has no end: the supervisor ends when its host is silent, and with its sandbox. A port can only be
-published to everybody, so there is no ingress.
+What the SDK does by default, and what is done here instead:
+- It stores sandbox tokens in `~/.prime/sandbox_auth_cache.json`, which everybody may read: here they stay in memory.
+- It reads the address, team and key that it was not given from `~/.prime/config.json`: here that file is ignored.
+- It follows redirects, and sends the key: here it follows none.
+- It sleeps for up to 80 s at a rate limit: here the error is raised immediately, and the lease has the deadline.
+- It keeps all unread output: here too much of it breaks the stream.
+- It takes an image without an owner, which may be anybody's on Docker Hub: here only the account's images have names.
+
+A program's input cannot be closed: the supervisor ends when its host is silent, or with its sandbox. A port can only
+be published to everybody, so there is no ingress.
 """
 
 from __future__ import annotations
@@ -38,19 +40,19 @@ from rlm_secure.environments.cloud.base import (
 from rlm_secure.environments.cloud.stream import Stream
 from rlm_secure.policy.model import MIB, Policy
 
-#: Built by `sandboxes/prime`; the tag counts changes of what is in it.
+#: Built by `sandboxes/prime`; the tag is a version number of its contents.
 DEFAULT_IMAGE: Final = "rlm-secure-sandbox:1"
 DEFAULT_URL: Final = "https://api.primeintellect.ai"
 
 _GIB = 1024 * MIB
 _REQUEST_SECONDS = 30
 _POLL_SECONDS = 0.5
-_FOR_EVER = 10**6  # polls: the lease has the clock
+_FOR_EVER = 10**6  # polls: the lease has the deadline
 _OUTPUT_BYTES = 32 * MIB
-_QUIET = logging.NullHandler()  # without a handler of somebody's, the SDK's warnings go to standard error
+_QUIET = logging.NullHandler()  # without any handler, the SDK's warnings go to standard error
 _PINNED = re.compile(r"[a-z0-9][a-z0-9._/:-]*@sha256:[0-9a-f]{64}")
 _OWN = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]*(:[a-zA-Z0-9_][a-zA-Z0-9._-]*)?")
-#: Where the SDK keeps an HTTP status, or a code of Connect: in its text.
+#: An HTTP status or a Connect code, which the SDK has only in the text of its errors.
 _SAID = re.compile(r"(?:Upload failed: )?HTTP (\d{3})\b|(?:Connect|process \w+) RPC failed \((\w+)\)")
 _PASSING = frozenset({"408", "429", "500", "502", "503", "504"}) | frozenset(
     {"aborted", "deadline_exceeded", "internal", "resource_exhausted", "unavailable", "unknown"}
@@ -61,8 +63,8 @@ class PrimeEnvironment(CloudEnvironment):
     """Sessions in Prime sandboxes, made from `image`: one of the account's own (`name:tag`), or any by its digest.
 
     A sandbox gets `cpus`, `memory_gib` (what the policy needs by default) and `disk_gib`. `api_key` is PRIME_API_KEY
-    by default, `api_url` PRIME_API_BASE_URL, `team_id` PRIME_TEAM_ID. `user` is who runs the supervisor in there,
-    the image's own by default. Raises ValueError for the transport "ingress": Prime has none that asks for a token.
+    by default, `api_url` PRIME_API_BASE_URL, `team_id` PRIME_TEAM_ID. `user` runs the supervisor (default: the image's
+    user). Raises ValueError for the transport "ingress": Prime has none that requires a token.
     """
 
     name = "prime"
@@ -146,7 +148,7 @@ class PrimeProvider(Provider):
             secrets={},
             volumes=[],
             team_id=self._team,
-            idempotency_key=plan.attempt,  # a request that the SDK sends again makes no second sandbox
+            idempotency_key=plan.attempt,  # a request that the SDK repeats creates no second sandbox
             **self._size,
         )
         made = await self.client.create(request)
@@ -158,7 +160,7 @@ class PrimeProvider(Provider):
 
     async def put(self, name: str, data: bytes) -> str:
         """See Provider.put."""
-        # A file that is uploaded is root's: its directory is made by who runs the supervisor, and listens in it.
+        # An uploaded file belongs to root. The supervisor's user creates the directory, because it listens there.
         folder, _, file = name.rpartition("/")
         command = f"umask 077 && mkdir -p {shlex.quote(folder)} && cd {shlex.quote(folder)} && pwd"
         done = await self._do(command)
@@ -170,14 +172,14 @@ class PrimeProvider(Provider):
 
     async def run(self, command: str, stream: Stream) -> _Command:
         """See Provider.run."""
-        # What the gateway refuses to a process, the SDK asks for again for 15 s; a command is refused at once.
+        # The SDK retries a refused process for 15 s; a refused command fails immediately, so that one goes first.
         if self._begun:
             await self._do("true")
         self._begun = True
         return _Command(await self.client.open_process(self._id, command, user=self._user), stream, self)
 
     async def kill(self, pid: int) -> None:
-        """End a process of the sandbox that no stream leads to any more."""
+        """Kill a process of the sandbox whose stream is lost."""
         await self._do(f"kill -9 {pid}")
 
     async def running(self) -> bool:
@@ -233,14 +235,14 @@ class PrimeProvider(Provider):
 
     @property
     def client(self) -> Any:
-        """The SDK's client, made when it is first used: on the loop."""
+        """The SDK's client, created on first use, on the loop."""
         if self._client is None:
             sdk = _sdk()
             logging.getLogger("prime_sandboxes").addHandler(_QUIET)
             client = sdk.AsyncSandboxClient(api_key=self._key)
             client.client.config.config = {}
             client.client.base_url = self._url
-            # Both are the SDK's own, and named nowhere else: without them, tokens would be written again.
+            # Both are private to the SDK. If a version changed them unnoticed, tokens would be written to disk again.
             cache = importlib.import_module("prime_sandboxes.sandbox").AsyncSandboxAuthCache
             if not isinstance(client._auth_cache, cache):
                 raise TypeError("this version of prime-sandboxes keeps its tokens somewhere else")
@@ -258,7 +260,7 @@ class PrimeProvider(Provider):
 
     @property
     def team(self) -> str | None:
-        """Whose images and sandboxes: a team's, or None for the key's own."""
+        """The team that owns images and sandboxes; None: the key's account."""
         return self._team
 
     async def _do(self, command: str) -> Any:
@@ -266,7 +268,7 @@ class PrimeProvider(Provider):
             return await self.client.execute_command(self._id, command, user=self._user, timeout=_REQUEST_SECONDS)
 
     async def _reference(self) -> str:
-        """The image as a sandbox is made from it: with its owner, or its digest."""
+        """The full reference of the image: with its owner, or with its digest."""
         if "@" in self._image:
             return self._image
         name, _, tag = self._image.partition(":")
@@ -278,7 +280,7 @@ class PrimeProvider(Provider):
         raise LookupError(f"image {self._image!r} not found among your own; build it: rlm-secure sandbox build prime")
 
     async def _check_network(self) -> None:
-        """What is applied is what counts, not what was asked for."""
+        """Wait for the network policy to be applied. Raises PermissionError unless it allows nothing."""
         while not (status := await self.client.get_network(self._id)).applied:
             await asyncio.sleep(_POLL_SECONDS)
         if status.policy.allowlist != []:
@@ -294,8 +296,8 @@ class _Command:
         self._broken = False
         self._waiting = 0
         handle.stdout.feed = self._bounded(handle.stdout.feed)
-        # A stream that breaks is dialled again at once. The SDK would join its process again after up to 8 s, without
-        # what was said meanwhile; and it would try to when the sandbox is gone.
+        # We replace a broken stream immediately. The SDK would reconnect after up to 8 s, without the output in
+        # between, and would try even when the sandbox is gone.
         handle._reconnect = None
         self._follower = asyncio.ensure_future(self._follow(stream))
 
@@ -307,7 +309,7 @@ class _Command:
     async def close(self) -> None:
         """See Program.close."""
         self._follower.cancel()
-        if self._broken:  # its connection is closed, and no signal goes over it
+        if self._broken:  # its connection is closed, and cannot carry a signal
             await self._provider.kill(self._handle.pid)
             return
         with contextlib.suppress(Exception):  # it ended by itself
@@ -317,7 +319,7 @@ class _Command:
     async def drop(self) -> None:
         """See Program.drop."""
         self._follower.cancel()
-        self._handle._pump_task.cancel()  # the SDK's own way out sends signals first
+        self._handle._pump_task.cancel()  # the SDK's own close sends signals first
 
     async def _follow(self, stream: Stream) -> None:
         async def errors() -> None:
@@ -330,7 +332,7 @@ class _Command:
                 await stream.feed(data)
                 self._waiting -= len(data)
             await complaints
-        except Exception as error:  # noqa: BLE001 - the SDK raises several trees
+        except Exception as error:  # noqa: BLE001 - the SDK has several base exceptions
             self._broken = True
             stream.finish(self._provider.explain(error)[0])
         else:
@@ -354,7 +356,7 @@ class RateLimited(Exception):
 
 @contextlib.contextmanager
 def _cancellable() -> Iterator[None]:
-    """The SDK makes an error of its own of a cancellation: nobody would ask for that any more."""
+    """Raise CancelledError again where the SDK turned it into its own error, which nobody would retrieve."""
     try:
         yield
     except Exception:
@@ -374,7 +376,7 @@ def _flat(labels: Mapping[str, str]) -> list[str]:
 
 
 def _said(error: BaseException) -> str:
-    """The HTTP status or the code of Connect that is in an error's text; "" where there is none."""
+    """The HTTP status or the Connect code in an error's text; "" if there is none."""
     said = _SAID.match(str(error))
     return (said[1] or said[2]) if said else ""
 

@@ -1,4 +1,4 @@
-"""One provider's SDK behind a few verbs, and what is asked of every provider alike."""
+"""The interface to one provider's SDK, and helpers that all providers share."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from rlm_secure.environments.cloud.stream import Program, Stream
 from rlm_secure.errors import EnvironmentUnavailable, MissingExtra
 from rlm_secure.policy.model import MIB
 
-#: Labels of every sandbox: that it is ours, whose it is, and which attempt to make one it came from.
+#: Labels of every sandbox: that it is ours, the process that owns it, and the attempt that created it.
 LABEL: Final = "rlm-secure"
 OWNER: Final = "rlm-secure-owner"
 ATTEMPT: Final = "rlm-secure-attempt"
 
-#: What supervisor, zygote, interpreter and the provider's own agent take beside the worker.
+#: Memory for supervisor, zygote, interpreter and the provider's agent, in addition to the worker's.
 OVERHEAD_BYTES: Final = 256 * MIB
-#: How long a sandbox lives that nobody renews: the longest that one outlives a host that was killed.
+#: Lifetime of a sandbox that nobody renews: the longest that one outlives a killed host.
 UNRENEWED_SECONDS: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
 class SandboxPlan:
-    """One sandbox to be made: everything that is asked of the provider but what only it has.
+    """A request for one sandbox, without the options of a single provider.
 
-    `memory_bytes` is the least that it must have; `ttl_seconds` how long it may live, renewed or not.
+    `memory_bytes` is the minimum; `ttl_seconds` is the maximum lifetime, renewed or not.
     """
 
     name: str
@@ -41,13 +41,13 @@ class SandboxPlan:
 
     @property
     def attempt(self) -> str:
-        """The label that only this attempt carries."""
+        """The label value that is unique to this attempt."""
         return self.labels[ATTEMPT]
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A sandbox as the provider made it. `facts` go to the report; `memory_bytes` is None where it does not say."""
+    """A sandbox as it was created. `facts` go into the report; `memory_bytes` is None if the provider reports none."""
 
     id: str
     memory_bytes: int | None = None
@@ -55,64 +55,64 @@ class Made:
 
 
 class Provider(ABC):
-    """One provider's SDK, as the few verbs that a lease needs. All but the constructor run on the lease's loop.
+    """One provider's SDK, reduced to what a lease needs. Its coroutines run on the lease's event loop.
 
-    The verbs raise whatever the SDK raises; `explain` turns it into a sentence.
+    They raise whatever the SDK raises; `explain` turns it into a sentence.
     """
 
     #: Also the name of our extra.
     name: ClassVar[str]
-    #: What was asked of the provider about the network, as the report says it.
+    #: The network settings that are requested from the provider, as text for the report.
     network: str
     #: Seconds between renewals; None where the provider needs none.
     renew_every: ClassVar[float | None] = None
-    #: Whether a sandbox is never idle while a command runs in it: the supervisor must end when nobody renews it.
+    #: Whether a running command keeps the sandbox from being idle: the supervisor must then end when not renewed.
     pinned: ClassVar[bool] = False
-    #: Where a broker listens that is reached through the provider's ingress.
+    #: The address on which a broker listens for the provider's ingress.
     bind: ClassVar[str] = "127.0.0.1"
 
     @abstractmethod
     async def create(self, plan: SandboxPlan) -> Made:
-        """Make a sandbox. May fail after one was made: who calls looks for the attempt's label."""
+        """Create a sandbox. May fail after creating one: the caller searches for the attempt's label."""
 
     @abstractmethod
     async def put(self, name: str, data: bytes) -> str:
-        """Write a file into the sandbox's working directory; returns its absolute path in there."""
+        """Write a file into the sandbox's working directory; return its absolute path there."""
 
     @abstractmethod
     async def run(self, command: str, stream: Stream) -> Program:
-        """Start a shell command whose output feeds the stream. It lives until it is closed, or its sandbox ends."""
+        """Start a shell command whose output feeds the stream. It runs until it is closed, or its sandbox ends."""
 
     async def ingress(self, port: int) -> tuple[str, Mapping[str, str]]:  # noqa: ARG002 - not every provider has one
-        """The provider's authenticated way to a port: its URL, and the headers that open it."""
+        """The provider's authenticated route to a port: its URL, and the headers that it requires."""
         raise EnvironmentUnavailable(f"{self.name} has no authenticated ingress; use the transport 'exec'")
 
     @abstractmethod
     async def running(self) -> bool:
-        """Whether the sandbox is there. Raises when nobody can tell."""
+        """Whether the sandbox is running. Raises when that is unknown."""
 
     async def renew(self) -> None:  # noqa: B027 - for providers that need none
-        """Tell the provider that somebody still uses it."""
+        """Tell the provider that the sandbox is still in use."""
 
     @abstractmethod
     async def destroy(self, sandbox: str) -> None:
-        """End a sandbox; one that is gone is not an error."""
+        """Destroy a sandbox; it is no error if it is already gone."""
 
     @abstractmethod
     async def find(self, labels: Mapping[str, str]) -> list[tuple[str, Mapping[str, str]]]:
         """The sandboxes with these labels, as (id, all labels)."""
 
     async def close(self) -> None:  # noqa: B027 - some SDKs hold nothing
-        """Let go of what the SDK holds."""
+        """Release the SDK's resources."""
 
     @abstractmethod
     def passing(self, error: BaseException) -> bool:
-        """Whether the same request may work in a moment: a rate limit, a bad gateway, no answer in time."""
+        """Whether the error is temporary, so that a retry may work: a rate limit, a bad gateway, a timeout."""
 
     def explain(self, error: BaseException) -> tuple[str, bool]:
-        """An error as a sentence without secrets, and whether it may pass."""
+        """An error as a sentence without secrets, and whether it is temporary."""
         text = str(error)
-        for secret in self.secrets():  # first of all: of one that is cut, the beginning would be left
+        for secret in self.secrets():  # before cutting: the beginning of a cut secret would remain
             text = text.replace(secret, "***")
         line = next((line for line in text.splitlines() if line.strip()), "")[:300]
         said = "".join(character if character.isprintable() else "?" for character in line)
@@ -121,11 +121,11 @@ class Provider(ABC):
 
     @abstractmethod
     def secrets(self) -> tuple[str, ...]:
-        """What must not be in any message."""
+        """Strings that no message may contain."""
 
 
 def need(package: str, extra: str) -> None:
-    """Raises MissingExtra where the SDK is not installed; a broken one raises what it raises, later."""
+    """Raises MissingExtra if the SDK is not installed; a broken one raises its own error later."""
     if importlib.util.find_spec(package) is None:
         raise MissingExtra(f"the {extra} environment", extra)
 
@@ -139,7 +139,7 @@ def credential(value: str | None, variable: str, what: str, option: str = "api_k
 
 
 def no_proxy_for_loopback(*urls: str | None) -> None:
-    """See to it that a proxy of the environment is not asked for this machine's own addresses, as the SDKs would."""
+    """Exclude loopback hosts in `urls` from the environment's proxies, which the SDKs would use for them too."""
     hosts = {urlsplit(url).hostname or "" for url in urls if url}
     local = {host for host in hosts if host == "localhost" or re.fullmatch(r"127\.[0-9.]+|::1", host)}
     for variable in ("NO_PROXY", "no_proxy"):

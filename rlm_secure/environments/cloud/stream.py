@@ -1,4 +1,4 @@
-"""A provider's asynchronous SDK, for threads that wait with a deadline: its event loop, and its exec streams."""
+"""An event loop for a provider's asynchronous SDK, and its exec streams, for threads that wait with a deadline."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from rlm_secure.broker.transports.lines import EACH, Charge
 
 T = TypeVar("T")
 
-#: Bytes that may wait on their way in; the provider's stream is read no further until a thread took some.
+#: Most inbound bytes in the buffer; beyond that, the provider's stream is not read until a thread takes some.
 _INBOUND_BYTES: Final = 8 * 1024 * 1024
-#: Bytes that may wait on their way out, and how many go in one request: a round trip each is what costs.
+#: Most outbound bytes in the buffer, and in one request: each request costs a round trip.
 _OUTBOUND_BYTES: Final = 4 * 1024 * 1024
 _BATCH_BYTES: Final = 512 * 1024
 _ERRORS_KEPT: Final = 4096
-#: What may come on standard error, which nobody waits for: a program that says more is ended.
+#: Most bytes on standard error, which has no backpressure: a program that writes more is ended.
 _ERRORS_BYTES: Final = 4 * 1024 * 1024
-#: Pieces of output smaller than this that are taken in a second: each costs as much as a large one, and brings nothing.
+#: Size below which a piece of output is small, and small pieces per second: each costs as much as a large one.
 _SMALL_BYTES: Final = 1024
 _SMALL_A_SECOND: Final = 2000
 _RETRY_SECONDS: Final = (0.1, 0.3, 1.0)
 _SEND_SECONDS: Final = 30.0
 _CLOSE_SECONDS: Final = 5.0
-#: How long the end of a program's output is waited for where its input says already that it ended.
+#: Longest wait for the end of a program's output after its input has failed.
 _WORDS_SECONDS: Final = 5.0
 
 
 class Loop:
-    """An event loop on a thread of its own. The SDK's objects live there, and nowhere else."""
+    """An event loop in its own thread. The SDK's objects are used only there."""
 
     def __init__(self, name: str) -> None:
         self._loop = asyncio.new_event_loop()
@@ -46,7 +46,7 @@ class Loop:
         self._thread.start()
 
     def call(self, coroutine: Coroutine[Any, Any, T], seconds: float) -> T:
-        """Run it and return its result. Raises TimeoutError after `seconds`, when it is cancelled."""
+        """Run it and return its result. After `seconds`, cancel it and raise TimeoutError."""
         if self._closed:
             coroutine.close()
             raise TransportLost("the sandbox was closed")
@@ -60,16 +60,16 @@ class Loop:
             raise
 
     def spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        """Run it beside everything else, until it ends or the loop does."""
+        """Run it in the background, until it ends or the loop does."""
         asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def soon(self, step: Callable[[], object]) -> None:
-        """Have the loop do `step`, without waiting."""
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is left to notice
+        """Have the loop call `step`, without waiting."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nothing waits for `step`
             self._loop.call_soon_threadsafe(step)
 
     def close(self) -> None:
-        """Cancel what runs, and end the thread. Idempotent."""
+        """Cancel running tasks and end the thread. Idempotent."""
         if self._closed:
             return
         self._closed = True
@@ -92,7 +92,7 @@ class Loop:
 
 
 class Threads(concurrent.futures.ThreadPoolExecutor):
-    """An executor that also works while the interpreter exits, when sandboxes are ended and names looked up."""
+    """An executor that works during interpreter exit, when sandboxes are ended and host names resolved."""
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> concurrent.futures.Future[T]:
         """Run `fn` in a daemon thread of its own."""
@@ -102,7 +102,7 @@ class Threads(concurrent.futures.ThreadPoolExecutor):
             if future.set_running_or_notify_cancel():
                 try:
                     future.set_result(fn(*args, **kwargs))
-                except BaseException as error:  # noqa: BLE001 - it is raised where the result is asked for
+                except BaseException as error:  # noqa: BLE001 - result() raises it
                     future.set_exception(error)
 
         threading.Thread(target=run, name="rlm_secure-lookup", daemon=True).start()
@@ -110,7 +110,7 @@ class Threads(concurrent.futures.ThreadPoolExecutor):
 
 
 def cancelled() -> bool:
-    """Whether somebody asked the task that runs to end."""
+    """Whether the current task was asked to cancel."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
@@ -119,13 +119,13 @@ class Program(Protocol):
     """A program that runs in a sandbox, on the loop."""
 
     async def write(self, data: bytes) -> None:
-        """Give it bytes on its standard input."""
+        """Write bytes to its standard input."""
 
     async def close(self) -> None:
         """End it."""
 
     async def drop(self) -> None:
-        """Let go of it without a word: its sandbox is gone."""
+        """Release it without sending anything: its sandbox is gone."""
 
 
 #: Starts a program whose output goes to the stream's `feed`, `complain` and `finish`.
@@ -133,12 +133,12 @@ Start = Callable[["Stream"], Awaitable[Program]]
 
 
 class Stream:
-    """Standard input and output of a program in a sandbox, for one reader and one writer in threads.
+    """Standard input and output of a program in a sandbox, for one reader thread and one writer thread.
 
-    What is written is whole lines: a request that failed is sent again, so they may arrive twice. `explain`
-    says what an error of the SDK means, and whether it may pass; `gone` is set when the sandbox is no more.
-    `errors` keeps the end of what came on standard error: for messages, never believed. Where something keeps all
-    that the program says, `longest` is how much that may be, in bytes: the stream breaks then, and another one goes on.
+    Write whole lines: a failed request is sent again, so lines may arrive twice. `explain` says what an error of the
+    SDK means, and whether it is temporary; `gone` is set once the sandbox has ended. `errors` keeps the end of standard
+    error: for messages only, untrusted. `longest` limits the output of one stream, in bytes, where something stores
+    all of it: beyond that the stream breaks, and another one continues.
     """
 
     longest: float = math.inf
@@ -153,7 +153,7 @@ class Stream:
         self._waiting = 0
         self._broken = ""
         self._ended = False
-        self._silent = False  # nothing more comes of its output
+        self._silent = False  # its output has ended as well
         self._closed = False
         self._program: Program | None = None
         self._sender: asyncio.Task[None] | None = None
@@ -167,20 +167,20 @@ class Stream:
         self.errors = b""
 
     def open(self, start: Start, seconds: float) -> None:
-        """Start the program. Raises TransportLost, with what the provider said."""
+        """Start the program. Raises TransportLost, with the provider's message."""
         try:
             self._loop.call(self._open(start), seconds)
         except TimeoutError:
             raise TransportLost("the provider started no program in time") from None
         except TransportLost:
             raise
-        except Exception as error:  # noqa: BLE001 - the SDKs raise trees of their own
+        except Exception as error:  # noqa: BLE001 - each SDK has its own exceptions
             raise TransportLost(self._explain(error)[0]) from None
 
     # -- threads ----------------------------------------------------------------------------------
 
     def write(self, data: bytes, deadline: float) -> None:
-        """Have `data` written; returns when there is room for it. Raises TransportLost."""
+        """Queue `data` for writing; return when there is room for it. Raises TransportLost."""
         with self._change:
             while self._waiting and self._waiting + len(data) > _OUTBOUND_BYTES and not self._broken:
                 self._change.wait(left(deadline))
@@ -191,8 +191,8 @@ class Stream:
         self._loop.soon(self._work.set)
 
     def read(self, deadline: float) -> bytes:
-        """What came; b"" at the end. Raises TimeoutError when nothing comes until `deadline`, TransportLost, or
-        BadResponse for more on standard error than anybody reads."""
+        """The output so far; b"" at the end. Raises TimeoutError when nothing arrives before `deadline`, TransportLost,
+        or BadResponse for too much standard error."""
         with self._change:
             while not self._inbound:
                 if self._garbled:
@@ -209,19 +209,19 @@ class Stream:
         return data
 
     def close(self) -> None:
-        """End the program, where the sandbox still lives. Idempotent."""
+        """End the program, if the sandbox still runs. Idempotent."""
         with self._change:
             if self._closed:
                 return
             self._closed = True
         self.finish("it was closed")
-        with contextlib.suppress(Exception):  # it is over either way; the sandbox ends what is left
+        with contextlib.suppress(Exception):  # the end of the sandbox ends what is left
             self._loop.call(self._close(), _CLOSE_SECONDS)
 
     def last_words(self) -> str:
-        """What the program said on standard error, as one line of printable text.
+        """The end of the program's standard error, as one line of printable text.
 
-        Of a program that takes no more input the rest of that is waited for: output comes another way, and later.
+        Once its input has failed, wait up to 5 s for the rest: output arrives separately, and later.
         """
         with self._change:
             if self._ended:
@@ -232,9 +232,9 @@ class Stream:
     # -- the loop ---------------------------------------------------------------------------------
 
     async def feed(self, data: bytes) -> None:
-        """Output came. Waits while too much of it was not taken, or too many small pieces came.
+        """Accept output. Wait while too much is unread, or after too many small pieces.
 
-        What comes of a stream that broke is dropped: nobody is sure to take it, and the next one says it again.
+        Output of a broken stream is dropped: it might never be read, and the next stream repeats it.
         """
         with self._change:
             if not self._broken:
@@ -251,7 +251,7 @@ class Stream:
                 await asyncio.wait_for(self._room.wait(), 0.5)
 
     async def _rest(self) -> None:
-        """After a small piece: wait for the next second where this one had its share of them."""
+        """Count a small piece; at the limit per second, wait for the next second."""
         now = time.monotonic()
         if now - self._small_since >= 1.0:
             self._small_since, self._small = now, 0
@@ -260,7 +260,7 @@ class Stream:
             await asyncio.sleep(self._small_since + 1.0 - now)
 
     async def follow(self, output: AsyncIterable[bytes], errors: AsyncIterable[bytes]) -> None:
-        """Take what comes on standard output and standard error, until both end or break."""
+        """Read standard output and standard error until both end, or one breaks."""
 
         async def complaints() -> None:
             async for data in errors:
@@ -271,7 +271,7 @@ class Stream:
             async for data in output:
                 await self.feed(data)
             await beside
-        except Exception as error:  # noqa: BLE001 - the SDKs raise trees of their own
+        except Exception as error:  # noqa: BLE001 - each SDK has its own exceptions
             self.finish(self._explain(error)[0])
         else:
             self.finish()
@@ -280,7 +280,7 @@ class Stream:
             await asyncio.gather(beside, return_exceptions=True)
 
     def complain(self, data: bytes) -> None:
-        """Something came on standard error. Ends the program where that is too much."""
+        """Accept standard error. Ends the program when that is too much."""
         self.errors = (self.errors + data[-_ERRORS_KEPT:])[-_ERRORS_KEPT:]
         try:
             self._complaints.took(len(data))
@@ -293,9 +293,9 @@ class Stream:
                 self._loop.spawn(self._close())
 
     def finish(self, why: str = "", *, silent: bool = True) -> None:
-        """The program ended by itself, or the stream broke and `why`. The first reason stays.
+        """Record that the program ended, or with `why`, that the stream broke. The first reason is kept.
 
-        `silent`: its output ended or broke as well.
+        `silent`: its output has ended or broken as well.
         """
         with self._change:
             if why and not self._ended:
@@ -306,7 +306,7 @@ class Stream:
 
     async def _open(self, start: Start) -> None:
         self._program = await start(self)
-        if self._closed:  # for what it said while it started
+        if self._closed:  # while it started, for too much standard error
             await self._close()
             raise TransportLost(self._broken)
         self._sender = asyncio.get_running_loop().create_task(self._send())
@@ -318,7 +318,7 @@ class Stream:
             while batch := self._batch():
                 try:
                     await self._deliver(batch)
-                except Exception as error:  # noqa: BLE001 - the SDKs raise trees of their own
+                except Exception as error:  # noqa: BLE001 - each SDK has its own exceptions
                     self.finish(self._explain(error)[0], silent=False)
                     return
 
@@ -350,6 +350,6 @@ class Stream:
     async def _close(self) -> None:
         if self._sender is not None:
             self._sender.cancel()
-            await asyncio.wait([self._sender])  # what it sends is over before the SDK is
+            await asyncio.wait([self._sender])  # its request must end before the SDK is closed
         if self._program is not None:
             await (self._program.drop() if self._gone.is_set() else self._program.close())
