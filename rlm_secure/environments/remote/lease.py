@@ -1,4 +1,4 @@
-"""A running sandbox as an environment hands it to a session, the supervisor's start, and what holds around it."""
+"""The lease of a running sandbox, the configuration of its supervisor, and the report of its walls."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _log = logging.getLogger("rlm_secure.broker")
 
 #: From the weakest to the strongest.
 _STRENGTH: Final = (Level.NONE, Level.PARTIAL, Level.VENDOR, Level.FULL)
-#: Walls that the host itself is, in each session anew: nobody in a sandbox has a word about them.
+#: Walls that the host itself builds, for each session: nothing in a sandbox can affect their report.
 _OF_THE_HOST: Final = frozenset({Wall.LANGUAGE, Wall.WALL_CLOCK, Wall.OUTPUT_CAP})
 
 
@@ -32,12 +32,12 @@ class Lease(ABC):
     environment: str
     client: BrokerClient
     found: EnforcementReport | None = None
-    """What held when the supervisor was asked for the first time, before any untrusted code was there, less what it
-    took back since."""
+    """The walls of the supervisor's first report, made before any untrusted code ran, without those that a later
+    report withdrew."""
 
     @abstractmethod
     def walls(self, around: Around) -> Iterable[WallStatus]:
-        """The walls around the supervisor, judged by what it found when it tried (`around`)."""
+        """The walls around the supervisor, judged by the results of its own tests (`around`)."""
 
     @property
     @abstractmethod
@@ -45,7 +45,7 @@ class Lease(ABC):
         """Facts for the report: image, runtime, transport."""
 
     def make_room(self, size: int) -> None:  # noqa: B027 - most places have nothing to do
-        """Let the sandbox hold `size` bytes of contexts in all."""
+        """Give the sandbox memory for `size` bytes of contexts in total."""
 
     @abstractmethod
     def kill(self) -> None:
@@ -53,14 +53,14 @@ class Lease(ABC):
 
     @abstractmethod
     def exit_reason(self) -> str:
-        """Why the sandbox is gone, in a few words, as far as the place knows."""
+        """Why the sandbox is gone, in a few words, as far as known."""
 
     @abstractmethod
     def close(self) -> None:
         """End the sandbox and everything that was made for it. Idempotent."""
 
     def release(self) -> None:
-        """As `close`, after a session in which nothing was out of order: a place may keep the sandbox for another."""
+        """As `close`, after a session without problems: the environment may keep the sandbox for another session."""
         self.close()
 
 
@@ -81,12 +81,12 @@ def start_configuration(
     readonly: Sequence[str] = (),
     idle_seconds: float = 3600.0,
 ) -> bytes:
-    """The one line that a supervisor reads before anything else. Holds the key: it goes where nothing is kept.
+    """The first line that a supervisor reads. Contains the key: send it only where nothing is stored.
 
-    `arch` is the sandbox's machine ("x86_64", "aarch64"; the host's own by default). `uid` is what the zygote
-    becomes where it starts as root, or has where it comes by itself; `supervisor_uid` what the supervisor becomes
-    where it starts as root. `masked` and `readonly` are paths that show nothing, or
-    cannot be written to, which is tried. Walls are switched off in tests of single walls only.
+    `arch` is the sandbox's machine ("x86_64", "aarch64"; the host's own by default). `uid` is what the zygote changes
+    to if it starts as root, or already has if it is a separate program; `supervisor_uid` is what the supervisor changes
+    to if it starts as root. `masked` and `readonly` are paths that must show nothing, or refuse writes, which is
+    tested. Walls are switched off in tests of single walls only.
     """
     return (
         json.dumps(
@@ -118,7 +118,7 @@ def start_configuration(
 
 
 def log_refusals(name: str, refused: int) -> None:
-    """A broker refused something to somebody: nobody but the host should have spoken to it."""
+    """Log that a broker refused requests: only the host should talk to it."""
     _log.warning("the broker of %s has refused %d requests; something in there tries to speak to it", name, refused)
 
 
@@ -131,9 +131,9 @@ def report(
     *,
     screen: bool,
 ) -> EnforcementReport:
-    """The walls inside, found by zygote and worker before any untrusted byte, and those around the sandbox.
+    """The walls inside, as zygote and worker tested them before any untrusted byte, and those around the sandbox.
 
-    Where the lease has such a report already, that is kept, see `kept`.
+    If the lease already has a report, that one is kept, see `kept`.
     """
     walls: dict[Wall, WallStatus] = {}
     for wall in Wall:
@@ -162,10 +162,10 @@ def report(
 
 
 def kept(first: EnforcementReport, later: EnforcementReport, details: Mapping[str, Any]) -> EnforcementReport:
-    """`first`, with the `details` of the place as they are.
+    """`first`, with the current `details` of the lease.
 
-    What a supervisor says of walls `later`, after a recovery or for another session, comes from where untrusted code
-    has run: it can take from them, and add nothing. What the host does by itself is as it is in `later`.
+    A supervisor's `later` report, after a recovery or for another session, comes from a sandbox in which untrusted code
+    has run: it can lower a wall's level, and never raise it. The host's own walls are those of `later`.
     """
     walls = list(first.walls)
     for index, before in enumerate(walls):

@@ -1,8 +1,8 @@
 """A session in a sandbox that is reached through the broker protocol: Docker and the four clouds.
 
-The same promises as a local session, kept from further away: the wall clock is the host's, soft interrupts and
-CPU seconds are the supervisor's errand, and what does not end in time is ended with its whole sandbox. A worker
-that dies is replaced by a fresh one, on which the log of the session is run again with the recorded replies.
+The same promises as a local session: the host has the wall clock; the supervisor counts CPU seconds, interrupts a
+worker and then kills it; if that fails, the host ends the whole sandbox. A worker that dies is replaced by a new one,
+in which the session's log is replayed with the recorded replies.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ _UPLOAD_BYTES_A_SECOND = 1e6
 class RemoteSession(LoggedSession):
     """A sealed worker in a leased sandbox. `screen=False` switches the language layer off: tests and audits only.
 
-    Raises EnforcementError when a wall of `required` does not hold, EnvironmentUnavailable when the sandbox
-    does not answer. Ends the lease on every way out: releases it where the session was closed at rest, after
-    nothing in it was out of order, and closes it everywhere else.
+    Raises EnforcementError when a wall of `required` is not in force, EnvironmentUnavailable when the sandbox
+    does not answer. Always ends the lease: releases it if the session was closed while idle and nothing went wrong
+    in it, and closes it in every other case.
     """
 
     _worker: RemoteWorker
@@ -64,7 +64,7 @@ class RemoteSession(LoggedSession):
         required: tuple[Wall, ...] | None = None,
     ) -> None:
         super().__init__(policy)
-        self._parting = threading.Lock()  # who closes late does not end the sandbox of the next session
+        self._parting = threading.Lock()  # a late close() must not end the sandbox of the next session
         self._lease: Lease | None = lease
         self._client = lease.client
         self._screen = screen
@@ -86,7 +86,7 @@ class RemoteSession(LoggedSession):
             raise
 
     def load_context(self, name: str, payload: Any) -> None:
-        """Bind `name` to a str, list, dict or an already shared context of any size."""
+        """Bind `name` to a str, list or dict of any size. Raises TypeError for a shared context."""
         limits = self._policy.limits
         with self._lock, self._unbroken():
             self._require()
@@ -108,7 +108,7 @@ class RemoteSession(LoggedSession):
                 self._contexts.keep(self._needed())
 
     def _needed(self) -> list[object]:
-        """The contexts that the log would need to be run again."""
+        """The contexts that a replay of the log would need."""
         log = self._log if self._policy.isolation.checkpoints else None
         return [entry.attachment for entry in log or () if entry.attachment is not None]
 
@@ -120,7 +120,7 @@ class RemoteSession(LoggedSession):
             if not self._ended:
                 self._worker.interrupt()
         except ProtocolViolation:
-            with self._parting:  # who runs the cell finds its sandbox gone
+            with self._parting:  # the thread that runs the cell finds its sandbox gone
                 if self._lease is not None:
                     self._lease.kill()
         finally:
@@ -131,7 +131,7 @@ class RemoteSession(LoggedSession):
         self._closing = True
         at_rest = self._lock.acquire(blocking=False)
         if not at_rest:
-            # A cell runs in another thread: it sees its sandbox die, and lets go of the lock.
+            # A cell runs in another thread: that notices the sandbox's end, and releases the lock.
             if os.getpid() == self._owner:
                 with self._parting:
                     if self._lease is not None:
@@ -146,7 +146,7 @@ class RemoteSession(LoggedSession):
 
     @contextmanager
     def _unbroken(self) -> Iterator[None]:
-        """End the session where the supervisor breaks the protocol in the block."""
+        """End the session if the supervisor breaks the protocol within the block."""
         try:
             yield
         except ProtocolViolation as violation:
@@ -234,7 +234,7 @@ class RemoteSession(LoggedSession):
         return CellResult(stderr=f"{said}; the session is over\n", error=error)
 
     def _gone(self, lost: Lost | Declined) -> str:
-        """Ends the session; returns why its sandbox cannot be reached."""
+        """End the session; return why its sandbox cannot be reached."""
         lease = self._lease
         exit_reason = "it was closed" if self._closing or lease is None else lease.exit_reason()
         said = f"the sandbox is gone: {exit_reason} ({lost})"
@@ -258,6 +258,6 @@ class RemoteSession(LoggedSession):
             lease.release()
 
     def __del__(self) -> None:
-        # When the interpreter ends, exit handlers have ended every lease; threads that stand still may hold any lock.
+        # At interpreter exit, exit handlers have ended every lease, and frozen threads may hold any lock.
         if getattr(self, "_lease", None) is not None and not sys.is_finalizing():
             self._end("it was dropped")

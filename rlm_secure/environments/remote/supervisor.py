@@ -1,6 +1,6 @@
-"""What is reported of a supervisor itself: that it is another user than its worker, and what it gave up.
+"""The walls of a supervisor itself: its uid is not its worker's, and it has dropped its privileges.
 
-It tried that before any untrusted code was there (guest/supervisor/privileges.py); the kernel said whose the worker is.
+It tested that before any untrusted code ran (guest/supervisor/privileges.py); the worker's uids come from the kernel.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 from rlm_secure.broker.signed import Around
 from rlm_secure.guarantees import Level, Wall, WallStatus
 
-#: What a sealed supervisor tries, and how it has to end.
+#: What a sealed supervisor attempts, and the errors that the attempt may end with.
 REFUSED: Final = {
     "open a file": ("EACCES",),
     "make a file": ("EPERM", "EACCES"),
@@ -20,12 +20,12 @@ REFUSED: Final = {
     "socket": ("EPERM",),
 }
 
-#: Nobody but root becomes somebody else.
+#: Only root can change to another uid.
 _WHY: Final = "; a sandbox whose programs start as root has two: see `user` of its environment, and USER of its image"
 
 
 def walls(around: Around) -> Iterator[WallStatus]:
-    """The two walls, from what a supervisor found out about itself."""
+    """The two walls, from a supervisor's tests of itself."""
     own, workers = frozenset(around.uids), frozenset(around.worker_uids)
     if not own or not workers:
         yield WallStatus(Wall.SEPARATE_UID, Level.NONE, "not separated, as far as anybody knows: no uid was said")

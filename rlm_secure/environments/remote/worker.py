@@ -1,4 +1,4 @@
-"""The host's end of a worker that is reached through a broker: frames under a clock, and its cause of death."""
+"""The host's side of a worker behind a broker: exchanges frames with a deadline, and finds out why it died."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from rlm_secure.environments.exit_reason import exit_reason
 from rlm_secure.errors import CellError, CellMemoryLimit, CellTimeout, ProtocolViolation, WallViolation
 from rlm_secure.policy.model import Limits
 
-#: How much longer than the grace the supervisor may take to kill a worker, before the sandbox itself is ended.
+#: Seconds beyond the grace that the supervisor has to kill a worker, before the sandbox itself is ended.
 KILL_SECONDS: Final = 5.0
 #: Longest single wait at the broker.
 _POLL_SECONDS = 20.0
-#: A supervisor that answers a wait before half of it is over, with nothing, is asked again after a pause, which doubles
-#: from the first to the longest; after so many times in one request it is asked no more.
+#: After an empty answer that came before half of the wait was over, the host pauses; the pause doubles from the first
+#: to the longest. More such answers than this in one request break the protocol.
 _FIRST_PAUSE = 0.01
 _LONGEST_PAUSE = 1.0
 _EARLY_ANSWERS = 32
-#: Longest pause before the answer to a call that nobody is asked for.
+#: Longest pause before the reply to a call that is not served.
 _VAIN_PAUSE = 0.2
 
 
 class RemoteDied(Exception):
-    """The worker is gone; `ended` is the supervisor's report, None where it made none."""
+    """The worker is gone; `ended` is the supervisor's report, None if there is none."""
 
     def __init__(self, ended: Ended | None) -> None:
         super().__init__("the worker is gone")
@@ -40,8 +40,8 @@ class RemoteDied(Exception):
 
 
 class RemoteOverdue(Exception):
-    """The worker did not end its cell in time. `final`: nor did its supervisor end it, whose sandbox is of no use any
-    more, for the reason that `why` adds; or it held what no worker can honestly hold."""
+    """The worker did not end its cell in time. `final`: its sandbox is unusable, because the supervisor did not stop
+    the worker either (`why` says more), or because the worker held more memory than its limit allows."""
 
     def __init__(self, error: CellError, *, final: bool = False, why: str = "") -> None:
         super().__init__(f"{error}; {why}" if why else str(error))
@@ -50,7 +50,7 @@ class RemoteOverdue(Exception):
 
 
 class RemoteWorker:
-    """The host's end of one worker: what is sent goes with the next wait, in one round trip."""
+    """The host's side of one worker: a frame is sent with the next wait, in one round trip."""
 
     def __init__(self, client: BrokerClient, limits: Limits) -> None:
         self._client = client
@@ -59,12 +59,12 @@ class RemoteWorker:
         self._asking: str | Asked | None = None
         self._told = False
         self._early = 0
-        self._served = False  # whether the calls of the request are
-        self._vain = 0  # calls of it that nobody was asked for
-        self._nonce: str | None = None  # of what the worker was told last
-        self._ran = 0.0  # seconds of the request in which it may have run
-        self._used: float | None = None  # CPU seconds of it
-        self._before = 0.0  # CPU seconds of the requests that went well before it
+        self._served = False  # whether calls of the current request are served
+        self._vain = 0  # its calls that were not served
+        self._nonce: str | None = None  # of the last frame to the worker
+        self._ran = 0.0  # seconds of the request during which the worker may have run
+        self._used: float | None = None  # CPU seconds of the request
+        self._before = 0.0  # CPU seconds of earlier, successful requests
         self.interrupted = threading.Event()
 
     def send(self, message: Mapping[str, Any], upload: int | None = None) -> None:
@@ -72,11 +72,11 @@ class RemoteWorker:
         self._outgoing = (message, upload)
 
     def reply(self, message: Mapping[str, Any], _clock: Clock) -> None:
-        """Answer a call. It goes out with the next request, under that one's deadline."""
+        """Reply to a call. The reply is sent with the next wait, under its deadline."""
         self.send(message)
 
     def event(self, clock: Clock) -> Call | CellResult:
-        """Send what waits, and return the next call or result.
+        """Send the queued frame, and return the next call or result.
 
         Raises RemoteDied, RemoteOverdue, Lost or ProtocolViolation.
         """
@@ -98,14 +98,14 @@ class RemoteWorker:
 
     @property
     def cpu_seconds(self) -> float:
-        """CPU seconds of its last request, by the supervisor's clock.
+        """CPU seconds of its last request, as the supervisor measured them.
 
-        Where that has said none, all the time counts: what the worker says bounds nothing.
+        Without a measurement, all elapsed time counts: a figure from the worker would limit nothing.
         """
         return self._ran if self._used is None else self._used
 
     def receive(self, clock: Clock) -> dict[str, Any]:
-        """As `event`, but only decoded. A call over HTTP (`/enqueue`) comes as the frame that a cell would send."""
+        """As `event`, but only decoded. A call over HTTP (`/enqueue`) becomes the frame that a cell would send."""
         self._used = None
         events = self._turn(clock)
         while True:
@@ -157,7 +157,7 @@ class RemoteWorker:
         return self._wait(clock, partial(self._client.respond, asking, {**response, "nonce": self._nonce}))
 
     def _wait(self, clock: Clock, ask: Callable[..., Events]) -> Events:
-        """Ask, and wait for an answer for as long as the request has time, and a supervisor to end it after that."""
+        """Ask, and wait for an answer until the request's deadline, plus the supervisor's time to stop the worker."""
         limit = max(clock.remaining() - clock.overdue() + self._limits.grace_seconds + KILL_SECONDS, 0.05)
         wait = min(clock.remaining() or limit, _POLL_SECONDS)
         began = time.monotonic()
@@ -172,7 +172,7 @@ class RemoteWorker:
         return events
 
     def _pause(self, most: float) -> None:
-        """After an answer that came at once and said nothing. Raises ProtocolViolation after too many of them."""
+        """Pause after an early, empty answer. Raises ProtocolViolation after too many of them."""
         self._early += 1
         if self._early > _EARLY_ANSWERS:
             said = f"asked to wait for the worker, it answered at once and with nothing {self._early} times"
@@ -180,14 +180,14 @@ class RemoteWorker:
         time.sleep(min(_FIRST_PAUSE * 2**self._early, _LONGEST_PAUSE, most))
 
     def _called(self, clock: Clock) -> None:
-        """A call came: look at who always has one, and pause where nobody is asked, as when its time is over."""
+        """Check the time, also of a worker that never stops calling, and pause if the call will not be served."""
         self._tick(clock)
         if clock.cause is not None or not self._served:
             time.sleep(min(_FIRST_PAUSE * 2**self._vain, _VAIN_PAUSE))
             self._vain += 1
 
     def _tick(self, clock: Clock) -> None:
-        """Have the worker interrupted when its time is over, once, and give up when the grace is."""
+        """Have the worker interrupted, once, when its time is over. Raises RemoteOverdue when it was not stopped."""
         if self.interrupted.is_set():
             clock.interrupt()
         cause = clock.over()
@@ -200,7 +200,7 @@ class RemoteWorker:
             self.interrupt()
 
     def interrupt(self) -> None:
-        """Have the worker interrupted now, and killed when the grace is over. From any thread."""
+        """Have the worker interrupted now, and killed after the grace. Thread-safe."""
         with contextlib.suppress(Lost, Declined):
             self._client.interrupt(self._limits.grace_seconds, seconds=KILL_SECONDS)
 
@@ -223,14 +223,14 @@ def _frame(call: Call) -> dict[str, Any]:
 
 
 def _seed_response(call: Call, response: Mapping[str, Any]) -> dict[str, Any]:
-    """A reply in the shape that the seeds' clients of /enqueue read."""
+    """A reply in the format of earlier brokers, which clients of /enqueue read."""
     if "error" in response:
         return {"error": response["error"]}
     return {"responses" if call.kind.endswith("_batched") else "response": response["value"]}
 
 
 def verdict(ended: Ended | None, limits: Limits) -> CellError:
-    """Why a worker that died by itself did so, as far as the supervisor saw it."""
+    """Why a worker died without being stopped, as far as the supervisor knows."""
     if ended is not None and ended.said:
         return WallViolation(f"the supervisor ended the worker: {ended.said}", wall="separate-process")
 
