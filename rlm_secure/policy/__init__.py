@@ -1,4 +1,4 @@
-"""The policy: what a run may do, loaded from TOML, decided by the gate."""
+"""The policy: what a run may do, loaded from TOML, applied by the gate."""
 
 from rlm_secure.policy.gate import Decision, Gate
 from rlm_secure.policy.load import Loaded, Origin, load_policy, problems, trace

@@ -98,7 +98,7 @@ def remedy(key: str, before: Any) -> str:
 
 
 def _runtime(before: str, after: str) -> Effect:
-    # gVisor and Kata put a kernel of their own under the container; two such are not compared with each other.
+    # gVisor and Kata give the container its own kernel. Not compared: a change from one to the other is weaker.
     if _own_kernel(after) and not _own_kernel(before):
         return Effect.STRONGER
     return Effect.WEAKER
@@ -118,7 +118,7 @@ def _sides(before: Iterable[Any], after: Iterable[Any]) -> tuple[tuple[str, ...]
 
 
 def _walls_of(names: list[str], others: tuple[OtherEnvironment, ...]) -> list[str]:
-    """The walls that must hold in each environment of `names`; also in one that is not named, by default."""
+    """The walls that must hold in each environment of `names`; one that is not listed has the default."""
     isolation = Isolation(others=others)
     return [f"{wall.value} of {name}" for name in sorted(set(names)) for wall in isolation.listed(name)]
 

@@ -1,4 +1,4 @@
-"""What is wrong with a value, in one sentence: pydantic's findings in the words of someone who edits the file."""
+"""Turns each of pydantic's errors into one sentence for the person who edits the policy file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rlm_secure.policy.locate import KeyPath, dotted, quoted
 from rlm_secure.policy.model import KNOWN_MODULES
 from rlm_secure.registry import environment_names
 
-#: Why a module is not there to be allowed. Everything else that exists has simply no facade.
+#: Why no policy can allow a module. Modules that are not listed here just have no facade.
 _REFUSED_MODULES: Mapping[str, str] = {
     name: reason
     for reason, names in {
@@ -24,13 +24,13 @@ _REFUSED_MODULES: Mapping[str, str] = {
         "it starts or signals processes": "subprocess multiprocessing signal pty",
         "it reaches the network": "socket ssl http requests httpx urllib.request ftplib smtplib asyncio",
         "it reaches the interpreter itself": "sys ctypes gc inspect importlib builtins code ast dis",
-        "it runs code that it reads": "pickle marshal shelve dill copyreg",  # names, for the sentence that refuses them
+        "it runs code that it reads": "pickle marshal shelve dill copyreg",  # only names, for the message
         "it starts threads": "threading concurrent _thread",
     }.items()
     for name in names.split()
 }
 
-#: What the keys of the tables in arrays must be; all others are described in keys.py.
+#: Expected values of the keys of tables in arrays; all other keys are described in keys.py.
 _EXPECTED: Mapping[str, str] = {
     "best_effort.wall": "the name of a wall, such as user-namespace",
     "others.name": "the name of an environment of another distribution",
@@ -57,7 +57,7 @@ def complain(error: ErrorDetails) -> tuple[KeyPath, str]:
         case "value_error" | "string_type" if path[:2] == ("isolation", "environments") and len(path) == 3:
             try:
                 known = environment_names()
-            except ValueError as conflict:  # between distributions
+            except ValueError as conflict:  # two distributions offer the same name
                 return path, f"{key} is {shown(error['input'])}, and nobody can say whose that is: {conflict}"
             return path, f"{key} is {shown(error['input'])}; {_nearest(error['input'], known)}"
         case "value_error":
@@ -85,7 +85,7 @@ def shown(value: Any) -> str:
 
 
 def nearest(wrong: str, known: Sequence[str]) -> str | None:
-    """The one of `known` that was probably meant."""
+    """The one of `known` that was probably meant, or None."""
     found = difflib.get_close_matches(wrong[:200], known, 1, 0.6)
     return found[0] if found else None
 

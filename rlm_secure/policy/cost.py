@@ -11,14 +11,14 @@ from rlm_secure.resources import policy_names
 
 
 def chosen(policy: Policy) -> bool:
-    """Whether somebody chose the policy's cost limit: one that is shipped was chosen for no certain run."""
+    """Whether the user chose the policy's cost limit: the limits of shipped policies are not meant for a given run."""
     return policy.lm.cost_usd not in _shipped()
 
 
 def bounded(policy: Policy) -> Level:
-    """How far spend is bounded. Calls and tokens always are; cost is where a model whose price is unknown is refused.
+    """How far spend is bounded. Calls and tokens always are; cost only if a model with an unknown price is refused.
 
-    Elsewhere such a run is let go on, and its completion says `bounded-spend: partial`.
+    Otherwise such a run continues, and its completion says `bounded-spend: partial`.
     """
     return Level.FULL if chosen(policy) and not policy.lm.unpriced else Level.PARTIAL
 

@@ -1,10 +1,10 @@
-"""Every "no" of the host, in one place. Each is a Decision: what was asked, which rule answered, and why.
+"""Every refusal of the host, in one place. Each is a Decision: whether it is allowed, which rule decided, and why.
 
-The gate is asked before anything happens: before an environment starts, before a cell leaves the host, before a
-model or a tool is called. What it is asked about comes from untrusted code, so it looks at types and sizes and
-at nothing else, and repeats at most 80 characters of it, made inert.
+The gate is asked first: before an environment starts, before a cell leaves the host, before a model or a tool is
+called. Its input comes from untrusted code, so it checks only types, sizes and names, and messages quote at most 80
+characters of it (400 of a tool's problem), escaped.
 
-Guards: every "no" of the host
+Guards: every refusal of the host
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from dataclasses import dataclass
 from rlm_secure.errors import CallRefused, CellRefused, Refused
 from rlm_secure.policy.model import Policy
 
-#: What keys and tokens of well-known services look like: text that starts so is never repeated.
+#: The formats of keys and tokens of well-known services: text that contains one is never quoted.
 _SECRET = re.compile(
     r"(?i)\b(sk|pk|rk|gh[opsu]|xox[abpr]|akia|asia|aiza|ya29|eyj|hf|glpat|bearer)[-_. ]?[\w./+=-]{12,}"
 )
 _SHOWN = 80
-#: As many calls as so many sessions may leave behind, those of one RLM may, and those of one process. Beyond that, and
-#: up to twice as many, only a session calls that has left none behind: whoever fills the one half refuses nobody else.
+#: Abandoned calls that one RLM, and one process, may have, in multiples of a session's limit. Beyond that, up to twice
+#: as many, only a session without abandoned calls may call: sessions that fill the first half cannot block others.
 ABANDONED_OF_OWNER, ABANDONED_OF_PROCESS = 8, 32
 _TOOL_NAME = 128
 
@@ -48,7 +48,7 @@ class Decision:
 
     @property
     def cell_error(self) -> CellRefused:
-        """The refusal of a cell, as its result carries it."""
+        """The refusal as the error in a cell's result."""
         return CellRefused(f"{self.rule}: {self.reason}", rule=self.rule, wall="language")
 
 
@@ -80,7 +80,7 @@ class Gate:
         )
 
     def walls(self, missing: Sequence[str], evidence: str, advice: str) -> Decision:
-        """Whether a session may begin that lacks the required walls `missing`."""
+        """Whether a session may start: only if no required wall is `missing`."""
         return _unless(
             "walls",
             bool(missing),
@@ -110,7 +110,7 @@ class Gate:
 
     @staticmethod
     def reentrant(serving: bool) -> Decision:
-        """Whether a session may be used by a caller whom its cell waits for (`serving`)."""
+        """Whether a session may be used by a call that its own cell waits for (`serving`)."""
         return _unless(
             "session-reentrant",
             serving,
@@ -220,7 +220,7 @@ class Gate:
         return _unless("cells", count > limit, said)
 
     def resumes(self, count: int) -> Decision:
-        """Whether a session, or a run's, may be brought back for the time number `count`, counted from 1."""
+        """Whether a session, or a run's sessions, may be resumed for time number `count`, counted from 1."""
         limit = self.policy.limits.resumes
         said = f"it was brought back limits.resumes = {limit:,} times; start a new session"
         return _unless("resumes", count > limit, said)
@@ -229,7 +229,7 @@ class Gate:
 
     @staticmethod
     def tool_name(name: object) -> Decision:
-        """Whether a host callable may be called `name`."""
+        """Whether a host callable may have the name `name`."""
         good = isinstance(name, str) and len(name) <= _TOOL_NAME and name.isascii() and name.isidentifier()
         good = good and not str(name).startswith("_")
         return _unless("tool-name", not good, f"{shown(name)} is no name of a tool; a name looks like search_notes")
@@ -249,7 +249,7 @@ class Gate:
         return _unless("tool-calls", count > limit, said)
 
     def tool_arguments(self, name: str, size: int, problem: str | None) -> Decision:
-        """Whether a tool may be given `size` bytes of arguments; `problem` is what its signature says of them."""
+        """Whether a tool may be given `size` bytes of arguments; `problem` says how they violate its signature."""
         limit = self.policy.lm.reply_bytes
         if size > limit:
             said = f"{name} was given {size:,} bytes, more than lm.reply_bytes = {limit:,}; pass less"
@@ -257,7 +257,7 @@ class Gate:
         return _unless("tool-arguments", problem is not None, _inert(problem or ""))
 
     def tool_result(self, name: str, size: int, problem: str | None) -> Decision:
-        """Whether `size` bytes that a tool returned may enter the guest; `problem` is why they are no JSON value."""
+        """Whether `size` bytes that a tool returned may enter the guest; `problem`: why they are not a JSON value."""
         limit = self.policy.lm.reply_bytes
         if size > limit:
             said = f"{name} returned at least {size:,} bytes, more than lm.reply_bytes = {limit:,}; ask for less"
@@ -271,8 +271,8 @@ class Gate:
         return _unless("tool-seconds", seconds >= limit, said + "ask for less at a time")
 
     def abandoned(self, count: int, owner: int = 0, everywhere: int = 0) -> Decision:
-        """Whether a session may begin another call: `count` of its calls, with so many of all sessions of its owner,
-        and of the process, were left behind and still run."""
+        """Whether a session may begin another call, while `count` abandoned calls of its own still run, `owner` of all
+        its owner's sessions, and `everywhere` in the process."""
         limit = self.policy.limits.abandoned_calls
         said = f"limits.abandoned_calls = {limit:,} calls were left behind and still run; try again later"
         if count >= limit:
@@ -311,11 +311,11 @@ def _inert(text: str) -> str:
 
 
 def _excess(text: str, limit: int) -> int | None:
-    """The size of `text` in UTF-8 bytes where it is over `limit`, else None; without encoding what cannot be."""
+    """The size of `text` in UTF-8 bytes if it is over `limit`, else None; encodes only what may be over it."""
     if len(text) * 4 <= limit:
         return None
     if len(text) > limit:
-        return len(text)  # at least; enough to refuse without a copy
+        return len(text)  # a lower bound; enough to refuse without a copy
     size = len(text.encode("utf-8", "surrogatepass"))
     return size if size > limit else None
 

@@ -1,7 +1,7 @@
-"""What the keys of a policy are: one entry per key, derived from the model, with the order that says which
-of two values is the tighter one.
+"""The keys of a policy: one entry per key, derived from the model, with the order that says which of two values
+is tighter.
 
-`extends` and `policy diff` decide by this order, the error messages and TEMPLATE.toml describe by it.
+`extends` and `policy diff` use this order; error messages and TEMPLATE.toml describe keys by these entries.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Order(StrEnum):
     FREE = "neither is tighter"
 
 
-#: Every key of a policy has its line here; tests/policy/test_keys.py fails for one that has none.
+#: Every key of a policy has a line here; tests/policy/test_keys.py fails for a missing one.
 ORDERS: Mapping[str, Order] = {
     "name": Order.FREE,
     "description": Order.FREE,
@@ -93,7 +93,7 @@ ORDERS: Mapping[str, Order] = {
 
 
 _WALLS = "an array of walls, such as seccomp"
-#: What the keys must be whose type alone says too little.
+#: Expected values of the keys whose type alone says too little.
 _KINDS: Mapping[str, str] = {
     "name": "1 to 64 letters, digits, dots, dashes and underscores, the first a letter or a digit",
     "extends": "the name of a shipped policy, or the relative path of a file that ends in .toml",
@@ -110,7 +110,7 @@ _KINDS: Mapping[str, str] = {
 class Key:
     """One key: its dotted name, what a value must be, its default, what it means, and its order.
 
-    `low` and `high` are the bounds of a number, where it has any; `above` says that `low` itself is too low.
+    `low` and `high` are the bounds of a number, if it has any; `above` means that `low` itself is too low.
     """
 
     dotted: str

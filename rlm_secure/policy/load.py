@@ -1,7 +1,7 @@
-"""From a TOML file to a frozen Policy. Everything that can be wrong is one PolicyError, in one sentence.
+"""Loads a TOML file into a frozen Policy. Every problem is one PolicyError with one sentence.
 
-`extends` names another policy whose values hold where a file says nothing; what the file says may only tighten
-them, key by key, in the order that keys.py gives. That is checked here and nowhere else.
+`extends` names another policy, which gives the keys that a file does not set; the keys that it sets may only tighten
+that policy, by the order in keys.py. This is checked only here.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Reference = Policy | str | Path | Mapping[str, Any]
 
 _MAX_BYTES = 256 * 1024
 _MAX_CHAIN = 8
-#: Things that are said to be wrong with one policy.
+#: Most problems that are reported for one policy.
 _MAX_PROBLEMS = 100
 _BESIDE = 100
 _MAX_BITS = 4096
@@ -47,7 +47,7 @@ _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where an effective value was written down. `line` and `column` are 1-based, None outside a file."""
+    """Where an effective value was set. `line` and `column` are 1-based, None outside a file."""
 
     source: str
     line: int | None
@@ -59,7 +59,7 @@ class Loaded:
     """A policy with what `policy show` and the audit need to know about it.
 
     `source` is the file, or "<dict>"; `chain` the sources that it extends, nearest first. `origins` has the keys
-    that were written down; all others have the default. `places` are those of the file itself.
+    that were set; all others have the default. `places` are positions in the file itself.
     """
 
     policy: Policy
@@ -85,7 +85,8 @@ Policy.loader = load_policy
 
 
 def trace(ref: Reference, *, below: Path | None = None) -> Loaded:
-    """load_policy, and where every value comes from; of a Path through no link `below` a folder. Raises PolicyError."""
+    """As load_policy, with the origin of every value. A Path is read without following links `below` that folder.
+    Raises PolicyError."""
     loaded, problems = _resolve(_open(ref, Path(), below), ())
     if problems:
         raise problems[0]
@@ -93,7 +94,7 @@ def trace(ref: Reference, *, below: Path | None = None) -> Loaded:
 
 
 def problems(ref: Reference, *, below: Path | None = None) -> tuple[PolicyError, ...]:
-    """Everything that is wrong with a policy, in the order of the file; nothing where it loads. `below`: as trace()."""
+    """All problems of a policy, in the order of the file; empty if it loads. `below`: as in trace()."""
     try:
         return _resolve(_open(ref, Path(), below), ())[1]
     except PolicyError as error:
@@ -214,7 +215,7 @@ def _syntax_error(name: str, text: str, message: str) -> PolicyError:
 
 
 def _plain(item: Any, path: KeyPath) -> Any:
-    """`item` as JSON has it, which is what the model is checked from; anything else is an error that names the key."""
+    """`item` in JSON's types, from which the model is validated. Raises PolicyError, with the key, for other types."""
     if len(path) > _MAX_DEPTH:
         raise PolicyError(f"{dotted(path[:3])} is nested too deeply; a policy has tables of keys and nothing below")
     match item:
@@ -225,7 +226,7 @@ def _plain(item: Any, path: KeyPath) -> Any:
         case str() | bool() | None:
             return item
         case int() if item.bit_length() > _MAX_BITS:
-            return math.inf if item > 0 else -math.inf  # too long to be written out; out of range all the same
+            return math.inf if item > 0 else -math.inf  # too long to convert to text; out of range anyway
         case int():
             return item
         case float():
@@ -251,7 +252,7 @@ def _article(item: Any) -> str:
 
 
 def _resolve(source: _Source, seen: tuple[_Source, ...]) -> tuple[Loaded, tuple[PolicyError, ...]]:
-    """The effective policy of `source`, or everything that is wrong with it. `seen` extend it, nearest last."""
+    """The effective policy of `source`, or all its problems. `seen` are the sources that extend it, nearest last."""
     try:
         own = Policy.model_validate_json(json.dumps(source.data))
     except ValidationError as error:
@@ -282,7 +283,7 @@ def _resolve(source: _Source, seen: tuple[_Source, ...]) -> tuple[Loaded, tuple[
     )
 
 
-#: Never inherited: who a policy is, and which findings its operator accepts.
+#: Never inherited: a policy's name and description, and the findings that its operator accepts.
 _OWN = ("name", "description", "audit.ignore")
 
 
@@ -331,7 +332,7 @@ def _loosened(source: _Source, own: Policy, base: Loaded, written: list[str]) ->
 
 
 def _merged(own: Policy, base: Policy, written: list[str]) -> Policy:
-    """`base` with what `own` writes. `extends` is done with: the result stands for itself."""
+    """`base` with the keys that `own` sets. `extends` is cleared: the result is complete."""
     data = base.model_dump()
     for key in (*written, *_OWN):
         table, _, name = key.rpartition(".")

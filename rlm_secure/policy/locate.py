@@ -1,7 +1,7 @@
-"""Where the keys of a TOML text are. tomllib gives values without positions; messages and findings need both.
+"""Finds the positions of keys in a TOML text: messages and findings need them, and tomllib gives only values.
 
-The scanner trusts that tomllib has accepted the text: it follows the grammar only as far as positions need it,
-and on anything else it stops, with the places that it has found so far.
+The scanner assumes that tomllib has accepted the text: it parses only as much as positions need, and on anything
+else it stops, with the places found so far.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def dotted(path: KeyPath) -> str:
 
 def quoted(value: object) -> str:
     """`value` as TOML or JSON writes it, in printable ASCII."""
-    return json.dumps(value, default=str).replace("\x7f", "\\u007f")  # which JSON leaves as it is
+    return json.dumps(value, default=str).replace("\x7f", "\\u007f")  # JSON does not escape DEL
 
 
 def locate(text: str) -> Mapping[KeyPath, Place]:
@@ -63,7 +63,7 @@ def locate(text: str) -> Mapping[KeyPath, Place]:
 
 
 def find(places: Mapping[KeyPath, Place], path: KeyPath) -> Place | None:
-    """The place of `path`, or of the nearest thing around it that is written down."""
+    """The place of `path`, or of its nearest parent that is in the text."""
     for length in range(len(path), 0, -1):
         if place := places.get(path[:length]):
             return place
@@ -103,7 +103,7 @@ class _Scanner:
         return path
 
     def _through_arrays(self, path: KeyPath, many: bool) -> KeyPath:
-        """A header's names with the indexes of the arrays of tables on the way: the last table of each."""
+        """A header's names, with the index of the last table after each array of tables on the path."""
         full: KeyPath = ()
         for number, name in enumerate(path):
             full += (name,)
@@ -188,7 +188,7 @@ class _Scanner:
         self._at += len(token)
 
     def _note(self, path: KeyPath, key: int, value: int) -> None:
-        # A dotted key or a header also brings its parents into being; the first mention is where they are.
+        # A dotted key or a header also creates its parents; their place is the first mention.
         for length in range(1, len(path)):
             self.places.setdefault(path[:length], self._place(key, key))
         self.places[path] = self._place(key, value)

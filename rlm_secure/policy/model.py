@@ -24,7 +24,7 @@ Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 Positive = Annotated[int, Field(ge=1, le=MOST)]
 Count = Annotated[int, Field(ge=0, le=MOST)]
 
-#: Every module that has a facade in the guest; a policy may name no other. A test holds both lists together.
+#: Every module that has a facade in the guest; a policy may name no other. A test compares both lists.
 KNOWN_MODULES = (
     "abc", "ast", "base64", "binascii", "bisect", "calendar", "cmath", "collections", "collections.abc",
     "contextlib", "copy", "csv", "dataclasses", "datetime", "decimal", "difflib", "enum", "fractions", "functools",
@@ -62,7 +62,7 @@ def _name_environments(schema: dict[str, Any]) -> None:
 
 
 def _regular_expression(pattern: str) -> str:
-    # It is matched with what cells and models say, which can be made for it.
+    # It is matched against text of cells and models, which can be crafted for it.
     if patterns.Pattern(pattern).repeats_nothing:
         raise ValueError("repeats what may be empty, so that its matches depend on who looks; repeat what is not")
     return pattern
@@ -90,7 +90,7 @@ Module = Annotated[str, AfterValidator(_known_module), Field(json_schema_extra={
 Pattern = Annotated[
     str, Field(max_length=1000, json_schema_extra={"format": "regex"}), AfterValidator(_regular_expression)
 ]
-# So many, for the same reason: building one that repeats as often as may be takes tens of milliseconds.
+# At most 100, for the same reason: compiling one with the most repetitions takes tens of milliseconds.
 Patterns = Annotated[
     tuple[Pattern, ...], Field(max_length=100, json_schema_extra={"uniqueItems": True}), AfterValidator(_no_duplicates)
 ]
@@ -221,7 +221,7 @@ class Isolation(_WallsOfEach):
     def _names_what_there_is(
         cls, others: tuple[OtherEnvironment, ...], info: ValidationInfo
     ) -> tuple[OtherEnvironment, ...]:
-        """The walls under a name that is misspelt would be required of nobody, without a word."""
+        """Refuse an unknown name: the walls under a misspelt one would silently be required of no environment."""
         allowed = info.data.get("environments", ())
         if not ENVIRONMENTS.keys() >= set(allowed):
             known = {*allowed, *environment_names()}
@@ -234,7 +234,7 @@ class Isolation(_WallsOfEach):
         return others
 
     def listed(self, environment: str) -> tuple[Wall, ...]:
-        """The walls that this policy lists for `environment`, of ours or not; best-effort ones included."""
+        """The walls that this policy lists for `environment`, built-in or not; best-effort ones included."""
         if environment in ENVIRONMENTS:
             walls: tuple[Wall, ...] = getattr(self, environment)
             return walls
@@ -246,9 +246,9 @@ class Isolation(_WallsOfEach):
         return tuple(wall for wall in dict.fromkeys((*self.listed(environment), *own)) if wall not in optional)
 
     def requiring_nothing(self, environment: str) -> Isolation:
-        """As this, with no walls listed for `environment`, or for any of ours: to see what it builds."""
+        """A copy with no walls listed for `environment`, or any built-in one: to see which walls it builds."""
         update: dict[str, Any] = dict.fromkeys(ENVIRONMENTS, ())
-        if environment not in ENVIRONMENTS:  # one that is not named has a list by default
+        if environment not in ENVIRONMENTS:  # one that is not listed has the default list
             update["others"] = (OtherEnvironment.model_construct(name=environment, walls=()),)
         return self.model_copy(update=update)
 

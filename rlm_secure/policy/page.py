@@ -1,7 +1,7 @@
-"""Policies as pages: the commented template, the effective values with their origins, and the JSON Schema.
+"""Policies as text: the commented template, the effective values with their origins, and the JSON Schema.
 
-All of it is derived from the model, so no page can say what the code does not do. The files in policies/ that
-are made here are written by `python -m rlm_secure.policy.page policies`; a test fails when they are stale.
+All of it is derived from the model, so it cannot contradict the code. `python -m rlm_secure.policy.page policies`
+writes the generated files in policies/; a test fails when they are stale.
 """
 
 from __future__ import annotations
@@ -77,14 +77,14 @@ def render(policy: Policy, origins: Mapping[str, str] | None = None) -> str:
 
 
 def show(loaded: Loaded) -> str:
-    """The effective values of a loaded policy, each with where it was written down, or that it is the default."""
+    """The effective values of a loaded policy, each with the place where it was set, or "default"."""
     origins = {}
     for key in keys():
         origin = loaded.origins.get(key)
         if origin is None:
             origins[key] = "default"
         else:
-            # A comment of one line: a file whose name has a line end would write the next one.
+            # Keep the comment on one line: a line end in a file's name would start a new line of TOML.
             source = inert_line(origin.source)
             origins[key] = f"{source}:{origin.line}" if origin.line else source
     return render(loaded.policy, origins)
@@ -125,7 +125,7 @@ def toml(item: Any) -> str:
 
 
 def _string(text: str) -> str:
-    # JSON's escapes are TOML's, but for the delete character, which TOML wants escaped too.
+    # JSON's escapes are valid in TOML, which also requires DEL to be escaped.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

@@ -1,5 +1,5 @@
-"""TOML that somebody else wrote: bounded before tomllib sees it, which recurses as deep as a text nests, and takes the
-square, in time and in memory, of the parts of a dotted key.
+"""Parses untrusted TOML, after checking its nesting: tomllib recurses as deep as a text nests, and takes quadratic time
+and memory in the parts of a dotted key.
 """
 
 from __future__ import annotations
@@ -8,13 +8,12 @@ import re
 import tomllib
 from typing import Any, Final
 
-#: Brackets within brackets, those of a header included; and dots of one key.
+#: Most nested brackets, those of a header included; and most dots in one key.
 MOST_BRACKETS: Final = 32
 MOST_DOTS: Final = 16
 
-# What says something about depth, and the strings and comments that do not. A string without an end goes on to the end
-# of its line, or of the text: tomllib stops there too. No part of it can fail behind a repetition, so that nothing is
-# gone through twice.
+# Tokens that change the depth, and strings and comments, which do not. An unterminated string extends to the end of its
+# line, or of the text, where tomllib stops too. Nothing after a repetition can fail, so no text is scanned twice.
 _TOKEN: Final = re.compile(
     r'"""(?:[^"\\]|\\.|"(?!""))*(?:"{3,5}|\\?\Z)'
     r"|'''(?:[^']|'(?!''))*(?:'{3,5}|\Z)"
@@ -27,7 +26,7 @@ _TOKEN: Final = re.compile(
 
 
 class TooDeep(ValueError):
-    """A TOML text nests deeper than this package reads, or has a key of more parts. `at` is the index of the place."""
+    """A TOML text is nested too deeply, or has a key with too many parts. `at` is the index of the place."""
 
     def __init__(self, reason: str, at: int) -> None:
         super().__init__(reason)
@@ -35,8 +34,8 @@ class TooDeep(ValueError):
 
 
 def loads(text: str) -> dict[str, Any]:
-    """The value of a TOML text. Raises TooDeep; else as tomllib does: TOMLDecodeError, and ValueError for a number or
-    a date that cannot be."""
+    """Parse a TOML text. Raises TooDeep, or as tomllib does: TOMLDecodeError, and ValueError for an impossible number
+    or date."""
     depth = dots = 0
     for match in _TOKEN.finditer(text):
         match match[0]:
