@@ -1,4 +1,4 @@
-"""What a run leaves behind: a trajectory, a display, an audit log; each without secrets and without escapes."""
+"""The records of a run: trajectory, display and audit log, each without secrets or terminal escapes."""
 
 from rlm_secure.inert import excerpt, inert, inert_for_model
 from rlm_secure.logger.audit_key import audit_key

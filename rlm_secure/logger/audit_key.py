@@ -1,6 +1,6 @@
-"""The key that seals an audit log: from a file of its owner's alone, or from one environment variable.
+"""The key that seals an audit log: from a file that only its owner can read, or from one environment variable.
 
-Never from an argument: other users see those. It is in no log, and no sandbox has either.
+Never from a command-line argument: other users see those. No log contains it, and no sandbox has either source.
 """
 
 from __future__ import annotations

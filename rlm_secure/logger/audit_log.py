@@ -1,15 +1,15 @@
-"""The audit log: what was allowed, refused and broken, in lines that hang together.
+"""The audit log: what was allowed, refused and violated, in a hash chain of lines.
 
-Every line carries the SHA-256 of the line before it, so a change, a removal or an insertion breaks the chain, and
-`verify` says where. That is all that a chain shows by itself: whoever may write the file can make a new one, or cut
-lines off its end. Two things show that, and both are kept where he cannot write:
+Every line contains the SHA-256 of the line before it, so a change, a removal or an insertion breaks the chain, and
+`verify` says where. The chain alone shows no more: a process that can write the file can make a new chain, or cut
+lines off its end. Two things detect that; keep both where that process cannot write:
 
-- an anchor, the hash of a line with its number: `AuditLog.anchor`, also told to `on_anchor` at the end of each session;
-- a key, which seals each line with an HMAC-SHA256. Without it no line can be made or changed; lines cut off the end
-  are still seen by an anchor alone.
+- an anchor, a hash with its line number: `AuditLog.anchor`, also passed to `on_anchor` at the end of each session;
+- a key, which seals each line with an HMAC-SHA256. Without it no line can be made or changed; only an anchor detects
+  lines cut off the end.
 
-The fields of each event are fixed here. Text that untrusted code had a hand in is inert, at most 200 characters
-long, and redacted.
+The fields of each event are fixed here. Text that untrusted code may have influenced is inert, at most 200
+characters long, and redacted.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ from rlm_secure.logger.audit_key import checked
 from rlm_secure.logger.redact import Redactor
 from rlm_secure.untrusted_json import MalformedJson, loads
 
-#: What the first line has in place of a hash.
+#: What the first line has in place of the previous line's hash.
 GENESIS: Final = "0" * 64
 
 #: Characters of one text in the log.
 _TEXT: Final = 200
 #: Longest line that is written or read, in bytes.
 _LINE: Final = 256 * 1024
-#: Lines after which an anchor is told, also within a session.
+#: Lines after which an anchor is reported, also within a session.
 _ANCHOR_LINES: Final = 1_000
 _ANCHOR: Final = re.compile(r"([0-9a-f]{64})(?::([0-9]{1,15}))?")
 
@@ -64,10 +64,10 @@ _FIELDS: Final[dict[str, frozenset[str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """A chain without a break: how many lines it has, and the hash of the last.
+    """An unbroken chain: its number of lines, and the hash of the last.
 
-    `anchored`: it has the line that was kept elsewhere. `sealed`: each line was made with the key. Where neither is
-    true, nothing shows that it was not rewritten or cut.
+    `anchored`: it has the line whose hash was kept elsewhere. `sealed`: each line was sealed with the key. If neither
+    is true, the log may have been rewritten or cut.
     """
 
     lines: int
@@ -77,13 +77,13 @@ class Verified:
 
 
 class AuditLog:
-    """Appends to `path`, or only counts where there is none. Safe from any thread, and between processes.
+    """Appends to `path`, or only counts without one. Thread-safe, and safe between processes.
 
-    The file is created for its owner alone, and never followed through a symbolic link. With `durable`, each
-    line is on the disk before the method returns. With `key` (32 bytes or more, see audit_key()), each line is
-    sealed. `on_anchor` is told an anchor after each session, and after each thousand lines; without it, the logger
-    "rlm_secure.audit" is. Every method raises AuditLogError when its line cannot be written: what cannot be audited
-    should not go on.
+    The file is created for its owner only, and never opened through a symbolic link. With `durable`, each line is on
+    the disk before the method returns. With `key` (32 bytes or more, see audit_key()), each line is sealed. `on_anchor`
+    is called with an anchor after each session and each thousand lines; without it, the anchor goes to the logger
+    "rlm_secure.audit". Every method raises AuditLogError when its line cannot be written: what cannot be audited
+    should not continue.
     """
 
     def __init__(
@@ -118,18 +118,18 @@ class AuditLog:
 
     @property
     def anchor(self) -> str:
-        """What to keep elsewhere: the hash of the last line that this object has seen, with its number."""
+        """The hash of the last line that this object has seen, with its number: to be kept elsewhere."""
         with self._lock:
             return f"{self._head}:{self._sequence}"
 
     @property
     def violations(self) -> dict[str, int]:
-        """How many violations and limits there were, by type, since this object was made."""
+        """The number of violations and limits since this object was created, by type."""
         with self._lock:
             return dict(self._violations)
 
     def session_start(self, session: str, *, policy: str, report: EnforcementReport) -> None:
-        """A session began, with these walls around it."""
+        """Record the start of a session, with the walls around it."""
         walls = {status.wall.value: [status.level.value, self._text(status.evidence)] for status in report.walls}
         details = {name: self._text(str(value)) for name, value in list(report.details.items())[:32]}
         self._append(
@@ -141,20 +141,20 @@ class AuditLog:
         )
 
     def session_end(self, session: str, *, cells: int, reason: str = "closed") -> None:
-        """A session ended after `cells` cells."""
+        """Record the end of a session after `cells` cells."""
         self._append("session-end", session=session, cells=cells, reason=reason)
 
     def refusal(self, session: str, *, rule: str, reason: str) -> None:
-        """The policy said no."""
+        """Record a refusal by the policy."""
         self._append("refusal", session=session, rule=rule, reason=reason)
 
     def violation(self, session: str, *, violation: str, wall: str | None = None, detail: str = "") -> None:
-        """Something ran into a wall. `violation` is its type: the name of an error or of a rule."""
+        """Record a violation of a wall. `violation` is its type: the name of an error or of a rule."""
         self._count(violation)
         self._append("violation", session=session, violation=violation, wall=wall, detail=detail)
 
     def limit(self, session: str, *, limit: str, detail: str = "") -> None:
-        """A limit ended something. `limit` is the policy's key."""
+        """Record that a limit was reached. `limit` is the policy's key."""
         self._count(limit)
         self._append("limit", session=session, limit=limit, detail=detail)
 
@@ -170,7 +170,7 @@ class AuditLog:
         seconds: float = 0.0,
         outcome: str = "ok",
     ) -> None:
-        """A cell's call of a model, a child or a tool was served. `outcome` is "ok" or the name of an error."""
+        """Record a cell's call of a model, a child or a tool. `outcome` is "ok" or the name of an error."""
         self._append(
             "call",
             session=session,
@@ -188,7 +188,7 @@ class AuditLog:
             self._violations[excerpt(kind, 80)] += 1
 
     def _text(self, text: str) -> str:
-        # Redaction of a megabyte is work that untrusted code should not be able to ask for.
+        # Untrusted code must not be able to cause the redaction of a megabyte.
         return excerpt(self._redactor.beginning(text, 4 * _TEXT), _TEXT)
 
     def _append(self, event: str, **fields: Any) -> None:
@@ -201,7 +201,7 @@ class AuditLog:
             entry |= {**safe, "previous": self._head}
             line = _dump(entry if self._key is None else entry | {"mac": _mac(self._key, entry)})
             if os.write(descriptor, line + b"\n") != len(line) + 1:
-                os.ftruncate(descriptor, self._size)  # a part of a line would break the chain for ever
+                os.ftruncate(descriptor, self._size)  # a partial line would break the chain permanently
                 raise AuditLogError(f"{self.path} took only a part of a line; make room on its disk")
             if self._durable:
                 os.fsync(descriptor)
@@ -221,7 +221,7 @@ class AuditLog:
 
     @contextmanager
     def _opened(self) -> Iterator[int]:
-        """The file, open, locked against other processes, and the chain's end known."""
+        """Open the file, lock it against other processes, and read the chain's end."""
         assert self.path is not None
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
         try:
@@ -250,7 +250,7 @@ class AuditLog:
             raise AuditLogError(f"{self.path} is open to others; make it yours alone: chmod 600 {self.path}")
 
     def _check_last(self, descriptor: int, size: int) -> None:
-        """The last line that this object has seen is where it was: nobody put another file in the place of this one."""
+        """Check that the last line this object has seen is still in its place: the file was not cut or replaced."""
         if size < self._size:
             raise AuditLogError(f"{self.path} became shorter while it was in use: somebody cut it")
         last = os.pread(descriptor, self._last, self._size - self._last)
@@ -271,12 +271,12 @@ class AuditLog:
 
 
 def verify(path: str | Path, *, head: str | None = None, key: bytes | None = None) -> Verified:
-    """Check the chain of an audit log, and that it is the one that was written: by `head`, by `key`, or by both.
+    """Check the chain of an audit log, and by `head`, `key` or both that it is the original one.
 
-    `head` was kept elsewhere: a hash alone for a log that ends with this line, HASH:N (an anchor) for one whose line
-    N it is. With `key`, every line has to be sealed with it. Raises AuditLogError for the first line that was
-    changed, moved, inserted or damaged, and for a log without that line; ValueError for a `head` that is none;
-    OSError when the file cannot be read, or is no regular file.
+    `head` was kept elsewhere: a hash alone if the log must end with that line, HASH:N (an anchor) if it must be line
+    N. With `key`, every line must be sealed with it. Raises AuditLogError for the first line that was changed, moved,
+    inserted or damaged, and for a log without the line of `head`; ValueError for a malformed `head`; OSError when the
+    file cannot be read, or is not a regular file.
     """
     kept, at = _kept(head)
     previous, number, anchored = GENESIS, 0, kept == GENESIS and at == 0
@@ -312,7 +312,7 @@ def verify(path: str | Path, *, head: str | None = None, key: bytes | None = Non
 
 
 def _kept(head: str | None) -> tuple[str | None, int | None]:
-    """The hash that was kept, and the number of its line; None where there is no hash, or no number."""
+    """The hash that was kept, and the number of its line; None if there is no hash, or no number."""
     if head is None:
         return None, None
     match = _ANCHOR.fullmatch(head)
@@ -336,7 +336,7 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
 
 
 def _is_sealed(entry: dict[str, Any], key: bytes | None) -> bool:
-    """Whether the line was made with the key; any line without one."""
+    """Whether the line was sealed with the key; True if there is no key."""
     if key is None:
         return True
     said, rest = entry.get("mac"), {name: value for name, value in entry.items() if name != "mac"}

@@ -1,7 +1,7 @@
-"""A file of JSON lines that never holds its run up: bounded in bytes and in time, and whole lines only.
+"""A file of JSON lines that never blocks its run: limited in bytes and in time, and whole lines only.
 
-A disk may be full, a directory gone, a server of files silent. What fails is said in words, never raised: whether it
-matters is the caller's to decide.
+A disk may be full, a directory deleted, a file server silent. A failure is returned as text, never raised: the caller
+decides whether it matters.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from typing import Any, Final
 
 from rlm_secure import files
 
-#: Longest wait for one line, in seconds: a file system that takes longer is not there.
+#: Longest wait for one append, in seconds: a file system that takes longer counts as gone.
 _PATIENCE: Final = 30.0
 #: Bytes that are encoded before they are written.
 _CHUNK: Final = 1024 * 1024
 
 
 class _Full(Exception):
-    """The file may take no more bytes."""
+    """The file has reached its limit of bytes."""
 
 
 class LogFile:
-    """Appends JSON objects to `path`, one a line, in ASCII. One run at a time writes; safe from any thread.
+    """Appends JSON objects to `path`, one per line, in ASCII. One run at a time writes; thread-safe.
 
-    The file is created with the first line, for its owner alone, with no symbolic link in its path, and stays open:
-    whoever owns its folder cannot put another file in its place. After a failure
-    nothing more is written until the next begin(): a file without its middle would be believed.
+    The file is created with the first line, for its owner only, with no symbolic link in its path. It stays open, so
+    the owner of its folder cannot replace it. After a failure nothing is written until the next begin(): a file with
+    a gap would look complete.
     """
 
     def __init__(self, path: str) -> None:
@@ -42,14 +42,14 @@ class LogFile:
         self._problem: str | None = None
 
     def begin(self, room: int) -> None:
-        """A run begins, which may add `room` bytes. What went wrong before is forgotten, but for a write that hangs."""
+        """Start a run, which may add `room` bytes. Forget earlier failures, except a write that still hangs."""
         if not self._lock.locked():
             self._room, self._problem = room, None
 
     def append(self, entries: Iterable[Mapping[str, Any]], seconds_left: Callable[[], float]) -> str | None:
-        """Add lines, for no longer than `seconds_left()`. Returns why they are not in the file; None when they are.
+        """Add lines, for at most `seconds_left()`. Returns why they are not in the file; None when they are.
 
-        A file system that does not answer is left alone in a thread of its own.
+        A write that hangs is left behind in its own thread.
         """
         if self._problem is not None:
             return self._problem
@@ -71,7 +71,7 @@ class LogFile:
                 descriptor = self._open()
                 for entry in entries:
                     self._line(descriptor, entry, seconds_left)
-                os.close(os.dup(descriptor))  # some file systems say only at a close that the disk was full
+                os.close(os.dup(descriptor))  # some file systems report a full disk only at a close
             except _Full:
                 self._problem = f"{self.path} is as large as data.log_bytes lets one run make it"
             except TimeoutError:
@@ -88,7 +88,7 @@ class LogFile:
         return self._descriptor
 
     def _line(self, descriptor: int, entry: Mapping[str, Any], seconds_left: Callable[[], float]) -> None:
-        """One line, or none of it."""
+        """Write one whole line, or nothing."""
         begin = os.fstat(descriptor).st_size
         room = self._room
         try:
@@ -101,14 +101,14 @@ class LogFile:
                 data = memoryview(chunk)
                 while data:
                     data = data[os.write(descriptor, data) :]
-        except BaseException:  # Ctrl-C as well: half a line would end the log for its readers
+        except BaseException:  # Ctrl-C as well: readers could not parse the log beyond half a line
             os.ftruncate(descriptor, begin)
             raise
         self._room = room
 
 
 def _chunks(entry: Mapping[str, Any]) -> Iterable[bytes]:
-    """The line of an entry, in pieces: a whole line of a large turn would take several times its memory."""
+    """The line of an entry, in pieces: encoding a large turn at once would take several times its memory."""
     encoder = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     pieces: list[str] = []
     size = 0

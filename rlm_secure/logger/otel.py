@@ -1,4 +1,4 @@
-"""OpenTelemetry spans of a run, by the conventions for generative AI: names, times and counts, never content.
+"""OpenTelemetry spans of a run, with the conventions for generative AI: names, times and counts, never content.
 
 >>> rlm = RLM(..., on_event=Spans())
 
@@ -20,7 +20,7 @@ from rlm_secure.types import ModelUsageSummary, UsageSummary
 
 _AGENT: Final = "rlm_secure"
 
-#: The spans that are open where this code runs, outermost first: (whether a run's, span, token of the context).
+#: The open spans of the current context, outermost first: (whether it is a run's, span, token of the context).
 _OPEN: ContextVar[tuple[tuple[bool, Any, Any], ...]] = ContextVar("rlm_secure_open_spans", default=())
 
 
@@ -39,7 +39,7 @@ class Spans:
         self._tracer = self._trace.get_tracer(_AGENT, tracer_provider=tracer_provider)
 
     def __call__(self, event: events.Event) -> None:
-        """Turn one event into the beginning or the end of a span. Called where it happens, from any thread."""
+        """Turn one event into the beginning or the end of a span. Called in the thread in which it happens."""
         match event:
             case events.RunStarted():
                 self._begin(f"invoke_agent {_AGENT}", self._run(event), is_run=True)
@@ -71,14 +71,14 @@ class Spans:
         return _operation("invoke_agent", facts)
 
     def _complete_run(self, event: events.RunCompleted) -> None:
-        # A cell that a raised limit cut short never completed.
+        # A cell that was interrupted by a limit has no CellCompleted.
         while _OPEN.get() and not _OPEN.get()[-1][0]:
             self._end({}, "cancelled")
         usage = event.completion.usage_summary if event.completion is not None else None
         self._end(_usage(usage) if usage is not None else {}, event.error)
 
     def _model_call(self, event: events.ModelCalled) -> None:
-        """A span that is over already: it began `seconds` ago."""
+        """Add a span that has already ended: it began `seconds` ago."""
         now = time.time_ns()
         facts = {"gen_ai.request.model": event.model, "rlm_secure.purpose": event.purpose, **_usage(event.usage)}
         span = self._tracer.start_span(
@@ -107,7 +107,7 @@ class Spans:
 
     def _fail(self, span: Any, error: str | None) -> None:
         if error is not None:
-            # The kind of error only: its text may quote a prompt.
+            # Only the type of the error: its text may quote a prompt.
             span.set_attribute("error.type", excerpt(error.partition(":")[0], 80))
             span.set_status(self._trace.StatusCode.ERROR)
 

@@ -1,7 +1,7 @@
-"""Secrets taken out of what is written down: by the name of the key, by the look of the value, by the value.
+"""Masks secrets in logs: by the name of the key, by the format of the value, by the value.
 
-Not a wall: a log keeps what no rule here knows. Values that a configuration names as secrets are masked
-wherever they turn up again, in prompts and output as well.
+Not a wall: secrets that no rule here matches stay in the log. Values that a configuration names as secrets are masked
+wherever they appear again, in prompts and output as well.
 
 Guards: that no key gets into a log
 """
@@ -20,7 +20,7 @@ from rlm_secure.types import json_safe
 
 MASK: Final = "[redacted]"
 
-# A name is a secret's when one of its words says so. `tokens` counts, `token` opens doors.
+# A name is a secret's if one of its words is in this set. `token` is a secret, `tokens` is a count.
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _SECRET_WORDS: Final = frozenset(
     {
@@ -28,25 +28,25 @@ _SECRET_WORDS: Final = frozenset(
         "keys", "passphrase", "passwd", "password", "passwords", "pwd", "secret", "secrets", "signature", "token",
     }
 )  # fmt: skip
-#: Settings whose every value may be a secret, whatever its own name is: gateways have header names of their own. The
-#: values are masked where they stand, and learned only under a secret's name: "application/json" is everybody's.
+#: Settings in which every value may be a secret, whatever its name: gateways define their own header names. The values
+#: are masked in place, and learned only under a secret's name: values such as "application/json" are common text.
 _PRIVATE_WORDS: Final = frozenset({"header", "headers"})
-#: Steps that a pattern of the policy may take with a text, and with each of its characters.
+#: Steps that a pattern of the policy may take per text, and in addition per character.
 _FIRST, _EACH = 50_000, 8
-#: Characters before a cut in which a secret may have begun, at least: such a one looks like none.
+#: Minimum number of characters to leave out before a cut: a secret that is cut is not recognized.
 _BEFORE_CUT: Final = 512
-#: In what a cell computes, `key`, `token` and `secret` are everyday words: only these names count there.
+#: In values of models and cells, `key`, `token` and `secret` are common words: only these names count there.
 _SECRET_NAMES: Final = re.compile(
     r"(?i)api_?key|password|passwd|passphrase|authorization|credential|private_?key|access_?key|secret_?key"
     r"|(?:access|auth|api|bearer|refresh|session)_?token(?!s)|(?:api|app|client|shared)_?secret"
 )
 _ENVIRONMENT_NAMES: Final = ("API_KEY", "APIKEY", "_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_PASSWD")
 
-# How secrets of well-known issuers look. Each begins at a boundary and never gives back what it took, so that the
-# time is in proportion to the text; the digit that most ask for spares long-hyphenated-words.
+# Formats of secrets of well-known issuers. Each begins at a boundary and does not backtrack, so that the time is linear
+# in the text; most require a digit, so that long-hyphenated-words do not match.
 _DIGIT: Final = r"(?=[A-Za-z_.~+/-]{0,64}+[0-9=])"
 _LOOKS: Final = (
-    # Not possessive: CPython 3.11.2 (Debian 12) loses its place in a possessive group that looks ahead.
+    # Not possessive: CPython 3.11.2 (Debian 12) mishandles lookahead in a possessive group.
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----|\Z)",
     (
         r"(?<![A-Za-z0-9_-])(?:"
@@ -69,10 +69,10 @@ _LOOKS: Final = (
 class Redactor:
     """Masks secrets in JSON values and in text. Thread-safe.
 
-    `patterns` are further regular expressions whose matches are masked. They are matched in linear time: one that looks
-    around or back raises ValueError, see rlm_secure.checks.Pattern, and a text that takes too many steps is masked
-    whole. With `environ`, the values of this process's environment variables whose names end like a secret's
-    (OPENAI_API_KEY, ...) are masked as well.
+    `patterns` are further regular expressions whose matches are masked. They are matched in linear time: one with a
+    lookaround or a backreference raises ValueError, see rlm_secure.checks.Pattern, and a text that takes too many steps
+    is masked completely. With `environ`, the values of this process's environment variables whose names end like a
+    secret's (OPENAI_API_KEY, ...) are masked as well.
     """
 
     def __init__(self, patterns: Iterable[str] = (), *, environ: bool = True) -> None:
@@ -86,13 +86,13 @@ class Redactor:
             self.learn(value for name, value in os.environ.items() if name.upper().endswith(_ENVIRONMENT_NAMES))
 
     def learn(self, secrets: Iterable[str]) -> None:
-        """Mask these strings wherever they turn up from now on; those too short or plain to tell are not learned."""
+        """Mask these strings wherever they appear from now on, except those too short or common to be recognized."""
         new = {each for each in secrets if _is_distinct(each)}
         with self._lock:
             if not new <= self._values:
                 self._values |= new
                 self._before_cut = max(_BEFORE_CUT, *map(len, self._values))
-                # The longest first: a secret that begins like another is masked whole.
+                # The longest first: a secret that begins with another one is masked completely.
                 self._known = re.compile("|".join(map(re.escape, sorted(self._values, key=len, reverse=True))))
 
     def extended(self, patterns: Iterable[str]) -> Redactor:
@@ -111,27 +111,27 @@ class Redactor:
             for pattern in self._extra:
                 text = pattern.sub(MASK, text, Steps(_FIRST + _EACH * len(text)))
         except OutOfSteps:
-            return MASK  # nobody knows what in it is to be masked
+            return MASK  # which parts to mask is unknown
         return text
 
     def beginning(self, text: str, limit: int) -> str:
-        """text(), or its beginning, where `text` has more than `limit` characters; what is beyond takes no work.
+        """As text(), but only the beginning if `text` has more than `limit` characters; the rest is not processed.
 
-        A secret that the cut divides is not in it: what stands before a cut is left out.
+        Characters before a cut are left out, so that no part of a divided secret remains.
         """
-        before = 2 * self._before_cut  # a mask may be longer than what it stands for
+        before = 2 * self._before_cut  # a mask may be longer than what it replaces
         if len(text) <= limit + before:
             return self.text(text)
         return self.text(text[: limit + before])[:-before] + " ..."
 
     def configuration(self, value: Any) -> Any:
-        """A JSON-safe copy of settings. What stands under a secret's name is masked and learned; headers are masked."""
+        """A JSON-safe copy of settings. Values under a secret's name are masked and learned; headers are masked."""
         safe = json_safe(value)
         self.learn(_secrets(safe))
         return self._walk(safe, _names_what_is_private)
 
     def content(self, value: Any) -> Any:
-        """A copy of a JSON-safe value that a model or a cell made, as json_safe returns it."""
+        """A masked copy of a JSON-safe value from a model or a cell, as json_safe returns it."""
         return self._walk(value, _names_nothing_else)
 
     def _walk(self, value: Any, is_secret: Callable[[str], bool]) -> Any:
@@ -162,12 +162,12 @@ def _names_nothing_else(name: str) -> bool:
 
 
 def _is_distinct(secret: str) -> bool:
-    """Whether `secret` is no word that innocent text has too: "EMPTY" and "lm-studio" stand for no key."""
+    """Whether `secret` is unlikely to be ordinary text, unlike placeholders such as "EMPTY" and "lm-studio"."""
     return len(secret) >= 16 or (len(secret) >= 8 and any(map(str.isdigit, secret)) and any(map(str.isalpha, secret)))
 
 
 def _masked(value: Any) -> Any:
-    """The mask for every text in `value`. Numbers and switches (`token_limit`, `use_auth`) are no secrets."""
+    """`value` with every text masked. Numbers and switches (`token_limit`, `use_auth`) are not secrets."""
     if isinstance(value, dict):
         return {name: _masked(item) for name, item in value.items()}
     if isinstance(value, list):
@@ -176,7 +176,7 @@ def _masked(value: Any) -> Any:
 
 
 def _secrets(value: Any, inside: bool = False) -> Iterator[str]:
-    """The strings that stand under a secret's name."""
+    """The strings under a secret's name."""
     if isinstance(value, str):
         if inside:
             yield value

@@ -1,7 +1,7 @@
 """What a run did, turn by turn: in memory for `RLMChatCompletion.metadata`, and as JSON lines on disk.
 
-The lines are those of upstream's logger, so that its visualizer reads them: one `metadata` line, then one
-`iteration` line per turn. They are strict JSON in ASCII, and hold neither secrets nor the context.
+The lines have the format of upstream's logger, so that its visualizer reads them: one `metadata` line, then one
+`iteration` line per turn. They are strict JSON in ASCII, without secrets, and by default without the context.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rlm_secure.types import CodeBlock, RLMChatCompletion, RLMIteration, RLMMeta
 
 _log = logging.getLogger("rlm_secure")
 
-#: What a turn holds that there was no room or no time for; upstream's visualizer reads it as any other.
+#: The content of a turn for which there was no memory or no time; upstream's visualizer can read it.
 _STUB: Final[dict[str, Any]] = {
     "prompt": [],
     "response": "[not logged]",
@@ -38,18 +38,18 @@ _CONTEXT: Final = re.compile(r"(?:context|history)(?:_\d+)?")
 
 
 class _NoTime(Exception):
-    """The run's clock is over: nothing more is worth being logged."""
+    """The run's time is over: nothing more is logged."""
 
 
 class RLMLogger:
-    """Keeps the turns of a run in memory and, where `log_dir` is given, appends them to a file there.
+    """Keeps the turns of a run in memory and, if `log_dir` is given, appends them to a file there.
 
     The file is created at the first line, readable by its owner only, under a name that did not exist before.
     `data` is a policy's section on what may be logged. One logger records one run at a time; its methods may be
     called from any thread. Raises ValueError for a `file_name` that is a path.
 
-    A file that cannot be written, that is over `data.log_bytes`, or that takes longer than its run has time stops
-    there: it keeps whole lines, `incomplete` says why there are no more, and the run goes on. Where the policy sets
+    If the file cannot be written, exceeds `data.log_bytes`, or takes longer than the run has time, it ends there: it
+    has whole lines only, `incomplete` says why there are no more, and the run continues. If the policy sets
     `data.log_optional = false`, log_metadata() and log() raise LogError instead.
     """
 
@@ -59,8 +59,8 @@ class RLMLogger:
         self.file_name = file_name
         self.log_dir = None if log_dir is None else str(log_dir)
         self.log_file_path = None if log_dir is None else str(Path(log_dir) / _unique(file_name))
-        #: The first gives the lines of the file the order of the turns, the second guards what is in memory: reading
-        #: that never waits for a disk.
+        #: The first keeps the lines of the file in the order of the turns, the second guards the data in memory, so
+        #: that reading it never waits for a disk.
         self._order = threading.Lock()
         self._lock = threading.Lock()
         self._file = None if self.log_file_path is None else LogFile(self.log_file_path)
@@ -77,7 +77,7 @@ class RLMLogger:
 
     @property
     def incomplete(self) -> str | None:
-        """Why the file, or the trajectory in memory, lacks something of the present run; None while it does not."""
+        """Why the file, or the trajectory in memory, lacks a part of the current run; None while it is complete."""
         return self._incomplete
 
     def begin_run(
@@ -87,11 +87,11 @@ class RLMLogger:
         seconds_left: Callable[[], float],
         notice: Callable[[str], None],
     ) -> None:
-        """A run begins: forget the turns of the one before, and what went wrong in it.
+        """Start a run: forget the turns and the failures of the previous one.
 
         `keep(size)` says whether the run may keep that many bytes more, `seconds_left()` how long it may still take,
-        and `notice` is told, once, why the log is incomplete. Raises LogError where the file is required, and cannot
-        be opened.
+        and `notice` is called once with the reason when the log is incomplete. Raises LogError if the file is required
+        and cannot be opened.
         """
         self.clear_iterations()
         self._keep, self._seconds_left, self._notice = keep, seconds_left, notice
@@ -102,11 +102,11 @@ class RLMLogger:
                 self._append([])
 
     def end_run(self) -> None:
-        """A run ended: its clock and its memory are no longer this logger's."""
+        """End a run: its time and memory limits no longer apply."""
         self._keep, self._seconds_left, self._notice = _always, _forever, _log.warning
 
     def restrict(self, data: Data, withhold: Iterable[str] = ()) -> None:
-        """Log no more than `data` allows as well; and no value of the variables named in `withhold`."""
+        """From now on, also log no more than `data` allows, and no value of the variables named in `withhold`."""
         with self._lock:
             redact = tuple(dict.fromkeys((*self._data.redact, *data.redact)))
             if redact != self._data.redact:
@@ -137,7 +137,7 @@ class RLMLogger:
             return len(self._iterations)
 
     def log_metadata(self, metadata: RLMMetadata) -> None:
-        """Record how the run is configured. The first call counts, as for a logger that serves several runs."""
+        """Record how the run is configured. Only the first call counts, also when a logger serves several runs."""
         with self._order:
             if self._metadata is not None:
                 return
@@ -146,14 +146,14 @@ class RLMLogger:
             self._append([{"type": "metadata", "timestamp": _now(), **self._metadata}])
 
     def log(self, iteration: RLMIteration) -> None:
-        """Record one turn as it is now; what the caller does to `iteration` afterwards changes nothing here."""
+        """Record one turn as it is now; later changes to `iteration` have no effect."""
         with self._order:
             with self._lock:
                 entry = self._recorded(iteration)
             self._append([entry])
 
     def _recorded(self, iteration: RLMIteration) -> dict[str, Any]:
-        """The entry of a turn, which is kept as far as there is room for it."""
+        """The entry of a turn; it is also kept in memory if there is room for it."""
         head = {"type": "iteration", "iteration": len(self._iterations) + 1, "timestamp": _now()}
         try:
             entry = head | self._entry(iteration)
@@ -197,7 +197,7 @@ class RLMLogger:
         return [self._message(message) for message in prompt]
 
     def _message(self, message: Any) -> Any:
-        """A message as it is logged. Every turn repeats those before it: equal ones are kept once."""
+        """A message as it is logged. Every turn repeats the earlier messages: equal ones are kept once."""
         plain = isinstance(message, Mapping) and set(message) == {"role", "content"}
         if not plain or type(message["role"]) is not str or type(message["content"]) is not str:
             return self._said(json_safe(message))
@@ -227,19 +227,19 @@ class RLMLogger:
         return _placeholder(value) if hidden or not self._data.log_prompts else value
 
     def _call(self, call: RLMChatCompletion) -> dict[str, Any]:
-        """A call as upstream's visualizer shows it: with its tokens, which upstream forgets to write."""
+        """A call as upstream's visualizer shows it: with its tokens, which upstream's logger does not write."""
         self._in_time()
         entry: dict[str, Any] = call.to_dict()
         for name in ("prompt", "response"):
             entry[name] = self._said(entry[name])
-        # With a child's trajectory: it was logged under the same rules, but its secrets may be known only here.
+        # Includes a child's trajectory: it was logged under the same rules, but its secrets may be known only here.
         entry = self._redactor.content(entry)
         entry["prompt_tokens"] = call.usage_summary.total_input_tokens
         entry["completion_tokens"] = call.usage_summary.total_output_tokens
         return entry
 
     def _said(self, value: Any) -> Any:
-        """What a model, a user or a cell said, as far as it may be logged. Raises _NoTime."""
+        """Text of a model, a user or a cell, as far as it may be logged. Raises _NoTime."""
         self._in_time()
         if self._data.log_prompts or not isinstance(value, str | list | dict):
             return self._redactor.content(value)
@@ -250,7 +250,7 @@ class RLMLogger:
             raise _NoTime
 
     def _append(self, entries: list[dict[str, Any]]) -> None:
-        """Add lines to the file. Raises LogError where that fails and the policy requires the file."""
+        """Add lines to the file. Raises LogError if that fails and the policy requires the file."""
         if self._file is None:
             return
         problem = self._file.append(entries, self._seconds_left)
@@ -261,7 +261,7 @@ class RLMLogger:
         self._miss(problem)
 
     def _miss(self, problem: str) -> None:
-        """Say once that the log lacks something."""
+        """Report once that the log is incomplete."""
         if self._incomplete is None:
             self._incomplete = f"the log is incomplete: {problem}"
             self._notice(self._incomplete)

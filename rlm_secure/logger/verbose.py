@@ -1,4 +1,4 @@
-"""A run on the terminal while it happens, for `RLM(verbose=True)`.
+"""Shows a run on the terminal while it happens, for `RLM(verbose=True)`.
 
 All text that a model, a cell or a user wrote is made inert and shown as text, never as markup.
 """
@@ -22,16 +22,16 @@ from rlm_secure.types import CodeBlock, RLMIteration, RLMMetadata, UsageSummary,
 #: Characters of one text that are shown, and calls of one cell.
 _SHOWN: Final = 4_000
 _CALLS: Final = 50
-#: Characters of one that is shown on a line.
+#: Characters of one text that is shown on one line.
 _LINE: Final = 400
 
 _log = logging.getLogger("rlm_secure")
 
 
 class VerbosePrinter:
-    """Prints to `console`, standard error by default; does nothing unless `enabled`. Safe from any thread.
+    """Prints to `console`, standard error by default; does nothing unless `enabled`. Thread-safe.
 
-    A console that cannot be written to (a full disk, a closed pipe) is given up: a display ends no run.
+    A console that cannot be written to (a full disk, a closed pipe) is no longer used: a display must not end a run.
     """
 
     def __init__(self, enabled: bool = True, *, console: Console | None = None) -> None:
@@ -48,7 +48,7 @@ class VerbosePrinter:
         max_depth: int,
         other_backends: list[str] | None = None,
     ) -> None:
-        """What the run is: once, before its first turn."""
+        """Print what the run is: once, before its first turn."""
         facts: dict[str, Any] = {"model": f"{model} ({backend})", "environment": environment}
         facts |= {"turns": f"at most {max_iterations}", "depth": f"at most {max_depth}"}
         if other_backends:
@@ -56,8 +56,8 @@ class VerbosePrinter:
         self._panel("rlm_secure", self._facts(facts), "cyan")
 
     def print_metadata(self, metadata: RLMMetadata) -> None:
-        """How the run is configured, without its secrets."""
-        self._redactor.configuration(metadata.to_dict())  # learns what must not be shown later on
+        """Print how the run is configured, without its secrets."""
+        self._redactor.configuration(metadata.to_dict())  # learns what must not be shown later
         self.print_header(
             metadata.backend,
             metadata.root_model,
@@ -68,16 +68,16 @@ class VerbosePrinter:
         )
 
     def print_iteration_start(self, iteration: int) -> None:
-        """A turn begins."""
+        """Print the start of a turn."""
         if self.console:
             self._print(Rule(Text(f"turn {iteration}"), style="dim"))
 
     def print_completion(self, response: Any, iteration_time: float | None = None) -> None:
-        """What the model replied."""
+        """Print the model's reply."""
         self._panel("reply", self._text(response), "blue", iteration_time)
 
     def print_code_execution(self, code_block: CodeBlock) -> None:
-        """A cell, what it printed, and what it asked of models."""
+        """Print a cell, its output, and its calls of models."""
         result = code_block.result
         parts = [self._text(code_block.code, "cyan")]
         parts += [self._text(text.rstrip("\n"), style) for text, style in self._outputs(result) if text]
@@ -96,14 +96,14 @@ class VerbosePrinter:
         execution_time: float | None = None,
         metadata: dict[str, Any] | None = None,
     ) -> None:
-        """A call that a cell made, of a model or (with `metadata`, its trajectory) of a child run."""
+        """Print a cell's call of a model or (with `metadata`, its trajectory) of a child run."""
         turns = len(metadata.get("iterations") or ()) if isinstance(metadata, Mapping) else 0
         title = f"{'child' if metadata else 'call'} {model}" + (f", {turns} turns" if turns else "")
         shown = Group(self._line(prompt_preview, "dim"), self._line(response_preview))
         self._panel(title, shown, "magenta", execution_time)
 
     def print_iteration(self, iteration: RLMIteration, iteration_num: int) -> None:
-        """A whole turn: the reply, its cells, its answer."""
+        """Print a whole turn: the reply and its cells."""
         if not self.console:
             return
         self.print_iteration_start(iteration_num)
@@ -112,15 +112,15 @@ class VerbosePrinter:
             self.print_code_execution(block)
 
     def print_budget_exceeded(self, spent: float, budget: float) -> None:
-        """The run ends: it cost too much."""
+        """Print that the run ends because it cost too much."""
         self.print_limit_exceeded("budget", f"${spent:.6f} spent of ${budget:.6f}")
 
     def print_limit_exceeded(self, limit_type: str, details: str) -> None:
-        """The run ends at a limit."""
+        """Print that the run ends at a limit."""
         self._panel(f"limit reached: {limit_type}", self._text(details), "yellow")
 
     def print_compaction_status(self, current_tokens: int, threshold_tokens: int, max_tokens: int) -> None:
-        """How full the conversation is."""
+        """Print how full the conversation is."""
         if self.console:
             share = current_tokens / threshold_tokens if threshold_tokens else 1.0
             told = (
@@ -129,12 +129,12 @@ class VerbosePrinter:
             self._print(Text(f"{told} (the model reads {max_tokens:,})", style="dim"))
 
     def print_compaction(self) -> None:
-        """The conversation was summarised."""
+        """Print that the conversation was summarised."""
         if self.console:
             self._print(Text("the conversation was replaced by a summary", style="yellow"))
 
     def print_final_answer(self, answer: Any) -> None:
-        """The answer."""
+        """Print the answer."""
         self._panel("answer", self._text(answer), "bold green")
 
     def print_summary(
@@ -143,7 +143,7 @@ class VerbosePrinter:
         total_time: float,
         usage_summary: UsageSummary | Mapping[str, Any] | None = None,
     ) -> None:
-        """What the run took: once, after its answer. `total_time` is seconds."""
+        """Print what the run took: once, after its answer. `total_time` is in seconds."""
         facts: dict[str, Any] = {"turns": total_iterations, "time": f"{total_time:.1f} s"}
         if usage_summary is not None:
             usage = usage_summary if isinstance(usage_summary, UsageSummary) else UsageSummary.from_dict(usage_summary)
@@ -175,10 +175,10 @@ class VerbosePrinter:
         return self._text("\n".join(f"{name:<12} {value}" for name, value in facts.items()))
 
     def _text(self, value: Any, style: str = "") -> Text:
-        """Untrusted text, made harmless: short, without secrets, without controls."""
+        """Untrusted text, made harmless: short, without secrets or control characters."""
         if self.console is None:
             return Text()
-        # Secrets first: half of one, at the end of what is shown, looks like none.
+        # Redact first: half a secret, at the end of the shown text, would not be recognized.
         plain = value if isinstance(value, str) else json.dumps(json_safe(value), ensure_ascii=False)
         text = self._redactor.beginning(plain, _SHOWN)
         if len(text) > _SHOWN:

@@ -1,7 +1,7 @@
-"""A trajectory as one HTML page: no script, nothing loaded from anywhere, every text of it escaped.
+"""Renders a trajectory as one HTML page: no script, nothing loaded from anywhere, all text escaped.
 
-What a log holds was written by models and cells, so it is treated as an attack on the reader's browser: text is
-made inert, then escaped, and a content security policy forbids what could still slip through.
+A log's content was written by models and cells, so it is treated as an attack on the reader's browser: text is made
+inert, then escaped, and a content security policy blocks what that might miss.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _LINE: Final = 64 * 1024 * 1024
 _LINES: Final = 1_000_000
 _NODES: Final = 500_000
 _SHOWN: Final = 100_000
-#: Lines that are named because they are no JSON object.
+#: Most lines that are reported because they are not a JSON object.
 _NAMED: Final = 1_000
-#: Children of children that are shown, and levels of JSON that are read.
+#: Levels of nested children that are shown, and levels of JSON that are read.
 _DEPTH: Final = 16
 _LEVELS: Final = 160
 #: Levels of a cell's variables: each is indented, so that a deep one would be mostly blanks.
@@ -52,15 +52,15 @@ def render(path: str | Path) -> str:
     """The page for a trajectory file. Raises OSError when it cannot be read or is no regular file, ValueError when it
     is too large.
 
-    A line that is no JSON object, or that is too long for one, is named in the page; it stops nothing.
+    A line that is not a JSON object, or too long, is reported in the page; the rest is still shown.
     """
     return "".join(pieces(path))
 
 
 def pieces(path: str | Path) -> Iterator[str]:
-    """As render(), one entry after the other: a page is several times as large as its log, and never whole in memory.
+    """As render(), one entry at a time: a page is several times as large as its log, and never whole in memory.
 
-    What it raises, it raises before the first piece, but for an OSError in the middle of the file.
+    Errors are raised before the first piece, except an OSError in the middle of the file.
     """
     with os.fdopen(files.open_file(path), "rb") as file:
         if os.fstat(file.fileno()).st_size > _FILE:
@@ -69,7 +69,7 @@ def pieces(path: str | Path) -> Iterator[str]:
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:
-    """The lines of a file; of those that are too long, the beginning. A file that grows is read no further."""
+    """The lines of a file; only the beginning of those that are too long. Ends after `_FILE` bytes, if a file grows."""
     left, begins = _FILE, True
     while left > 0 and (line := file.readline(_LINE)):
         left -= len(line)
@@ -108,7 +108,7 @@ def _entries(lines: Iterable[bytes]) -> Iterator[Any]:
             entry = loads(line, depth=LOG_DEPTH, nodes=_NODES)
         except MalformedJson:
             entry = None
-        # Bounded in depth, so that nothing below has to be.
+        # Limited in depth here, so that the functions below need no limit.
         bounded = json_safe(entry, depth=_LEVELS, nodes=UNBOUNDED, text=UNBOUNDED)
         yield bounded if isinstance(bounded, dict) else f"line {number} is not a JSON object"
 
@@ -239,6 +239,6 @@ def _list(value: Any) -> list[Any]:
 
 
 def _escaped(text: str) -> str:
-    """The only way into the page."""
+    """Escape text. All text in the page passes through here."""
     more = f"... + [{len(text) - _SHOWN} chars...]" if len(text) > _SHOWN else ""
     return html.escape(inert(text[:_SHOWN] + more), quote=True)
