@@ -1,6 +1,6 @@
-"""For tests and audits: arena, corpus, judge, adapters for sandboxes of others, sessions without language layer.
+"""For tests and audits: arena, corpus, judge, adapters for other sandboxes, sessions without the language layer.
 
-What is named here is imported when it is used: pytest loads the plugin in this package into every run.
+The names below are imported on first use: pytest loads the plugin in this package into every run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Adapter: what a sandbox of yours needs to be attacked like ours. One method, and a function that opens it.
+"""Adapter: what your own sandbox implements to be attacked like ours: one method, and a callable that opens it.
 
     from rlm_secure.testing import Adapter, Said
 
@@ -8,7 +8,7 @@
 
     rlm-secure audit --env my_package.my_module:Plain
 
-Nothing here is asked of an adapter about its walls: what a session is, the audit finds out by trying.
+An adapter declares nothing about its walls: the audit finds out by trying.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 
 class Said(NamedTuple):
-    """What one run of code gave: what it printed, as it printed it, and the error that ended it (None if none did)."""
+    """The result of one run: its unmodified output, and the error that ended it (None if none did)."""
 
     stdout: str = ""
     stderr: str = ""
@@ -26,7 +26,7 @@ class Said(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """What a session shall be held to: seconds of a cell, bytes of memory, bytes of what it prints, calls of models."""
+    """The limits of a session: seconds for a cell, bytes of memory, bytes of output, model calls."""
 
     seconds: float
     memory_bytes: int
@@ -35,17 +35,16 @@ class Limits(NamedTuple):
 
 
 class Adapter(ABC):
-    """One session of a sandbox. The audit makes it by calling what `--env module:name` names, without arguments."""
+    """One session of a sandbox. The audit creates it by calling the object of `--env module:name` without arguments."""
 
-    #: Whether names that one run binds are there in the next one. Where they are not, every run is given what the
-    #: attack needs to know.
+    #: Whether names that one run binds exist in the next one. If not, the attack's TARGET is sent again with every run.
     keeps_state: bool = True
 
     @abstractmethod
     def run(self, code: str, timeout: float) -> Said:
-        """Run `code` for at most `timeout` seconds, and say what came of it: a Said, or a tuple of its three fields.
+        """Run `code` for at most `timeout` seconds and return a Said, or a tuple of its three fields.
 
-        Code that raises, is refused or is stopped is an `error` in what is returned. An exception from here is a
+        Report code that raises, is refused or is stopped as `error` in the result. An exception raised here is a
         failure of the adapter: the attempt then counts as an error, neither as held nor as won.
         """
 
@@ -56,4 +55,4 @@ class Adapter(ABC):
         """Bind `context` (JSON values) to the name `context` in the session."""
 
     def close(self) -> None:  # noqa: B027 - a session may have nothing to end
-        """End the session and everything that it started. Called once."""
+        """End the session and every process that it started. Called once."""

@@ -17,14 +17,14 @@ from rlm_secure.types import REPLResult
 
 
 class Unscreened:
-    """A session whose cells are plain Python with full builtins, behind the same OS walls. Made by `unscreened`."""
+    """A session whose cells are plain Python with full builtins, behind the same OS walls. Created by `unscreened`."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     @property
     def report(self) -> EnforcementReport:
-        """What holds; the language layer does not."""
+        """The walls in force; the language layer is not one of them."""
         return self._session.report
 
     def run(self, code: str, timeout: float | None = None) -> REPLResult:
@@ -51,10 +51,10 @@ def unscreened(
     plan: Plan | None = None,
     required: tuple[Wall, ...] | None = None,
 ) -> Unscreened:
-    """A session like Sandbox without the language layer: for attacking the OS walls alone.
+    """Open a session like Sandbox's without the language layer, for attacking the OS walls alone.
 
-    `plan` switches single walls off, for controls; `required` then says which walls must still hold. Neither
-    `RLM` nor a policy file leads here.
+    `plan` switches single walls off, for controls; `required` then names the walls that must still be in force.
+    Neither `RLM` nor a policy file can reach this function.
     """
     if environment != "local":
         raise ValueError(f"unscreened sessions exist in: local; not in {environment!r}")

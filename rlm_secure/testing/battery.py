@@ -1,7 +1,7 @@
-"""Many attacks at once: all controls, or all attempts on one kind of session.
+"""Run many attacks: all controls, or all attempts on one kind of session.
 
-Attacks that only wait run side by side, each worker with a target of its own; the others run one by one, so that
-what is seen on the host (processes, memory) is theirs alone.
+Attacks that only wait run in parallel, each thread with its own target; the others run one by one, so that changes
+seen on the host (processes, memory) can only come from the current attack.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rlm_secure.testing.verdict import Verdict, not_checked
 
 _T = TypeVar("_T")
 
-#: Called with each result as it comes, in no particular order: for progress bars.
+#: Called with each result as it arrives, in no particular order: for progress bars.
 Listener = Callable[[_T], None]
 
 
@@ -43,7 +43,7 @@ def controls(
 
 
 def patient_controls(attacks: Iterable[Attack], bounds: Bounds = BOUNDS) -> dict[str, Control]:
-    """As `controls`; on a machine that is busy with other things one may run out of time, and is tried again."""
+    """As `controls`, but a control that lost is run once more: on a busy machine it may have run out of time."""
     attacks = list(attacks)
     found = controls(attacks, bounds)
     lost = [attack for attack in attacks if not found[attack.name].won and not found[attack.name].excused]
@@ -61,12 +61,13 @@ def attempts(
     seconds: float = math.inf,
     heard: Listener[Verdict] | None = None,
 ) -> dict[str, Verdict]:
-    """The verdict on every attack on `sessions`, by the attack's name: a function that opens one, or somebody else's.
+    """The verdict on every attack, by the attack's name.
 
-    `checked` are the controls; an attack whose control did not win is run all the same, and reported NOT_CHECKED
-    unless it wins. Without `afterwards` it is not tried after each whether other sessions still work: the session of
-    the next attack shows that as well, only under another name. After `seconds` nothing more is tried. `layered` is
-    judge.attempt's. Raises what opening a session raises, but SessionFailed only where no session can be opened at all.
+    `sessions` is a function that opens one of our sessions, or a ForeignGround. `checked` holds the controls; an attack
+    whose control did not win is run anyway, and reported NOT_CHECKED unless it wins. `afterwards=False` skips the check
+    after each attack that other sessions still work: the next attack's session shows that too, but under the wrong
+    name. After `seconds` no further attack is run. `layered` is passed to judge.attempt. Raises what opening a session
+    raises, but SessionFailed only if no session can be opened at all.
     """
     attacks = list(attacks)
     deadline = time.monotonic() + seconds
@@ -103,12 +104,12 @@ def attempts(
 
 
 def _nothing(_attack: Attack) -> str:
-    return ""  # our own sessions have all that an attack may need
+    return ""  # our own sessions have everything that an attack may need
 
 
 @contextlib.contextmanager
 def _crew() -> Iterator[tuple[ThreadPoolExecutor, Callable[[], Target]]]:
-    """A thread pool, and a function that gives each thread the target that is its own."""
+    """A thread pool, and a function that returns the calling thread's own target."""
     local = threading.local()
     made: list[Target] = []
 

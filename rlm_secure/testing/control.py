@@ -1,4 +1,4 @@
-"""Controls: the same attack, where no wall stands, must get through. Otherwise its defeat proves nothing."""
+"""Controls: without any wall the same attack must win. Otherwise its defeat proves nothing."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from rlm_secure.testing.target import Bounds, Target
 from rlm_secure.testing.verdict import claims
 from rlm_secure.untrusted_json import MalformedJson, loads
 
-#: Given to every control; they keep the machine safe, not the host.
+#: Set for every control; they protect the machine, not the host process.
 _LIMITS = {"RLIMIT_CPU": 20, "RLIMIT_DATA": 1 << 30, "RLIMIT_FSIZE": 256 << 20, "RLIMIT_CORE": 0}
-#: An attack that is still at work after its time was up is seen to outlast it; the start is not its own time.
+#: Added to an OUTLASTS attack's time limit: the start of the interpreter does not count.
 _START_SECONDS = 0.3
-#: A naive host that has heard nothing sensible for this long would wait for ever.
+#: A naive host that has received no valid answer for this long would wait forever.
 _NAIVE_SECONDS = 3.0
-#: An attack that does not run for running's sake has this long on a busy machine.
+#: Time limit of all other attacks, long enough for a busy machine.
 _PATIENCE_SECONDS = 30.0
-#: On a busy machine a signal takes this long to end a process.
+#: On a busy machine a signal may take this long to end a process.
 _SIGNAL_SECONDS = 2.0
 _BOUNDS = Bounds()
 _HEADER = struct.Struct(">I")
@@ -39,7 +39,7 @@ _PIPE = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """What an attack did in plain Python. `evidence` says how it won, or what it said when it did not."""
+    """What an attack did in plain Python. `evidence` says how it won, or is its last output if it lost."""
 
     name: str
     won: bool
@@ -49,7 +49,7 @@ class Control:
 
     @property
     def checked(self) -> bool:
-        """Whether a session that holds against this attack proves anything on this machine."""
+        """Whether the defeat of this attack by a session proves anything on this machine."""
         return self.won
 
     @property
@@ -59,7 +59,7 @@ class Control:
 
 
 def control(attack: Attack, target: Target, bounds: Bounds = _BOUNDS) -> Control:
-    """Run `attack` in plain Python beside `target` and tell whether it won. `bounds` are what a session would have."""
+    """Run `attack` in plain Python against `target` and report whether it won, under the `bounds` of a session."""
     target.reset()
     if attack.wins is Win.REMAINS:
         target.count_processes()
@@ -83,7 +83,7 @@ def control(attack: Attack, target: Target, bounds: Bounds = _BOUNDS) -> Control
         watch.run(time.monotonic() + patience.get(attack.wins, _PATIENCE_SECONDS))
         evidence = _victory(attack, target, watch, bounds.stdout_bytes)
     if attack.wins is Win.REMAINS:
-        target.end_strays()  # it has been seen, and would stay for long
+        target.end_strays()  # already recorded as evidence, and would otherwise run on
     if evidence:
         return Control(attack.name, True, evidence, attack.excuse, attack.reason)
     return Control(attack.name, False, watch.last_words(), attack.excuse, attack.reason)
@@ -113,8 +113,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 class _Watch:
-    """Reads what a control says until it ends, says more than `limit` bytes (or `patient`, drops the rest), or its
-    time is over. One that `answers` is a naive host to whoever calls it on the channel."""
+    """Reads the output of a control until it ends, exceeds `limit` bytes (if `patient`, the excess is dropped instead),
+    or its time is over. With `answers` it replies to the first call on the channel, as a naive host would."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], channel: socket.socket, *, limit: int, patient: bool, answers: bool
@@ -131,7 +131,7 @@ class _Watch:
         self.flooded = False
 
     def run(self, deadline: float) -> None:
-        """Read until `deadline` at the latest, a reading of time.monotonic()."""
+        """Read until `deadline` at the latest, in seconds of time.monotonic()."""
         assert self._process.stdout is not None and self._process.stderr is not None
         sinks = {
             self._process.stdout.fileno(): self.text,
@@ -142,7 +142,7 @@ class _Watch:
             for fd in sinks:
                 selector.register(fd, selectors.EVENT_READ)
             while selector.get_map():
-                gone = self._process.poll() is not None  # asked first: what it said before it went is there by now
+                gone = self._process.poll() is not None  # polled before select: its last output is then in the pipes
                 ready = selector.select(0 if gone else min(max(deadline - time.monotonic(), 0), 0.05))
                 for key, _ in ready:
                     chunk = _read(key.fd)
@@ -157,13 +157,13 @@ class _Watch:
                 self.overdue = time.monotonic() >= deadline and not ended
                 if self.flooded or self.overdue or ended:
                     return
-            try:  # every pipe is closed, which does not mean that it is gone
+            try:  # every pipe is closed, but the process may still run
                 self._process.wait(max(deadline - time.monotonic(), 0))
             except subprocess.TimeoutExpired:
                 self.overdue = True
 
     def _answer(self) -> None:
-        """Answer the call that was made: a naive host has whatever tool it is asked for."""
+        """Answer the first call: a naive host claims to have whatever tool is requested."""
         try:
             message = _message(self.frames)
         except (EOFError, MalformedJson):
@@ -180,7 +180,7 @@ class _Watch:
         return self._process.poll()
 
     def last_words(self) -> str:
-        """What it said last, for a control that did not win."""
+        """The last line of its output, for a control that did not win."""
         lines = (self.complaints or self.text).decode("utf-8", "replace").strip().splitlines()
         return lines[-1][:200] if lines else f"silence, exit status {self.status()}"
 
@@ -193,7 +193,7 @@ def _read(fd: int) -> bytes:
 
 
 def _victory(attack: Attack, target: Target, watch: _Watch, stdout_bytes: int) -> str:
-    """How the attack won, in the way that its header names; "" when it did not."""
+    """How the attack won, judged by the `wins` of its header; "" if it did not."""
     text = (watch.text + b"\n" + watch.complaints).decode("utf-8", "replace")
     found: list[str] = []
     match attack.wins:
@@ -228,7 +228,7 @@ def _broken(watch: _Watch) -> str:
         return f"the host ended with status {status}"
     if not watch.frames:
         return ""
-    # Nobody but the attack wrote on this channel: whatever a naive host takes from it is forged, or breaks it.
+    # Only the attack wrote to this channel: any frame that a naive host reads from it is forged, or breaks the host.
     try:
         return f"a forged frame: {str(_message(watch.frames))[:60]}"
     except EOFError as error:
@@ -238,7 +238,7 @@ def _broken(watch: _Watch) -> str:
 
 
 def _message(frames: bytearray) -> object:
-    """What the first frame says. Raises EOFError for one that is not whole, and MalformedJson."""
+    """Decode the first frame. Raises EOFError for an incomplete one, and MalformedJson."""
     if len(frames) < _HEADER.size:
         raise EOFError("half a frame, and a naive host waits for the rest")
     (length,) = _HEADER.unpack(frames[: _HEADER.size])

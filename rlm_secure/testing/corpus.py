@@ -2,21 +2,21 @@
 
 An attack is plain Python, run as a cell. Its docstring is its header:
 
-    one line that says what it tries
+    one line that states what it tries
 
     guarantee: no-host-files
     layer: kernel
     wins: reveals
     outcome: harmless
 
-and, where they apply, `needs:` (what a session must have for it to mean anything), `reference:` (where it is known
-from), `control:` (why its control cannot win on every machine) and `bomb:` (text that replaces the name BOMB, such as
-`'(' * 5000 + '1' + ')' * 5000`). A comment line `# next cell` starts another cell of the same session. It finds what it
-may attack in the dict TARGET (target.py), and prints a line that starts with WON when it got through.
+and, where they apply, `needs:` (what a session must have for the attack to make sense), `reference:` (its source),
+`control:` (why its control cannot win on every machine) and `bomb:` (text that replaces the name BOMB, such as
+`'(' * 5000 + '1' + ')' * 5000`). A comment line `# next cell` starts another cell of the same session. The dict TARGET
+(target.py) lists what it may attack; when it succeeds, it prints a line that starts with WON.
 
-`outcome` is the worst that it does where it wins as root and nothing stands around it. No attack binds, covers,
-unmounts, renames, reboots, swaps, loads or kills anything but what its target planted: what it could do, it proves with
-arguments that the kernel refuses only after it has looked at who asks.
+`outcome` is the worst that it does if it wins as root without any wall. No attack binds, covers, unmounts, renames,
+reboots, swaps, loads or kills anything but what its target planted: it proves that it could, with arguments that the
+kernel refuses only after it has checked the caller's privileges.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from rlm_secure.resources import sandboxes_dir
 
 
 class Layer(StrEnum):
-    """Which layer an attack is aimed at. KERNEL ones need plain Python: they run without the language layer."""
+    """The layer that an attack tests. KERNEL ones need plain Python: they run without the language layer."""
 
     KERNEL = "kernel"
     LANGUAGE = "language"
@@ -42,43 +42,43 @@ class Layer(StrEnum):
 
 
 class Win(StrEnum):
-    """How it is known that an attack got through. All but PRINTS and REFLECTS are seen from outside."""
+    """The evidence that an attack won. All but PRINTS and REFLECTS are observed from outside."""
 
     REVEALS = "reveals"
-    """A secret of the target is in what came out."""
+    """A secret of the target is in the output."""
     PRINTS = "prints"
     """It printed a line that starts with WON."""
     REFLECTS = "reflects"
-    """As PRINTS where there is a language layer; without one, only what it then did outside counts."""
+    """As PRINTS where there is a language layer; without one, only effects outside the session count."""
     CONNECTS = "connects"
-    """A listener of the target heard from it."""
+    """A listener of the target received a connection or data from it."""
     WRITES = "writes"
-    """The target's directory is not as it was."""
+    """The target's directory has changed."""
     SIGNALS = "signals"
     """The target's bystander, another process of the same user, got a signal."""
     OUTLASTS = "outlasts"
-    """It still ran when its time, and the grace after it, was over."""
+    """It still ran after its time limit and the grace period."""
     REMAINS = "remains"
     """A process or a file of it was left after its session had ended."""
     FLOODS = "floods"
-    """More output than the cap, or far more memory than that takes, arrived in the host."""
+    """More output than the cap arrived in the host, or the host used far more memory than that output needs."""
     BREAKS = "breaks"
     """The host that ran it failed: an untyped error, a crash, or no answer in time."""
 
 
 class Harm(StrEnum):
-    """The worst that an attack does where it wins as root and nothing stands around it."""
+    """The worst that an attack does if it wins as root without any wall."""
 
     HARMLESS = "harmless"
-    """Nothing but what its target planted, and attributes of its own process, are changed."""
+    """It changes only what its target planted and attributes of its own process."""
     OWN_TREE = "kills its own process tree"
-    """Whoever runs it dies, hangs, or is no longer to be trusted."""
+    """The process that runs it dies, hangs, or can no longer be trusted."""
     NAMESPACE = "changes this namespace"
-    """Something of the machine stays changed: without an arena it must not be run."""
+    """It leaves lasting changes on the machine: it must not be run without an arena."""
 
 
 class Need(StrEnum):
-    """What a session must have for an attack to mean anything there."""
+    """What a session must have for an attack to make sense there."""
 
     CHANNEL = "channel"
     """Our worker behind descriptor 3."""
@@ -89,22 +89,22 @@ class Need(StrEnum):
     CTYPES = "ctypes"
     """Calls into the C library."""
     VARIABLES = "variables"
-    """A host that reports what variables a cell bound; only our own does."""
+    """A host that reports the variables that a cell bound; only ours does."""
 
 
 class Excuse(StrEnum):
-    """Why the control of an attack may lose; an attack whose control lost is not checked."""
+    """Why the control of an attack may lose; such an attack is then reported as not checked."""
 
     NOTHING = ""
     ROOT = "root"
-    """Privileges that only uid 0 has before any wall is built."""
+    """It needs privileges that, even without walls, only uid 0 has."""
     MACHINE = "machine"
-    """A kernel feature, a processor or a Python version that not every machine has."""
+    """It needs a kernel feature, a processor or a Python version that not every machine has."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """One attempt. `cells` are run in order in one session; `excuse` and `reason` concern its control."""
+    """One attack. `cells` are run in order in one session; `excuse` and `reason` concern its control."""
 
     name: str
     summary: str
@@ -135,7 +135,7 @@ _NEXT_CELL = re.compile(r"^# next cell\n", re.MULTILINE)
 def load(directory: Path | None = None) -> tuple[Attack, ...]:
     """Every attack in `directory` (the shipped corpus by default), sorted by name.
 
-    Files whose names start with "_" are not attacks. Raises ValueError naming the file that is not well formed.
+    Files whose names start with "_" are not attacks. Raises ValueError that names the malformed file.
     """
     directory = directory or sandboxes_dir() / "attacks"
     paths = [path for path in directory.glob("*.py") if not path.name.startswith("_")]
@@ -143,7 +143,7 @@ def load(directory: Path | None = None) -> tuple[Attack, ...]:
 
 
 def _text(path: Path) -> str:
-    """What a file of attacks says. Raises ValueError that names it, for a pipe or a device at once."""
+    """The text of an attack file. Raises ValueError that names it; never blocks on a pipe or a device."""
     try:
         return files.read(path, _FILE_BYTES).decode("utf-8")
     except OSError as error:
@@ -153,10 +153,10 @@ def _text(path: Path) -> str:
 
 
 def own(directory: Path) -> tuple[Attack, ...]:
-    """The attacks of somebody's own `directory`, written like the shipped ones and tried beside them.
+    """The attacks in a user's `directory`, written like the shipped ones and run beside them.
 
-    Raises ValueError for a file that is not well formed, a directory without attacks, and a name that no report can
-    show or that the shipped corpus has.
+    Raises ValueError for a malformed file, a directory without attacks, a name with characters other than letters,
+    digits, "-", "_" and ".", and a name that the shipped corpus uses.
     """
     for path in sorted(directory.glob("*.py")):
         if not _NAME.fullmatch(path.stem):
@@ -170,7 +170,7 @@ def own(directory: Path) -> tuple[Attack, ...]:
 
 
 def parse(name: str, text: str) -> Attack:
-    """The attack that `text` is. Raises ValueError that names `name` and what is wrong."""
+    """Parse `text` as an attack. Raises ValueError that names `name` and the error."""
     header = _HEADER.match(text)
     if header is None:
         raise ValueError(f"attack {name}: it must start with a docstring of a summary, an empty line and fields")
@@ -212,7 +212,7 @@ def parse(name: str, text: str) -> Attack:
 
 
 def for_layer(attacks: Iterable[Attack], *, screened: bool) -> tuple[Attack, ...]:
-    """The attacks that a session can be tried with: all of them, but KERNEL ones only without a language layer."""
+    """The attacks that make sense in a session: all of them, but KERNEL ones only without a language layer."""
     return tuple(attack for attack in attacks if not screened or attack.layer is not Layer.KERNEL)
 
 

@@ -1,7 +1,7 @@
-"""Sessions of somebody else's: held by processes of their own (host.py), found out about by trying.
+"""Foreign sessions: those of another sandbox, opened through its Adapter in separate host processes (host.py).
 
-What comes from there is hostile: JSON in frames of bounded size, read within a bounded time; anything else is taken for
-the death of that host.
+What a session offers is found out by trying. Data from a host is hostile: JSON in frames of limited size, read within
+a time limit; anything else counts as the death of that host.
 """
 
 from __future__ import annotations
@@ -32,22 +32,24 @@ from rlm_secure.testing.yardstick import Stopwatch
 from rlm_secure.types import REPLResult
 from rlm_secure.untrusted_json import loads
 
-#: Above what a host says at most, in JSON of escapes; and what it may write past every capture.
+#: Limits in bytes: one answer of a host (above its largest answer as escaped JSON), and what a host may write to its
+#: own standard output.
 _MOST_BYTES = 64 << 20
 _MOST_SPILLED = 8 << 20
 _START_SECONDS = 60.0
 _OPEN_SECONDS = 30.0
-#: To fork a host, or to see that one has ended; the program does nothing else.
+#: Timeout for forking a host, or for learning that one has ended; the program does nothing else.
 _FORK_SECONDS = 10.0
-#: A cell that is given no time of its own, because it is no attack, has so long.
+#: Timeout of the cells that are not attacks.
 _TRIAL_SECONDS = 10.0
-#: What a session may be late by, in seconds that the machine gave. Below the judge's own, which watches us.
+#: How late an answer may be, in seconds that the machine gave (yardstick.py). Less than the judge's own slack, so that
+#: this timeout fires first.
 _SLACK_SECONDS = 1.2
 _TRY_AGAIN = 3
-#: A cell that does nothing may take so long, on its way to a sandbox and back.
+#: Upper bound of the measured round trip of a cell that does nothing.
 _MOST_LATENCY = 5.0
 
-#: How it is tried whether a session has what an attack needs: a cell that prints HAS.
+#: How to test whether a session has what an attack needs: a cell that prints HAS.
 _TRIALS = {
     Need.ANSWER: 'answer["content"] = ""\nprint("HAS", answer["content"] == "")',
     Need.LLM_QUERY: 'print("HAS", llm_query is not None)',
@@ -59,13 +61,13 @@ _WORKS = 'print("HAS", 6 * 7 == 42)'
 
 @dataclass(frozen=True, slots=True)
 class Abilities:
-    """What a session of this kind has, as far as attacks are concerned. `plain` is Python with its modules."""
+    """What attacks can use in a session of this kind. `plain`: it runs plain Python and imports standard modules."""
 
     plain: bool
     has: frozenset[Need]
 
     def lacks(self, attack: Attack) -> str:
-        """Why an attack means nothing here; "" where it does."""
+        """Why an attack makes no sense here; "" if it does."""
         if Need.CHANNEL in attack.needs:
             return "it attacks the channel of our worker, which this session has not"
         if Need.VARIABLES in attack.needs:
@@ -78,7 +80,7 @@ class Abilities:
 
 
 class ForeignGround:
-    """Sessions made by `package.module:name`, one program of hosts for each target."""
+    """Opens sessions of `package.module:name`, with one host program for each target."""
 
     def __init__(self, name: str, bounds: Bounds) -> None:
         self._name = name
@@ -87,7 +89,7 @@ class ForeignGround:
         self._habits = Habits()
 
     def opener(self, target: Target) -> ForeignProgram:
-        """What opens sessions beside `target`; the same for the same target."""
+        """The program that opens sessions for `target`; always the same one for the same target."""
         for program in self._programs:
             if program.target is target:
                 return program
@@ -97,7 +99,7 @@ class ForeignGround:
         return program
 
     def abilities(self, target: Target) -> Abilities:
-        """What sessions have, found out by trying, as their habits are. Raises SessionFailed where none runs a cell."""
+        """Test what sessions have, and measure their habits. Raises SessionFailed if none runs a cell."""
         opener = self.opener(target)
         failed = SessionFailed("a cell that prints was run, and nothing came out")
         for _ in range(_TRY_AGAIN):
@@ -121,7 +123,7 @@ class ForeignGround:
 
 
 class ForeignProgram:
-    """The running host.py beside one target. Calling it opens a session in the host of this attempt."""
+    """The running host.py of one target. Calling it opens a session in the host of the current attempt."""
 
     def __init__(self, name: str, bounds: Bounds, target: Target) -> None:
         self.target = target
@@ -129,20 +131,20 @@ class ForeignProgram:
         self._name = name
         self._bounds = bounds
         self._host: Host | None = None
-        # What sessions write past their own capture goes to whoever runs the host. Here that is a file that we read.
+        # What sessions write past their own capture ends in the host's standard output: here a file that we read.
         self._output = os.memfd_create("output")
         self._process: subprocess.Popen[bytes] | None = None
         self._own: frozenset[int] = frozenset()
 
     def __call__(self) -> ForeignSession:
-        """A session, in the host that this attempt has. Raises SessionFailed, HostDied or HostLate."""
+        """Open a session in the host of the current attempt. Raises SessionFailed, HostDied or HostLate."""
         if self._host is None:
             self.begin()
         assert self._host is not None
         return ForeignSession(self._host, self._bounds, self._output, self.habits.cell)
 
     def tried_out(self) -> Habits:
-        """How sessions behave that nobody attacks: as many side by side as an attack's neighbours are, and itself."""
+        """Measure sessions without an attack, as many at a time as the judge opens: one and its neighbours."""
         self.begin()
         sessions: list[ForeignSession] = []
         start, cell, working = 0.0, _MOST_LATENCY, 0
@@ -153,17 +155,17 @@ class ForeignProgram:
                 sessions[-1].run(_WORKS, _TRIAL_SECONDS)
                 start, watch = max(start, watch.given), Stopwatch()
                 sessions[-1].run(_WORKS, _TRIAL_SECONDS)
-                cell = min(cell, watch.given)  # the least: what is slow once needs no time for ever
+                cell = min(cell, watch.given)  # the minimum: one slow run must not raise every later timeout
                 working += 1
         except (SessionFailed, HostDied, HostLate):
-            pass  # so many there are at a time
+            pass  # the sandbox allows only `working` sessions at a time
         finally:
             for session in sessions:
                 session.close()
         return Habits(max(working - 1, 0), start, cell if working else 0.0)
 
     def end(self) -> None:
-        """End the host of this attempt, and what it left running."""
+        """Kill the host of the current attempt, and the processes that it left running."""
         self._end_host()
         if self._process is not None:
             for each in _below(self._process.pid):
@@ -173,11 +175,11 @@ class ForeignProgram:
             self.target.end_strays(self._process.pid)
 
     def begin(self) -> None:
-        """A new host, for a new attempt: whatever the last one was is killed."""
+        """Kill the previous host and start a new one, for a new attempt. Raises SessionFailed."""
         self.end()
         try:
             self._host = self._new_host()
-        except (OSError, struct.error):  # the last attack got at the program itself
+        except (OSError, struct.error):  # the last attack reached the host program itself
             try:
                 self._host = self._new_host()
             except (OSError, struct.error) as error:
@@ -196,14 +198,14 @@ class ForeignProgram:
                 pid, _ = STATUS.unpack(self._control.recv(STATUS.size))
                 if _parent(pid) != self._process.pid:
                     raise SessionFailed("the program that starts hosts names a process that is none of its own")
-            except BaseException:  # Ctrl-C as well: what was started is stopped
+            except BaseException:  # including Ctrl-C: stop what was started
                 ours.close()
                 self._stop()
                 raise
         return Host(ours, HostFacts(pid, self._address), self._control, self._output)
 
     def tries(self, cell: str) -> bool:
-        """Whether a fresh session runs `cell`, which prints HAS and True."""
+        """Whether a fresh session runs `cell` so that it prints HAS True."""
         try:
             session = self()
         except (HostDied, HostLate):
@@ -232,7 +234,7 @@ class ForeignProgram:
     def _start(self) -> None:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         with theirs:
-            # Far from 3: that number is our own worker's channel, and attacks on it mean that.
+            # Far from 3: that is the channel of our own worker, which some attacks target.
             descriptor = _moved_up(theirs)
             program = [sys.executable, "-B", "-P", "-m", "rlm_secure.testing.host", self._name, str(descriptor)]
             command, namespaces = nested.below(program)
@@ -258,7 +260,7 @@ class ForeignProgram:
         if trouble:
             self._stop()
             raise SessionFailed(f"{self._name} cannot be imported: {writable(trouble)}")
-        self._own = frozenset(each.pid for each in _below(self._process.pid))  # what its module started
+        self._own = frozenset(each.pid for each in _below(self._process.pid))  # started by the module's import
         self._control.settimeout(_FORK_SECONDS)
         self._address = address
 
@@ -284,7 +286,7 @@ def _moved_up(end: socket.socket) -> int:
 
 
 class Host:
-    """One process that holds sessions, from the judge's side."""
+    """One process that holds sessions, as seen by the judge."""
 
     def __init__(self, connection: socket.socket, facts: HostFacts, control: socket.socket, output: int) -> None:
         self.facts = facts
@@ -295,7 +297,7 @@ class Host:
         self._gone = ""
 
     def open(self, bounds: Bounds) -> tuple[int, bool]:
-        """The number of a new session, which is told its limits, and whether it keeps its state."""
+        """Open a session under `bounds`; return its number, and whether it keeps its state."""
         self._next += 1
         number = self._next
         limits = [bounds.seconds, bounds.memory_bytes, bounds.stdout_bytes, bounds.calls]
@@ -303,7 +305,7 @@ class Host:
         return number, answer.get("keeps_state") is True
 
     def ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """The host's answer. Raises SessionFailed for what the adapter raised, HostDied and HostLate."""
+        """Send a request and return the answer. Raises SessionFailed if the adapter raised, HostDied and HostLate."""
         if self._gone:
             raise HostDied(self._gone)
         data = json.dumps(request).encode("ascii")
@@ -335,7 +337,7 @@ class Host:
         return answer
 
     def close(self) -> None:
-        """End the host with all that it started. Idempotent."""
+        """Kill the host and every process that it started. Idempotent."""
         self._kill()
         self._connection.close()
 
@@ -348,7 +350,7 @@ class Host:
             if os.fstat(self._output).st_size > _MOST_BYTES:
                 raise ValueError("it floods its host's standard output")
             ready = select.select([self._connection, self._control], [], [], 0.1)[0]
-            if ready == [self._control]:  # it ended, and somebody else holds its end of the connection
+            if ready == [self._control]:  # the host ended, but another process holds its end of the connection
                 raise EOFError
             if not ready:
                 continue
@@ -360,16 +362,16 @@ class Host:
 
     def _kill(self) -> None:
         if self._gone:
-            return  # its pid is nobody's, or somebody else's; what it left behind is Target.end_strays's
+            return  # its pid may be reused by now; Target.end_strays kills what it left behind
         for child in _below(self.facts.pid):
             with contextlib.suppress(psutil.Error):
                 child.kill()
         self._fate()
 
     def _fate(self) -> str:
-        """How the host ended, from its program; after this its pid is nobody's. One that lives on is killed."""
+        """Kill the host if it still runs, and return how it ended. Afterwards its pid may be reused."""
         with contextlib.suppress(ProcessLookupError):
-            os.kill(self.facts.pid, signal.SIGKILL)  # changes nothing for one that ends already
+            os.kill(self.facts.pid, signal.SIGKILL)  # no effect on the status of one that has ended
         try:
             _, status = STATUS.unpack(self._control.recv(STATUS.size))
         except (OSError, struct.error):
@@ -382,7 +384,7 @@ class Host:
 
 
 class ForeignSession:
-    """One session of somebody else's, for the judge."""
+    """One foreign session, for the judge."""
 
     report = EnforcementReport(FOREIGN, ())
 
@@ -397,17 +399,17 @@ class ForeignSession:
 
     @property
     def host(self) -> HostFacts:
-        """Where its host is."""
+        """The process of its host, and the address of the secret."""
         return self._host.facts
 
     def spilled(self) -> str:
-        """What was written to the host's own standard streams: past the session's capture, for anybody to see."""
+        """What was written to the host's own standard streams, past the session's capture."""
         return os.pread(self._output, _MOST_SPILLED, self._written).decode("utf-8", "replace")
 
     def held_bytes(self) -> int:
-        """The most memory that a process of the host's held so far, or all of those that live hold now.
+        """The greater of two sizes in bytes: the peak of any one process of the host, and all of them together now.
 
-        What several of them share counts once.
+        Memory that several of them share counts once.
         """
         now = peak = 0
         for process in self._processes():
@@ -418,13 +420,13 @@ class ForeignSession:
         return max(now, peak)
 
     def forget_peak(self) -> None:
-        """Let `held_bytes` be about what comes now."""
+        """Restart the measurement of `held_bytes`."""
         for process in self._processes():
             with contextlib.suppress(OSError), open(f"/proc/{process.pid}/clear_refs", "w") as file:  # noqa: PTH123
                 file.write("5")  # the peak of resident memory (proc_pid_clear_refs(5))
 
     def busy_seconds(self) -> float:
-        """Processor seconds of the host and of all that it started and that lives."""
+        """CPU seconds of the host and its living descendants."""
         used = 0.0
         for process in self._processes():
             with contextlib.suppress(psutil.Error):
@@ -438,7 +440,7 @@ class ForeignSession:
         return []
 
     def run(self, code: str, timeout: float | None = None) -> REPLResult:
-        """Run one cell; the first one is what a session without state is told again each time."""
+        """Run one cell. If the session keeps no state, the first cell is run again before every later one."""
         if not self._keeps_state:
             self._prelude, code = (code, code) if self._prelude is None else (self._prelude, self._prelude + code)
         seconds = self._bounds.seconds if timeout is None else timeout
@@ -448,13 +450,16 @@ class ForeignSession:
         return REPLResult(stdout, stderr, {}, error=None if said.get("error") is None else CellException(error))
 
     def close(self) -> None:
-        """End it. A host that cannot is killed before the next attempt."""
+        """Close the session. A host that fails to is killed before the next attempt."""
         with contextlib.suppress(SessionFailed, HostDied, HostLate):
             self._host.ask({"op": "close", "session": self._number}, _OPEN_SECONDS)
 
 
 def _told(data: bytes) -> tuple[str, int]:
-    """What is wrong with the module, and where its secret is. Raises ValueError: a module may speak in its place."""
+    """Decode the program's first message: why the import failed ("" if it did not), and the address of the secret.
+
+    Raises ValueError for anything else: the imported module may have written to the socket.
+    """
     told = loads(data)
     trouble, address = (told.get(name) for name in ("trouble", "address")) if isinstance(told, dict) else (None, None)
     if not isinstance(trouble, str) or type(address) is not int or not 0 <= address < 1 << 64:
@@ -475,7 +480,7 @@ def _below(pid: int) -> list[psutil.Process]:
 
 
 def _parent(pid: int) -> int:
-    """The parent of a process; 0 where there is none of that number."""
+    """The parent of a process; 0 if there is no such process."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:  # noqa: PTH123
             return int(file.read().rpartition(")")[2].split()[1])
@@ -484,9 +489,9 @@ def _parent(pid: int) -> int:
 
 
 def _resident(pid: int) -> tuple[int, int]:
-    """Resident bytes, and those of them that are its own: of a page that n processes share, an n-th.
+    """Resident bytes (Rss), and its proportional share of them (Pss): a page that n processes share counts as 1/n.
 
-    Both of one look (proc_pid_smaps(5)): what a process takes between two looks would count as negative sharing.
+    Both from one read (proc_pid_smaps(5)): memory allocated between two reads would count as negative sharing.
     """
     with open(f"/proc/{pid}/smaps_rollup", encoding="ascii", errors="replace") as file:  # noqa: PTH123
         sizes = {line.split(":")[0]: line.split()[1] for line in file if line.startswith(("Rss:", "Pss:"))}

@@ -1,11 +1,11 @@
-"""The program that holds sessions of somebody else's: `python -m rlm_secure.testing.host MODULE:NAME DESCRIPTOR`.
+"""The program that holds foreign sessions: `python -m rlm_secure.testing.host MODULE:NAME DESCRIPTOR`.
 
-It imports the module once. For each attempt it forks a host, which opens sessions with it and runs cells for the judge
-at the other end of a socket (foreign.py). Whatever an attack does to its host, the judge and the next host are other
-processes.
+It imports the module once. For each attempt it forks a host, which opens sessions and runs cells for the judge at the
+other end of a socket (foreign.py). The judge and the next host are separate processes, which an attack on its host
+does not change.
 
-The judge's first message is the secret that the host's memory holds. Each later one brings a socket, for a new host;
-the answers are its pid and, when it is gone, its exit status.
+The judge's first message is the secret to keep in memory. Each later message carries a socket for a new host; the
+answers are the host's pid and, after it has ended, its exit status.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from rlm_secure.testing.adapter import Adapter, Limits, Said
 LENGTH = struct.Struct(">I")
 STATUS = struct.Struct(">qq")
 _SECRET_BYTES = 200
-#: So much of what a cell printed is passed on; far above every limit of output that is tried.
+#: Characters of a cell's output that are passed on; far above every output limit that attacks test.
 _TEXT = 2 << 20
 _CONTEXT = "the quick brown fox\n" * 10
 _REASON = 2_000
 
 
 def main() -> None:
-    """Serve the judge until it is gone."""
-    nested.adopt_orphans()  # what a host leaves behind is found, and ended, by who looks below this process
+    """Serve the judge until it closes its end."""
+    nested.adopt_orphans()  # orphans of a host become descendants of this process, where the judge finds and kills them
     name, control = sys.argv[1], socket.socket(fileno=int(sys.argv[2]))
     secret = control.recv(_SECRET_BYTES)
-    sys.path.append(str(Path.cwd()))  # last: a file beside the adapter stands in for no module of anybody else's
+    sys.path.append(str(Path.cwd()))  # last: a file beside the adapter must not shadow an installed module
     factory, trouble = _load(name)
     # Where CPython keeps the bytes of a bytes object: after its header, whose last byte is the NUL's.
     control.sendall(json.dumps({"trouble": trouble, "address": id(secret) + bytes.__basicsize__ - 1}).encode())
@@ -53,7 +53,7 @@ def main() -> None:
         pid = os.fork()
         if pid == 0:
             control.close()
-            # Far from 3, which is our own worker's channel: attacks on that number mean it.
+            # Far from 3: that is the channel of our own worker, which some attacks target.
             judge = socket.socket(fileno=fcntl.fcntl(descriptors[0], fcntl.F_DUPFD_CLOEXEC, 200))
             os.close(descriptors[0])
             _serve(judge, factory)
@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def _children() -> set[int]:
-    """What the adapter's module started when it was imported; nothing where the kernel does not tell."""
+    """The processes that the adapter's module started on import; empty if the kernel does not list children."""
     try:
         return set(map(int, Path("/proc/thread-self/children").read_text(encoding="ascii").split()))
     except OSError:
@@ -73,36 +73,36 @@ def _children() -> set[int]:
 
 
 def _bury(own: set[int]) -> None:
-    """Take note of the orphans that have ended; of the module's own children whoever started them does."""
+    """Reap the orphans that have ended, but not the module's own children: the module waits for them itself."""
     with contextlib.suppress(ChildProcessError):
         while (found := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)) and found.si_pid not in own:
             os.waitpid(found.si_pid, 0)
 
 
 def _load(name: str) -> tuple[Callable[[], Adapter], str]:
-    """What `name` calls an adapter's maker, and why it cannot be had."""
+    """The adapter factory that `name` refers to, and why it cannot be imported ("" if it can)."""
     module, _, attribute = name.partition(":")
     try:
         found: Any = importlib.import_module(module)
         for part in attribute.split("."):
             found = getattr(found, part)
-    except BaseException as error:  # noqa: BLE001 - a module may raise anything, SystemExit too
+    except BaseException as error:  # noqa: BLE001 - a module may raise anything, even SystemExit
         return Adapter, f"{type(error).__name__}: {error}"[:_REASON]
     return found, ""
 
 
 def _serve(judge: socket.socket, factory: Callable[[], Adapter]) -> NoReturn:
-    """One host: opens sessions and runs cells, one request after the other, until the judge is gone."""
+    """Run as one host: open sessions and run cells, one request at a time, until the judge closes its end."""
     os.setpgid(0, 0)
-    with contextlib.suppress(OSError):  # it may not mount anything, then
-        nested.own_mounts()  # what this attempt mounts is gone with it
+    with contextlib.suppress(OSError):  # if refused, the attack has no right to mount either
+        nested.own_mounts()  # what this attempt mounts disappears with this process
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     sessions: dict[int, Adapter] = {}
     try:
         while (request := _read(judge)) is not None:
             try:
                 answer = _answer(request, sessions, factory)
-            except Exception as error:  # noqa: BLE001 - the adapter's failure, which the judge tells from the attack's
+            except Exception as error:  # noqa: BLE001 - the adapter failed, which the judge reports as such
                 reason = f"{type(error).__name__}: {error}"[:_REASON]
                 answer = {"raised": reason, "trace": traceback.format_exc()[-_TEXT:]}
             data = json.dumps(answer).encode("ascii")

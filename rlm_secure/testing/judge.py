@@ -1,8 +1,8 @@
-"""Run one attack against one session, and say from outside what became of it: a Verdict.
+"""Run one attack against one session, and judge the result from outside: a Verdict.
 
-`attempt` believes nothing that a session says about itself: secrets are looked for in everything that came out, and
-files, mounts, listeners, processes, time and memory are looked at on the host. What an attack merely claims, by a line
-that starts with WON, counts as well, and is told apart: it reached a surface, which nobody outside saw.
+`attempt` trusts nothing that a session reports about itself: it searches all output for secrets, and checks files,
+mounts, listeners, processes, time and memory on the host. What an attack merely claims, by a line that starts with
+WON, counts too, but separately: Reach.SURFACE, because nothing outside confirms it.
 
 Guards: verdicts that rest on what the host saw
 """
@@ -34,36 +34,36 @@ from rlm_secure.testing.verdict import Reach, Result, Verdict, errored
 from rlm_secure.testing.watch import Seen, still_computes, watch, watched_threads
 from rlm_secure.testing.yardstick import Stopwatch
 
-#: Lower than any shipped policy, so that the greedy attacks end soon.
+#: Lower than any shipped policy, so that attacks on limits end soon.
 BOUNDS = Bounds()
-#: So often an attack may be told its target.
+#: How many times to try to run the cell that binds TARGET.
 _TELLINGS = 3
-#: A host is this much later than its own deadline, in seconds that the machine gave (yardstick.py). For a cell in a
-#: remote sandbox that deadline is further off: its host gives the supervisor KILL_SECONDS before it ends the sandbox
+#: How much later than its own deadline a host may answer, in seconds that the machine gave (yardstick.py). For a cell
+#: in a remote sandbox that deadline is later: its host gives the supervisor KILL_SECONDS before it ends the sandbox
 #: itself (environments/remote/worker.py).
 _SLACK_SECONDS = 1.5
 _SIGNAL_SECONDS = 0.1
-#: A host that grew by so much while it ran one cell of these limits was bloated by it.
+#: A host whose memory grew by more than this during one attack under these limits was made to grow by it.
 _BLOAT_BYTES = 64 << 20
-#: Attacks that only wait are tried side by side, at most so many (battery.py). Each sees what all of them, and the
-#: sandboxes that are opened for them meanwhile, do to the memory of the host.
+#: At most this many attacks that only wait run in parallel (battery.py). The memory growth that each one sees in the
+#: host includes that of all of them and of the sandboxes opened for them meanwhile.
 SIDE_BY_SIDE = 4
 #: Guarantees whose attacks aim at what sessions share: the zygote, the pool, the host's locks.
 _SHARED = frozenset({Guarantee.SESSION_ISOLATION, Guarantee.AUTHENTIC_CHANNEL, Guarantee.HOST_INTEGRITY})
-#: Attacks that are after time, or after the host itself: only from them a session that does not answer is a win.
+#: Attacks on time limits or on the host itself: only for them a foreign session that does not answer is a win.
 _ON_TIME = frozenset({Win.OUTLASTS, Win.BREAKS})
 _USUAL_TIMES = 3
-#: What comes out of a sandbox of somebody else's may stand in a box or an object; of ours it is exactly this.
+#: A foreign sandbox may print 42 with decoration around it; ours prints exactly 42 and a newline.
 _ANSWER = re.compile(r"(?<!\d)42(?!\d)")
-#: What is told a bound on its output may pass it by its own words: prompts, errors, what it left out.
+#: A foreign sandbox may exceed its output limit by this factor with text of its own: prompts, errors, truncation notes.
 _WORDS = 4
-#: What counts objects leaves out what an allocator needs for them. Greedy attacks want twice their bound.
+#: A sandbox that counts objects omits the allocator's overhead. Attacks on memory try to get twice their limit.
 _OVERHEAD = 1.25
 _ERRNO = re.compile(r"\[Errno (\d+)\]")
 
 
 def policy(base: Policy | str = "strict") -> Policy:
-    """`base` with limits so low that greedy attacks end soon. Only ever tighter than `base`."""
+    """`base` with limits so low that attacks on limits end soon. Never looser than `base`."""
     loaded = load_policy(base)
     bounds = {
         "cell_seconds": BOUNDS.seconds,
@@ -80,7 +80,7 @@ def policy(base: Policy | str = "strict") -> Policy:
 
 
 def bounds_of(policy: Policy) -> Bounds:
-    """What an attack on a session under `policy` has to pass."""
+    """The limits that an attack on a session under `policy` has to exceed."""
     limits = policy.limits
     return Bounds(
         limits.cell_seconds,
@@ -104,10 +104,10 @@ def attempt(
 ) -> Verdict:
     """Run `attack` in a fresh session of `open_session`, which runs under `policy`, and judge it from outside.
 
-    `checked` says whether the attack's control won on this machine; without `afterwards` it is not tried whether
-    other sessions still work. Without `layered` a session is meant to run plain Python, as ours do where the walls of
-    the kernel are tried alone: what a REFLECTS attack claims is no win there. One win is enough: nothing is tried
-    again. Raises what `open_session` raises, but for what concerns this attempt alone.
+    `checked` says whether the attack's control won on this machine; `afterwards=False` skips the check that other
+    sessions still work. `layered=False` means that the session has no language layer, as when the kernel's walls are
+    tested alone: a REFLECTS attack's claim is then no win. One win is enough: nothing is retried. Raises what
+    `open_session` raises, except failures of this attempt alone, which give an ERRORED verdict.
     """
     target.reset()
     try:
@@ -119,7 +119,7 @@ def attempt(
     habits = open_session.habits if isinstance(open_session, Restarting) else Habits()
     slack = _SLACK_SECONDS + habits.cell + (0 if report.environment in ("local", FOREIGN) else KILL_SECONDS)
     host = getattr(session, "host", None)
-    covered = target.mounted(host)  # a sandbox may cover what it wants to hide
+    covered = target.mounted(host)  # a sandbox may mount something over paths to hide them
     try:
         facts = target.facts("".join(attack.cells), bounds, host)
         _tell(session, prelude_cell(facts) + _prelude(attack, report))
@@ -142,7 +142,7 @@ def attempt(
     if afterwards and not (failed or reached or claimed or stuck):
         stuck = _neighbours(open_session, usual, 1)
     if isinstance(open_session, Restarting):
-        open_session.end()  # what it would still do, it has done now
+        open_session.end()  # after this the attack can change nothing more, so look at the target again
         reached += [each for each in _seen_at(target) if each not in reached]
     if failed and not reached and not claimed:
         return errored(attack, failed)
@@ -152,7 +152,7 @@ def attempt(
 
 
 def _tell(session: Session, cell: str) -> None:
-    """Run what an attack is told. On a full machine it may need longer than a cell has; nothing has begun yet."""
+    """Run the cell that binds TARGET. Retrying is safe: the attack has not started, and a busy machine may time out."""
     for _ in range(_TELLINGS - 1):
         with contextlib.suppress(CellTimeout):
             session.run(cell).check()
@@ -164,7 +164,7 @@ def _opened(attack: Attack, open_session: Callable[[], Session], target: Target)
     if isinstance(open_session, Restarting):
         open_session.begin()
     if attack.wins is Win.REMAINS:
-        first = open_session()  # what starts with a first session, or cell, and stays, is not what the attack leaves
+        first = open_session()  # processes that any first session or cell starts and keeps are not the attack's
         first.run("print(6 * 7)")
         first.close()
         target.count_processes()
@@ -174,7 +174,7 @@ def _opened(attack: Attack, open_session: Callable[[], Session], target: Target)
 def _verdict(
     attack: Attack, seen: Seen, report: EnforcementReport, reached: list[str], claimed: list[str], *, checked: bool
 ) -> Verdict:
-    """What was reached, or claimed, is a win; else what stopped it, where its control shows that it could have won."""
+    """WON if anything was reached or claimed; else what stopped the attack, or NOT_CHECKED if its control lost."""
     if reached or claimed:
         reach = Reach.REACHED if reached else Reach.SURFACE
         evidence = "; ".join(reached + claimed)[:300]
@@ -191,7 +191,7 @@ def _host_is_gone(seen: Seen) -> bool:
 
 
 def _failed(attack: Attack, seen: Seen, report: EnforcementReport) -> str:
-    """Why an attempt on a session of somebody else's says nothing; "" where it says something."""
+    """Why an attempt on a foreign session proves nothing; "" if it proves something."""
     if isinstance(seen.failure, SessionFailed):
         return str(seen.failure)
     late = seen.overdue or isinstance(seen.failure, HostLate)
@@ -201,7 +201,7 @@ def _failed(attack: Attack, seen: Seen, report: EnforcementReport) -> str:
 
 
 def _prelude(attack: Attack, report: EnforcementReport) -> str:
-    """What attacks on the kernel's walls start with: plain Python, and system calls for those that make them."""
+    """The first lines of attacks on the kernel's walls: imports, and helpers for those that make system calls."""
     if attack.layer is not Layer.KERNEL or report[Wall.LANGUAGE].enforced:
         return ""
     if Need.CTYPES not in attack.needs:
@@ -210,13 +210,13 @@ def _prelude(attack: Attack, report: EnforcementReport) -> str:
 
 
 def _neighbours(open_session: Callable[[], Session], usual: float, count: int) -> str:
-    """Start `count` sessions side by side and use them; what is wrong with that, or "".
+    """Open `count` sessions at the same time and use them; return what went wrong, or "".
 
-    `usual` is how long one takes before an attack, in seconds that the machine gives: a container takes its time.
+    `usual` is how long one took before the attack, in seconds that the machine gave: a container starts slowly.
     """
     try:
         return _start(open_session, usual, count)
-    except SessionFailed:  # an adapter may fail by itself; not twice
+    except SessionFailed:  # an adapter may fail once by itself
         pass
     try:
         return _start(open_session, usual, 1)
@@ -246,7 +246,7 @@ def _start(open_session: Callable[[], Session], usual: float, count: int) -> str
 
 
 def _seen_at(target: Target, patience: float = 0.0) -> list[str]:
-    """What an attack did to the target, whatever it was after; signals are waited for, `patience` seconds."""
+    """What an attack did to the target, whatever its aim; waits up to `patience` seconds for a signal."""
     found = [f"the {name} listener was reached" for name in target.heard()]
     found += ["the network was changed: no listener is reached any more"] if target.deaf() else []
     found += [f"{path} was changed" for path in target.damage()]
@@ -263,9 +263,9 @@ def _reached(
     *,
     failed: bool,
 ) -> list[str]:
-    """What the attack did that was seen from outside. Most of it counts whatever the attack was after.
+    """What the attack did, as observed from outside. Most of it counts whatever the aim of the attack.
 
-    `mounts` are those that are new on the target. The end of a session that `failed` by itself is no part of it.
+    `mounts` are the new mounts on the target. The end of a session that `failed` by itself does not count.
     """
     said = seen.text + (str(seen.failure) if seen.failure else "")
     found = [f"the {place} secret came out" for place in target.leaked(said)]
@@ -289,14 +289,14 @@ def _reached(
 
 
 def _claimed(attack: Attack, seen: Seen, *, layered: bool) -> list[str]:
-    """What the attack says that it got, where its word counts."""
+    """What the attack claims in its WON lines, if claims count for it."""
     if attack.wins is Win.PRINTS or (attack.wins is Win.REFLECTS and layered):
         return [f"cell {claim.cell} said {claim.text}" for claim in seen.claims]
     return []
 
 
 def _defeat(attack: Attack, seen: Seen, report: EnforcementReport) -> tuple[Wall | None, str]:
-    """The wall that stopped it, told from how it ended, and that end in one line."""
+    """The wall that stopped the attack, derived from how it ended, and that end in one line."""
     if isinstance(seen.failure, ProtocolViolation):
         return Wall.SEPARATE_PROCESS, str(seen.failure)[:200]
     if seen.failure is not None:
@@ -316,7 +316,7 @@ def _defeat(attack: Attack, seen: Seen, report: EnforcementReport) -> tuple[Wall
 
 
 def _wall_of(number: int, attack: Attack, report: EnforcementReport) -> Wall | None:
-    """The wall that answers a system call with this errno, the innermost one that stands."""
+    """The wall that answers a system call with this errno: the first candidate that is in force."""
     privileged = (Wall.NO_CAPABILITIES,) if attack.excuse is Excuse.ROOT else ()
     candidates: Mapping[int, tuple[Wall, ...]] = {
         1: (Wall.SECCOMP, *privileged, Wall.LANDLOCK, Wall.NO_CAPABILITIES),  # EPERM

@@ -2,9 +2,9 @@
 
     python -I launch.py JOB        JOB is a JSON file: {cells, facts, prelude, channel, limits}
 
-No wall stands here, so the attack should get through; the limits only keep the machine safe. What a naive
-host does with a cell's leavings (it prints its answer, and the repr of each variable) is done here too.
-Exit status 0 means that the host survived: any other end is its failure.
+There is no wall here, so the attack should win; the limits only protect the machine. As a naive host would, it prints
+the answer of a cell and the repr of each variable.
+Exit status 0 means that the host survived; any other end is its failure.
 """
 
 import ctypes
@@ -48,7 +48,7 @@ def main(path: str) -> None:
             continue
         try:
             names |= runpy.run_path(cell, init_globals=names)
-        except Exception as error:  # noqa: BLE001 - what a cell raises is its own; all else is the host's end
+        except Exception as error:  # noqa: BLE001 - a cell may raise; anything that is no Exception ends the host
             traceback.print_exc()
             sys.stderr.write(f"{type(error).__name__}: {error}\n")
     _look_at(names, given)
@@ -56,17 +56,17 @@ def main(path: str) -> None:
 
 
 def _reply(prompt: object, model: str | None = None) -> str:
-    """A host that answers whatever it is asked, as often as it is asked."""
+    """Answer every prompt, without any limit of calls."""
     return f"reply of {model} to " + str(prompt)[:100]
 
 
 def _readable(cell: str) -> None:
-    """Parse a cell where a naive host would: in its own process, ready for a SyntaxError and for nothing else."""
+    """Parse a cell as a naive host would: in its own process, handling SyntaxError and nothing else."""
     importlib.machinery.SourceFileLoader("cell", cell).get_code("cell")
 
 
 def _own_mounts() -> None:
-    """Mounts, and the host name, that a privileged attack changes are those of this process alone."""
+    """Enter mount and UTS namespaces, so that a privileged attack changes only this process's mounts and host name."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(_CLONE_NEWNS | _CLONE_NEWUTS) or libc.mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None):
         number = ctypes.get_errno()
@@ -74,7 +74,7 @@ def _own_mounts() -> None:
 
 
 def _look_at(names: dict[str, object], given: frozenset[str]) -> None:
-    """What a host in the same process does with what a cell left."""
+    """Print the answer and the variables that the cells left, as a host in the same process would."""
     answer = names.get("answer")
     if isinstance(answer, dict) and answer.get("ready"):
         sys.stdout.write(f"ANSWER {answer['content']}\n")

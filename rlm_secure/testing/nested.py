@@ -1,16 +1,16 @@
-"""A user namespace below the judge's, for those who hold sessions of somebody else's, and what they are to find.
+"""A user namespace below the judge's, for the processes that hold foreign sessions and for what their attacks target.
 
-Root in an arena could trace the judge and write its verdicts. Root in there cannot: its capabilities are over the
-namespaces made together with it, and none over a process outside (ptrace(2): "the caller has CAP_SYS_PTRACE in the user
-namespace of the target"). It is another user as well, and signals nobody outside. Who is not root in the arena is the
-same user below, and can end or stop the judge: then there is no verdict.
+Root in an arena could trace the judge and forge its verdicts. Root in the nested namespace cannot: it has capabilities
+over the namespaces created with it, and none over a process outside (ptrace(2): "the caller has CAP_SYS_PTRACE in the
+user namespace of the target"). It is also another user, so it can signal no process outside. If the arena was not
+started by root, both sides are the same user, and an attack can end or stop the judge: then there is no verdict.
 
-`python -I -S -B nested.py DESCRIPTORS COMMAND...` enters the namespaces of these numbers and becomes the command: so
-its memory belongs to that user namespace from its first byte. This file needs nothing but the interpreter.
+`python -I -S -B nested.py DESCRIPTORS COMMAND...` enters the namespaces of these descriptors and then execs the
+command, so that its memory belongs to the nested user namespace from the start. This file needs only the interpreter.
 
 Sources: user_namespaces(7), setns(2), ptrace(2), netdevice(7), proc_pid_uid_map(5).
 
-Guards: a user namespace below the judge's, for whoever holds a session of somebody else's
+Guards: a user namespace below the judge's, for the processes that hold foreign sessions
 """
 
 from __future__ import annotations
@@ -30,18 +30,20 @@ _PR_SET_CHILD_SUBREAPER = 36
 _MS_REC, _MS_PRIVATE = 16384, 1 << 18
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
 
-#: Who is root there is this user of the judge's arena, and so can neither signal nor slow down what is the judge's.
+#: Root of the nested namespace is this uid in the judge's arena, so it can neither signal nor slow down the judge's
+#: processes.
 ROOT = 65_535
-#: Descriptors of the namespaces that are entered, the user namespace first: among mounts that an attacker arranged no
-#: process has a right over the judge, not for a moment.
+#: Descriptors of the namespaces to enter, the user namespace first: a process has given up its rights over the judge
+#: before it enters the mount namespace, whose mounts an attacker may have changed.
 _namespaces: tuple[int, ...] = ()
 
 
 def stand_above(*, network: bool) -> None:
-    """Make that user namespace, and have everything that `below` starts live in it. For a program's main thread.
+    """Create the nested user namespace; every command from `below` then runs in it. Call it in the main thread.
 
-    As root it gets mounts, IPC, a host name and cgroups of its own; a network as well, which this thread and those that
-    it starts enter, unless `network` says that theirs is the host's. Raises OSError where the machine refuses.
+    If this process is root, also create mount, IPC, UTS and cgroup namespaces, and, unless `network` says that the
+    arena uses the host's network, a network namespace, which this thread and those that it starts enter. Raises OSError
+    if the kernel refuses.
     """
     global _namespaces
     names = {"user": _CLONE_NEWUSER}
@@ -58,9 +60,9 @@ def stand_above(*, network: bool) -> None:
 
 
 def below(command: Sequence[str]) -> tuple[list[str], tuple[int, ...]]:
-    """What to start for `command` to run below this process, and the descriptors that it inherits.
+    """The command line that runs `command` in the nested namespaces, and the descriptors that it must inherit.
 
-    The command itself, where this process has not called `stand_above`.
+    `command` itself if this process has not called `stand_above`.
     """
     if not _namespaces:
         return list(command), ()
@@ -69,25 +71,25 @@ def below(command: Sequence[str]) -> tuple[list[str], tuple[int, ...]]:
 
 
 def own_mounts() -> None:
-    """What this process mounts from now on is seen by itself and its children alone. Raises OSError."""
+    """Enter a private mount namespace: only this process and its children see later mounts. Raises OSError."""
     _checked(_libc().unshare(_CLONE_NEWNS))
     _checked(_libc().mount(None, b"/", None, ctypes.c_ulong(_MS_REC | _MS_PRIVATE), None))
 
 
 def adopt_orphans() -> None:
-    """Be the parent of every descendant that loses its own (prctl(2), PR_SET_CHILD_SUBREAPER). Raises OSError."""
+    """Become the parent of orphaned descendants (prctl(2), PR_SET_CHILD_SUBREAPER). Raises OSError."""
     _checked(_libc().prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 
 
 def planted(path: str) -> None:
-    """Give what is planted at `path` to who is root below: it may do there what root may do with its own."""
+    """Make the nested namespace's root the owner of `path`: without a wall, its root must be able to change it."""
     if _namespaces and os.geteuid() == 0:
         os.chown(path, ROOT, ROOT, follow_symlinks=False)
 
 
 def main() -> None:
-    """Enter the namespaces, and become the command."""
-    directory = os.getcwd()  # noqa: PTH109 - which entering a mount namespace leaves
+    """Enter the namespaces, and exec the command."""
+    directory = os.getcwd()  # noqa: PTH109 - entering a mount namespace changes it
     root = os.geteuid() == 0
     user, *others = map(int, sys.argv[1].split(","))
     _enter(user)
@@ -103,7 +105,7 @@ def main() -> None:
 
 @contextlib.contextmanager
 def _born(flags: int) -> Iterator[int]:
-    """A child in namespaces of its own, until the end of the block."""
+    """A child in new namespaces, which lives until the end of the block."""
     ready, told = os.pipe()
     waiting, go = os.pipe()
     child = os.fork()
@@ -128,7 +130,7 @@ def _born(flags: int) -> Iterator[int]:
 
 
 def _map(child: int) -> None:
-    """The same users as here, but for root; who is not root here has but one."""
+    """Map the users of this namespace one to one, except root (ROOT); without root, map the own user only."""
     if os.geteuid() != 0:
         _place(f"/proc/{child}/setgroups", "deny")
     for name, own in (("uid_map", os.geteuid()), ("gid_map", os.getegid())):
@@ -147,7 +149,7 @@ def _enter(descriptor: int) -> None:
 
 
 def loopback() -> None:
-    """Bring this network's loopback up. Raises OSError."""
+    """Bring up the loopback interface of this network namespace. Raises OSError."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         request = struct.pack("16sH14x", b"lo", 0)
         (flags,) = struct.unpack("16xH14x", fcntl.ioctl(any_socket, _SIOCGIFFLAGS, request))

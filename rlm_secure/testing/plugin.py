@@ -7,9 +7,10 @@
         verdict = rlm_attack()
         if verdict.result == "not-checked":
             pytest.skip(verdict.evidence)
-        assert verdict.held, verdict.evidence  # neither won, nor failed before it could be told
+        assert verdict.held, verdict.evidence  # the attack did not win, and the session did not fail by itself
 
-It is loaded into every pytest run of whoever has this package: it imports nothing of it until a fixture is used.
+pytest loads this plugin into every run where the package is installed, so it imports the package only when a fixture
+is used.
 """
 
 from __future__ import annotations
@@ -57,8 +58,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     from rlm_secure.guarantees import Guarantee
     from rlm_secure.testing.corpus import for_layer, load, own
 
-    # Of ours, only a local session can be given the plain Python that attacks on the kernel's walls need; what
-    # somebody else's has is tried.
+    # Of our environments only `local` can open a session with the plain Python that KERNEL attacks need; what a
+    # foreign session (module:name) has is tested.
     environment = _setting(metafunc.config, "env")
     folder = _setting(metafunc.config, "attacks")
     try:
@@ -78,7 +79,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def rlm_policy(pytestconfig: pytest.Config) -> Policy:
-    """The policy of --rlm-secure-policy. Override it to test under one of your own."""
+    """The policy of --rlm-secure-policy. Override it to test under your own."""
     from rlm_secure.policy import load_policy
 
     return load_policy(_setting(pytestconfig, "policy"))
@@ -95,7 +96,7 @@ def secure_sandbox(pytestconfig: pytest.Config, rlm_policy: Policy) -> Iterator[
 
 @pytest.fixture(scope="session")
 def rlm_arena() -> Iterator[Attempts]:
-    """The arena in which rlm_attack runs its attacks. Override it to share something with it."""
+    """The arena in which rlm_attack runs its attacks. Override it to share paths with it."""
     from rlm_secure.testing.arena.attempts import Attempts
 
     with Attempts() as made:
@@ -106,7 +107,7 @@ def rlm_arena() -> Iterator[Attempts]:
 def rlm_attack(
     request: pytest.FixtureRequest, pytestconfig: pytest.Config, rlm_policy: Policy, rlm_arena: Attempts
 ) -> Callable[[], Verdict]:
-    """Runs one attack of the corpus against --rlm-secure-env, in an arena, when called; returns its Verdict."""
+    """A function that runs one attack of the corpus against --rlm-secure-env, in an arena, and returns its Verdict."""
     from rlm_secure.testing import judge
     from rlm_secure.testing.corpus import load
 

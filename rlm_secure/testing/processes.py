@@ -1,6 +1,6 @@
-"""The processes that attacks need besides a session: a bystander to hit, and the plain Python of a control.
+"""The processes that attacks need besides a session: a bystander to attack, and the plain Python of a control.
 
-Both are made to be attacked: they hold nothing but what a target planted.
+Both may be compromised: they hold nothing but what a target planted.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from pathlib import Path
 from rlm_secure.testing import nested
 
 _LAUNCH = Path(__file__).with_name("launch.py")
-#: Nothing but wait; any signal that is not ignored ends it.
+#: Only waits; any signal that is not ignored ends it.
 _WAIT = "import sys, time\nsys.stdout.write('.')\nsys.stdout.flush()\ntime.sleep(3600)\n"
 
 
 def bystander(environment: Mapping[str, str], argument: str) -> subprocess.Popen[bytes]:
-    """A process of the same user that only waits, with `environment` and `argument` for others to read."""
+    """Start a process of the same user that only waits; attacks try to read its `environment` and `argument`."""
     command, namespaces = nested.below([sys.executable, "-I", "-S", "-c", _WAIT, argument])
     process = subprocess.Popen(
         command,
@@ -31,16 +31,16 @@ def bystander(environment: Mapping[str, str], argument: str) -> subprocess.Popen
     )
     assert process.stdout is not None
     with process.stdout:
-        process.stdout.read(1)  # it is up: a signal now hits the wait, not the start
+        process.stdout.read(1)  # it has started: a signal now reaches the waiting program, not the start-up
     return process
 
 
 def plain(
     job: Path, environment: Mapping[str, str], directory: Path, *, fds: tuple[int, ...]
 ) -> subprocess.Popen[bytes]:
-    """Plain Python running `job` through launch.py, in a process group of its own.
+    """Start plain Python that runs `job` through launch.py, in a session of its own (setsid).
 
-    It inherits `environment` and `fds`, and its limits are in the job: it sets them before the attack runs.
+    It inherits `environment` and `fds`; before the attack runs it sets the limits of the job.
     """
     return subprocess.Popen(
         [sys.executable, "-I", "-B", str(_LAUNCH), str(job)],

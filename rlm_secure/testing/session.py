@@ -1,4 +1,4 @@
-"""What attacks run in: the sessions that a judge can be given, and how those of others fail."""
+"""What attacks run in: the sessions that a judge accepts, and the ways in which foreign ones fail."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from rlm_secure.errors import RLMSecureError
 from rlm_secure.guarantees import EnforcementReport
 from rlm_secure.types import REPLResult
 
-#: What the report of a session of somebody else's is called: nothing is known of it, so it names no wall.
+#: The environment's name in the report of a foreign session. Nothing is known about it, so the report names no wall.
 FOREIGN = "foreign"
 
 
 class Session(Protocol):
-    """What an attack is run in: Sandbox, Unscreened and Foreign are such sessions."""
+    """What an attack is run in: Sandbox, Unscreened and ForeignSession implement it."""
 
     @property
     def report(self) -> EnforcementReport:
-        """What holds around it."""
+        """The walls in force."""
 
     def run(self, code: str, timeout: float | None = None) -> REPLResult:
         """Run one cell."""
 
     def close(self) -> None:
-        """End it."""
+        """Close it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """What sessions of a kind are like when nobody attacks: what is like that after an attack is not its doing.
+    """How sessions of a kind behave without an attack: the same behaviour after an attack is not blamed on it.
 
-    `beside` of them can be opened while another one lives; one takes `start` seconds at most until its first cell has
-    run, and `cell` seconds for a cell that does nothing.
+    `beside` more sessions can be open while one lives; `start` is the most seconds from opening one to the end of its
+    first cell, `cell` the seconds of a cell that does nothing.
     """
 
     beside: int = 3
@@ -42,44 +42,44 @@ class Habits:
 
 @runtime_checkable
 class Restarting(Protocol):
-    """What opens sessions in a host that is made anew for each attempt."""
+    """Opens sessions in a host process that is started anew for each attempt."""
 
     habits: Habits
 
     def begin(self) -> None:
-        """Make it anew."""
+        """Start a new host, ending the previous one."""
 
     def end(self) -> None:
-        """End it, with all that it started."""
+        """Kill the host and every process that it started."""
 
 
 @runtime_checkable
 class Watched(Protocol):
-    """A session of somebody else's: what it writes past its capture, holds and computes is looked at from outside."""
+    """A foreign session: its uncaptured output, memory and CPU time are measured from outside."""
 
     def spilled(self) -> str:
         """What it wrote to its host's own standard streams since it was opened."""
 
     def held_bytes(self) -> int:
-        """Bytes that its processes hold, or held at once since `forget_peak`."""
+        """The memory of its processes in bytes: the greater of now and the peak since `forget_peak`."""
 
     def forget_peak(self) -> None:
-        """Let `held_bytes` be about what comes now."""
+        """Restart the measurement of `held_bytes`."""
 
     def busy_seconds(self) -> float:
-        """Processor seconds that its processes have had."""
+        """CPU seconds that its processes have used."""
 
 
 class SessionFailed(RLMSecureError):
-    """A session of somebody else's could not do what it was asked to: this attempt says nothing."""
+    """A foreign session failed by itself: this attempt proves nothing."""
 
     trace: str = ""
-    """The adapter's own traceback, for who asks."""
+    """The adapter's own traceback."""
 
 
 class HostDied(Exception):
-    """The process that holds sessions of somebody else's ended while a cell ran."""
+    """The process that holds foreign sessions ended while it was in use."""
 
 
 class HostLate(Exception):
-    """A session of somebody else's gave no answer in time, and was killed."""
+    """A foreign session did not answer in time; its host was killed."""

@@ -1,7 +1,7 @@
 """What attacks aim at: files, listeners, a process and secrets of this host, planted and watched.
 
-Every secret is random and made for one target, so that one in what a session said can only have come through
-a wall. Nothing here trusts an attack's word where the host can look for itself.
+Every secret is random and belongs to one target, so a secret in a session's output proves that a wall was broken.
+Nothing here trusts an attack's claim where the host can check for itself.
 
 Guards: the canaries that an attack aims at, and what became of them
 """
@@ -34,10 +34,10 @@ from rlm_secure.testing.processes import bystander
 #: Machine code that returns 42, by machine.
 _FORTY_TWO = {"x86_64": "b82a000000c3", "aarch64": "40058052c0035fd6"}
 #: Where programs leave files that outlive them.
-_SHARED_PLACES = (Path("/dev/shm"), Path("/tmp"), Path("/var/tmp"))  # noqa: S108 - looked into, never written
+_SHARED_PLACES = (Path("/dev/shm"), Path("/tmp"), Path("/var/tmp"))  # noqa: S108 - searched for leftovers
 _SETTLE_SECONDS = 1.5
 _STEADY_LOOKS = 5
-#: The listeners, by name. Those without a path live as long as the target.
+#: The listeners, by name. Those without a path exist as long as the target.
 _ADDRESSES: Mapping[str, tuple[int, int, Any]] = {
     "port": (socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0)),
     "udp": (socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0)),
@@ -45,18 +45,18 @@ _ADDRESSES: Mapping[str, tuple[int, int, Any]] = {
     "socket": (socket.AF_UNIX, socket.SOCK_STREAM, "{directory}/socket"),
     "datagram": (socket.AF_UNIX, socket.SOCK_DGRAM, "{directory}/datagram"),
 }
-#: An attack may leave more behind than anybody wants to look at.
+#: Limits of what is examined: an attack may leave any number of files, bytes and messages.
 _MOST_ENTRIES, _MOST_BYTES, _MOST_HEARD = 10_000, 1 << 10, 1_000
 _OCTAL = re.compile(r"\\([0-7]{3})")
 _TAG = re.compile("rlmsecure[0-9a-f]{12}")
-#: What a sandbox may put between the characters of a long line: line breaks, and colours.
+#: What a sandbox may insert into a long line: line breaks and colour codes.
 _BREAKS = re.compile(r"\x1b\[[0-9;]*m|\s+")
 _CALL_NAME = re.compile(r'\bcall\("([a-z0-9_]+)"')
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The limits that an attack is told of and tries to pass: seconds of a cell and of grace, bytes, model calls."""
+    """The limits that an attack is told and tries to exceed: seconds of a cell and of grace, bytes, model calls."""
 
     seconds: float = 0.4
     grace: float = 0.2
@@ -68,24 +68,24 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class HostFacts:
-    """Where the host of a session is to be found: its process, and the secret in its memory."""
+    """The host process of a session, and the address of the secret in its memory."""
 
     pid: int
     address: int
 
 
 class Target:
-    """One set of canaries. A context manager: leaving it takes everything away again.
+    """One set of canaries. A context manager: leaving it removes everything.
 
-    While it lives, the host's own environment holds a secret in a variable named for this target. It can be made in an
-    arena only (arena.require), and what is mounted on it is taken off, never entered. Raises NotInArena.
+    While it exists, the environment of this process holds a secret in a variable named after this target. It can be
+    created in an arena only (arena.require). Mounts of an attack on it are removed, never entered. Raises NotInArena.
     """
 
     def __init__(self) -> None:
         arena.require()
-        yardstick.shared()  # started now, it is nobody's leftover
+        yardstick.shared()  # started before any attack, so that it never counts as a leftover of one
         self.tag = f"rlmsecure{secrets.token_hex(6)}"
-        #: Where a secret lies -> the secret.
+        #: The place of a secret -> the secret.
         self.secrets: Mapping[str, str] = {
             place: f"{place}-{secrets.token_hex(16)}"
             for place in ("file", "variable", "descriptor", "memory", "command-line")
@@ -93,7 +93,7 @@ class Target:
         self._open = contextlib.ExitStack()
         try:
             self._plant()
-        except BaseException:  # Ctrl-C as well: what is planted goes
+        except BaseException:  # including Ctrl-C: remove what is planted
             self._open.close()
             raise
 
@@ -106,7 +106,7 @@ class Target:
         self.close()
 
     def close(self) -> None:
-        """Take every canary away. Idempotent."""
+        """Remove every canary. Idempotent."""
         self._open.close()
 
     # -- planting ---------------------------------------------------------------------------------
@@ -137,7 +137,7 @@ class Target:
         self._stood = _stance(self._bystander.pid)
 
     def _furnish(self) -> None:
-        # Everything is open to every user: what keeps an attack out must be a wall, not a file mode.
+        # Every user may access everything: a wall must stop the attack, not a file mode.
         self.directory.chmod(0o755)
         for name, text, mode in (("canary", self.secrets["file"], 0o644), ("victim", "as it was\n", 0o666)):
             with (self.directory / name).open("x", encoding="utf-8") as file:
@@ -170,22 +170,22 @@ class Target:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variable that a process without walls finds in its environment."""
+        """The secret variable, for the environment of a process without walls."""
         return {self.tag: self.secrets["variable"]}
 
     @property
     def host_environment(self) -> dict[str, str]:
-        """The environment of a host beside this target: this process's own, and no other target's variable."""
+        """The environment for a host of foreign sessions: this process's own, without other targets' variables."""
         others = {name: value for name, value in os.environ.items() if not _TAG.fullmatch(name)}
         return others | self.environment
 
     def facts(self, source: str, bounds: Bounds, host: HostFacts | None = None) -> dict[str, Any]:
-        """TARGET: everything that an attack may know, no secret among it.
+        """TARGET: everything that an attack may know, without any secret.
 
-        `source` says which system calls it names, `bounds` the limits that its session has, `host` where its host is
-        when that is not this process.
+        `source` is the attack's code, for the system calls that it names; `bounds` are the limits of its session;
+        `host` is its host process if that is not this one.
         """
-        # Where CPython keeps the bytes of a bytes object: after its header, whose last byte is the NUL's.
+        # CPython stores the data of a bytes object after its header; __basicsize__ includes one byte for the NUL.
         host = host or HostFacts(os.getpid(), id(self._memory) + bytes.__basicsize__ - 1)
         return {
             "tag": self.tag,
@@ -216,16 +216,16 @@ class Target:
     # -- watching ---------------------------------------------------------------------------------
 
     def leaked(self, text: str) -> list[str]:
-        """The places whose secret is in `text`, however that is broken into lines."""
+        """The places whose secret is in `text`, even if line breaks or colour codes interrupt it."""
         texts = (text, _BREAKS.sub("", text))
         return [place for place, secret in self.secrets.items() if any(secret in each for each in texts)]
 
     def heard(self) -> list[str]:
-        """The listeners that something reached since the last look."""
+        """The listeners that something reached since the last call."""
         reached = dict.fromkeys(self._listeners, 0)
         for name, listener in self._listeners.items():
             with contextlib.suppress(BlockingIOError):
-                while reached[name] < _MOST_HEARD:  # who still sends is not waited for
+                while reached[name] < _MOST_HEARD:  # a sender that never stops must not block this loop
                     if listener.type is socket.SOCK_STREAM:
                         listener.accept()[0].close()
                     else:
@@ -234,7 +234,7 @@ class Target:
         return [name for name, times in reached.items() if times]
 
     def deaf(self) -> bool:
-        """Whether not even this process reaches its own listeners: then the network that it shares was changed."""
+        """Whether this process cannot reach its own listener: then an attack changed the network that they share."""
         try:
             with socket.create_connection(self._listeners["port"].getsockname(), timeout=1):
                 self._listeners["port"].accept()[0].close()
@@ -243,19 +243,19 @@ class Target:
             return True
 
     def mounted(self, host: HostFacts | None = None) -> list[str]:
-        """Where something is mounted on the target now, as this process sees it, and its session's host if it lives."""
+        """Mount points on the target now, as seen by this process, and by its session's host if that still runs."""
         points = set(_mount_points("self"))
         with contextlib.suppress(OSError):
             points.update(_mount_points(str(host.pid)) if host else ())
         return sorted(point for point in points if Path(point).is_relative_to(self.directory))
 
     def damage(self) -> list[str]:
-        """Paths under the target's directory that are new, gone or not as they were."""
+        """Paths under the target's directory that are new, missing or changed."""
         now = self._state()
         return sorted(path for path in {*now, *self._snapshot} if now.get(path) != self._snapshot.get(path))
 
     def signalled(self, patience: float = 0.0) -> bool:
-        """Whether the bystander was ended, stopped, traced or changed; looks for `patience` seconds, as Stopwatch's."""
+        """Whether the bystander was ended, stopped, traced or changed; waits up to `patience` seconds (Stopwatch)."""
         watch = yardstick.Stopwatch()
         while True:
             if self._bystander.poll() is not None or _stance(self._bystander.pid) != self._stood:
@@ -265,7 +265,7 @@ class Target:
             time.sleep(0.01)
 
     def count_processes(self) -> None:
-        """Remember how many processes there are once they are steady (a pool may be filling), for `leftovers`."""
+        """Record the number of processes, for `leftovers`, once it is stable: a pool may still be filling."""
         deadline = time.monotonic() + _SETTLE_SECONDS
         steady = 0
         while steady < _STEADY_LOOKS and time.monotonic() < deadline:
@@ -276,22 +276,22 @@ class Target:
         self._tagged = frozenset(self._carriers())
 
     def leftovers(self) -> list[str]:
-        """Processes and files that are still there after they had time to go, and were not at the last count."""
+        """Files, and processes beyond the last count, that still exist after they had time to end."""
         watch = yardstick.Stopwatch()
         while (found := self._remains()) and watch.given < _SETTLE_SECONDS:
             time.sleep(0.02)
         return found
 
     def reset(self) -> None:
-        """Before the next attack: make the target anew where the last one changed it, forget what it said."""
+        """Prepare for the next attack: restore what the last one changed, and discard what the listeners received."""
         if self.deaf():
-            with contextlib.suppress(OSError):  # the next attempt says so, where it cannot be mended
+            with contextlib.suppress(OSError):  # if it cannot be repaired, the next attempt reports it
                 nested.loopback()
         self.heard()
         if self.mounted() or self.damage():
             self._hang_up("socket", "datagram")
             remove(self.directory)
-            # One of another name: nobody has put anything into it yet that a path would lead to.
+            # A new name, which no attack knows yet: nothing can have been planted there.
             self.directory = Path(tempfile.mkdtemp(prefix=self.tag))
             self._furnish()
             self._snapshot = self._state()
@@ -301,12 +301,12 @@ class Target:
         self._tidy()
 
     def _slowed(self) -> bool:
-        """Whether the bystander has another priority than this process: it would answer late."""
-        # Until it is waited for, its number is its own, dead or not.
+        """Whether the bystander has another priority than this process: it would react late."""
+        # Even if it is dead, its pid is not reused until it is waited for.
         return os.getpriority(os.PRIO_PROCESS, self._bystander.pid) != os.getpriority(os.PRIO_PROCESS, 0)
 
     def end_strays(self, *kept: int) -> None:
-        """Kill what attempts left running: whoever carries this target's variable, but its bystander and `kept`."""
+        """Kill what attempts left running: processes with this target's variable, except its bystander and `kept`."""
         for pid in self._carriers() - {*kept, self._bystander.pid}:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -316,7 +316,7 @@ class Target:
             remove(path)
 
     def _state(self) -> dict[str, tuple[Any, ...]]:
-        """What the target is like, by path. What is mounted on it is not looked into."""
+        """The state of the target's directory, by path. What is mounted on it is not entered."""
         covered = set(self.mounted())
         state: dict[str, tuple[Any, ...]] = {}
         ahead = [str(self.directory)]
@@ -325,7 +325,7 @@ class Target:
             if path in covered:
                 state[path] = ("covered",)
                 continue
-            with contextlib.suppress(OSError):  # gone since, or never there: then it has no state
+            with contextlib.suppress(OSError):  # removed meanwhile: then it has no state
                 state[path] = _looks(path)
                 if stat.S_ISDIR(state[path][0]):
                     ahead += [entry.path for entry in os.scandir(path)]
@@ -333,7 +333,7 @@ class Target:
 
     def _remains(self) -> list[str]:
         found = [str(path) for path in self._shared_files()]
-        # A pool may have put other processes in the place of some, which carry nothing of ours.
+        # Both counts: a pool may have replaced some processes with new ones, which do not carry our variable.
         more = max(len(self._own_processes()) - self._processes, len(self._carriers() - self._tagged))
         return found + ([f"{more} processes"] if more > 0 else [])
 
@@ -350,9 +350,9 @@ class Target:
                     break
 
     def _own_processes(self) -> set[int]:
-        """Whoever carries this target's variable, and those that carry no target's and that this process started.
+        """Processes with this target's variable, and those with no target's variable that this process started.
 
-        In an arena these are all others: what lost its parent, and every variable, is nobody else's there.
+        In an arena the latter are all others except the ancestors: an orphan without variables can only be an attack's.
         """
         descendants = {process.pid for process in psutil.Process().children(recursive=True)}
         if arena.inside():
@@ -367,7 +367,7 @@ class Target:
         return found
 
     def _carriers(self) -> set[int]:
-        """Whoever carries this target's variable."""
+        """Processes with this target's variable in their environment."""
         found = set()
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error, OSError):
@@ -381,9 +381,10 @@ class Target:
 
 
 def _stance(pid: int) -> tuple[object, ...]:
-    """What a process that only waits is like: whether it is stopped or traced, what it blocks, what it says of itself.
+    """The state of a process that only waits: stopped or traced, its signal masks, its command line and environment.
 
-    A tracer gets its signals first; who may write its memory may have it ignore them, or hide what it was.
+    A tracer receives its signals first; an attack that can write its memory could make it ignore them, or change what
+    /proc shows of it.
     """
     try:
         with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:  # noqa: PTH123
@@ -401,7 +402,7 @@ def _mount_points(process: str) -> list[str]:
 
 
 def _read_only(path: Path) -> bool:
-    """Whether nobody can have left anything in `path`: a checkout that an arena shares may be large."""
+    """Whether `path` is on a read-only mount, so need not be searched: a checkout that an arena shares may be large."""
     with contextlib.suppress(OSError):
         return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
     return False
@@ -410,7 +411,7 @@ def _read_only(path: Path) -> bool:
 def _looks(path: str) -> tuple[Any, ...]:
     about = os.lstat(path)
     changes: tuple[Any, ...] = ()
-    if not stat.S_ISDIR(about.st_mode):  # whose times and links follow from what is in it, which is listed by itself
+    if not stat.S_ISDIR(about.st_mode):  # times and links of a directory follow from its entries, which are listed too
         times = (about.st_ctime_ns, about.st_mtime_ns)
         changes = (about.st_ino, *times, about.st_nlink, about.st_size, _content(path, about.st_mode))
     extra = tuple(os.listxattr(path, follow_symlinks=False))
@@ -422,7 +423,7 @@ def _content(path: str, mode: int) -> bytes:
         return b""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except PermissionError:  # its mode says so, and that is a change
+    except PermissionError:  # an attack changed its mode, which is recorded as a change
         return b""
     try:
         return os.pread(fd, _MOST_BYTES, 0)
@@ -431,7 +432,7 @@ def _content(path: str, mode: int) -> bytes:
 
 
 def _numbers(source: str) -> dict[str, int]:
-    """The numbers of the system calls that `source` makes by name; -1 where this machine has none."""
+    """The numbers of the system calls that `source` makes by name; -1 if this machine does not have one."""
     names = sorted(set(_CALL_NAME.findall(source)))
     if not names:
         return {}
@@ -441,5 +442,5 @@ def _numbers(source: str) -> dict[str, int]:
 
 
 def prelude_cell(facts: Mapping[str, Any]) -> str:
-    """A cell that binds TARGET. JSON of plain strings and integers is Python as well."""
+    """A cell that binds TARGET. JSON of plain strings and numbers is valid Python."""
     return f"TARGET = {json.dumps(facts)}\n"

@@ -1,6 +1,6 @@
-"""What became of an attempt: a typed record, made from what was seen and what each cell claims.
+"""The result of an attempt: a typed record of what was observed and what each cell claims.
 
-Guards: what an attack says, counted and made inert
+Guards: the claims of an attack, counted and made inert
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from enum import StrEnum
 from rlm_secure.guarantees import Guarantee, Wall
 from rlm_secure.testing.corpus import Attack
 
-#: What an attack says when it got through. Not behind a quote: a traceback may show the line that would have said it.
+#: The claim of an attack. Not after a quote: a traceback may show the source line that would have printed it.
 _CLAIM = re.compile(r"""(?<!["'\w])WON\b[^\n]{0,200}""")
-#: A sandbox may paint what it passes on.
+#: A sandbox may colour the output.
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Result(StrEnum):
-    """What became of an attempt."""
+    """The result of an attempt."""
 
     STOPPED = "stopped"
-    """A wall refused it, or killed it."""
+    """A wall refused or killed it."""
     CONTAINED = "contained"
     """It ran, and reached nothing outside."""
     WON = "won"
@@ -30,21 +30,21 @@ class Result(StrEnum):
     NOT_CHECKED = "not-checked"
     """It could not be run, or its control does not win on this machine: its defeat would prove nothing."""
     ERRORED = "errored"
-    """The session failed by itself: it did not start, or whoever opens it raised. It neither held nor lost."""
+    """The session failed by itself: it did not start, or its adapter raised. It neither held nor lost."""
 
 
 class Reach(StrEnum):
     """How far an attack that won got."""
 
     REACHED = "reached"
-    """The host saw it: a canary, a listener, a process, memory, or the host itself."""
+    """The host observed it: a canary, a listener, a process, memory, or the host itself."""
     SURFACE = "surface"
-    """A call answered that should not have; nothing outside was seen to be reached."""
+    """A call succeeded that should not have; nothing outside was seen to be reached."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of one attempt. `wall` is what stopped it, as far as that shows; `evidence` is what was seen."""
+    """The result of one attempt. `wall` is what stopped it, if that is known; `evidence` is what was observed."""
 
     name: str
     guarantee: Guarantee
@@ -59,25 +59,25 @@ class Verdict:
 
     @property
     def held(self) -> bool:
-        """Whether the attack ran, and got nothing."""
+        """Whether the attack ran and won nothing."""
         return self.result in (Result.STOPPED, Result.CONTAINED)
 
 
 def writable(text: str) -> str:
-    """`text` as UTF-8 can hold it: what is attacked may say half of a surrogate pair."""
+    """Escape what UTF-8 cannot encode in `text`: output may contain a lone surrogate."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A line of an attack's own that says that it got through, and the cell that printed it, from 1."""
+    """A line in which an attack claims to have won, and the number (from 1) of the cell that printed it."""
 
     cell: int
     text: str
 
 
 def claims(cell: int, stdout: str) -> list[Claim]:
-    """What one cell claims, in what it printed itself."""
+    """What one cell claims in its standard output."""
     return [Claim(cell, found[0]) for found in _CLAIM.finditer(_COLOUR.sub("", stdout))]
 
 

@@ -1,4 +1,4 @@
-"""Running an attack while the host looks on: what came out, how long it took, and what the host itself lost by it.
+"""Run an attack and observe it from the host: its output, its duration, and the damage to the host itself.
 
 Guards: what the host saw while an attack ran
 """
@@ -18,15 +18,15 @@ from rlm_secure.testing.session import Session, Watched
 from rlm_secure.testing.verdict import Claim, claims
 from rlm_secure.testing.yardstick import Stopwatch
 
-#: Between the cells of one attack: long enough for what a host does with an idle session.
+#: Pause between the cells of one attack: long enough for what a host does with an idle session.
 _IDLE_SECONDS = 0.08
-#: How often a running attack is looked at.
+#: Interval at which a running attack is checked.
 _LOOK_SECONDS = 0.02
-#: After a cell's end it is looked so often, for so many seconds that the machine gives, whether it goes on.
+#: After the end of a cell: at most this many checks, each over so many seconds that the machine gave, for CPU use.
 _LOOKS, _LOOK_AFTER_SECONDS = 20, 0.3
-#: On a busy machine one look may meet a moment in which others have the processor.
+#: Quiet checks in a row that prove it idle: on a busy machine one may fall into a time when others have the CPU.
 _QUIET_LOOKS = 2
-#: Who gets this share of a processor computes: on a busy machine a loop gets no more.
+#: A session that uses this share of a CPU is computing: on a busy machine a loop may get no more.
 _BUSY_SHARE = 0.05
 
 
@@ -46,11 +46,11 @@ class Seen:
 
     @property
     def text(self) -> str:
-        """Everything that came out, as one text: for what is found anywhere in it."""
+        """All output as one text, for searching."""
         return "\n".join(self.said)
 
 
-#: What ended threads of this process that nobody waits for: a host that loses one goes on, and does less.
+#: Exceptions that ended threads of this process: a host that loses one goes on without the work of that thread.
 _dead_threads: list[str] = []
 _watchers = 0
 _watching = threading.Lock()
@@ -59,7 +59,7 @@ _hook_before = threading.excepthook
 
 @contextlib.contextmanager
 def watched_threads() -> Iterator[None]:
-    """While attempts run, the deaths of the host's own threads are noted."""
+    """Within the block, record the uncaught exceptions that end threads of this process."""
     global _watchers, _hook_before
     with _watching:
         if _watchers == 0:
@@ -79,7 +79,7 @@ def _note_death(fate: threading.ExceptHookArgs) -> None:
 
 
 def watch(session: Session, attack: Attack, patience: float) -> Seen:
-    """Run the cells in a thread, so that a host that never comes back is seen as such."""
+    """Run the cells in a thread, so that a host that never answers is detected; `patience` is seconds per cell."""
     seen = Seen()
     watched = session if isinstance(session, Watched) else None
     weighed = watched if attack.guarantee is Guarantee.BOUNDED_MEMORY else None
@@ -95,7 +95,7 @@ def watch(session: Session, attack: Attack, patience: float) -> Seen:
                 seen.error = result.error or seen.error
                 if result.error is not None and result.error.session_ended:
                     return
-        except BaseException as error:  # noqa: BLE001 - what a host lets through is the finding
+        except BaseException as error:  # noqa: BLE001 - an exception that the host lets through is the finding
             seen.failure = error
 
     if weighed:
@@ -111,12 +111,12 @@ def watch(session: Session, attack: Attack, patience: float) -> Seen:
     while alive and watch.given <= patience:
         thread.join(_LOOK_SECONDS)
         alive = thread.is_alive()
-        seen.bloat = max(seen.bloat, _grown(before))  # an attempt beside this one may let the peak be forgotten
+        seen.bloat = max(seen.bloat, _grown(before))  # each time: a parallel attempt may reset the peak
         if weighed:
             seen.held = max(seen.held, weighed.held_bytes() - held)
     seen.seconds = watch.passed
     seen.said += [watched.spilled()] if watched else []
-    # Or it came back late: a host that is stuck inside C holds this thread as well.
+    # Or it answered late: a host stuck inside C code (holding the GIL) blocks this thread too.
     seen.overdue = thread.is_alive() or watch.given > patience
     seen.dead_threads = _dead_threads[deaths:]
     seen.bloat = max(seen.bloat, _grown(before))
@@ -124,11 +124,11 @@ def watch(session: Session, attack: Attack, patience: float) -> Seen:
 
 
 def still_computes(session: Session) -> bool:
-    """Whether a session of somebody else's, whose cell is over, goes on computing for as long as anybody looks."""
+    """Whether a foreign session keeps using the CPU after its cell has ended, through all checks."""
     if not isinstance(session, Watched):
         return False
     quiet = 0
-    for _ in range(_LOOKS):  # what tidies up after a cell ends, and is no finding
+    for _ in range(_LOOKS):  # clean-up after a cell comes to an end, and is no finding
         watch, before = Stopwatch(), session.busy_seconds()
         while watch.given < _LOOK_AFTER_SECONDS:
             time.sleep(_LOOK_SECONDS)
@@ -139,7 +139,7 @@ def still_computes(session: Session) -> bool:
 
 
 def memory() -> tuple[int, int]:
-    """Resident bytes of the host: now, and at its peak since that was forgotten."""
+    """Resident bytes of the host: now, and the peak since the last `_forget_peak`."""
     with open("/proc/self/status", encoding="ascii", errors="replace") as file:  # noqa: PTH123
         about = dict(line.split(":", 1) for line in file)
     now, peak = (int(about[name].split()[0]) << 10 for name in ("VmRSS", "VmHWM"))
@@ -151,6 +151,6 @@ def _grown(before: tuple[int, int]) -> int:
 
 
 def _forget_peak() -> None:
-    # Where that is refused, the peak of all attempts so far is what this one has to pass: proc_pid_clear_refs(5).
+    # If refused, only growth beyond the peak of all earlier attempts is seen: proc_pid_clear_refs(5).
     with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w", encoding="ascii") as file:  # noqa: PTH123
         file.write("5")

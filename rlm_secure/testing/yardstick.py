@@ -1,7 +1,7 @@
-"""How much time the machine gave, as against how much passed: a host that is late on a busy machine broke nothing.
+"""How much time the machine gave, as opposed to how much passed: a host that is late on a busy machine broke nothing.
 
-A process of its own, which shares nothing with what is attacked, does a bit of work again and again and notes how long
-that took. Where it took twice its processor time, a second of the clock counts as half a second given.
+A separate process, which shares nothing with what is attacked, repeats a short piece of work and records how long it
+takes. If it takes twice its CPU time, a second of the clock counts as half a second given.
 
 Guards: what the machine gives, measured beside what is attacked
 """
@@ -19,7 +19,7 @@ import threading
 import time
 
 _VALUES = struct.Struct("dd")
-#: What the process runs. It writes (seconds given so far, clock) and ends with whoever started it.
+#: The program of the process. It writes (seconds given so far, clock) and ends with its parent.
 _MEASURE = """
 import mmap, os, struct, sys, time
 memory = mmap.mmap(int(sys.argv[1]), 4096)
@@ -35,14 +35,14 @@ while os.getppid() == parent:
     struct.pack_into("dd", memory, 0, given, now)
     time.sleep(0.04)
 """
-#: A measurement this old has no successor.
+#: If the last measurement is this old, the process has stopped.
 _DEAD_SECONDS = 3.0
-#: However slow the machine is, this many seconds of the clock count as one.
+#: At most this many seconds of the clock count as one, however slow the machine is.
 MOST = 6.0
 
 
 class Yardstick:
-    """Measures from the first look on. `given()` is a clock that runs at the speed of the machine."""
+    """Measures from its creation on. `given()` is a clock that runs at the speed of the machine."""
 
     def __init__(self) -> None:
         fd = os.memfd_create("yardstick")
@@ -53,7 +53,7 @@ class Yardstick:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            env={},  # of no target: nobody takes it for a stray
+            env={},  # no target's variable: end_strays must not kill it
             pass_fds=(fd,),
             start_new_session=True,
         )
@@ -62,9 +62,9 @@ class Yardstick:
         self._last: tuple[float, float] | None = None
 
     def given(self) -> float:
-        """Seconds that the machine has given since it started; those of the clock where nothing was measured.
+        """Seconds that the machine has given since the start; clock seconds where there is no measurement.
 
-        An attacker of the same user may stop it, or have it run less: from then on the clock counts.
+        An attacker of the same user can stop the process, or lower its priority: from then on clock seconds count.
         """
         now = time.monotonic()
         if self._last is None:
@@ -76,7 +76,7 @@ class Yardstick:
         return self._last[0] + now - self._last[1]
 
     def _paced(self) -> object:
-        """How the kernel runs it, and whether it is stopped or dead; None where it is gone."""
+        """How the kernel schedules the process, and whether it is stopped or dead; None if it does not exist."""
         pid = self._process.pid
         try:
             with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:  # noqa: PTH123
@@ -96,7 +96,7 @@ _lock = threading.Lock()
 
 
 def shared() -> Yardstick:
-    """The one of this process, made at the first call."""
+    """The Yardstick of this process, created at the first call."""
     global _one
     with _lock:
         if _one is None:
@@ -106,7 +106,7 @@ def shared() -> Yardstick:
 
 
 class Stopwatch:
-    """Seconds given since it was made: never more than those that passed, nor fewer than a MOSTth of them."""
+    """Seconds given since its creation: at most those that passed, at least 1/MOST of them."""
 
     def __init__(self) -> None:
         self._yardstick = shared()

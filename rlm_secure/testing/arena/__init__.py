@@ -1,9 +1,9 @@
-"""The arena: a disposable process tree in which everything runs that may run an attack.
+"""The arena: a disposable process tree for everything that may run an attack.
 
-An arena has its own user, mount, PID, network, IPC, UTS, cgroup and, where the kernel has them, time namespaces. The
-host's files are in it read-only and without its secrets, /tmp, /var/tmp, /dev/shm and /proc are its own, its loopback
-leads nowhere else, rlimits and a cgroup bound it as a whole, and it is killed as one. Root in there is nobody outside.
-What it needs from the host is shared by name. build.py builds it; where that fails, nothing runs.
+An arena has its own user, mount, PID, network, IPC, UTS, cgroup and, if the kernel supports them, time namespaces. The
+host's files are visible read-only and without its secrets; /tmp, /var/tmp, /dev/shm and /proc are the arena's own. Its
+network is a loopback only, rlimits and a cgroup limit it as a whole, and it is killed as a whole. Root inside has no
+privileges outside. What it needs from the host is shared by name. build.py builds it; if that fails, nothing runs.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from rlm_secure.testing.arena.relay import Relay
 from rlm_secure.untrusted_json import loads
 
 _BUILD = Path(__file__).with_name("build.py")
-#: A file that only an arena has, and that nobody in it can make: /run is empty and read-only there.
+#: A file that exists only in an arena. Nothing inside can create it: /run is read-only there.
 MARK = "/run/rlm-secure-arena"
-#: Users of arenas that root makes: above what distributions, container engines and directories (sssd) hand out.
+#: uids of arenas that root builds: above those that distributions, container engines and directories (sssd) assign.
 _FIRST_UID, _UIDS, _RANGES = 2_001_000_000, 65_536, 2_200
 _PROCESSES = 4_096
 _SCRATCH_BYTES = 2 << 30
 _MEMORY_SHARE = 0.8
 _REMOVE_TRIES = 50
 _NETWORK = "the host's network"
-#: As build.STANDS, which is not to be imported: it is a program for a bare interpreter.
+#: Same as build.STANDS; build.py is a program for a bare interpreter, not a module to import.
 _STANDS = "stands"
-#: Variables that programs need and that hold no secret. What else a command shall see is passed to `start` by name.
+#: Variables that programs need and that hold no secret. Any other is passed explicitly (Arena.variables, `start`).
 _VARIABLES = (
     "PATH", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "COLUMNS", "NO_COLOR", "TZ", "CI", "LD_LIBRARY_PATH", "PYTHONPATH",
     "PYTHONHASHSEED", "PYTHONWARNINGS", "VIRTUAL_ENV",
@@ -52,7 +52,7 @@ _VARIABLES = (
 
 
 class ArenaRefused(RLMSecureError):
-    """The arena cannot be built here, so nothing was run. The message says what the machine refused."""
+    """The arena cannot be built here, so nothing was run. The message says what failed."""
 
 
 class NotInArena(RLMSecureError):
@@ -61,7 +61,7 @@ class NotInArena(RLMSecureError):
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What an arena is made of: what was shared with it, and what this machine could not give it."""
+    """The properties of an arena: what is shared with it, and which protections this machine does not support."""
 
     shared: tuple[str, ...]
     missing: tuple[str, ...]
@@ -78,14 +78,14 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Arena:
-    """What an arena is given from outside: paths, the host's network, variables of the environment by name."""
+    """What an arena receives from outside: paths, the host's network, environment variables by name."""
 
     shares: tuple[Share, ...] = ()
     network: bool = False
     variables: tuple[str, ...] = ()
 
     def hides(self, paths: Iterable[str]) -> list[str]:
-        """Those of `paths` that are not to be seen in it."""
+        """Those of `paths` that are not visible inside."""
         covered = (*hidden(), *PRIVATE)
         shown = (*needed(), *(share.path for share in self.shares))
         found = (os.path.realpath(path) for path in paths)
@@ -101,30 +101,30 @@ class Arena:
         stderr: int | IO[Any] | None = None,
         descriptors: Sequence[int] = (),
     ) -> ArenaProcess:
-        """Build an arena and start `command` in it; it inherits `descriptors`, and `environment` beside the usual.
+        """Build an arena and start `command` in it, with `descriptors`, and `environment` besides the usual variables.
 
-        It lives no longer than the thread that started it. Raises ArenaRefused where it cannot be built: then nothing
-        was started.
+        It lives no longer than the thread that started it. Raises ArenaRefused if it cannot be built: then nothing was
+        started.
         """
         running = ArenaProcess()
         try:
             running.begin(self, command, environment or {}, (stdin, stdout, stderr), tuple(descriptors))
-        except BaseException:  # Ctrl-C as well: nobody else knows of it
+        except BaseException:  # including Ctrl-C: the caller has no handle to close yet
             running.close()
             raise
         return running
 
 
     def judge(self, module: str, told: int) -> ArenaProcess:
-        """Start `python -m MODULE TOLD` in it, a program that judges; in the arena that this process is in, if any.
+        """Start the judge, `python -m MODULE TOLD`, in this process's arena, or in a new one if it is in none.
 
-        It reads from a pipe and writes to the descriptor `told`, neither to a terminal nor to a file of the caller's.
+        It reads from a pipe and writes to the descriptor `told`, never to the caller's terminal or files.
         Raises ArenaRefused.
         """
         for share in self.shares:
             if share.writable and any(within(os.path.realpath(path), [share.path]) for path in sys.path if path):
                 raise ArenaRefused(f"--share {share}: the judge imports modules from there; share it read-only")
-        # Not ours: the directory that this is called from, and what an arena's own home may hold by now.
+        # Import nothing from the current directory (-P), nor from the arena's home, which attacks can write (-s).
         command = [sys.executable, "-P", "-s", "-m", module, str(told)]
         if (here := inside()) is None:
             quiet = subprocess.DEVNULL
@@ -145,7 +145,7 @@ class ArenaProcess:
 
     @property
     def process(self) -> subprocess.Popen[bytes]:
-        """The outermost process: its pipes are the command's, its exit status is the command's."""
+        """The outermost process: its pipes and its exit status are those of the command."""
         assert self._process is not None
         return self._process
 
@@ -183,11 +183,11 @@ class ArenaProcess:
             "kept": descriptors,
         }
         self._launch(job, group, streams, descriptors)
-        for relay in self._relays:  # the arena has it now
+        for relay in self._relays:  # mounted in the arena by now
             relay.take_away()
 
     def begin_here(self, here: About, command: Sequence[str], told: int) -> None:
-        """Start `command` in the arena that this process is in. Whatever it starts ends with it."""
+        """Start `command` in the arena that this process is in. Its descendants are killed with it."""
         self.about = here
         self._process = subprocess.Popen(
             command,
@@ -202,7 +202,7 @@ class ArenaProcess:
     def _launch(
         self, job: dict[str, Any], group: cgroup.Group | str, streams: tuple[Any, Any, Any], kept: tuple[int, ...]
     ) -> None:
-        startup.standard_streams()  # none of the descriptors below is to get the number of a closed one
+        startup.standard_streams()  # else a descriptor below could get the number of a closed standard stream
         status, told = os.pipe()
         given, giving = os.pipe()
         with os.fdopen(status, "rb") as outcome, os.fdopen(giving, "w") as handing:
@@ -221,11 +221,11 @@ class ArenaProcess:
                 os.close(told)
             self._cleanup.callback(self._kill)
             if isinstance(group, cgroup.Group):
-                group.add(self._process.pid)  # before it knows what to do, so everything that it starts is in there
-            with contextlib.suppress(BrokenPipeError):  # it is dead already, and says so on the other pipe
+                group.add(self._process.pid)  # before it has its job, so every process that it starts is in the group
+            with contextlib.suppress(BrokenPipeError):  # it has died; the other pipe says why
                 json.dump({**job, "status": told}, handing)
                 handing.close()
-            # Closed when the arena stands, or by its builder's death.
+            # End of file when the arena has been built, or when its builder has died.
             reason = outcome.read().decode("utf-8", "replace")
         if reason != _STANDS:
             reason = reason or "its builder died"
@@ -236,7 +236,7 @@ class ArenaProcess:
         return self.process.wait(timeout)
 
     def close(self) -> None:
-        """Kill everything in the arena, and take away what was made for it. Idempotent."""
+        """Kill everything in the arena, and remove what was created for it. Idempotent."""
         self._cleanup.close()
 
     def __enter__(self) -> Self:
@@ -248,7 +248,7 @@ class ArenaProcess:
         self.close()
 
     def _kill(self) -> None:
-        # The kernel kills all that init holds when init dies, and init dies with this process.
+        # init dies with this process, and then the kernel kills everything in its PID namespace.
         started = _descendants(self.process.pid) if inside() else []
         self.process.kill()
         for each in started:
@@ -271,7 +271,7 @@ class ArenaProcess:
         return group
 
     def _bound(self, arena: Arena, first_uid: int) -> list[dict[str, Any]]:
-        """What is mounted from the host, and where: what Python needs where that is hidden, and the shares."""
+        """What is mounted from the host, and where: the shares, and what Python needs of the paths that are hidden."""
         found: list[dict[str, Any]] = [
             {"source": path, "path": path, "writable": False}
             for path in needed()
@@ -286,19 +286,20 @@ class ArenaProcess:
         return found
 
     def _source(self, arena: Arena, share: Share, first_uid: int) -> str:
-        """What to mount for a share: itself, a relay of a socket that the arena's users may not open, a new folder."""
+        """The path to mount for a share: itself, a relay (for a socket that the arena's users may not open), or a new
+        directory. Raises ArenaRefused."""
         path = Path(share.path)
         if not path.exists():
             if not share.writable:
                 raise ArenaRefused(f"--share {share}: there is no such path")
             if any(other.writable and within(share.path, [other.path]) for other in arena.shares if other != share):
-                # Whoever is in the arena could put something else in its place, and its removal would remove that.
+                # A process in the arena could replace it, and our removal would then remove something else.
                 raise ArenaRefused(f"--share {share}: make it yourself, it lies in another share that can be written")
             try:
                 path.mkdir(mode=0o700)
                 self._cleanup.callback(remove, path)
                 if os.getuid() == 0:
-                    owner = first_uid + nested.ROOT  # and root in the arena may what its users may
+                    owner = first_uid + nested.ROOT  # root in the arena may write there too
                     os.chown(path, owner, owner, follow_symlinks=False)
             except OSError as error:
                 raise ArenaRefused(f"--share {share}: it cannot be made: {error.strerror}") from None
@@ -328,15 +329,15 @@ def _environment(arena: Arena) -> dict[str, str]:
     wanted = {name: value for name, value in os.environ.items() if name in (*_VARIABLES, *arena.variables)}
     ours = {name: value for name, value in os.environ.items() if name.startswith("RLM_SECURE_")}
     ours.pop("RLM_SECURE_CGROUP", None)  # /sys is read-only in there
-    # A container engine outside sees the sockets of its sandboxes only in a directory that both have.
+    # A container engine outside sees the sockets of its sandboxes only in a directory that it shares with the arena.
     sockets = [share.path for share in arena.shares if share.writable and Path(share.path).is_dir()]
     ours |= {"RLM_SECURE_SOCKETS": sockets[0]} if sockets else {}
-    python = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONNOUSERSITE": "1"}  # its home is everybody's in there
+    python = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONNOUSERSITE": "1"}  # everything in the arena can write to its home
     return {"PATH": os.defpath, **wanted, **ours, **python, "HOME": "/tmp"}  # noqa: S108 - its own
 
 
 def _missing(group: cgroup.Group | str) -> tuple[str, ...]:
-    """What this machine cannot give an arena, found out by trying."""
+    """The protections that this machine cannot give an arena, found out by trying."""
     found = (f"a cgroup ({group})",) if isinstance(group, str) else ()
     try:
         socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM).close()
@@ -353,7 +354,7 @@ def _descendants(pid: int) -> list[psutil.Process]:
 
 
 def _remove_group(group: cgroup.Group) -> None:
-    for _ in range(_REMOVE_TRIES):  # the last process of a killed tree leaves its group a moment after its parent
+    for _ in range(_REMOVE_TRIES):  # the last process of a killed tree leaves its cgroup slightly after its parent
         if group.remove():
             return
         time.sleep(0.02)
@@ -365,7 +366,7 @@ _waived = False
 
 
 def inside() -> About | None:
-    """The arena that this process is in, found out by looking; None where it is on the machine itself."""
+    """The arena that this process is in, detected from its mounts and users; None outside of any arena."""
     try:
         about = loads(Path(MARK).read_bytes())
         users = Path("/proc/self/uid_map").read_text(encoding="ascii").split()
@@ -378,9 +379,9 @@ def inside() -> About | None:
 
 
 def stand_above() -> None:
-    """Have sessions of somebody else's live in a user namespace below this process, if it is in an arena.
+    """Make foreign sessions run in a user namespace below this process, if it is in an arena.
 
-    For the main thread of a program that judges, before it starts anything. Raises ArenaRefused.
+    Call it in the main thread of the judge, before it starts any process. Raises ArenaRefused.
     """
     if about := inside():
         try:
@@ -391,7 +392,7 @@ def stand_above() -> None:
 
 
 def waive(*, disposable: bool) -> None:
-    """Let attacks run on this machine itself, from now on. Root must say that the machine is disposable."""
+    """Allow attacks on this machine itself from now on. Raises NotInArena for root unless it is `disposable`."""
     global _waived
     if os.geteuid() == 0 and not disposable:
         raise NotInArena(
@@ -402,17 +403,17 @@ def waive(*, disposable: bool) -> None:
 
 
 def waived() -> bool:
-    """Whether attacks run on this machine itself: this process is in no arena, and somebody said that it may be."""
+    """Whether attacks run on this machine itself: this process is in no arena, and `waive` was called."""
     return _waived and inside() is None
 
 
 def outside() -> bool:
-    """Whether attacks still need an arena: this process is in none, and nobody waived it."""
+    """Whether attacks still need an arena: this process is in none, and `waive` was not called."""
     return not _waived and inside() is None
 
 
 def require() -> None:
-    """Raise NotInArena unless this process is in an arena, or the caller waived it."""
+    """Raise NotInArena unless this process is in an arena, or `waive` was called."""
     if outside():
         raise NotInArena(
             "attacks run in an arena only: use `rlm-secure audit`, or put "

@@ -1,6 +1,7 @@
-"""Single attempts in an arena that stays: `Attempts` asks, and `python -m rlm_secure.testing.arena.attempts` answers.
+"""Single attempts in one lasting arena: `Attempts` is the client, `python -m rlm_secure.testing.arena.attempts` the
+server.
 
-One request and one answer are one line of JSON each; the answer is decoded into a Verdict and nothing else.
+Requests and answers are one line of JSON each; an answer is decoded into a Verdict and nothing else.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ from rlm_secure.testing.verdict import Verdict
 from rlm_secure.untrusted_json import loads
 
 _LINE_BYTES = 1 << 20
-#: No attempt takes so long.
+#: Timeout of one attempt, longer than any takes.
 _SECONDS = 300.0
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One attack on one environment under one policy (as JSON). `own` is one that our tests know nothing of."""
+    """One attack on one environment under one policy (as JSON). `own`: the attack is not in the shipped corpus."""
 
     attack: Attack
     environment: str
@@ -49,7 +50,7 @@ _VERDICT: TypeAdapter[Verdict] = TypeAdapter(Verdict)
 
 
 class Attempts:
-    """An arena that judges one attack after the other. A context manager; the arena is built at the first attempt."""
+    """An arena that judges one attack at a time. A context manager; the arena is built at the first attempt."""
 
     def __init__(self, given: arena.Arena | None = None) -> None:
         self._given = given or arena.Arena()
@@ -57,9 +58,9 @@ class Attempts:
         self._told: IO[bytes] | None = None
 
     def attempt(self, attack: Attack, environment: str, policy: Policy, *, own: bool = False) -> Verdict:
-        """The verdict on `attack`. Raises what opening a session raises, and ArenaRefused.
+        """The verdict on `attack`. Raises ArenaRefused, and RLMSecureError if no session opens or the judge dies.
 
-        An attack of one's `own` has its control tried first: it proves nothing where plain Python stops it as well.
+        For an attack of your `own` the control runs first: if it loses in plain Python too, its defeat proves nothing.
         """
         request = Request(attack, environment, policy.model_dump_json(), own)
         if arena.waived():
@@ -80,7 +81,7 @@ class Attempts:
             raise RLMSecureError(f"the judge of {attack.name} did not survive: {type(error).__name__}") from None
 
     def _line(self) -> bytes:
-        """The judge's answer. An adapter may have stopped the judge: nobody waits for ever."""
+        """The judge's answer. Raises TimeoutError: an adapter may have stopped the judge."""
         assert self._told is not None
         if not select.select([self._told], [], [], _SECONDS)[0]:
             raise TimeoutError
@@ -112,7 +113,7 @@ class Attempts:
 
 
 def main() -> None:
-    """Answer requests from standard input, until there are no more."""
+    """Answer requests from standard input until it closes."""
     above = False
     with os.fdopen(int(sys.argv[1]), "wb") as told:
         for line in sys.stdin.buffer:
@@ -137,7 +138,7 @@ def _attempt(request: Request) -> Verdict:
     layered = attack.layer is not Layer.KERNEL
     with contextlib.ExitStack() as stack:
         if ":" in name:
-            foreign = ForeignGround(name, bounds_of(policy))  # its programs stand beside the target of this attempt
+            foreign = ForeignGround(name, bounds_of(policy))  # per attempt: its programs belong to the attempt's target
             stack.callback(foreign.close)
         sessions = foreign if ":" in name else _ours(name, attack, policy)
         return battery.attempts([attack], sessions, policy, checked, layered=layered)[attack.name]

@@ -1,16 +1,16 @@
 """The program that builds an arena and runs one command in it: `python -I -S -B build.py DESCRIPTOR`.
 
-It reads one JSON job from that descriptor, and needs nothing but the interpreter. On the job's `status` descriptor it
-says STANDS when the arena stands, and else why it does not. Three processes:
+It reads one JSON job from that descriptor, and needs only the interpreter. To the job's `status` descriptor it writes
+STANDS when the arena is built, or else the reason why not. Three processes:
 
-    outer   the child of whoever wants an arena; waits, and passes signals on
-    init    pid 1 of the arena: builds the mounts with the caller's privileges, then gives them up for good by entering
-            a user namespace of its own, where it reaps what is left behind
-    command what was asked for, as that user namespace's root where root asked, else under the caller's own uid
+    outer   the child of the caller; waits, and forwards signals
+    init    pid 1 of the arena: builds the mounts with the caller's privileges, then gives these up permanently by
+            entering a user namespace of its own, where it reaps orphans
+    command the caller's command, as root of that user namespace if the caller is root, else under the caller's uid
 
-The mounts are made *before* that user namespace and copied into it, which locks them: nobody inside can take a cover
-off, make a read-only mount writable, or see what lies below (mount_namespaces(7)). When init ends, for whatever reason,
-the kernel kills everything in the arena; init dies with outer, and outer with who started it.
+The mounts are made *before* that user namespace and copied into it, which locks them: no process inside can unmount a
+cover, make a read-only mount writable, or see what is below (mount_namespaces(7)). When init ends, for whatever reason,
+the kernel kills everything in the arena; init dies with outer, and outer with the thread that started it.
 
 Sources: user_namespaces(7), mount_namespaces(7), pid_namespaces(7), mount_setattr(2), pivot_root(2), netdevice(7).
 
@@ -47,20 +47,20 @@ _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
 _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS, _SECCOMP_MODE_FILTER = 22, 38, 2
 _SECCOMP_RET_ERRNO, _SECCOMP_RET_ALLOW, _X32_CALL = 0x00050000, 0x7FFF0000, 0x40000000
 _BPF_LD, _BPF_AND, _BPF_JEQ, _BPF_JGE, _BPF_JGT, _BPF_RET = 0x20, 0x54, 0x15, 0x35, 0x25, 0x06
-#: AUDIT_ARCH_* of the machine, the first of its three calls on keys; the same for its 32-bit programs.
+#: AUDIT_ARCH_* of the machine and the number of its first of three key calls; then both for its 32-bit programs.
 _KEY_CALLS = {"x86_64": (0xC000003E, 248, 0x40000003, 286), "aarch64": (0xC00000B7, 217, 0x40000028, 309)}
 _KEYCTL = {"x86_64": 250, "aarch64": 219}
 _KEYCTL_JOIN_SESSION_KEYRING = 1
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
 
-#: Where the arena is put together, in a mount namespace that only its makers see.
-_STAGE = "/tmp"  # every system has it; it is covered before anything is made in it
+#: Where the root is assembled, in a private mount namespace.
+_STAGE = "/tmp"  # every system has it; a tmpfs covers it before anything is created in it
 _FIRST_PID = "20000"
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-#: Exit status of this program where the arena cannot be built; the reason is one line on standard error.
+#: Exit status of this program if the arena cannot be built; the reason is written to the `status` descriptor.
 REFUSED = 125
-#: Said when nothing can fail any more but the command itself. Who dies without a word has built nothing.
+#: Written when only the command itself can still fail. A builder that dies without it has built nothing.
 STANDS = b"stands"
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -68,17 +68,17 @@ _libc.syscall.restype = ctypes.c_long
 
 
 class BuildRefused(Exception):
-    """The arena cannot be built, and why."""
+    """The arena cannot be built; the message says why."""
 
 
 def main(descriptor: int) -> int:
-    """Build what the job says, run its command in there, and return the command's exit status."""
+    """Build the job's arena, run its command inside, and return the command's exit status."""
     with os.fdopen(descriptor) as file:
         job = json.load(file)
     os.umask(0o022)
     _die_with_parent()
     if os.getppid() != job["parent"]:
-        return REFUSED  # who wanted an arena is gone
+        return REFUSED  # the caller has died
     return _outer(job)
 
 
@@ -116,7 +116,7 @@ def _init(job: dict[str, Any], uid: int, alive: int) -> int:
         _mounts(job)
         _leave_privileges(job, uid)
         if select.select([alive], [], [], 0)[0]:
-            os._exit(REFUSED)  # outer has gone: it writes nothing, and nobody else holds the other end
+            os._exit(REFUSED)  # readable means end of file: outer, the only holder of the other end, has died
         os.close(alive)
         _loopback(job)
         socket.sethostname("arena")
@@ -137,7 +137,7 @@ def _init(job: dict[str, Any], uid: int, alive: int) -> int:
 
 
 def _become(job: dict[str, Any]) -> NoReturn:
-    """Be the command, in a session of its own: no terminal controls it, and it controls none."""
+    """Exec the command in a session of its own (setsid), without a controlling terminal."""
     try:
         os.setsid()
         os.chdir(job["directory"] if os.path.isdir(job["directory"]) else "/")
@@ -151,9 +151,9 @@ def _become(job: dict[str, Any]) -> NoReturn:
 
 
 def _mounts(job: dict[str, Any]) -> None:
-    """A root that is the host's, read-only, with covers on what is secret and room of its own on what is shared."""
+    """Make a root: the host's, read-only, with covers on secret paths and new tmpfs on scratch directories."""
     _mount(None, "/", None, _MS_REC | _MS_PRIVATE)
-    # What is bound from the host is held before the stage, or a cover, hides it.
+    # Paths to bind from the host are opened before the stage or a cover hides them.
     held = [(os.open(each["source"], os.O_PATH), each) for each in sorted(job["bound"], key=lambda each: each["path"])]
     _mount("tmpfs", _STAGE, "tmpfs", _MS_NOSUID | _MS_NODEV, "size=64k,mode=0700")
     root = f"{_STAGE}/root"
@@ -168,15 +168,15 @@ def _mounts(job: dict[str, Any]) -> None:
     covers += _sealed(root, job)
     for fd, each in held:
         _bind(fd, root + each["path"], writable=each["writable"])
-        if each["source"] == _STAGE:  # what was bound has the stage on top
+        if each["source"] == _STAGE:  # the recursive bind includes the stage, mounted on top
             _checked(_libc.umount2(os.fsencode(root + each["path"]), _MNT_DETACH), "taking the stage off")
         os.close(fd)
     _mount("proc", f"{root}/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
-    # Nothing in it is covered: then the kernel would refuse every sandbox a proc of its own (mount_namespaces(7)).
-    with contextlib.suppress(OSError):  # no number of a process here is one of a sandbox's own, which begins at 1
+    # Nothing in it may be covered: else the kernel refuses sandboxes inside a proc of their own (mount_namespaces(7)).
+    with contextlib.suppress(OSError):  # pids here start high, unlike those of a sandbox, which start at 1
         _place(f"{root}/proc/sys/kernel/ns_last_pid", _FIRST_PID)
     _place(f"{root}{job['mark']}", json.dumps(job["about"]))
-    for cover in covers:  # by descriptor: a share may lie on it by now, and another below it
+    for cover in covers:  # by descriptor: by now shares may be mounted on the path or below it
         _restrict(f"/proc/self/fd/{cover}", _MOUNT_ATTR_RDONLY, recursive=False)
         os.close(cover)
     os.chdir(root)
@@ -186,7 +186,10 @@ def _mounts(job: dict[str, Any]) -> None:
 
 
 def _sealed(root: str, job: dict[str, Any]) -> list[int]:
-    """Directories above what is bound into a private place: nobody in there may put others in their stead."""
+    """Cover the directories above bound paths in a private directory, so that no process inside can replace them.
+
+    Returns the covers' descriptors.
+    """
     tops = set()
     for path in (each["path"] for each in job["bound"]):
         for private in (private for private in job["private"] if path.startswith(f"{private}/")):
@@ -201,7 +204,7 @@ def _sealed(root: str, job: dict[str, Any]) -> list[int]:
 
 
 def _devices(root: str, job: dict[str, Any]) -> None:
-    """/dev with what every program needs, bound from the host's, and nothing else."""
+    """Make /dev with only the devices that every program needs, bound from the host's."""
     held = {name: os.open(f"/dev/{name}", os.O_PATH) for name in _DEVICES if os.path.exists(f"/dev/{name}")}
     _mount("tmpfs", f"{root}/dev", "tmpfs", _MS_NOSUID | _MS_NOEXEC, "size=64k,mode=0755")
     for name, fd in held.items():
@@ -216,9 +219,9 @@ def _devices(root: str, job: dict[str, Any]) -> None:
 
 
 def _cover(path: str) -> int | None:
-    """Hide a directory below an empty one, whose descriptor is returned, and a file below an empty file.
+    """Hide a directory below an empty tmpfs and return its descriptor; hide a file below /dev/null.
 
-    What is not there, or goes meanwhile, needs no cover.
+    A path that does not exist, or is removed meanwhile, needs no cover.
     """
     try:
         about = os.lstat(path)
@@ -236,7 +239,7 @@ def _cover(path: str) -> int | None:
 
 
 def _bind(descriptor: int, path: str, *, writable: bool) -> None:
-    """Show what `descriptor` stands for at `path`, which is made where a cover hides it."""
+    """Bind what `descriptor` refers to at `path`, which is created if a cover hides it."""
     source = f"/proc/self/fd/{descriptor}"
     is_directory = stat.S_ISDIR(os.stat(source).st_mode)
     os.makedirs(path if is_directory else os.path.dirname(path), mode=0o755, exist_ok=True)
@@ -248,13 +251,13 @@ def _bind(descriptor: int, path: str, *, writable: bool) -> None:
 
 
 def _leave_privileges(job: dict[str, Any], uid: int) -> None:
-    """Enter the namespaces of the arena. After this no capability is left over anything of the host's."""
+    """Enter the namespaces of the arena. After this no capability over any resource of the host is left."""
     flags = _CLONE_NEWUSER | _CLONE_NEWNS | _CLONE_NEWIPC | _CLONE_NEWUTS | _CLONE_NEWCGROUP
     flags |= 0 if job["network"] else _CLONE_NEWNET
     gid = os.getgid()
     if uid == 0:
         ranges = f"0 {job['first_uid']} {job['uids']}"
-        with _mapper(ranges):  # only who is outside a user namespace may map more than itself into it
+        with _mapper(ranges):  # only a process outside a user namespace may map more than its own uid into it
             _unshare(flags, "namespaces of its own")
         os.setgroups([])
         os.setresgid(0, 0, 0)
@@ -267,23 +270,23 @@ def _leave_privileges(job: dict[str, Any], uid: int) -> None:
     _leave_keyring()
     if uid != 0:
         _bar_keys()
-    # Whoever is root in there may neither trace pid 1 nor read its memory, whatever fs.suid_dumpable says.
+    # Root inside may neither trace pid 1 nor read its memory, whatever fs.suid_dumpable says.
     _libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
-    _die_with_parent()  # the kernel forgets it when credentials change
+    _die_with_parent()  # again: the kernel clears the setting when credentials change
 
 
 def _leave_keyring() -> None:
-    """Keys in the session keyring of whoever wanted the arena would be readable in there: no namespace holds them."""
+    """Join a new session keyring: keys are in no namespace, so those of the caller would be readable inside."""
     if _libc.syscall(_KEYCTL[os.uname().machine], _KEYCTL_JOIN_SESSION_KEYRING, None) < 0:
         number = ctypes.get_errno()
-        if number not in (errno.ENOSYS, errno.EPERM):  # a kernel without keys; a filter that bars everybody from them
+        if number not in (errno.ENOSYS, errno.EPERM):  # a kernel without keys; a seccomp filter that refuses key calls
             raise BuildRefused(f"it cannot leave the keyring of its caller: {os.strerror(number)}")
 
 
 def _bar_keys() -> None:
-    """Refuse add_key, request_key and keyctl for good: a user's own keys are its own in every namespace (keyrings(7)).
+    """Refuse add_key, request_key and keyctl permanently: a uid can access its keys from every namespace (keyrings(7)).
 
-    Sources: seccomp(2), syscall(2); the numbers are those of the kernel's tables, for the machine's 32-bit calls too.
+    Sources: seccomp(2), syscall(2); the numbers are those of the kernel's tables, also for the machine's 32-bit calls.
     """
     native, first, compatible, compatible_first = _KEY_CALLS[os.uname().machine]
     no, yes = _SECCOMP_RET_ERRNO | errno.ENOSYS, _SECCOMP_RET_ALLOW
@@ -309,7 +312,7 @@ def _bar_keys() -> None:
 
 @contextlib.contextmanager
 def _mapper(ranges: str) -> Iterator[None]:
-    """A child that stays outside, and maps `ranges` into pid 1's user namespace at the end of the block."""
+    """Fork a child that stays outside, and maps `ranges` into pid 1's user namespace at the end of the block."""
     ready, go = os.pipe()
     child = os.fork()
     if child == 0:
@@ -344,10 +347,10 @@ def _loopback(job: dict[str, Any]) -> None:
 
 @contextlib.contextmanager
 def _said_on(descriptor: int) -> Iterator[None]:
-    """Whatever goes wrong in the block is said on `descriptor`, and ends the process."""
+    """Write the reason of any failure in the block to `descriptor`, and exit."""
     try:
         yield
-    except BaseException as error:  # noqa: BLE001 - each is a reason why there is no arena
+    except BaseException as error:  # noqa: BLE001 - any exception is a reason why there is no arena
         reason = str(error) if isinstance(error, BuildRefused) else f"{type(error).__name__}: {error}"
         os.write(descriptor, reason.encode("utf-8", "replace"))
         os._exit(REFUSED)
@@ -414,12 +417,12 @@ def _die_with_parent() -> None:
 
 
 def _pass_signals_to(process: int) -> None:
-    """What asks this process to end is asked of `process`; a negative one names a group."""
+    """Forward signals that ask this process to end to `process`; a negative number is a process group."""
 
     def pass_on(number: int, _frame: object) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(process, number)
-            os.kill(process, signal.SIGCONT)  # who was stopped ends as well
+            os.kill(process, signal.SIGCONT)  # a stopped process must end too
 
     for number in _PASSED_ON:
         signal.signal(number, pass_on)

@@ -1,4 +1,4 @@
-"""What of the host's files an arena hides, what it keeps for itself, and what it cannot do without."""
+"""Which files of the host an arena hides, which it replaces with its own, and which it needs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rlm_secure.resources import policies_dir, sandboxes_dir
 
-#: Covered by nothing: homes, keys, sockets, logs and state of others. The home of who runs it is added.
+#: Hidden below empty covers: homes, keys, sockets, logs and state of others. The caller's home is added.
 HIDDEN = (
     "/root", "/home", "/run", "/boot", "/mnt", "/media", "/lost+found",
     "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssh",
@@ -23,26 +23,29 @@ HIDDEN = (
     "/var/spool", "/var/mail", "/var/log", "/var/backups", "/var/cache/private", "/var/lib/private",
     "/sys/kernel/debug", "/sys/kernel/tracing", "/sys/kernel/security", "/sys/fs/bpf", "/sys/firmware",
 )  # fmt: skip
-#: Empty and writable, and gone with the arena. /dev/shm is made with /dev.
-PRIVATE = ("/tmp", "/var/tmp")  # noqa: S108 - their names; the arena's own are mounted there
+#: Empty and writable, and removed with the arena. /dev/shm is created with /dev.
+PRIVATE = ("/tmp", "/var/tmp")  # noqa: S108 - the arena's own are mounted at these names
 
 
-#: What no program does without.
+#: Directories that every program needs; a home in one of them is not hidden.
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/etc", "/proc", "/dev")
-#: What cannot be the host's: an arena would not be told from the host, or not work.
+#: Directories that cannot be the host's: /run holds the arena's mark, and /dev only the arena's devices.
 _OWN = ("/run", "/dev")
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A path of the host that an arena sees as well, under the same name; read-only unless `writable`."""
+    """A path of the host that is visible in an arena, under the same name; read-only unless `writable`."""
 
     path: str
     writable: bool = False
 
     @classmethod
     def parse(cls, text: str) -> Share:
-        """`PATH` or `PATH:rw`, with symbolic links followed. Raises ValueError for the root, and for nothing."""
+        """Parse `PATH` or `PATH:rw`, following symbolic links.
+
+        Raises ValueError for the root, an empty path, /run, /dev and anything in /proc.
+        """
         name, colon, mode = text.rpartition(":")
         path, writable = (name, True) if colon and mode == "rw" else (text, False)
         found = os.path.realpath(path)
@@ -57,15 +60,18 @@ class Share:
 
 
 def hidden() -> set[str]:
-    """HIDDEN and the homes of who runs this. A symbolic link is no place for a cover: what it leads to is."""
-    homes = {os.path.realpath(os.path.expanduser("~"))}  # noqa: PTH111 - "~" stays where nobody knows it
-    with contextlib.suppress(KeyError):  # HOME may name another; that of a system's own user is no home
+    """HIDDEN and the caller's homes, with symbolic links followed: a cover cannot be mounted on a link."""
+    homes = {os.path.realpath(os.path.expanduser("~"))}  # noqa: PTH111 - "~" is kept if there is no home
+    with contextlib.suppress(KeyError):  # HOME may differ; that of a system user may be "/", which is no home
         homes |= {os.path.realpath(pwd.getpwuid(os.getuid()).pw_dir)} - {"/"}
     return {os.path.realpath(path) for path in HIDDEN} | {home for home in homes if not within(home, _SYSTEM)}
 
 
 def host_sockets() -> list[str]:
-    """Sockets of the host elsewhere: a read-only mount stops nobody from connecting. Later ones are not known."""
+    """Sockets of the host outside hidden directories, to be hidden too: a read-only mount does not prevent connect().
+
+    Sockets that are created later are not covered.
+    """
     try:
         lines = Path("/proc/net/unix").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
@@ -79,11 +85,11 @@ def _is_socket(path: str) -> bool:
     try:
         return stat.S_ISSOCK(Path(path).stat().st_mode)
     except (OSError, ValueError):
-        return False  # gone, or where not even its owner may look: nor may an arena
+        return False  # removed, or not accessible even to the caller, and so not to the arena
 
 
 def needed() -> list[str]:
-    """The directories without which this Python does not run, nor this package in it."""
+    """The directories that this Python and this package need to run."""
     import rlm_secure
 
     packages = [path for path in sys.path if path.endswith("-packages")]
@@ -109,7 +115,7 @@ def within(path: str, directories: Iterable[str]) -> bool:
 
 
 def closed_above(paths: Iterable[str]) -> list[str]:
-    """Directories above `paths` that only their owner may enter: the arena's users could not pass them."""
+    """Directories above `paths` that others may not enter, if this process is root: the arena's users are others."""
     found = set()
     for path in paths:
         for above in list(Path(path).parents)[:-1]:

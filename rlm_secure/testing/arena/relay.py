@@ -1,6 +1,6 @@
-"""A Unix socket of the host for an arena whose users may not open it: bytes are passed on, nothing is understood.
+"""A relay to a Unix socket of the host, for an arena whose users may not open it: forwards bytes without parsing them.
 
-Guards: a shared socket: bytes for the arena's root and the one below it, nothing understood
+Guards: a shared socket: bytes for the arena's root and the nested root, forwarded without parsing
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from rlm_secure.removal import remove
 
 _CHUNK = 1 << 16
 _BACKLOG = 64
-#: Connections at a time: their threads and descriptors are outside of the arena, and of its bounds.
+#: Limit of simultaneous connections: their threads and descriptors are outside of the arena and its limits.
 _MOST = 256
 
 
 class Relay:
-    """Listens at `path` for users of `uids`, and connects each of its connections to `target`."""
+    """Listens at `path` for peers with one of `uids`, and forwards each connection to `target`."""
 
     def __init__(self, target: Path, *, uids: tuple[int, ...]) -> None:
         self._target = str(target)
@@ -36,13 +36,13 @@ class Relay:
         self.path = f"{self._directory}/socket"
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(self.path)
-        Path(self.path).chmod(0o666)  # the kernel's word on who connects decides, below
+        Path(self.path).chmod(0o666)  # access is decided by SO_PEERCRED in _connect
         self._listener.listen(_BACKLOG)
         self._room = threading.BoundedSemaphore(_MOST)
         threading.Thread(target=self._serve, name="rlm_secure-relay", daemon=True).start()
 
     def take_away(self) -> None:
-        """Remove its name: what is mounted elsewhere by now leads to it, and nothing is left if we are killed."""
+        """Remove the socket's path: the arena has it mounted by now, and nothing is left if this process is killed."""
         remove(self._directory)
 
     def __enter__(self) -> Self:
@@ -63,7 +63,7 @@ class Relay:
             except OSError as error:
                 if error.errno in (errno.EBADF, errno.EINVAL):
                     return  # closed
-                time.sleep(0.05)  # no descriptor left, or gone again
+                time.sleep(0.05)  # no descriptor free, or the peer has disconnected
                 continue
             if self._room.acquire(blocking=False):
                 threading.Thread(target=self._connect, args=(theirs,), daemon=True).start()
@@ -76,7 +76,7 @@ class Relay:
             with contextlib.suppress(OSError), theirs, socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as ours:
                 _, uid, _ = struct.unpack("iII", theirs.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
                 if uid not in (*self._uids, os.getuid()):
-                    return  # somebody else on this machine
+                    return  # another user of this machine
                 ours.connect(self._target)
                 back = threading.Thread(target=_pass_on, args=(ours, theirs), daemon=True)
                 back.start()
@@ -87,11 +87,11 @@ class Relay:
 
 
 def _pass_on(source: socket.socket, sink: socket.socket) -> None:
-    """Copy until one side ends; then end the other side's direction."""
+    """Copy until either side ends, then shut down this direction on both sockets."""
     with contextlib.suppress(OSError):
         while chunk := source.recv(_CHUNK):
             sink.sendall(chunk)
     with contextlib.suppress(OSError):
         sink.shutdown(socket.SHUT_WR)
     with contextlib.suppress(OSError):
-        source.shutdown(socket.SHUT_RD)  # who still writes there is told that nobody reads
+        source.shutdown(socket.SHUT_RD)  # a peer that still writes gets an error
