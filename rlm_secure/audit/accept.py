@@ -1,4 +1,4 @@
-"""What does not count: findings that a policy accepts until a date, and those that a baseline has already."""
+"""Findings that do not count: those that a policy accepts until a date, and those in the baseline."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rlm_secure.policy.model import Ignore
 from rlm_secure.untrusted_json import MalformedJson, loads
 
 BASELINE_VERSION = 1
-#: Whoever accepts findings cannot accept that the list of them is wrong.
+#: Rules with this prefix report errors in the list of accepted findings, so no entry can accept them.
 _ALWAYS = "ignore-"
 
 
@@ -26,10 +26,10 @@ def apply_ignores(
     files_seen: frozenset[str],
     known: Iterable[Ignored] = (),
 ) -> tuple[list[Finding], list[Ignored]]:
-    """The findings that count and those that `policy` accepts, with a finding for each entry that matches nothing.
+    """The findings that count, plus one for each entry that matches nothing; and those that `policy` accepts.
 
-    `ran` are the rules that looked at something, `files_seen` the files: no other entry can be called unmatched. Nor
-    can one for what is accepted already, which is `known`.
+    An entry is unmatched only if its rule `ran` and its file is in `files_seen`, and if it does not match a finding
+    that was accepted earlier (`known`).
     """
     if policy.loaded is None:
         return list(findings), []
@@ -68,7 +68,7 @@ def read_baseline(path: Path) -> frozenset[str]:
 
 
 def baseline(findings: Iterable[Finding]) -> Mapping[str, Any]:
-    """A baseline of these findings, as JSON: fingerprints, with what they stand for so that people can review it."""
+    """A baseline of these findings, as JSON: fingerprints, with rule, place and message for human review."""
     entries = [
         {"fingerprint": each.fingerprint, "rule": each.rule, "at": str(each.location), "message": each.message}
         for each in findings
@@ -77,7 +77,7 @@ def baseline(findings: Iterable[Finding]) -> Mapping[str, Any]:
 
 
 def apply_baseline(findings: Iterable[Finding], known: frozenset[str]) -> tuple[list[Finding], list[Ignored]]:
-    """The findings that are new, and those that the baseline has."""
+    """The new findings, and those that are in the baseline."""
     new, old = [], []
     for each in findings:
         if each.fingerprint in known:
@@ -88,7 +88,7 @@ def apply_baseline(findings: Iterable[Finding], known: frozenset[str]) -> tuple[
 
 
 def _keys(finding: Finding) -> set[tuple[str, str]]:
-    """The rule and each place that an entry may name to accept it."""
+    """The rule with each form of the place that an entry may use to accept this finding."""
     if finding.rule.startswith(_ALWAYS):
         return set()
     place = finding.location

@@ -32,7 +32,7 @@ from rlm_secure.testing.judge import policy as low_limits
 from rlm_secure.testing.session import Session, SessionFailed
 from rlm_secure.testing.verdict import Result, Verdict
 
-#: With --quick: so many attacks on each guarantee, for each layer.
+#: With --quick: the number of attacks on each guarantee, for each layer.
 _QUICK = 3
 _SLOW = (Win.OUTLASTS, Win.REMAINS)
 _TRIES = 8
@@ -40,7 +40,7 @@ _PAUSE_SECONDS = 0.5
 
 
 def main() -> int:
-    """Attack what the job says, and tell who asked."""
+    """Attack the job's environment, and write progress and the result to the caller."""
     with os.fdopen(int(sys.argv[1]), "wb") as told:
         lock = threading.Lock()
 
@@ -63,14 +63,14 @@ def main() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """A way to open sessions of one environment of ours. `screened` says whether they have a language layer."""
+    """A way to open sessions of one of our environments. `screened` says whether they have a language layer."""
 
     open: Callable[[Policy], Session]
     screened: bool
 
 
 def attack_here(job: Job, progress: Progress | None = None) -> EnvironmentSubject:
-    """Attack what `job` names, in the arena that this process is in. Raises NotInArena outside one."""
+    """Attack the job's environment, in the arena that this process is in. Raises NotInArena outside one."""
     arena.require()
     started = time.monotonic()
     policy = Policy.model_validate_json(job.policy)
@@ -105,7 +105,7 @@ def attack_here(job: Job, progress: Progress | None = None) -> EnvironmentSubjec
 
 
 def grounds(name: str) -> tuple[Ground, ...]:
-    """The ways to open sessions of an environment of ours: with its language layer and, where that can be, without."""
+    """The ways to open sessions of one of our environments: with the language layer and, for `local`, without it."""
     from rlm_secure.sandbox import Sandbox
     from rlm_secure.testing import unscreened
 
@@ -116,7 +116,7 @@ def grounds(name: str) -> tuple[Ground, ...]:
 
 
 class _Run:
-    """One audit of one environment, while it goes on."""
+    """The state of one running audit of one environment."""
 
     def __init__(self, job: Job, policy: Policy, progress: Progress | None) -> None:
         self.report: EnforcementReport | None = None
@@ -131,12 +131,12 @@ class _Run:
         self._lock = threading.Lock()
 
     def give_up(self, reason: str, trace: str) -> None:
-        """Nothing can be judged, for this reason."""
+        """Record the reason why nothing can be judged."""
         self.trouble, self.trace = reason, trace
         self.notes.append(NotChecked(f"environment {self._job.name}", reason))
 
     def ours(self, corpus: list[Attack]) -> None:
-        """Attack an environment of ours, on each of its grounds."""
+        """Attack one of our environments, on each of its grounds."""
         name = self._job.name
         chosen = [(ground, self._chosen(corpus, ground.screened)) for ground in grounds(name)]
         self._total = sum(len(attacks) for _, attacks in chosen)
@@ -153,7 +153,7 @@ class _Run:
             self._attack(attacks, partial(self._open, ground), screened=ground.screened)
 
     def foreign(self, corpus: list[Attack]) -> None:
-        """Attack sessions of somebody else's: all attacks, on whatever they turn out to be."""
+        """Attack foreign sessions with all attacks: whether they have a language layer is not known."""
         attacks = self._chosen(corpus, None)
         self._total = len(attacks)
         self._note_left_out()
@@ -191,13 +191,13 @@ class _Run:
             )
         except SessionFailed:
             raise
-        except RLMSecureError as error:  # the machine gives no sessions any more, which says nothing about the rest
+        except RLMSecureError as error:  # no session can be opened any more; the other attacks count as ERRORED
             reason = str(error)
         for each in attacks:
             self._add(each, screened, verdicts.get(each.name), reason)
 
     def _controls(self, attacks: list[Attack]) -> dict[str, Control]:
-        """Whether each attack wins in plain Python here. Our tests show it for the shipped ones that win everywhere."""
+        """The control of each attack. Shipped ones without an excuse are not run: our tests show that they win."""
         own = {each.name for each in self._job.own}
         known = {each.name: Control(each.name, True, "", each.excuse, each.reason) for each in attacks}
         doubtful = [
@@ -206,7 +206,7 @@ class _Run:
         return known | battery.controls(doubtful, bounds_of(self._policy))
 
     def _chosen(self, corpus: list[Attack], screened: bool | None) -> list[Attack]:
-        """Attacks on the language layer where there is one, on the kernel's walls where there is none; else all."""
+        """The attacks to run: without those of the KERNEL layer if `screened`, of LANGUAGE if not; all if None."""
         other = {True: Layer.KERNEL, False: Layer.LANGUAGE}.get(screened) if screened is not None else None
         fitting = [each for each in corpus if each.layer is not other]
         own = [each for each in fitting if each in self._job.own]
@@ -219,7 +219,7 @@ class _Run:
             self.notes.append(NotChecked(f"{self.left_out} attacks on {self._job.name}", "left out by --quick"))
 
     def _open(self, ground: Ground) -> Session:
-        """A session, after some patience: a machine at its limits is no finding."""
+        """Open a session, retrying while none is available: a busy machine is no finding."""
         for _ in range(_TRIES - 1):
             try:
                 return ground.open(self._policy)

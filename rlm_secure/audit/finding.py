@@ -1,6 +1,6 @@
-"""What an audit finds: a finding, where it is, and how bad it is.
+"""The results of an audit: a finding, its location, and its severity.
 
-What a file is called and what is in it was chosen by somebody else. In all of this it is one line that only prints.
+Names and contents of audited files are untrusted. All text here is made inert: one line that is safe to print.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from rlm_secure.inert import inert_line
 
 
 class Severity(StrEnum):
-    """What a finding costs when it is true, from least to most."""
+    """The damage that a true finding allows, from least to most."""
 
     INFO = "info"
     LOW = "low"
@@ -29,7 +29,7 @@ class Severity(StrEnum):
 
 
 class Confidence(StrEnum):
-    """How sure it is that a finding is true."""
+    """How certain it is that a finding is true."""
 
     LOW = "low"
     MEDIUM = "medium"
@@ -53,10 +53,10 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong.
+    """One problem.
 
     `message` says what was found, `hint` what to do. `about` names the part of the file (a key, an instruction),
-    so that a finding is the same one after lines have moved.
+    so that the fingerprint stays the same when lines move.
     """
 
     rule: str
@@ -73,14 +73,14 @@ class Finding:
 
     @property
     def fingerprint(self) -> str:
-        """Names this finding in baselines: it depends on the rule, the file and the part, not on the line."""
+        """Identifies this finding in baselines: depends on the rule, the file and the part, not on the line."""
         text = "\0".join((self.rule, self.location.file, self.about or self.message))
         return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
 
 
 @dataclass(frozen=True, slots=True)
 class NotChecked:
-    """Something that an audit was asked to look at and could not. It is never counted as clean."""
+    """Something that an audit was asked to check and could not. It never counts as clean."""
 
     what: str
     reason: str
@@ -90,7 +90,7 @@ class NotChecked:
 
 
 class Unreadable(Exception):
-    """A target is not what it should be. `line` and `column` are 1-based; 1:1 where the place is not known."""
+    """A target cannot be read or parsed. `line` and `column` are 1-based; 1:1 if the place is not known."""
 
     def __init__(self, message: str, line: int = 1, column: int = 1) -> None:
         super().__init__(inert_line(message))
@@ -99,6 +99,6 @@ class Unreadable(Exception):
 
 
 def _spell_out(made: object, *names: str) -> None:
-    """Make the named texts of a frozen object, that is being made, inert."""
+    """Make the named texts of a frozen object inert, during its construction."""
     for name in names:
         object.__setattr__(made, name, inert_line(getattr(made, name)))

@@ -1,7 +1,7 @@
-"""Having an environment attacked, in an arena.
+"""Attack an environment, in an arena.
 
-The attacks themselves are run by attack.py, in the arena. What comes back from there is decoded like everything that
-was near an attack: JSON, line by line, of bounded length, into the types of subject.py and nothing else.
+attack.py runs the attacks inside the arena. Its output is decoded as untrusted: JSON, line by line, of limited length,
+into the types of subject.py and nothing else.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 
 _LINE_BYTES = 64 << 20
 _MOST_LINES = 10_000
-#: After its deadline, the last attack and its controls have so long.
+#: Time after the deadline for the last attack and the controls.
 _MARGIN_SECONDS = 300.0
-#: No attempt takes so long, nor all controls together.
+#: Timeout between two lines: longer than any attempt takes, and than all controls together.
 _SILENCE_SECONDS = 300.0
 _LOOK_SECONDS = 0.1
 
 
 class AttackFailed(RLMSecureError):
-    """The program that attacks ended without a result."""
+    """The attacking program ended without a valid result."""
 
 
 def attack(
@@ -57,10 +57,10 @@ def attack(
 ) -> EnvironmentSubject:
     """Attack the environment called `name` under `policy`, with limits so low that each attack ends soon.
 
-    The attacks are the shipped ones and `own`, or those of them that `only` names.
-    It happens in an arena that is given what `arena` says; in the present one where this process is in one already;
-    and on the machine itself after arena.waive(). Raises ArenaRefused where no arena can be built, ValueError for an
-    unknown environment, AttackFailed when the attacker did not survive; never for what an attack does.
+    The attacks are the shipped ones and `own`, or those of them that `only` names. They run in a new arena as `arena`
+    describes; in the current arena if this process is in one; on the machine itself after arena.waive(). Raises
+    ArenaRefused if no arena can be built, ValueError for an unknown environment, AttackFailed if the attacking program
+    gave no valid result; never because of what an attack does.
     """
     check(name, arena or Arena())
     job = Job(name, policy.model_dump_json(), quick, tuple(sorted(only)), own, deadline)
@@ -72,7 +72,7 @@ def attack(
 
 
 def check(name: str, arena: Arena) -> None:
-    """Raise ValueError for an environment that does not exist, or that the arena would not see."""
+    """Raise ValueError for an environment that does not exist, or that is not reachable from the arena."""
     module, colon, _ = name.partition(":")
     if name in ENVIRONMENTS:
         reach = ENVIRONMENTS[name].reach
@@ -115,7 +115,7 @@ def _in_arena(job: Job, arena: Arena, progress: Progress | None) -> EnvironmentS
             running.process.stdin.write(JOB.dump_json(job))
             running.process.stdin.close()
             until = time.monotonic() + job.deadline + _MARGIN_SECONDS
-            heard = [time.monotonic()]  # the last time
+            heard = [time.monotonic()]  # the time of the last line
             threading.Thread(target=_end_at, args=(running, until, heard), daemon=True).start()
             for _ in range(_MOST_LINES):
                 line = told.readline(_LINE_BYTES)
@@ -128,9 +128,9 @@ def _in_arena(job: Job, arena: Arena, progress: Progress | None) -> EnvironmentS
 
 
 def _end_at(running: ArenaProcess, until: float, heard: list[float]) -> None:
-    """Kill an arena that is still at work then, or that says nothing for long: whoever reads from it reads its end.
+    """Kill the arena at `until`, or after a long silence; its reader then gets end of file.
 
-    An adapter may stop its judge.
+    Silence is possible because an adapter may stop the judge.
     """
     while time.monotonic() < min(until, heard[0] + _SILENCE_SECONDS):
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -140,7 +140,7 @@ def _end_at(running: ArenaProcess, until: float, heard: list[float]) -> None:
 
 
 def _checked(subject: EnvironmentSubject, job: Job, running: ArenaProcess) -> EnvironmentSubject:
-    """What the arena says, where it can be: of what was asked for, and of attacks that there are."""
+    """The arena's result with our own name and arena. Raises AttackFailed if it does not match the job's attacks."""
     guarantees = {attack.name: attack.guarantee for attack in job.corpus()}
     told = Counter((probe.name, probe.screened) for probe in subject.probes)
     names, wanted = {name for name, _ in told}, set(guarantees)
@@ -154,7 +154,10 @@ def _checked(subject: EnvironmentSubject, job: Job, running: ArenaProcess) -> En
 
 
 def _heard(line: bytes, progress: Progress | None) -> EnvironmentSubject | None:
-    """What a line from the arena says: progress, the end, or a refusal."""
+    """Decode a line from the arena: progress or end of file (None), or the result.
+
+    Raises ValueError for a refusal, AttackFailed for anything else.
+    """
     kind, _, rest = line.partition(b" ")
     try:
         if kind == b"subject":

@@ -19,7 +19,7 @@ NOTHING_AUDITED = 3
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """A finding that does not count: the policy accepts it until a date, or the baseline has it already."""
+    """A finding that does not count: the policy accepts it until a date, or the baseline contains it."""
 
     finding: Finding
     reason: str
@@ -30,10 +30,10 @@ class Ignored:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Everything that an audit found out.
+    """The complete result of an audit.
 
     `checks` counts pairs of a rule and a target; `failed` is how many of them have findings that count. With `strict`,
-    a report in which something is not checked is COULD_NOT_RUN.
+    `code` is COULD_NOT_RUN if anything was not checked.
     """
 
     version: str
@@ -65,7 +65,7 @@ class Report:
     def code(self) -> int:
         """The exit code: CLEAN, FOUND, COULD_NOT_RUN or NOTHING_AUDITED.
 
-        An environment that was asked for and could not be judged is never clean, whatever else was found.
+        A requested environment that could not be judged gives COULD_NOT_RUN, whatever else was found.
         """
         if any(not environment.judged for environment in self.environments):
             return COULD_NOT_RUN
@@ -77,6 +77,6 @@ class Report:
 
     @property
     def not_checked_count(self) -> int:
-        """How many things could not be looked at, attacks among them."""
+        """How many things could not be checked, including attacks."""
         probes = sum(environment.count_not_checked() for environment in self.environments)
         return len(self.not_checked) + probes

@@ -1,7 +1,7 @@
-"""What a rule is: one class, whose docstring is the page that `rlm-secure explain` prints.
+"""The base class of rules. The docstring of a rule is the page that `rlm-secure explain` prints.
 
 The page has a summary, the reason, `Bad:` and `Good:` with an example each, and `See:` with references. A test
-feeds every example to its rule: the bad one must be found, the good one must not.
+runs each rule on its examples: the bad one must give a finding, the good one must not.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _HOME = "https://github.com/rlm-secure/rlm-secure/blob/main"
 
 
 class Kind(StrEnum):
-    """What a rule looks at."""
+    """What a rule checks."""
 
     POLICY = "policy"
     PACKAGES = "packages"
@@ -39,7 +39,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A rule, explained. `bad` and `good` are examples of its kind of file; "" where a file cannot show it."""
+    """A rule's parsed docstring. `bad` and `good` are examples of its kind of file; "" if a file cannot show it."""
 
     summary: str
     why: str
@@ -49,7 +49,7 @@ class Page:
 
 
 class Rule(ABC, Generic[S]):
-    """One thing that can be wrong. Subclasses say what in their docstring, and find it in `check`."""
+    """One kind of problem. Subclasses describe it in their docstring, and find it in `check`."""
 
     id: ClassVar[str]
     """A word or two in kebab case; it never changes."""
@@ -57,18 +57,18 @@ class Rule(ABC, Generic[S]):
     severity: ClassVar[Severity] = Severity.MEDIUM
     confidence: ClassVar[Confidence] = Confidence.HIGH
     weakens: ClassVar[tuple[Guarantee, ...]] = ()
-    """The guarantees that it weakens, by the ids of threat-model.md."""
+    """The guarantees that the problem weakens, by the ids of threat-model.md."""
     hint: ClassVar[str] = ""
-    """What to do, for every finding of this rule that has nothing more exact."""
+    """What to do, for findings of this rule without a more specific hint."""
 
     @abstractmethod
     def check(self, subject: S) -> Iterator[Finding]:
-        """Everything of this kind that is wrong with `subject`."""
+        """Yield a finding for each problem of this kind in `subject`."""
 
     @classmethod
     @functools.cache
     def page(cls) -> Page:
-        """The docstring, taken apart."""
+        """The docstring, parsed."""
         parts: dict[str, list[str]] = {"": []}
         part = ""
         for line in (inspect.getdoc(cls) or "").splitlines():
@@ -100,7 +100,7 @@ class Rule(ABC, Generic[S]):
 
     @classmethod
     def source(cls) -> str | None:
-        """Where the rule is defined, as an address. None for a rule of another distribution."""
+        """The URL of the file that defines the rule. None for a rule of another distribution."""
         if cls.__module__.partition(".")[0] != __package__.partition(".")[0]:
             return None
         return f"{_HOME}/{cls.__module__.replace('.', '/')}.py"
@@ -117,7 +117,7 @@ class Rule(ABC, Generic[S]):
         confidence: Confidence | None = None,
         weakens: tuple[Guarantee, ...] | None = None,
     ) -> Finding:
-        """A finding of this rule. What is not given is the rule's own."""
+        """A finding of this rule. Arguments that are not given default to the rule's own values."""
         return Finding(
             rule=cls.id,
             severity=severity or cls.severity,

@@ -1,4 +1,4 @@
-"""One audit: targets are read, rules look at them, environments are attacked, and the result is one Report."""
+"""One audit: read the targets, apply the rules, attack the environments, and return one Report."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from rlm_secure.testing.corpus import Attack
 
 T = TypeVar("T")
 
-#: Findings of one rule in one file that are listed.
+#: Limit of the findings of one rule in one file.
 _MOST: Final = 1_000
-#: Findings of an audit, after which it looks at no further file; and things that it names as not checked.
+#: Findings after which an audit reads no further file; and the limit of the entries in its list of unchecked things.
 _MOST_FINDINGS: Final = 20_000
 _MOST_NOT_CHECKED: Final = 5_000
 
@@ -50,26 +50,25 @@ def audit(
     strict: bool = False,
     more_rules: Sequence[str] = (),
 ) -> Report:
-    """Audit everything that `names` and `environments` mean.
+    """Audit `names` and `environments`; by default the policy, the installed packages and the local environment.
 
-    `names` are files, folders, shipped policies, `packages`, or KIND:PATH. `policy` (a shipped one or a path) is what
-    cells and environments are held against, and whose ignores count; those of a policy among the `names` count for
-    itself. Without names and environments: the policy, the installed packages and the local environment. `known` are
-    fingerprints of a baseline; `only` names the attacks that are tried (all when empty), in the `arena`, and
-    `own_attacks` are tried beside the shipped ones (see rlm_secure.testing.corpus.own). After `deadline` seconds no
-    further file is looked at, and no further attack is started: what is left is not checked.
-    `more_rules` are ids of rules of other distributions, which look as well.
-    With `strict`, what is not checked makes the report's code COULD_NOT_RUN.
-    Never raises for what is in a target; Unreadable for a name that leads nowhere, PolicyError for a policy that is
-    no target and does not load, ValueError for an unknown environment or rule, ArenaRefused where no arena can be
-    built.
+    `names` are files, folders, shipped policies, `packages`, or KIND:PATH. `policy` (a shipped one or a path) is the
+    one that applies to cells and environments, and whose ignores count; the ignores of a policy among the `names` count
+    for that policy itself. `known` are fingerprints of a baseline; `only` names the attacks to run (all if empty), in
+    the `arena`, and `own_attacks` are run beside the shipped ones (see rlm_secure.testing.corpus.own). After `deadline`
+    seconds no further file is read and no further attack is started: the rest is reported as not checked.
+    `more_rules` are ids of additional rules, from other distributions. With `strict`, anything not checked makes the
+    report's code COULD_NOT_RUN.
+    Never raises because of the content of a target. Raises Unreadable for a name that does not exist, PolicyError for a
+    policy that is no target and does not load, ValueError for an unknown environment or rule, ArenaRefused if no arena
+    can be built.
     """
     started = time.monotonic()
     if not names and not environments:
         names, environments = (policy, "packages"), ("local",)
     state = _State(read_policy(policy), use_ignores, started + deadline, _known(more_rules))
     if state.base.problems and not (policy in names and state.base.path.exists()):
-        raise state.base.problems[0]  # nothing can be held against it
+        raise state.base.problems[0]  # without a valid policy nothing can be checked
     for name in names:
         state.look_through(name)
     for environment in environments:
@@ -100,7 +99,7 @@ def _known(more_rules: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass
 class _State:
-    """What has been found so far."""
+    """The results so far."""
 
     base: PolicySubject
     use_ignores: bool
@@ -116,19 +115,19 @@ class _State:
 
     @property
     def seen(self) -> tuple[str, ...]:
-        """What was looked at, as it is shown: a file once, of however many kinds it is."""
+        """The audited targets by their displayed names: each file once, even if it was read as several kinds."""
         return tuple(dict.fromkeys(name for _, name in self.looked))
 
     @property
     def policy(self) -> Policy:
-        """The policy that cells and environments are held against; the tightest where it does not load."""
+        """The policy that applies to cells and environments; the strictest (the default) if it does not load."""
         return self.base.policy if self.base.loaded else Policy()
 
     def look_through(self, name: str) -> None:
-        """Look at everything that a name means, until the deadline, or until there are too many findings."""
+        """Audit every target of a name, until the deadline, or until there are too many findings."""
         number = 0
         try:
-            for number, target in enumerate(targets.expand(name, self.deadline), 1):  # noqa: B007 - how many there are
+            for number, target in enumerate(targets.expand(name, self.deadline), 1):  # noqa: B007 - used after the loop
                 over = "the deadline had passed before it" if time.monotonic() > self.deadline else ""
                 if len(self.findings) >= _MOST_FINDINGS:
                     over = f"there are {_MOST_FINDINGS:,} findings before it"
@@ -143,7 +142,7 @@ class _State:
             self._skip(name, "there is no file in it that any rule looks at")
 
     def look_at(self, target: targets.Target) -> None:
-        """Read one target and let the rules of its kind look at it."""
+        """Read one target and apply the rules of its kind."""
         if (target.kind, target.shown) in self.looked:
             return
         self.looked[target.kind, target.shown] = None
@@ -159,7 +158,7 @@ class _State:
             place = Location(target.shown, error.line, error.column)
             self._skip(str(place), str(error))
             return
-        except Exception as error:  # noqa: BLE001 - whoever wrote the file chose what a reader stumbles over
+        except Exception as error:  # noqa: BLE001 - the file is untrusted, and may make a reader fail in any way
             self._not_looked(target.shown, error)
             return
         if isinstance(subject, PolicySubject) and subject.loaded is None:
@@ -174,7 +173,7 @@ class _State:
             self._accept_own(subject, before)
 
     def _accept_own(self, policy: PolicySubject, before: int) -> None:
-        """What a policy that was found accepts of what was found in it, and of nothing else."""
+        """Apply the ignores of an audited policy to the findings in that policy itself, and to no others."""
         found = self.findings[before:]
         own = [each for each in found if each.location.file == policy.file]
         ran = frozenset(rule for rule, shown in self.ran if shown == policy.file)
@@ -183,7 +182,7 @@ class _State:
         self.ignored += ignored
 
     def attacked(self, subject: EnvironmentSubject) -> None:
-        """Let the rules look at what became of the attacks on one environment."""
+        """Apply the rules to the results of the attacks on one environment."""
         self.environments.append(subject)
         self.not_checked += subject.not_checked
         if subject.probes:
@@ -218,7 +217,7 @@ class _State:
             self.unnamed += 1
 
     def report(self, known: frozenset[str], fail_on: Severity, started: float, strict: bool) -> Report:
-        """The result: what counts, what is accepted, and what could not be looked at."""
+        """The result: the findings that count, the accepted ones, and what could not be checked."""
         left, ignored = _distinct(self.findings), _distinct(self.ignored)
         if self.use_ignores:
             ran = frozenset(rule for rule, _ in self.ran)

@@ -1,4 +1,4 @@
-"""An attack on an environment: what is asked for, and what became of it, as rules and reports see that."""
+"""The request to attack an environment, and its result, as rules and reports use it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rlm_secure.guarantees import EnforcementReport, Guarantee, Wall
 from rlm_secure.testing.corpus import Attack, load
 from rlm_secure.testing.verdict import Reach, Result
 
-#: Told after each attempt: how many are done, how many there are, and which it was. From any thread.
+#: Called after each attempt, from any thread: the number done, the total, and the attack's name.
 Progress = Callable[[int, int, str], None]
 
 _PROVE_NOTHING = (Result.NOT_CHECKED, Result.ERRORED)
@@ -21,7 +21,7 @@ _PROVE_NOTHING = (Result.NOT_CHECKED, Result.ERRORED)
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One attack on one kind of session, and what became of it. `screened` says whether that had a language layer."""
+    """One attack on one kind of session, and its result. `screened` says whether the session had a language layer."""
 
     name: str
     summary: str
@@ -36,10 +36,10 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentSubject:
-    """An environment that was attacked: its report, and what became of every attack. `left_out` were not run.
+    """An environment that was attacked: its report, and the result of every attack. `left_out` attacks were not run.
 
-    `arena` says what the attacks ran in, None that they ran on the machine itself. `trouble` is why nothing could be
-    judged, with the `trace` of an adapter that raised.
+    `arena` describes the arena of the attacks; None if they ran on the machine itself. `trouble` is why nothing could
+    be judged, `trace` the traceback of an adapter that raised.
     """
 
     name: str
@@ -54,11 +54,11 @@ class EnvironmentSubject:
     trace: str = ""
 
     def count(self, result: Result) -> int:
-        """How many attempts ended like this."""
+        """How many attempts ended with this result."""
         return sum(probe.result is result for probe in self.probes)
 
     def count_reach(self, reach: Reach) -> int:
-        """How many attempts that won got so far."""
+        """How many winning attempts got this far."""
         return sum(probe.reach is reach for probe in self.probes)
 
     def count_not_checked(self) -> int:
@@ -67,14 +67,14 @@ class EnvironmentSubject:
 
     @property
     def unproved(self) -> tuple[Guarantee, ...]:
-        """Guarantees on which attempts failed by themselves, and none held or won."""
+        """Guarantees for which attempts failed by themselves, and none held or won."""
         failed = {probe.guarantee for probe in self.probes if probe.result is Result.ERRORED}
         judged = {probe.guarantee for probe in self.probes if probe.result not in _PROVE_NOTHING}
         return tuple(each for each in Guarantee if each in failed - judged)
 
     @property
     def judged(self) -> bool:
-        """Whether attempts held or won, and not so few that the others decide."""
+        """Whether at least one attempt held or won, at least as many as failed, and no guarantee is unproved."""
         decided = len(self.probes) - self.count_not_checked()
         return decided > 0 and decided >= self.count(Result.ERRORED) and not self.unproved
 
@@ -89,7 +89,7 @@ class EnvironmentSubject:
         return f"{self.count(Result.ERRORED)} of {len(self.probes)} attempts failed by themselves{which}: {said}"
 
     def unjudged(self) -> Counter[tuple[Result, str]]:
-        """Why attempts prove nothing, and how often for that reason."""
+        """The reasons why attempts prove nothing, with the count of each."""
         return Counter((probe.result, probe.evidence) for probe in self.probes if probe.result in _PROVE_NOTHING)
 
     def walls(self) -> Counter[str]:
@@ -99,10 +99,10 @@ class EnvironmentSubject:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is attacked, under which policy (as JSON), and how much.
+    """What to attack, under which policy (as JSON), and with which attacks.
 
-    `only` names the attacks, all of them when empty; `own` are attacks beside the shipped ones. After `deadline`
-    seconds none is started.
+    `only` names the attacks (all if empty); `own` are attacks beside the shipped ones. After `deadline` seconds none is
+    started.
     """
 
     name: str
@@ -113,7 +113,7 @@ class Job:
     deadline: float = 3_600.0
 
     def corpus(self) -> list[Attack]:
-        """The attacks that are asked for."""
+        """The requested attacks."""
         return [each for each in (*self.own, *load()) if not self.only or each.name in self.only]
 
 
@@ -122,5 +122,5 @@ SUBJECT: TypeAdapter[EnvironmentSubject] = TypeAdapter(EnvironmentSubject)
 
 
 def is_foreign(name: str) -> bool:
-    """Whether an environment is somebody else's: `package.module:name`."""
+    """Whether an environment is a foreign sandbox: `package.module:name`."""
     return ":" in name

@@ -1,4 +1,4 @@
-"""From what a user names to what rules look at: a file's kind is told from its name and its first lines."""
+"""From the names that a user gives to the subjects of rules. A file's kind follows from its name and first lines."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from rlm_secure.resources import policy_file, policy_names
 _FORCED = re.compile(r"(?P<kind>[a-z]+):(?P<path>.+)")
 _SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages", "_data", "dist", "build"})
 _COMPOSE_NAME = re.compile(r"(?s)(?:docker-|podman-|container-)?compose(?:[-_.].*)?\.ya?ml")
-#: Bytes that tell what a file is. What may begin with comments of any length is gone through as far as it is read.
+#: Bytes searched for a file's kind. Formats that may begin with comments of any length (_WHOLE) are searched to the
+#: size limit of reading.
 _HEAD = 64 * 1024
 _WHOLE = (".toml", ".yaml", ".yml")
-# Blanks stop at the end of a line: a beginning of empty lines would be gone through once for each.
+# [ \t] and not \s: many leading empty lines would otherwise take quadratic time.
 _POLICY = re.compile(r"^[ \t]*\[(?:language|limits|isolation|lm|data|audit)\]|^extends[ \t]*=", re.MULTILINE)
 _COMPOSE = re.compile(r"""^(?:services|'services')[ \t]*:|^[ \t]*(?:\{[ \t]*)?"services"[ \t]*:""", re.MULTILINE)
 #: How `docker inspect` begins to describe a container, in a list or alone.
@@ -34,8 +35,8 @@ _INSPECTED = re.compile(r'[\[\s]*+\{\s*+"Id"\s*+:\s*+"[0-9a-f]{64}"')
 class Target:
     """One thing to audit. `path` is None for the installed packages.
 
-    What was found in a folder that the user named is read through no link `below` that folder. `refused` says why
-    something in it is not looked at at all.
+    A file found in a folder that the user named is opened without following links `below` that folder. `refused` says
+    why something in it is not read at all.
     """
 
     kind: Kind
@@ -46,12 +47,11 @@ class Target:
 
 
 def expand(name: str, deadline: float = math.inf) -> Iterator[Target]:
-    """What a user's word means: a file, every file of a known kind in a folder, a shipped policy, or `packages`.
+    """The targets of a name: a file, every file of a known kind in a folder, a shipped policy, or `packages`.
 
-    `KIND:PATH` says the kind: policy, packages, python, dockerfile, container, seccomp, cells, trajectory. Raises
-    Unreadable for a path that does not exist, and for a single file of no known kind; for a folder that cannot be
-    read, when the first target is taken. What a folder has after `deadline`, on the clock of time.monotonic(), is one
-    target that is refused.
+    `KIND:PATH` gives the kind: policy, packages, python, dockerfile, container, seccomp, cells, trajectory. Raises
+    Unreadable for a path that does not exist, and for a single file of unknown kind; for an unreadable folder only when
+    the first target is taken. After `deadline`, a time of time.monotonic(), the rest of a folder is one refused target.
     """
     forced = _FORCED.fullmatch(name)
     if name == "packages":
@@ -79,7 +79,7 @@ def expand(name: str, deadline: float = math.inf) -> Iterator[Target]:
 
 
 def kind_of(path: Path, *, below: Path | None = None) -> Kind | None:
-    """The kind of a file, from its name and, where that is not enough, from its beginning. Raises Unreadable."""
+    """The kind of a file, from its name and, if that is not enough, from its beginning. Raises Unreadable."""
     name, suffix = path.name.lower(), path.suffix.lower()
     if suffix == ".py":
         return Kind.PYTHON
@@ -98,7 +98,7 @@ def kind_of(path: Path, *, below: Path | None = None) -> Kind | None:
 def read(target: Target, against: Policy, deadline: float = math.inf) -> Any:
     """The subject of a target, for the rules of its kind. `against` is the policy for cells and trajectories.
 
-    Raises Unreadable, also for cells that are not compiled by `deadline`, on the clock of time.monotonic().
+    Raises Unreadable, also for cells that are not compiled by `deadline`, a time of time.monotonic().
     """
     path = target.path
     if path is None:
@@ -132,7 +132,7 @@ def read(target: Target, against: Policy, deadline: float = math.inf) -> Any:
 def _in_folder(
     folder: Path, enter: Callable[[str], bool], kind_in: Callable[[Path], Kind | None], deadline: float
 ) -> Iterator[Target]:
-    """The targets below a folder, without links and what is no file; and what there is that cannot be looked at."""
+    """The targets below a folder, without links and special files; entries that cannot be read are refused targets."""
     for entry in _walk(folder, enter):
         path = folder / entry.path
         if time.monotonic() > deadline:
@@ -172,7 +172,7 @@ def _is_source(name: str) -> bool:
 def _by_content(suffix: str, head: str, name: str) -> Kind | None:
     if suffix == ".toml":
         return Kind.POLICY if _POLICY.search(head) or "polic" in name else None
-    if _INSPECTED.match(head):  # also where a seccomp profile is in it
+    if _INSPECTED.match(head):  # before SECCOMP: the description may contain a seccomp profile
         return Kind.CONTAINER
     if suffix == ".jsonl":
         return Kind.TRAJECTORY if '"type"' in head and ('"iteration"' in head or '"metadata"' in head) else None

@@ -16,7 +16,7 @@ _COMMANDS = {
 
 
 def render(report: Report) -> str:
-    """One line for each finding and for what was not checked."""
+    """One line for each finding and for each thing that was not checked."""
     lines = []
     for each in report.findings:
         place = each.location
@@ -28,7 +28,7 @@ def render(report: Report) -> str:
 
 
 def _data(text: str) -> str:
-    # What is not escaped here could end the line and begin a command of its own.
+    # Without these escapes a text could end the line and start another workflow command.
     return inert(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

@@ -1,4 +1,4 @@
-"""The report as one page that needs nothing else: no script, no font, no image, no address is loaded."""
+"""The report as one self-contained page: it has no script, and loads no font, image or other URL."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _environment(environment: EnvironmentSubject) -> str:
     for guarantee in Guarantee:
         probes = [probe for probe in environment.probes if probe.guarantee is guarantee]
         number = {result: sum(probe.result is result for probe in probes) for result in Result}
-        # Of somebody else's environment nothing is known but what was tried.
+        # Nothing is known about a foreign environment except the results of the attacks.
         level = environment.report.guarantee(guarantee).value if environment.report else "full"
         won = number[Result.WON]
         reached = any(probe.reach is Reach.REACHED for probe in probes)

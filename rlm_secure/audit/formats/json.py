@@ -1,4 +1,4 @@
-"""The report as JSON. `schema` is its version: keys are added under the same one, never changed or taken away."""
+"""The report as JSON. `schema` is its version: within a version keys may be added, but not changed or removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report as JUnit XML: one test case for each rule that looked at something, and for each attack."""
+"""The report as JUnit XML: one test case for each rule that was applied, and for each attack."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rlm_secure.audit.subject import EnvironmentSubject, Probe
 from rlm_secure.inert import inert
 from rlm_secure.testing.verdict import Result
 
-# What XML 1.0 has no way to write, after inert() has spelled out the controls.
+# The characters that XML 1.0 cannot represent, of those that inert() leaves.
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 

@@ -1,4 +1,4 @@
-"""The report as SARIF 2.1.0, for code scanning. The tests hold it against the official schema."""
+"""The report as SARIF 2.1.0, for code scanning. The tests validate it against the official schema."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LEVELS = {
     Severity.HIGH: "error",
     Severity.CRITICAL: "error",
 }
-#: What code scanning sorts by, on the scale of CVSS.
+#: The scores that code scanning sorts by, on the CVSS scale.
 _SCORES = {
     Severity.INFO: "0.0",
     Severity.LOW: "3.0",
@@ -113,7 +113,7 @@ def _result(finding: Finding, ids: list[str]) -> dict[str, Any]:
 
 
 def _place(location: Location) -> dict[str, Any]:
-    # An address may hold nothing but ASCII, and "environment:local" would be read as a scheme.
+    # A URI may contain only ASCII, and "environment:" would be parsed as a scheme.
     file = location.file.replace("environment:", "environments/").replace("installed:", "packages/")
     address = re.sub(r"[^A-Za-z0-9._~/+@-]", lambda match: "".join(f"%{b:02X}" for b in match[0].encode()), file)
     return {

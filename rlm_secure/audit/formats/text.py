@@ -1,4 +1,4 @@
-"""The report for people: what was found, where, what to do, and what could not be looked at."""
+"""The report for people: what was found, where, what to do, and what could not be checked."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _STYLES = {
     Severity.HIGH: "red",
     Severity.CRITICAL: "bold red",
 }
-_MANY = 6  # attacks that are named for each reason why they were not judged
+_MANY = 6  # how many unjudged attacks are named for each reason
 
 
 def render(report: Report) -> Text:
-    """The whole report, with styles that a terminal may show."""
+    """The whole report, with terminal styles."""
     text = Text()
     for finding in report.findings:
         text.append(_finding(finding))
@@ -53,7 +53,7 @@ def summary(report: Report) -> str:
 
 
 def one_line(text: str) -> str:
-    """Text on one line: what follows a line break could be a command to whoever reads the output."""
+    """Text on one line: a program that reads the output could take a new line for a command."""
     return inert(text).replace("\r", "\\r").replace("\n", "\\n")
 
 

@@ -1,4 +1,4 @@
-"""Readers: from a file's text to what rules look at, with the place of everything in it.
+"""Readers: from a file's text to the subject of rules, with the place of each part.
 
-None of them runs what it reads, and each raises Unreadable for text that is not what it should be.
+None of them runs what it reads, and each raises Unreadable for text in the wrong format.
 """

@@ -1,7 +1,6 @@
-"""Cells: code that a model wrote, from a recorded run or from files. Never parsed here.
+"""Cells: code that a model wrote, from a recorded run or from files. Never parsed by the host.
 
-What a policy would refuse is decided where cells are always compiled: in a sealed session, by the guest's own
-compiler, without running them.
+What a policy would refuse is decided in a sealed session, by the guest's own compiler, without running the cells.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from rlm_secure.policy import Policy
 from rlm_secure.testing import unscreened
 from rlm_secure.untrusted_json import MalformedJson, loads
 
-#: Cells that are sent together, in characters of JSON; a session takes 256 KiB of source at least.
+#: Characters of JSON that are sent to one session; a session accepts at least 256 KiB of source.
 _BATCH = 64 * 1024
 _SECONDS = 10.0
 _MAX_TEXT = 300
 
-# Runs in the sealed session, where the compiler is already loaded. A cell that is refused only when it runs
-# (an import, a builtin that is not there) is found by its syntax tree, which nobody but this session sees.
+# Runs in the sealed session, where the compiler is already loaded. Cells that would be refused only when they run
+# (an import, a removed builtin) are found by their syntax tree, which exists in this session only.
 _SCREEN = """
 import ast, json, sys
 compiler, names = sys.modules["guest.language.compiler"], sys.modules["guest.language.names"]
@@ -69,7 +68,7 @@ class Cell:
     location: Location
     label: str = ""
     inline: bool = True
-    """Whether the lines of the cell are lines of the file. They are not in a JSON line."""
+    """Whether the lines of the cell are lines of the file. False for a cell inside a JSON line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +100,10 @@ class CellsSubject:
 
 
 def screen(file: str, cells: Sequence[Cell], policy: Policy, deadline: float = math.inf) -> CellsSubject:
-    """What `policy` would refuse in `cells`.
+    """Find out what `policy` would refuse in `cells`.
 
-    Raises Unreadable where no session can be made to find out, and where `deadline` passes before all are looked at,
-    on the clock of time.monotonic().
+    Raises Unreadable if no session can be opened, or if `deadline`, a time of time.monotonic(), passes before all cells
+    are compiled.
     """
     refused: list[RefusedCell] = []
     for batch in _batches(cells):
@@ -156,7 +155,7 @@ def _look(cells: Sequence[Cell], policy: Policy, deadline: float) -> list[Refuse
 
 
 def _decoded(text: str, count: int) -> list[list[tuple[Any, Any, Any, Any]]] | None:
-    """The answer of a session that looked at hostile text: believed only where it has the right shape."""
+    """Decode the answer of a session that compiled hostile text; None unless it has exactly the expected shape."""
     try:
         value = loads(text)
     except MalformedJson:

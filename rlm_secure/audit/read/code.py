@@ -1,7 +1,7 @@
-"""A program of yours as rules see it: which functions it calls, with which constants, and where.
+"""Your own program as rules see it: which functions it calls, with which constants, and where.
 
-This is the one file of the host that parses Python: your own program, which you are about to run. What a model
-wrote is never parsed here; cells go to a sealed session (cells.py).
+This is the only file of the host that parses Python: your own program, which you are about to run anyway. Code that a
+model wrote is never parsed here; cells go to a sealed session (cells.py).
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any, Final
 
 from rlm_secure.audit.finding import Location, Unreadable
 
-#: Of a program: its syntax tree takes some two hundred times as many bytes.
+#: Limit of a program's size: its syntax tree takes about two hundred times as many bytes.
 MAX_CHARACTERS: Final = 1024 * 1024
-#: Characters of a dotted name. No rule is about a longer one, and each use of an imported name repeats it.
+#: Limit of a dotted name in characters. No rule needs a longer one, and each use of an imported name repeats it.
 _LONGEST: Final = 256
-#: Bytes of a line between which characters are counted once.
+#: Character counts of a long line are cached at every multiple of this many bytes.
 _STEP: Final = 4096
 _CONTINUATION: Final = bytes(range(0x80, 0xC0))
 
@@ -32,9 +32,9 @@ UNKNOWN: Final = _Unknown()
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One argument. `value` is a constant, or UNKNOWN; of a tuple or a list it is that of the first element.
+    """One argument. `value` is a constant, or UNKNOWN; for a tuple or a list it is that of the first element.
 
-    `name` is the dotted name that it is, if it is one.
+    `name` is the argument's dotted name, "" if it is not a name.
     """
 
     value: Any
@@ -51,7 +51,7 @@ class CallSite:
     arguments: tuple[Argument, ...]
     keywords: Mapping[str, Argument]
     unpacked: bool
-    """Whether `**something` may bring further keywords."""
+    """Whether `**something` may add further keywords."""
 
     @property
     def function(self) -> str:
@@ -59,7 +59,7 @@ class CallSite:
         return self.name.rpartition(".")[2]
 
     def reads(self, keyword: str, position: int) -> str:
-        """The dotted name that an argument is; "" where it is none."""
+        """The dotted name of an argument; "" if it is not a name."""
         argument = self.keywords.get(keyword)
         if argument is None and len(self.arguments) > position:
             argument = self.arguments[position]
@@ -81,22 +81,22 @@ class PythonSubject:
 
     file: str
     imports: Mapping[str, Location]
-    """The dotted modules and names that it imports, each with its first place."""
+    """The dotted modules and names that it imports, each with the place of its first import."""
     calls: tuple[CallSite, ...]
     texts: tuple[Text, ...]
 
     def called(self, *names: str) -> Iterator[CallSite]:
-        """The calls of one of these dotted names."""
+        """The calls of any of these dotted names."""
         return (call for call in self.calls if call.name in names)
 
 
 def read(source: str, file: str) -> PythonSubject:
-    """What `source` calls. Raises Unreadable where it is not Python, or more of it than is looked at."""
+    """The imports, calls and named strings of `source`. Raises Unreadable if it is not Python, or too long."""
     if len(source) > MAX_CHARACTERS:
         raise Unreadable(f"this program has more than {MAX_CHARACTERS:,} characters; look at it yourself")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an invalid escape in a file that is looked at is no news
+            warnings.simplefilter("ignore")  # warnings about an audited file, such as invalid escapes, are noise
             tree = ast.parse(source)
     except SyntaxError as error:
         raise Unreadable(f"this is not Python: {error.msg}", error.lineno or 1, error.offset or 1) from None
@@ -109,7 +109,7 @@ class _Reader:
     def __init__(self, source: str, file: str) -> None:
         self._file = file
         lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")  # as the parser counts them
-        # A line that is ASCII is left out: each byte of it is a character.
+        # ASCII lines are not stored: there each byte is one character.
         self._lines = [b"" if line.isascii() else line.encode("utf-8", "replace") for line in lines]
         self._counted: dict[int, list[int]] = {}  # characters before each step of a line
         self._names: dict[str, str] = {}
@@ -189,7 +189,7 @@ class _Reader:
         return Location(self._file, node.lineno, self._characters(node.lineno - 1, node.col_offset) + 1)
 
     def _characters(self, number: int, size: int) -> int:
-        """How many characters the first `size` bytes of a line are."""
+        """The number of characters in the first `size` bytes of a line."""
         line = self._lines[number] if number < len(self._lines) else b""
         if not line:
             return size
@@ -203,7 +203,7 @@ class _Reader:
 
 
 def _count(data: bytes) -> int:
-    """The characters that begin in `data`, which is UTF-8."""
+    """The number of characters that begin in `data`, which is UTF-8."""
     return len(data.translate(None, _CONTINUATION))
 
 

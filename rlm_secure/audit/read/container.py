@@ -1,6 +1,6 @@
-"""Containers as rules see them: one set of names for a Compose file and for what `docker inspect` prints.
+"""Containers as rules see them: one set of names for Compose files and for the output of `docker inspect`.
 
-`docker inspect` prints a list; with a format, as `{{json .}}`, one object, or one a line.
+`docker inspect` prints a list; with a format such as `{{json .}}` one object, or one object per line.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from rlm_secure.audit.finding import Location, Unreadable
 from rlm_secure.audit.read.document import Document, KeyPath, read_json, read_json_lines
 from rlm_secure.audit.read.yaml_document import read_yaml
 
-#: What docker inspect calls the keys of a Compose file, under HostConfig.
+#: The keys of a Compose file -> their names under HostConfig in the output of docker inspect.
 _INSPECT = {
     "privileged": "Privileged",
     "network_mode": "NetworkMode",
@@ -33,10 +33,10 @@ _INSPECT = {
     "readonly_paths": "ReadonlyPaths",
     "ulimits": "Ulimits",
 }
-#: Truths that Compose takes as text as well, and how they are written then.
+#: Booleans that Compose also accepts as text, and the texts that mean true.
 _TRUTHS = ("privileged", "read_only")
 _TRUE = ("true", "1", "t", "y", "yes", "on")
-#: What it calls the two ends of a mount or a device, beside the `source` and `target` of Compose.
+#: The names of the two ends of a mount or a device, in Compose and in docker inspect.
 _SOURCES = ("source", "Source", "PathOnHost")
 _TARGETS = ("target", "Target", "Destination", "PathInContainer")
 
@@ -52,13 +52,13 @@ class Container:
     _document: Document
 
     def at(self, key: str, *index: int) -> Location:
-        """The place of a setting, or of an element of it; of the container where it is not written."""
+        """The place of a setting, or of an element of it; of the container if the file does not contain it."""
         if key not in self._paths:
             return self.location
         return self._document.at(*self._paths[key], *index)
 
     def entries(self, key: str) -> list[tuple[int, str]]:
-        """The elements of a list as strings; of a volume or device in its long form, `source:target`."""
+        """The elements of a list as strings; a volume or device in the long form becomes `source:target`."""
         value = self.settings.get(key) or []
         if not isinstance(value, list):
             return []
@@ -74,7 +74,7 @@ class ContainerSubject:
 
 
 def parse(text: str, file: str, *, yaml: bool) -> Document:
-    """A Compose file, or what `docker inspect` printed: YAML, or JSON whatever the file's name. Raises Unreadable."""
+    """Parse a Compose file or output of `docker inspect`: YAML, or JSON whatever the file's name. Raises Unreadable."""
     beginning = text.lstrip()[:1]
     if yaml or beginning not in ("{", "["):
         return read_yaml(text, file)
@@ -125,7 +125,7 @@ def _inspected(document: Document, path: KeyPath, value: dict[str, Any]) -> Cont
     for ours, theirs in _INSPECT.items():
         if theirs in host:
             settings[ours], paths[ours] = host[theirs], (*path, "HostConfig", theirs)
-    if value.get("Mounts"):  # all of them; Binds are those that were written in the short form
+    if value.get("Mounts"):  # complete, while Binds has only those given in the short form
         settings["volumes"], paths["volumes"] = value["Mounts"], (*path, "Mounts")
     if "AppArmorProfile" in value:
         settings["apparmor"], paths["apparmor"] = value["AppArmorProfile"], (*path, "AppArmorProfile")

@@ -1,4 +1,4 @@
-"""A Dockerfile as its instructions, each with the place of every character of it."""
+"""A Dockerfile as a list of instructions, each with the place of every character."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rlm_secure.audit.finding import Location, Unreadable
 
 _INSTRUCTION = re.compile(r"\s*([A-Za-z]+)(?:\s+|$)")
-#: A word that begins with it, in an instruction that takes one: `"<<EOF"` is a text like any other.
+#: The start of a here-document, at the beginning of a word, in an instruction that takes one: `"<<EOF"` is plain text.
 _HEREDOC = re.compile(r"(?<![^\s0-9])<<-?([\"']?)([A-Za-z_][A-Za-z0-9_]*)\1")
 _TAKE_HEREDOCS = ("RUN", "COPY", "ADD")
 _DIRECTIVE = re.compile(r"#[ \t]*([A-Za-z]+)[ \t]*=")
@@ -23,7 +23,7 @@ _KNOWN = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One instruction: its keyword in capitals, and what follows it with continuations joined."""
+    """One instruction: its keyword in capitals, and the text after it with continuation lines joined."""
 
     keyword: str
     text: str
@@ -53,14 +53,14 @@ class DockerfileSubject:
 
     @property
     def last_stage(self) -> tuple[Instruction, ...]:
-        """The instructions from the last FROM on: those of the image that is run."""
+        """The instructions from the last FROM on: those of the final image."""
         start = max((i for i, each in enumerate(self.instructions) if each.keyword == "FROM"), default=0)
         return self.instructions[start:]
 
 
 def read(text: str, file: str) -> DockerfileSubject:
-    """The instructions of a Dockerfile. Raises Unreadable where there is a line that is none."""
-    # As a builder splits it: other line ends are characters of a line, and what follows them no instruction.
+    """Parse a Dockerfile. Raises Unreadable for a line that is no instruction, and without FROM."""
+    # Split as a builder does: other line separators are characters of a line, and do not start an instruction.
     lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
     escape = _escape(lines)
     found = []
@@ -105,7 +105,7 @@ def read(text: str, file: str) -> DockerfileSubject:
 
 
 def _escape(lines: list[str]) -> str:
-    """What continues a line: a backslash, where no directive at the top says otherwise."""
+    """The line continuation character: a backslash, unless a directive at the top changes it."""
     for line in lines:
         match = _DIRECTIVE.match(line)
         if match is None:

@@ -1,6 +1,6 @@
-"""JSON documents as plain values, with the line and column of everything in them.
+"""JSON documents as plain values, with the line and column of each part.
 
-Tools of the standard library give values without places.
+The standard library parses values without their places.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ KeyPath = tuple[str | int, ...]
 _BLANK = re.compile(r"[ \t\r\n]*")
 _STRING = re.compile(r'"[^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+)*+"')
 _SCALAR = re.compile(r"[^\s,\]}]+")
-#: Levels of lists and mappings in a document, whatever it is written in.
+#: Limit of the nesting of lists and mappings in a document of any format.
 MAX_DEPTH = 64
 _MAX_NODES = 200_000
 
@@ -33,7 +33,7 @@ class Document:
     places: Mapping[KeyPath, tuple[int, int]]
 
     def at(self, *path: str | int) -> Location:
-        """The place of `path`, or of the nearest thing around it."""
+        """The place of `path`, or of its nearest parent."""
         for length in range(len(path), -1, -1):
             if place := self.places.get(path[:length]):
                 return Location(self.file, *place)
@@ -41,7 +41,7 @@ class Document:
 
 
 def read_json(text: str, file: str) -> Document:
-    """A JSON document. Raises Unreadable with the place of the mistake."""
+    """Parse a JSON document. Raises Unreadable with the place of the error."""
     try:
         value = loads(text, depth=MAX_DEPTH, nodes=_MAX_NODES)
     except MalformedJson as refused:
@@ -55,7 +55,7 @@ def read_json(text: str, file: str) -> Document:
 
 
 def read_json_lines(text: str, file: str) -> Document:
-    """JSON values, one a line, as a list of them. Raises Unreadable with the place of the mistake."""
+    """Parse JSON values, one per line, into a list. Raises Unreadable with the place of the error."""
     values: list[Any] = []
     places: dict[KeyPath, tuple[int, int]] = {}
     for number, line in enumerate(text.split("\n"), 1):
@@ -74,7 +74,7 @@ def read_json_lines(text: str, file: str) -> Document:
 
 
 class _Json:
-    """Notes places in a text that json has accepted."""
+    """Records the places in a text that the JSON parser has accepted."""
 
     def __init__(self, text: str) -> None:
         self.places: dict[KeyPath, tuple[int, int]] = {}
@@ -82,7 +82,7 @@ class _Json:
         self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
 
     def value(self, path: KeyPath, at: int) -> int:
-        """Note the value that starts at or after `at`; returns where it ends."""
+        """Record the value that starts at or after `at`; return where it ends."""
         if len(path) > MAX_DEPTH or len(self.places) > _MAX_NODES:
             raise Unreadable("this JSON is nested too deeply, or too large")
         at = self._skip(at)

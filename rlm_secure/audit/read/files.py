@@ -1,4 +1,4 @@
-"""Reads files for an audit: bounded in size, UTF-8, and named the way that a report shows them."""
+"""Read files for an audit: limited in size, UTF-8, and with the names that a report shows."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from rlm_secure import files
 from rlm_secure.audit.finding import Unreadable
 from rlm_secure.inert import inert_line
 
-#: Larger files are not what any rule is about; trajectories are read by line and may be larger.
+#: No rule needs larger files, except trajectories, which have a limit of their own.
 MAX_BYTES = 4 * 1024 * 1024
 
 T = TypeVar("T")
 
 
 def shown(path: Path) -> str:
-    """A path for a report, on one line: relative to the working directory where it lies below it.
+    """A path for a report, on one line: relative to the working directory if it is below it.
 
-    No two files are shown alike: a backslash is doubled, so that none stands for what is spelled out with one.
+    No two paths are shown alike: backslashes are doubled, to distinguish them from escapes.
     """
     try:
         name = Path(os.path.realpath(path)).relative_to(Path.cwd()).as_posix()
@@ -30,9 +30,9 @@ def shown(path: Path) -> str:
 
 
 def text(path: Path, *, limit: int = MAX_BYTES, below: Path | None = None) -> str:
-    """The text of a file; of one that was found in the folder `below`, through no link.
+    """The text of a file. If it was found in the folder `below`, no link is followed.
 
-    Raises Unreadable, which names what to do.
+    Raises Unreadable, which says what to do.
     """
     data = _of(path, below, lambda name: files.read(name, limit, below=below))
     try:
@@ -43,7 +43,7 @@ def text(path: Path, *, limit: int = MAX_BYTES, below: Path | None = None) -> st
 
 
 def head(path: Path, size: int, *, below: Path | None = None) -> str:
-    """The first `size` bytes of a file, whatever they are, as text. Raises Unreadable."""
+    """The first `size` bytes of a file as text; invalid UTF-8 is replaced. Raises Unreadable."""
     return _of(path, below, lambda name: _beginning(name, size, below)).decode("utf-8", "replace")
 
 

@@ -12,14 +12,14 @@ from rlm_secure.audit.finding import Location
 
 _PIN = re.compile(r"\s*(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^\]]*\])?\s*===?\s*(?P<version>[0-9][^\s;#,\\]*)")
 _NAMED = re.compile(r"\s*(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)")
-#: Digits of a number in a version: more are no version, and to convert them takes the square of their number.
+#: Limit of the digits of a number in a version: more are no real version, and converting them takes quadratic time.
 _DIGITS = 18
 _RELEASE = re.compile(r"v?(?:\d+!)?(\d+(?:\.\d+)*)(a|b|rc|\.?dev)?")
 
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """One package. `version` is "" where a file names it without pinning it."""
+    """One package. `version` is "" if a file names it without pinning it."""
 
     name: str
     version: str
@@ -40,7 +40,7 @@ class PackageSubject:
 
 
 def normal(name: str) -> str:
-    """A package's name in the one spelling that indexes compare."""
+    """A package's name in the normalised spelling that indexes compare."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
@@ -50,7 +50,7 @@ def older(version: str, fixed: str) -> bool:
 
 
 def installed(*, today: date | None = None) -> PackageSubject:
-    """What is installed where this runs."""
+    """The packages installed for this interpreter."""
     found: dict[str, Package] = {}
     for distribution in metadata.distributions():
         name = distribution.metadata["Name"]
@@ -60,7 +60,7 @@ def installed(*, today: date | None = None) -> PackageSubject:
 
 
 def requirements(text: str, file: str, *, today: date | None = None) -> PackageSubject:
-    """What a requirements file names."""
+    """The packages that a requirements file names."""
     found: dict[str, Package] = {}
     for number, line in enumerate(text.splitlines(), 1):
         match = _PIN.match(line) or _NAMED.match(line)

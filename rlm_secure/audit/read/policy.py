@@ -1,4 +1,4 @@
-"""A policy file as rules see it: the effective values, where each is written, and what does not load."""
+"""A policy file as rules see it: the effective values, the place of each, and why it does not load."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rlm_secure.resources import policy_file, policy_names
 
 @dataclass(frozen=True, slots=True)
 class PolicySubject:
-    """One policy. `loaded` is None where it does not load; `problems` then say why."""
+    """One policy. `loaded` is None if it does not load; `problems` then say why."""
 
     file: str
     path: Path
@@ -26,12 +26,12 @@ class PolicySubject:
 
     @property
     def policy(self) -> Policy:
-        """The effective policy. Only where it loads."""
+        """The effective policy. Use it only if `loaded` is not None."""
         assert self.loaded is not None
         return self.loaded.policy
 
     def at(self, *path: str | int) -> Location:
-        """The place of a key (or of an element of its array): where it is written, in this file or in a base."""
+        """The place of a key (or of an element of its array), in this file or in a base."""
         assert self.loaded is not None
         key = str(path[0])
         origin = self.loaded.origins.get(key)
@@ -45,11 +45,11 @@ class PolicySubject:
 
 
 def read(ref: str | Path, *, today: date | None = None, below: Path | None = None) -> PolicySubject:
-    """The policy that `ref` names: a shipped one, or a file, through no link `below` the folder it was found in."""
+    """Read the policy that `ref` names: a shipped one, or a file, without following links `below` that folder."""
     path = policy_file(ref) if isinstance(ref, str) and ref in policy_names() else Path(ref)
     wrong, loaded = problems(path, below=below), None
     try:
         loaded = None if wrong else trace(path, below=below)
-    except PolicyError as error:  # it has become another file in between
+    except PolicyError as error:  # the file has changed meanwhile
         wrong = (error,)
     return PolicySubject(shown(path), path, loaded, wrong, today or datetime.now(UTC).date())

@@ -1,4 +1,4 @@
-"""A recorded run: the JSON lines that RLMLogger, and upstream's logger, write."""
+"""A recorded run: the JSON lines that RLMLogger and upstream's logger write."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from rlm_secure.policy import Policy
 from rlm_secure.untrusted_json import LOG_DEPTH, MalformedJson, loads
 
 MAX_BYTES = 256 * 1024 * 1024
-#: Values, those of all lines together.
+#: Limit of the values of all lines together.
 _MAX_NODES = 2_000_000
-#: Lines that are no turns: one for each run says how it was configured.
+#: Limit of lines that are no turns: each run has one with its configuration.
 _MAX_OTHERS = 10_000
 
 
@@ -52,7 +52,7 @@ class TrajectoryTurn:
 
 @dataclass(frozen=True, slots=True)
 class TrajectorySubject:
-    """A run, and the policy that it is held against. `others` are the lines that are no turns, each with its place."""
+    """A run, and the policy to check it against. `others` are the lines that are no turns, each with its place."""
 
     file: str
     turns: tuple[TrajectoryTurn, ...]
@@ -62,7 +62,7 @@ class TrajectorySubject:
 
 
 def read(text: str, file: str, policy: Policy) -> TrajectorySubject:
-    """The turns and cells of a trajectory. Raises Unreadable for a line that is not JSON."""
+    """The turns and cells of a trajectory. Raises Unreadable for a line that is no JSON object, or too much data."""
     turns: list[TrajectoryTurn] = []
     cells: list[Cell] = []
     others: list[tuple[Location, str]] = []
@@ -97,7 +97,7 @@ def read(text: str, file: str, policy: Policy) -> TrajectorySubject:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """One after the other: a list of them would take many times the memory of an empty line."""
+    """Yield the lines one at a time: a list of empty lines would take many times the memory of the text."""
     begin = 0
     while (end := text.find("\n", begin)) >= 0:
         yield text[begin:end]

@@ -1,8 +1,8 @@
-"""YAML documents as plain values, with the place of everything that is written out in them.
+"""YAML documents as plain values, with the place of each part that is written out.
 
-PyYAML gives events, and nothing else of it is used: to compose nodes it recurses as deep as a document likes, and its
-nodes repeat what an alias names without end. Here an alias costs what it stands for, so that whoever walks the value
-walks no more than was counted. Tags are not obeyed: nothing is constructed.
+Only the event parser of PyYAML is used: its composer recurses without a depth limit, and its nodes repeat aliases
+without a size limit. Here an alias counts as much as the value that it repeats, so the size of the result is limited.
+Tags are not obeyed: no object is constructed.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing import Any, Final
 from rlm_secure.audit.finding import Unreadable
 from rlm_secure.audit.read.document import MAX_DEPTH, Document, KeyPath
 
-#: Characters of a file: PyYAML reads some ten thousand in a second.
+#: Limit of a file's characters: PyYAML reads about ten thousand in a second.
 MAX_CHARACTERS: Final = 512 * 1024
-#: Nodes, and characters of their texts, with those that aliases and merges repeat.
+#: Limits of nodes and of the characters of their texts, including repetitions by aliases and merges.
 _MAX_NODES: Final = 50_000
 _MAX_TEXT: Final = 4 * 1024 * 1024
-#: Longest text that may be a number, a truth or a date.
+#: Longer texts are always strings: never a number, a boolean or a date.
 _MAX_SCALAR: Final = 256
 _MERGE: Final = "tag:yaml.org,2002:merge"
 _TRUE, _FALSE = ("true", "yes", "on"), ("false", "no", "off")
 
 
 def read_yaml(text: str, file: str) -> Document:
-    """The first document of a YAML file. Raises Unreadable; without PyYAML for every file."""
+    """Parse the first document of a YAML file. Raises Unreadable; without PyYAML for every file."""
     try:
         yaml: Any = importlib.import_module("yaml")
     except ModuleNotFoundError:
@@ -41,13 +41,13 @@ def read_yaml(text: str, file: str) -> Document:
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
         reason = str(getattr(error, "problem", None) or "unreadable")[:200]
         raise Unreadable(f"this is not YAML: {reason}", line, column) from None
-    except (ValueError, RecursionError) as error:  # such as a character that no code point is
+    except (ValueError, RecursionError) as error:  # such as an escape of an invalid code point
         raise Unreadable(f"this is not YAML: {type(error).__name__}") from None
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A value, with what it costs to repeat it: nodes, characters, and levels below it."""
+    """A value and its size, which each alias to it adds again: nodes, characters, and levels below it."""
 
     value: Any
     nodes: int = 1
@@ -61,13 +61,13 @@ class _Reader:
         self._yaml = yaml
         self._loader = yaml.SafeLoader(text)
         self._anchors: dict[str, _Part] = {}
-        self._written: dict[int, tuple[Any, KeyPath]] = {}  # where each mapping is, which is kept so that its id is
+        self._written: dict[int, tuple[Any, KeyPath]] = {}  # id -> mapping (kept alive so that the id is unique), path
         self._nodes = _MAX_NODES
         self._text = _MAX_TEXT
 
     def first(self) -> Any:
-        """The value of the first document; None without one."""
-        self._loader.get_event()  # the stream
+        """The value of the first document; None if there is none."""
+        self._loader.get_event()  # StreamStartEvent
         if isinstance(self._loader.get_event(), self._yaml.StreamEndEvent):
             return None
         return self._part(self._loader.get_event(), ()).value
@@ -88,7 +88,7 @@ class _Reader:
             part = self._sequence(path) if is_list else self._mapping(path)
         if event.anchor is not None:
             self._anchors[event.anchor] = part
-        # What is inside of a list or a mapping has been counted already; what an alias repeats has not.
+        # The contents of a list or a mapping have been counted already; those that an alias repeats have not.
         repeated = isinstance(event, self._yaml.AliasEvent)
         self._count(part.nodes if repeated else 1, part.text if repeated or not part.levels else 0, line)
         if len(path) + part.levels > MAX_DEPTH:
@@ -126,7 +126,7 @@ class _Reader:
         return _around(found, parts, sum(map(len, found)))
 
     def _place_merged(self, base: dict[str, Any], path: KeyPath, merge: KeyPath) -> None:
-        """What is merged into `path` is where it is written."""
+        """Give the keys that are merged into `path` the places where they are written."""
         _, written = self._written[id(base)]
         for name in base:
             self.places.setdefault((*path, name), self.places.get((*written, name), self.places[merge]))

@@ -1,7 +1,7 @@
 """Every rule, by its id. A new rule is a class in one of these files, and an entry in its RULES.
 
-A rule of another distribution is registered as an entry point, see rlm_secure.registry, and used where it is asked for
-by its id.
+A rule of another distribution is registered as an entry point (see rlm_secure.registry), and used if it is requested by
+its id.
 """
 
 from __future__ import annotations
@@ -49,24 +49,24 @@ BY_ID: Mapping[str, type[Rule[Any]]] = MappingProxyType({rule.id: rule for rule 
 ignores.IgnoreUnknown.known = BY_ID
 
 
-#: Rules of other distributions that were asked for.
+#: Rules of other distributions that were requested.
 _loaded: dict[str, type[Rule[Any]]] = {}
 
 
 def of(kind: Kind, more: Collection[str] = ()) -> tuple[type[Rule[Any]], ...]:
-    """The rules that look at one kind of thing: ours, and those of `more`. Raises as `get`."""
+    """The rules for one kind of subject: ours, and those of `more`. Raises as `get`."""
     return tuple(rule for rule in (*RULES, *map(get, more)) if rule.kind is kind)
 
 
 def others() -> Mapping[str, str]:
-    """The ids of the rules of other distributions, each with whose it is. None is imported. Raises ValueError."""
+    """The ids of the rules of other distributions, each with its distribution. Imports none. Raises ValueError."""
     found = registry.plugins(PluginGroup.RULES, BY_ID)
     return {name: registry.provenance(found[name]) for name in sorted(found)}
 
 
 def get(name: str) -> type[Rule[Any]]:
-    """The rule with the id `name`, ours or not. Raises KeyError where there is none, ValueError for one of another
-    distribution that cannot be used."""
+    """The rule with the id `name`, ours or of another distribution. Raises KeyError if there is none, ValueError for
+    one of another distribution that cannot be used."""
     if name in BY_ID:
         return BY_ID[name]
     if name not in _loaded:
@@ -79,7 +79,7 @@ def get(name: str) -> type[Rule[Any]]:
 
 
 def _unusable(rule: type[Rule[Any]], name: str) -> str:
-    """What a rule of another distribution lacks, so that it would never run or explain nothing; "" if nothing."""
+    """Why a rule of another distribution could not run or explain itself; "" if it can."""
     if getattr(rule, "id", None) != name:
         return f"the attribute `id` of its class is {getattr(rule, 'id', None)!r}, and not the name of its entry point"
     if not isinstance(getattr(rule, "kind", None), Kind):

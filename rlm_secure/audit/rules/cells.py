@@ -1,4 +1,4 @@
-"""Rules on cells and recorded runs: what a policy would have refused, and which of its limits would have bound."""
+"""Rules on cells and recorded runs: what a policy would have refused, and which of its limits were exceeded."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from rlm_secure.inert import excerpt
 from rlm_secure.logger.redact import Redactor
 from rlm_secure.policy.keys import value
 
-#: Rules of the language layer that ordinary cells run into, without meaning anything by it.
+#: Rules of the language layer that ordinary cells violate by mistake.
 _HARMLESS = frozenset({"syntax", "import", "removed-builtin", "source-size", "too-complex", "encoding"})
 
 
 class RefusedBeforehand(Rule[CellsSubject]):
     """A policy would refuse a cell.
 
-    Cells are compiled as they would be, in a sealed session, and not run. A model that writes `open` or `import os`
-    wastes a turn; one that writes `__subclasses__` was talked into it by somebody.
+    Cells are compiled in a sealed session, as in a real run, but not executed. A model that writes `open` or
+    `import os` wastes a turn; one that writes `__subclasses__` was probably told to by hostile input.
 
     Bad:
         import os
@@ -53,10 +53,10 @@ class RefusedBeforehand(Rule[CellsSubject]):
 
 
 class CellReaches(RefusedBeforehand):
-    """A cell reaches for what the language layer keeps from it.
+    """A cell tries to access what the language layer forbids.
 
-    Dunder attributes, frames, format strings that walk through attributes: honest cells have no use for them. Where
-    one turns up in a recorded run, somebody was trying.
+    Dunder attributes, frames, format strings that access attributes: honest cells do not need them. In a recorded
+    run they are a sign of an attack.
 
     Bad:
         print(().__class__.__mro__)
@@ -79,10 +79,10 @@ class CellReaches(RefusedBeforehand):
 
 
 class TrajectoryLimit(Rule[TrajectorySubject]):
-    """A recorded run went over what a policy grants.
+    """A recorded run exceeded a limit of the policy.
 
-    Under this policy it would have ended there: with what it had, without its answer. Either the policy is too tight
-    for the work, or the run did more than the work.
+    Under this policy it would have ended there, without its final answer. Either the policy is too strict for the
+    task, or the run did more than the task.
 
     See:
         rlm-secure policy show
@@ -112,10 +112,10 @@ class TrajectoryLimit(Rule[TrajectorySubject]):
 
 
 class TrajectorySecret(Rule[TrajectorySubject]):
-    """A recorded run holds what looks like a key.
+    """A recorded run contains what looks like a key.
 
-    Our logger masks keys before they are written; another one may not. A trajectory is shown to people, sent with
-    bug reports, and used for training.
+    Our logger masks keys before they are written; other loggers may not. Trajectories are shown to people, attached
+    to bug reports, and used for training.
 
     See:
         policies/TEMPLATE.toml, data.redact
@@ -132,7 +132,7 @@ class TrajectorySecret(Rule[TrajectorySubject]):
         for turn in subject.turns:
             masked = redactor.text(turn.raw)
             if masked != turn.raw:
-                # Which key it is stays out of the report.
+                # The report must not contain the key.
                 message = f"turn {turn.number} holds what looks like a key"
                 yield self.finding(turn.location, message, about=str(turn.number))
         for place, raw in subject.others:
@@ -140,14 +140,14 @@ class TrajectorySecret(Rule[TrajectorySubject]):
                 yield self.finding(place, "a line beside the turns holds what looks like a key", about="others")
 
 
-#: More than any limit, and no more than a float holds.
+#: Larger than any limit; keeps a huge integer of a log within the range of a float.
 _MOST = 10**18
 _SUMS = frozenset({"lm.calls", "lm.tokens", "lm.cost_usd", "limits.cells", "limits.run_seconds"})
 
 
 def _amounts(turn: TrajectoryTurn) -> Iterator[tuple[str, float]]:
-    """What a turn used, by the key that bounds it."""
-    yield "lm.calls", 1  # the turn's own
+    """What a turn used, by the policy key that limits it."""
+    yield "lm.calls", 1  # the model call of the turn itself
     yield "limits.run_seconds", _number(turn.entry.get("iteration_time"))
     for block in turn.blocks:
         yield "limits.cells", 1
@@ -166,7 +166,7 @@ def _amounts(turn: TrajectoryTurn) -> Iterator[tuple[str, float]]:
 
 
 def _number(item: Any) -> float:
-    """What a log says that something took: nothing takes less than nothing, which would make up for the rest."""
+    """An amount from a log. Negative ones count as 0: they would cancel out other amounts."""
     if not isinstance(item, int | float) or isinstance(item, bool) or not item > 0:
         return 0.0
     return float(min(item, _MOST))

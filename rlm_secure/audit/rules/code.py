@@ -1,4 +1,4 @@
-"""Rules on Python programs: those that run model-written code without walls, and those that give keys away."""
+"""Rules on Python programs that run model-written code without walls, or that expose keys."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _EVERYTHING = (
 )  # fmt: skip
 _UPSTREAM = ("rlm.RLM", "rlm.core.rlm.RLM", "rlm.core.RLM")
 _IN_PROCESS = ("local", "ipython")
-#: RLM(backend, backend_kwargs, environment, ...): its place among the positional arguments.
+#: RLM(backend, backend_kwargs, environment, ...): the position of `environment`.
 _ENVIRONMENT = 2
 _KEY_NAME = re.compile(r"(?i)(?:^|_)(?:api_?key|secret(?:_?key)?|access_?token|auth_?token|token|password|passwd)$")
 _PLACEHOLDER = re.compile(
@@ -23,7 +23,7 @@ _PLACEHOLDER = re.compile(
 )
 _EXEC_TIME = ("exec", "eval", "compile", "builtins.exec", "builtins.eval")
 _LOADERS = ("load", "loads", "Unpickler", "open", "read_pickle")
-#: What is looked for in the programs of others; nothing here imports them.
+#: Modules that these rules search for; nothing here imports them.
 _UNSAFE_READERS = ("pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve", "_pickle", "cPickle")
 _SAFE_LOADERS = ("yaml.SafeLoader", "yaml.CSafeLoader", "yaml.BaseLoader")
 _SHELLS = ("os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput")
@@ -48,8 +48,8 @@ def _environment(call: CallSite) -> object:
 class UpstreamLocal(Rule[PythonSubject]):
     """Upstream's RLM runs what the model writes inside your own process.
 
-    Its `local` environment, the default, gives cells to Python's own executor in the host: with your files, your
-    keys and your network. `ipython` does the same with a kernel beside it. Whoever wrote the document decides.
+    Its `local` environment, the default, runs cells with Python's exec in the host process: with your files, your
+    keys and your network. `ipython` does the same in an IPython kernel. A hostile document controls what runs.
 
     Bad:
         from rlm import RLM
@@ -79,10 +79,10 @@ class UpstreamLocal(Rule[PythonSubject]):
 
 
 class UpstreamBroker(Rule[PythonSubject]):
-    """Upstream's containers talk to a broker that asks nobody who they are.
+    """Upstream's containers talk to a broker without authentication.
 
     In each of its container and cloud environments a server listens on all interfaces, without a credential, and
-    state goes from cell to cell by an unpickler that reads a file which cells can write.
+    state passes between cells by unpickling a file that cells can write.
 
     Bad:
         from rlm import RLM
@@ -113,8 +113,8 @@ class UpstreamBroker(Rule[PythonSubject]):
 class UpstreamImported(Rule[PythonSubject]):
     """A program imports upstream's `rlm`.
 
-    What it starts there has none of the walls of this package, and none of its limits. That may be on purpose, in a
-    benchmark or a comparison; in a service it is a mistake.
+    What it runs has none of the walls and limits of this package. That may be intended, in a benchmark or a
+    comparison; in a service it is a mistake.
 
     Bad:
         import rlm
@@ -142,7 +142,7 @@ class UpstreamImported(Rule[PythonSubject]):
 class KeyInCode(Rule[PythonSubject]):
     """A key is written into a program.
 
-    It is then in the repository, in every copy of it, in backtraces and in logs of configurations, and it cannot be
+    It is then in the repository, in every copy of it, in tracebacks and in logged configurations, and it cannot be
     changed without a release.
 
     Bad:
@@ -166,7 +166,7 @@ class KeyInCode(Rule[PythonSubject]):
     def check(self, subject: PythonSubject) -> Iterator[Finding]:
         for text in subject.texts:
             if _KEY_NAME.search(text.name) and len(text.text) >= 8 and not _PLACEHOLDER.search(text.text):
-                # The value stays out of the report: it would carry the key further.
+                # The report must not contain the value, which may be a key.
                 message = f"{text.name} is a string of {len(text.text)} characters, written out"
                 yield self.finding(text.location, message, about=text.name)
 
@@ -174,8 +174,8 @@ class KeyInCode(Rule[PythonSubject]):
 class BrokerEverywhere(Rule[PythonSubject]):
     """A server listens on every interface of the machine.
 
-    Whoever can reach the machine can speak to it. A broker that answers a sandbox needs one peer, and a socket
-    that only this peer holds.
+    Anyone who can reach the machine can connect to it. A broker for a sandbox needs one peer, and a socket that only
+    this peer holds.
 
     Bad:
         from http.server import HTTPServer
@@ -209,8 +209,8 @@ class BrokerEverywhere(Rule[PythonSubject]):
 class ExecOfText(Rule[PythonSubject]):
     """A program runs text as code.
 
-    Where the text comes from a model, a document or a request, its author runs as you. No list of forbidden words
-    and no empty `__builtins__` changes that.
+    If the text comes from a model, a document or a request, its author runs code as you. No list of forbidden words
+    and no empty `__builtins__` prevents that.
 
     Bad:
         exec(reply.code, {"__builtins__": {}})
@@ -238,10 +238,10 @@ class ExecOfText(Rule[PythonSubject]):
 
 
 class Unpickling(Rule[PythonSubject]):
-    """A program reads what may run code while it is read.
+    """A program reads data in a format that may run code while it is read.
 
-    pickle, dill, joblib, shelve and marshal build whatever the data says, by calling what the data names. State of
-    a sandbox, read like that on the host, is an escape.
+    pickle, dill, joblib, shelve and marshal build whatever the data describes, by calling what the data names. If the
+    host reads a sandbox's state like that, the sandbox can escape.
 
     Bad:
         import dill
@@ -272,7 +272,7 @@ class Unpickling(Rule[PythonSubject]):
 class UnsafeYaml(Rule[PythonSubject]):
     """A program reads YAML with a loader that builds objects.
 
-    PyYAML's full and unsafe loaders make objects of any class that the document names, with any arguments.
+    PyYAML's full and unsafe loaders can create objects of classes that the document names, with any arguments.
 
     Bad:
         import yaml
@@ -301,9 +301,9 @@ class UnsafeYaml(Rule[PythonSubject]):
 
 
 class ShellCommand(Rule[PythonSubject]):
-    """A program hands a line of text to a shell.
+    """A program passes a command line to a shell.
 
-    What stands in the line is read as the shell reads it: a file name with a semicolon is two commands.
+    The shell parses all of it: a file name with a semicolon becomes two commands.
 
     Bad:
         import subprocess
@@ -335,8 +335,8 @@ class ShellCommand(Rule[PythonSubject]):
 class ScreenAlone(Rule[PythonSubject]):
     """A program relies on a language layer alone.
 
-    RestrictedPython, smolagents' local executor, asteval and their kind read the source and guard the names. Each
-    has been escaped, more than once, and each escape is in your own process.
+    RestrictedPython, smolagents' local executor, asteval and similar tools check the source and guard the names. Each
+    has been escaped more than once, and each escape runs in your own process.
 
     Bad:
         from RestrictedPython import compile_restricted
@@ -366,8 +366,8 @@ class ScreenAlone(Rule[PythonSubject]):
 class UnscreenedSession(Rule[PythonSubject]):
     """A program outside the tests uses `unscreened`.
 
-    It gives cells plain Python, so that the kernel walls can be attacked without the language layer. In use, that
-    takes one of two defences away.
+    It gives cells plain Python, so that the kernel walls can be attacked without the language layer. In production it
+    removes one of two defences.
 
     Bad:
         from rlm_secure.testing import unscreened
@@ -393,9 +393,9 @@ class UnscreenedSession(Rule[PythonSubject]):
 
 
 class UnverifiedServer(Rule[PythonSubject]):
-    """A program talks to a server without checking who it is.
+    """A program talks to a server without verifying its certificate.
 
-    With `verify=False` whoever is on the way reads the key and the context, and writes the reply.
+    With `verify=False` an attacker on the network path can read the key and the context, and forge the reply.
 
     Bad:
         import httpx

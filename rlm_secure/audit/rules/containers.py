@@ -1,4 +1,4 @@
-"""Rules on the configuration of containers: Compose files, and what `docker inspect` prints of running ones."""
+"""Rules on the configuration of containers: Compose files, and the output of `docker inspect`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _GREAT_CAPABILITIES = frozenset(
 )
 _SOCKETS = ("docker.sock", "containerd.sock", "podman.sock", "crio.sock")
 _PRECIOUS = ("/", "/etc", "/proc", "/sys", "/dev", "/root", "/home", "/var", "/var/run", "/run", "/boot", "/usr", "~")
-#: What every engine masks, and mounts read-only, unless it is told not to.
+#: Paths that every engine masks, or mounts read-only, by default.
 _COVERED = {
     "masked_paths": ("/proc/kcore", "/proc/keys", "/proc/timer_list", "/sys/firmware"),
     "readonly_paths": ("/proc/bus", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"),
@@ -26,7 +26,7 @@ _PRIVATE = (".ssh", ".aws", ".docker", ".kube", ".gnupg", ".config", ".netrc", "
 
 
 class ContainerRule(Rule[ContainerSubject]):
-    """Base of the rules that look at one container at a time."""
+    """Base of the rules that check one container at a time."""
 
     kind = Kind.CONTAINER
 
@@ -36,13 +36,13 @@ class ContainerRule(Rule[ContainerSubject]):
 
     @abstractmethod
     def one(self, each: Container) -> Iterator[Finding]:
-        """Everything that is wrong with one container."""
+        """Yield a finding for each problem of one container."""
 
 
 class ContainerPrivileged(ContainerRule):
     """A container is privileged.
 
-    It has every capability and every device, without seccomp: root in it is root on the host, one mount away.
+    It has every capability and every device, without seccomp: root in it needs one mount to become root on the host.
 
     Bad:
         services:
@@ -73,8 +73,8 @@ class ContainerPrivileged(ContainerRule):
 class ContainerHostNamespace(ContainerRule):
     """A container shares a namespace with the host.
 
-    With the host's network it reaches what listens on localhost, with its processes it signals and reads them, with
-    its IPC it shares their memory.
+    With the host's network it reaches the services on localhost, with the host's PID namespace it can signal and read
+    processes, with the host's IPC it reaches their shared memory.
 
     Bad:
         services:
@@ -106,7 +106,7 @@ class ContainerHostNamespace(ContainerRule):
 class ContainerNetwork(ContainerRule):
     """A container that runs cells has a network.
 
-    Nothing that a cell does needs one: model calls go through the host. With one, whatever a cell has read can leave.
+    No cell needs one: model calls go through the host. With one, a cell can send out whatever it has read.
 
     Bad:
         services:
@@ -136,7 +136,7 @@ class ContainerNetwork(ContainerRule):
 class ContainerEngineSocket(ContainerRule):
     """A container is given the socket of the container engine.
 
-    Whoever speaks to the engine starts a privileged container with the host's root in it. The socket is root.
+    A process that can use the socket can start a privileged container with the host's root directory: it is root.
 
     Bad:
         services:
@@ -169,9 +169,9 @@ class ContainerEngineSocket(ContainerRule):
 
 
 class ContainerMount(ContainerRule):
-    """A container is given a folder of the host that holds more than its work.
+    """A container is given a folder of the host that holds more than it needs.
 
-    /, /etc, a home folder or a folder of keys: a cell reads there, and where the mount is writable, it writes.
+    /, /etc, a home folder or a folder of keys: a cell can read it, and write to it if the mount is writable.
 
     Bad:
         services:
@@ -209,7 +209,7 @@ class ContainerMount(ContainerRule):
 class ContainerCapabilities(ContainerRule):
     """A container is given capabilities.
 
-    Each is a part of root's power. SYS_ADMIN, SYS_PTRACE and their kind are all of it, in steps.
+    Each is a part of root's privileges. SYS_ADMIN, SYS_PTRACE and similar ones lead to all of them.
 
     Bad:
         services:
@@ -277,7 +277,8 @@ class ContainerCapabilitiesKept(ContainerRule):
 class ContainerUnconfined(ContainerRule):
     """A container runs without seccomp, or without its AppArmor or SELinux profile.
 
-    The engine's default profile keeps some fifty system calls away that nobody needs and that kernel bugs live in.
+    The engine's default profile refuses about fifty system calls that containers do not need and that have had kernel
+    bugs.
 
     Bad:
         services:
@@ -310,16 +311,16 @@ class ContainerUnconfined(ContainerRule):
                 written = written or option.startswith("apparmor")
                 message = f"{each.name} has {entry[:40]}"
                 yield self.finding(each.at("security_opt", index), message, about=f"{each.name} {entry}")
-        # What docker inspect says of a container on an engine with AppArmor; without one it says "".
+        # docker inspect prints "unconfined" only on an engine with AppArmor; on others the profile is "".
         if each.settings.get("apparmor") == "unconfined" and not written:
             message = f"{each.name} runs without AppArmor, which its engine has"
             yield self.finding(each.at("apparmor"), message, about=f"{each.name} apparmor=unconfined")
 
 
 class ContainerUnmasked(ContainerRule):
-    """A container sees what engines hide: kernel memory, keys, firmware, and settings of the kernel to write to.
+    """A container sees what engines hide: kernel memory, keys, firmware, and writable kernel settings.
 
-    systempaths=unconfined takes the masks off /proc and /sys, and makes /proc/sys and /proc/sysrq-trigger writable.
+    systempaths=unconfined removes the masks of /proc and /sys, and makes /proc/sys and /proc/sysrq-trigger writable.
 
     Bad:
         services:
@@ -351,9 +352,9 @@ class ContainerUnmasked(ContainerRule):
                 yield self.finding(each.at("security_opt", index), message, about=about)
                 return
         if each.settings.get("privileged") is True:
-            return  # which is said already, and is more
+            return  # container-privileged reports this already, and is more severe
         for key, least in _COVERED.items():
-            paths = each.settings.get(key, least)  # only what docker inspect prints has them
+            paths = each.settings.get(key, least)  # only the output of docker inspect has these keys
             missing = sorted(set(least) - set(_strings(paths)))
             if missing:
                 what = "masked" if key == "masked_paths" else "read-only"
@@ -364,8 +365,8 @@ class ContainerUnmasked(ContainerRule):
 class ContainerCgroupNamespace(ContainerRule):
     """A container has the host's cgroup namespace.
 
-    It reads the names of the machine's other containers and services in /proc/self/cgroup, and, where cgroups are
-    mounted, their limits and use.
+    It can read the names of the machine's other containers and services in /proc/self/cgroup, and, if cgroups are
+    mounted, their limits and usage.
 
     Bad:
         services:
@@ -397,8 +398,8 @@ class ContainerCgroupNamespace(ContainerRule):
 class ContainerFileSize(ContainerRule):
     """A container may write files of any size.
 
-    A file in a volume, in a tmpfs or in the container's own layer fills the disk or the memory of the machine. The
-    kernel's limit ends a write at its size, wherever the file is.
+    A file in a volume, in a tmpfs or in the container's own layer can fill the disk or the memory of the machine. The
+    kernel's limit ends a write at this size, wherever the file is.
 
     Bad:
         services:
@@ -431,7 +432,7 @@ class ContainerFileSize(ContainerRule):
 class ContainerNewPrivileges(ContainerRule):
     """A container may gain privileges by running a set-uid program.
 
-    no-new-privileges makes sudo, su and every other set-uid file in the image an ordinary program.
+    With no-new-privileges, sudo, su and every other set-uid file in the image run as ordinary programs.
 
     Bad:
         services:
@@ -464,7 +465,7 @@ class ContainerNewPrivileges(ContainerRule):
 class ContainerProcesses(ContainerRule):
     """A container may start any number of processes.
 
-    A fork bomb in it takes the process table of the whole machine.
+    A fork bomb in it fills the process table of the whole machine.
 
     Bad:
         services:
@@ -496,7 +497,7 @@ class ContainerProcesses(ContainerRule):
 class ContainerMemory(ContainerRule):
     """A container may take all memory of the machine.
 
-    When memory is gone the kernel ends a process of its choice, which may be the host's.
+    When memory runs out, the kernel kills a process of its choice, which may be the host's.
 
     Bad:
         services:
@@ -527,7 +528,7 @@ class ContainerMemory(ContainerRule):
 class ContainerWritableRoot(ContainerRule):
     """A container may write to its own root.
 
-    What one cell leaves there, in site-packages or in /usr/bin, the next one runs.
+    A later cell may run what an earlier one wrote, in site-packages or in /usr/bin.
 
     Bad:
         services:
@@ -555,9 +556,9 @@ class ContainerWritableRoot(ContainerRule):
 
 
 class ContainerRoot(ContainerRule):
-    """A container is told to run as root.
+    """A container is configured to run as root.
 
-    Root in a container is root to the kernel, less what was taken away.
+    To the kernel, root in a container is root, minus the capabilities that were dropped.
 
     Bad:
         services:
@@ -589,7 +590,7 @@ class ContainerRoot(ContainerRule):
 class ContainerDevices(ContainerRule):
     """A container is given devices of the host.
 
-    /dev/mem, disks, /dev/kvm and GPUs all have drivers that take what a process sends them.
+    /dev/mem, disks, /dev/kvm and GPUs all have drivers in the kernel that process whatever a cell sends.
 
     Bad:
         services:
@@ -624,7 +625,7 @@ def _strings(value: Any) -> list[str]:
 
 
 def _ulimit(value: Any, name: str) -> Any:
-    """The hard limit `name` of a Compose file, or of what docker inspect prints; None without one."""
+    """The hard limit `name` in a Compose file, or in the output of docker inspect; None without one."""
     if isinstance(value, list):
         named = [each for each in value if isinstance(each, dict) and each.get("Name") == name]
         return named[0].get("Hard") if named else None

@@ -1,4 +1,4 @@
-"""Policy rules on data: what logs may hold, and what modules lend to cells."""
+"""Policy rules on data: what logs may contain, and which modules cells may import."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from rlm_secure.policy.complaint import shown
 _MANY_MODULES = 36
 #: Facades that hand out classes or streams rather than functions on plain values.
 _WIDE = frozenset({"abc", "io", "types"})
-#: A group without groups that is repeated, where what is escaped is taken out.
+#: A repeated innermost group, in a pattern without its escapes.
 _ESCAPED = re.compile(r"\\.", re.DOTALL)
 _GROUP = re.compile(r"\(([^()]*+)\)[+*{]")
-#: Steps that one pattern may take on one of these.
+#: Limit of the steps of one pattern on one of these texts.
 _STEPS = 20_000
 _ORDINARY = ("the root cause is line 7", "2026-01-01 12:00:00 ok", "")
 
@@ -26,8 +26,8 @@ _ORDINARY = ("the root cause is line 7", "2026-01-01 12:00:00 ok", "")
 class ContextLogged(Rule[PolicySubject]):
     """The context may be written to logs.
 
-    It is the one thing that a run is given in confidence, and the largest. A log outlives the run, is copied, and
-    is read by people and tools that were never meant to see the documents.
+    The context is the confidential input of a run, and the largest. A log outlives the run, is copied, and is read by
+    people and tools that must not see the documents.
 
     Bad:
         [data]
@@ -53,10 +53,10 @@ class ContextLogged(Rule[PolicySubject]):
 
 
 class PromptsLogged(Rule[PolicySubject]):
-    """Prompts are logged, and nothing of your own is masked in them.
+    """Prompts are logged, and no secrets of your own are masked in them.
 
-    Keys of well-known issuers are masked without being told. What a secret of your own looks like (a customer
-    number, an internal token) only you know.
+    Keys of well-known issuers are masked by default. Only you know what your own secrets look like (a customer
+    number, an internal token).
 
     Bad:
         [data]
@@ -86,7 +86,7 @@ class PromptsLogged(Rule[PolicySubject]):
 class RedactEverything(Rule[PolicySubject]):
     """A pattern of `redact` matches ordinary text, or the empty string.
 
-    Logs then hold nothing but masks, and nobody can tell from them what a run did. That is also how one hides it.
+    Logs then contain only masks, and do not show what a run did. An attacker could add such a pattern to hide it.
 
     Bad:
         [data]
@@ -115,9 +115,9 @@ class RedactEverything(Rule[PolicySubject]):
 class RedactSlow(Rule[PolicySubject]):
     """A pattern of `redact` repeats a repetition.
 
-    On a text that is made for it, such a pattern takes most programs time that doubles with each character, and logged
-    text comes from cells and models. This host takes a bounded number of steps, and then masks the whole text: the log
-    says nothing of it any more.
+    On a crafted text, most programs need time for such a pattern that doubles with each character, and logged text
+    comes from cells and models. This host stops after a limited number of steps, and then masks the whole text: the
+    log does not contain it at all.
 
     Bad:
         [data]
@@ -146,8 +146,8 @@ class RedactSlow(Rule[PolicySubject]):
 class ModuleSurface(Rule[PolicySubject]):
     """Cells may import more than 36 modules.
 
-    Each facade is code that a cell can call with anything. None of them opens a file or a connection; every one is
-    surface on which a way around the language layer may be found.
+    Each facade is code that a cell can call with any arguments. None of them opens a file or a connection, but each
+    one is attack surface on which a way around the language layer may be found.
 
     Bad:
         [language]
@@ -181,10 +181,10 @@ class ModuleSurface(Rule[PolicySubject]):
 
 
 class ModuleWide(Rule[PolicySubject]):
-    """Cells may import a module that hands out classes to build on.
+    """Cells may import a module that offers classes to build on.
 
-    `types`, `abc` and `io` make objects that other code treats in special ways. Their facades leave out what is
-    known to reach further; they are still the first place to look for what is not known.
+    `types`, `abc` and `io` create objects that other code treats specially. Their facades leave out everything that
+    is known to be unsafe, but unknown problems are most likely here.
 
     Bad:
         [language]
@@ -212,12 +212,12 @@ class ModuleWide(Rule[PolicySubject]):
 
 
 def _is_ordinary(pattern: str) -> bool:
-    """Whether a policy's pattern finds something in ordinary text. Never tried by `re`, which may take for ever."""
+    """Whether a policy's pattern matches ordinary text. Does not use `re`, which may take exponential time."""
     try:
         known = Pattern(pattern)
         return any(known.search(text, Steps(_STEPS)) for text in _ORDINARY)
     except (PatternRefused, OutOfSteps):
-        return False  # it looks ahead or back, or is larger than any secret's look
+        return False  # it uses lookaround, or is too large
 
 
 RULES = (ContextLogged, PromptsLogged, RedactEverything, RedactSlow, ModuleSurface, ModuleWide)

@@ -25,8 +25,8 @@ _ROOT = ("root", "0")
 class ImageRoot(Rule[DockerfileSubject]):
     """An image runs as root.
 
-    Root in a container is root to the kernel, less what was taken away. Most ways out of a container start from
-    there: mounts, devices, files of other users.
+    To the kernel, root in a container is root, minus the capabilities that were dropped. Most escapes from a
+    container start as root: mounts, devices, files of other users.
 
     Bad:
         FROM python:3.11-slim@sha256:0000000000000000000000000000000000000000000000000000000000000000
@@ -59,8 +59,8 @@ class ImageRoot(Rule[DockerfileSubject]):
 class ImageUnpinned(Rule[DockerfileSubject]):
     """A base image is named by a tag.
 
-    A tag is what its owner says it is today. Without a digest, the image that was audited and the image that runs
-    are two, and the second one may be anybody's.
+    The owner of a tag can change it at any time. Without a digest, the image that runs may differ from the image
+    that was audited.
 
     Bad:
         FROM python:latest
@@ -99,8 +99,8 @@ class ImageUnpinned(Rule[DockerfileSubject]):
 class InstallAtStart(Rule[DockerfileSubject]):
     """A container installs packages, or fetches something, when it starts.
 
-    It then needs a network while it runs, and runs what the index has on that day: other code than was audited, in
-    every container anew.
+    It then needs a network while it runs, and runs what the index offers on that day: possibly other code than was
+    audited, in each new container.
 
     Bad:
         FROM python:3.11-slim@sha256:0000000000000000000000000000000000000000000000000000000000000000
@@ -130,9 +130,9 @@ class InstallAtStart(Rule[DockerfileSubject]):
 
 
 class PipedShell(Rule[DockerfileSubject]):
-    """A build runs what it downloads, unseen.
+    """A build runs a download without checking it.
 
-    Whoever answers at that address decides what is in the image, and may decide differently for each who asks.
+    The server at that address decides what is in the image, and can answer each client differently.
 
     Bad:
         FROM python:3.11-slim@sha256:0000000000000000000000000000000000000000000000000000000000000000
@@ -165,8 +165,8 @@ class PipedShell(Rule[DockerfileSubject]):
 class SecretInImage(Rule[DockerfileSubject]):
     """A secret is in the environment, or among the arguments, of an image.
 
-    ENV is in every container, where a cell's process reads it; ARG is in the history of the image. Both travel with
-    every copy.
+    ENV is in every container, where a cell's process can read it; ARG is in the history of the image. Both are in
+    every copy of the image.
 
     Bad:
         FROM python:3.11-slim@sha256:0000000000000000000000000000000000000000000000000000000000000000
@@ -200,7 +200,7 @@ class SecretInImage(Rule[DockerfileSubject]):
 class AddFromUrl(Rule[DockerfileSubject]):
     """ADD fetches from an address without a checksum.
 
-    The build takes what the server sends on that day.
+    The build accepts whatever the server sends on that day.
 
     Bad:
         FROM python:3.11-slim@sha256:0000000000000000000000000000000000000000000000000000000000000000
@@ -229,9 +229,9 @@ class AddFromUrl(Rule[DockerfileSubject]):
 
 
 class PipUnpinned(Rule[DockerfileSubject]):
-    """A build installs packages without saying which versions.
+    """A build installs packages without exact versions.
 
-    The image of tomorrow has other code in it. A package that was taken over reaches the next build by itself.
+    The next build may install other code. A compromised release of a package reaches it automatically.
 
     Bad:
         FROM python:3.11-slim@sha256:0000000000000000000000000000000000000000000000000000000000000000
@@ -265,8 +265,8 @@ class PipUnpinned(Rule[DockerfileSubject]):
 class CopyEverything(Rule[DockerfileSubject]):
     """A build copies the whole folder into the image.
 
-    With it come .env files, keys, the history of the repository, and whatever else lies there on that day; a cell
-    in the container can read them.
+    This includes .env files, keys, the history of the repository, and whatever else is there on that day; a cell in
+    the container can read them.
 
     Bad:
         FROM python:3.11-slim@sha256:0000000000000000000000000000000000000000000000000000000000000000
@@ -298,9 +298,9 @@ class CopyEverything(Rule[DockerfileSubject]):
 
 
 def _piped(text: str) -> Iterator[tuple[int, int]]:
-    """Where the first download that goes to a shell begins and ends.
+    """Where the first download that is piped into a shell begins and ends.
 
-    Each command is looked at once: a pattern over the whole line would go through the rest of it for each download.
+    Each command is searched once: a pattern over the whole line would search the rest of it for each download.
     """
     found = [match.span()] if (match := _SHELL_OF_FETCH.search(text)) else []
     begin = 0

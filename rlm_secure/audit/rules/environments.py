@@ -1,4 +1,4 @@
-"""Rules on an environment: which walls it built, and what became of the attacks on it."""
+"""Rules on an environment: which walls it built, and the results of the attacks on it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SHOWN = 8
 
 
 class _Won(Rule[EnvironmentSubject]):
-    """Attacks that got through, one finding for each guarantee that they broke: twenty ways in are one hole."""
+    """Base of the rules on attacks that won. One finding for each guarantee that they broke, however many did."""
 
     reach: Reach
 
@@ -45,9 +45,9 @@ class _Won(Rule[EnvironmentSubject]):
 class AttackWon(_Won):
     """Attacks of the corpus reached something outside the session.
 
-    Each attack is one attempt on one guarantee, judged from outside: by canaries that came out, listeners that were
-    reached, files that changed, mounts, processes that stayed, a host that grew, hung or died. Where nothing stands in
-    its way each of them wins; behind the walls, none may. All that broke one guarantee are one finding.
+    Each attack is one attempt on one guarantee, judged from outside: by leaked canaries, reached listeners, changed
+    files, mounts, remaining processes, a host that grew, hung or died. Without walls each of them wins; behind the
+    walls, none may. All attacks that broke the same guarantee are one finding.
 
     See:
         sandboxes/attacks/, one file for each
@@ -64,8 +64,8 @@ class AttackWon(_Won):
 class AttackSurface(_Won):
     """Attacks of the corpus got an answer that they should not have; nothing outside was seen to be reached.
 
-    A system call that worked, a root directory that could be listed, a class that could be had: each is a step on which
-    the next attack stands. The attack says so itself, so this is never worse than medium.
+    A system call that succeeded, a root directory that could be listed, a class that could be accessed: each is a step
+    that another attack can build on. Only the attack itself claims it, so the severity is never above medium.
 
     See:
         sandboxes/attacks/, one file for each
@@ -81,7 +81,7 @@ class AttackSurface(_Won):
 class NoArena(Rule[EnvironmentSubject]):
     """The attacks ran on the machine itself, and not in an arena.
 
-    An attack that wins there wins against that machine, and the one after it may find another machine than it thinks.
+    An attack that wins there harms that machine, and later attacks may run on a changed machine.
 
     See:
         rlm-secure audit --help
@@ -99,9 +99,9 @@ class NoArena(Rule[EnvironmentSubject]):
 
 
 class WallMissing(Rule[EnvironmentSubject]):
-    """A wall that the policy requires is not there.
+    """A wall that the policy requires is missing.
 
-    A session of ours does not start without it. Environments of others are held to the guarantees alone.
+    Our own sessions do not start without it. Foreign environments are judged by the guarantees alone.
 
     See:
         rlm-secure doctor
@@ -126,7 +126,7 @@ class WallMissing(Rule[EnvironmentSubject]):
 class GuaranteeMissing(Rule[EnvironmentSubject]):
     """An environment does not keep a guarantee with the walls that it built.
 
-    No attack of ours may have won, and the walls still do not add up: what keeps the next attack out is missing.
+    Even if no attack of ours won, a wall that the guarantee needs is missing, and another attack may win.
 
     See:
         threat-model.md, section 5

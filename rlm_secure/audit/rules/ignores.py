@@ -1,4 +1,4 @@
-"""Policy rules on accepted findings. Whether an entry still matches one is known only after all others ran."""
+"""Policy rules on accepted findings. Whether an entry still matches one is known only after all other rules ran."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _LONG = timedelta(days=400)
 
 
 class IgnoreExpired(Rule[PolicySubject]):
-    """The day has come on which an accepted finding counts again.
+    """The entry for an accepted finding has expired.
 
-    The finding that it accepted is counted as well. Moving the date is a decision, and belongs in a review.
+    The finding that it accepted counts again as well. Moving the date is a decision, and belongs in a review.
 
     Bad:
         [[audit.ignore]]
@@ -46,7 +46,7 @@ class IgnoreExpired(Rule[PolicySubject]):
 class IgnoreEndless(Rule[PolicySubject]):
     """A finding is accepted for more than a year.
 
-    A date that far away is no date: nobody who decided it will be asked again.
+    A date that far away has no effect: the decision will not be reviewed again.
 
     Bad:
         [[audit.ignore]]
@@ -76,9 +76,9 @@ class IgnoreEndless(Rule[PolicySubject]):
 
 
 class IgnoreEverywhere(Rule[PolicySubject]):
-    """A rule is accepted wherever it finds something.
+    """An entry accepts all findings of a rule, in every file.
 
-    The next finding of the same rule, in another file, is accepted as well, unseen.
+    The next finding of the same rule, in another file, is then accepted without review.
 
     Bad:
         [[audit.ignore]]
@@ -112,7 +112,8 @@ class IgnoreEverywhere(Rule[PolicySubject]):
 class IgnoreUnknown(Rule[PolicySubject]):
     """An entry accepts findings of a rule that does not exist.
 
-    A slip in the name leaves the finding in force, and the entry in the file for whoever adds that rule one day.
+    With a typing error in the name the finding still counts, and the entry would accept findings of a future rule of
+    that name.
 
     Bad:
         [[audit.ignore]]
@@ -136,7 +137,7 @@ class IgnoreUnknown(Rule[PolicySubject]):
     kind = Kind.POLICY
     hint = "correct the name; rlm-secure audit --list-rules shows all"
     known: ClassVar[Container[str]] = ()
-    """The ids of all rules; whoever puts them together says so."""
+    """The ids of all rules; set in rules/__init__.py."""
 
     def check(self, subject: PolicySubject) -> Iterator[Finding]:
         for index, entry in enumerate(subject.policy.audit.ignore):
@@ -148,8 +149,8 @@ class IgnoreUnknown(Rule[PolicySubject]):
 class IgnoreUnmatched(Rule[PolicySubject]):
     """An entry accepts a finding that does not exist any more.
 
-    It would accept the same mistake made again. An audit can tell only for what it looked at: entries for other
-    files and rules are left alone.
+    It would accept the same mistake if it is made again. An audit reports only entries for files and rules that it
+    checked.
 
     Bad:
         [[audit.ignore]]

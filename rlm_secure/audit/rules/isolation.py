@@ -1,4 +1,4 @@
-"""Policy rules on walls: what is not required, what may be missing, and what a file's own mode gives away."""
+"""Policy rules on walls: which are not required, which may be missing, and who may write the policy file."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from rlm_secure.guarantees import RESTS_ON, Guarantee, Wall
 from rlm_secure.policy.model import Isolation
 from rlm_secure.registry import ENVIRONMENTS, RunsIn
 
-#: Behind these nothing else stands.
+#: Walls with no other wall behind them.
 _LAST = frozenset({Wall.SECCOMP, Wall.LANDLOCK, Wall.SEPARATE_PROCESS, Wall.EMPTY_ROOT, Wall.NETWORK_NAMESPACE})
 _CLOUD_KEEPS = frozenset({Guarantee.NO_HOST_FILES, Guarantee.NO_LEFTOVERS, Guarantee.SESSION_ISOLATION})
 
 
 def weakened(wall: Wall) -> tuple[Guarantee, ...]:
-    """The guarantees that rest on `wall` in every alternative."""
+    """The guarantees that need `wall` in every alternative."""
     return tuple(each for each, alternatives in RESTS_ON.items() if all(wall in walls for walls in alternatives))
 
 
 def _key(environment: str) -> str:
-    """The key that says which walls must hold in `environment`."""
+    """The policy key that lists the required walls of `environment`."""
     return f"isolation.{environment}" if environment in ENVIRONMENTS else "isolation.others"
 
 
 def _elsewhere(environment: str) -> bool:
-    """Whether something of a provider's or an engine's stands around the sessions of an environment of ours."""
+    """Whether this is one of our environments whose sessions run inside a provider's or an engine's isolation."""
     return environment in ENVIRONMENTS and ENVIRONMENTS[environment].runs_in is not RunsIn.PROCESS
 
 
 class PolicyInvalid(Rule[PolicySubject]):
     """A policy does not load.
 
-    Nothing runs under it: every start fails. Where a program falls back to another policy, that other one holds,
-    and it may be looser. Unknown keys, wrong types, impossible values, and values that loosen what `extends` names
-    are all errors.
+    Nothing runs under it: every start fails. If a program falls back to another policy, that one applies, and may be
+    looser. Unknown keys, wrong types, impossible values, and values that are looser than those of the policy in
+    `extends` are all errors.
 
     Bad:
         [limits]
@@ -66,10 +66,10 @@ class PolicyInvalid(Rule[PolicySubject]):
 
 
 class BestEffortWall(Rule[PolicySubject]):
-    """A wall may be missing, and sessions start all the same.
+    """A wall may be missing, and sessions still start.
 
-    `best_effort` is for machines that cannot build a wall. It is also the line that an attacker would add: from
-    then on a failure to build the wall is a note in a report instead of a refusal to start.
+    `best_effort` is for machines that cannot build a wall. It is also the line that an attacker would add: with it, a
+    failure to build the wall is only noted in a report, and the session still starts.
 
     Bad:
         [isolation]
@@ -105,8 +105,8 @@ class BestEffortWall(Rule[PolicySubject]):
 class WallNotRequired(Rule[PolicySubject]):
     """A list of required walls is shorter than the shipped one.
 
-    A wall that is not required may be missing without a word: a session starts on a machine that cannot build it.
-    The shipped lists are what the claims of the threat model rest on.
+    A wall that is not required may be missing without notice: a session starts on a machine that cannot build it.
+    The claims of the threat model rest on the shipped lists.
 
     Bad:
         [isolation]
@@ -139,8 +139,8 @@ class WallNotRequired(Rule[PolicySubject]):
 class GuaranteeUnbacked(Rule[PolicySubject]):
     """The walls that a policy requires do not add up to a guarantee.
 
-    Every guarantee of the threat model rests on walls. Where the required ones leave out some of each alternative,
-    sessions may start in which the guarantee does not hold, and nothing says so.
+    Every guarantee of the threat model rests on one of several sets of walls. If the required walls contain none of
+    these sets completely, sessions may start in which the guarantee does not hold, without any notice.
 
     Bad:
         [isolation]
@@ -167,7 +167,7 @@ class GuaranteeUnbacked(Rule[PolicySubject]):
                 guarantee
                 for guarantee, alternatives in RESTS_ON.items()
                 if not any(walls <= required for walls in alternatives)
-                # Of the files and the other tenants of a machine in the cloud the provider's own walls keep cells out.
+                # In the cloud the provider's own isolation protects the machine's files and its other tenants.
                 and not (_elsewhere(environment) and guarantee in _CLOUD_KEEPS)
             )
             if lost:
@@ -179,8 +179,8 @@ class GuaranteeUnbacked(Rule[PolicySubject]):
 class SharedKernel(Rule[PolicySubject]):
     """Containers share the machine's kernel.
 
-    runc puts namespaces and seccomp around a container, and the kernel under it is the host's. runsc (gVisor) and
-    kata put a kernel of their own in between, so that a kernel bug is not the host's end.
+    runc confines a container with namespaces and seccomp, and its kernel is the host's. runsc (gVisor) and kata put a
+    kernel of their own in between, so that a kernel bug does not compromise the host.
 
     Bad:
         [isolation]
@@ -212,8 +212,8 @@ class SharedKernel(Rule[PolicySubject]):
 class EnvironmentsUnlimited(Rule[PolicySubject]):
     """A policy allows every environment.
 
-    One that nobody uses is one that nobody looks after: its SDK, its account, its images. A policy that names those
-    in use refuses a run that was sent elsewhere by mistake.
+    An environment that is not used is not maintained: its SDK, its account, its images. A policy that names only
+    those in use refuses a run that was sent elsewhere by mistake.
 
     Bad:
         [isolation]
@@ -243,8 +243,8 @@ class EnvironmentsUnlimited(Rule[PolicySubject]):
 class NetworkIngress(Rule[PolicySubject]):
     """Cloud brokers may be reached over the provider's ingress.
 
-    The control channel then has an address on the internet, kept by a credential, where otherwise it goes through
-    the provider's own exec. Whoever gets hold of the credential speaks to the worker.
+    The control channel then has an address on the internet, protected by a credential; otherwise it goes through the
+    provider's own exec. Anyone who obtains the credential can connect to the worker.
 
     Bad:
         [network]
@@ -269,9 +269,9 @@ class NetworkIngress(Rule[PolicySubject]):
 
 
 class PolicyWritable(Rule[PolicySubject]):
-    """Others than its owner may write a policy file.
+    """A policy file is writable by others than its owner.
 
-    A policy decides everything that a run may do. Who can write the file, or swap it, decides instead.
+    A policy decides everything that a run may do. Anyone who can write or replace the file decides instead.
 
     See:
         chmod go-w FILE

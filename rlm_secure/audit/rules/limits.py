@@ -1,4 +1,4 @@
-"""Policy rules on limits that are so loose that they bound nothing worth bounding."""
+"""Policy rules on limits that are too loose to be useful."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _GIB = 1024 * _MIB
 
 
 class LimitRule(Rule[PolicySubject]):
-    """Base of the rules that compare keys with the loosest value that is not a finding."""
+    """Base of the rules that compare keys with the largest value that is not a finding."""
 
     kind = Kind.POLICY
     most: ClassVar[tuple[tuple[str, float], ...]]
@@ -33,8 +33,8 @@ class LimitRule(Rule[PolicySubject]):
 class WeakCellTime(LimitRule):
     """A cell may run for more than 15 minutes.
 
-    A cell that was written to waste time does so until this limit. The model waits for it, the run's clock goes
-    on, and one CPU is gone for as long. Work that takes longer belongs in several cells: state lasts between them.
+    A cell that was written to waste time does so until this limit. The model waits for it, the run's time passes, and
+    one CPU is busy meanwhile. Work that takes longer belongs in several cells: state persists between them.
 
     Bad:
         [limits]
@@ -57,8 +57,8 @@ class WeakCellTime(LimitRule):
 class WeakSessionTime(LimitRule):
     """A session may use more than four hours of CPU.
 
-    RLIMIT_CPU is the last bound on a worker that keeps its cells short and its session long. Beyond hours it ends
-    nothing before the run's own clock does.
+    RLIMIT_CPU is the last limit on a worker whose cells are short and whose session is long. If it is many hours, the
+    time limit of the run always ends the session first.
 
     Bad:
         [limits]
@@ -82,8 +82,8 @@ class WeakSessionTime(LimitRule):
 class WeakRunTime(LimitRule):
     """A run may take more than twelve hours.
 
-    The wall clock of a run is what ends a loop of model calls that never finds an answer. A run that nobody waits
-    for any more still costs money with every turn.
+    The time limit of a run ends a loop of model calls that never finds an answer. A run whose answer is no longer
+    needed still costs money with every turn.
 
     Bad:
         [limits]
@@ -107,8 +107,8 @@ class WeakRunTime(LimitRule):
 class WeakMemory(LimitRule):
     """A session may take more than 16 GiB of private memory.
 
-    The limit holds for each session, and sessions run side by side: children of a run, and the sessions that are
-    kept ready. What several of them take together must fit into the machine, or the kernel ends the host.
+    The limit applies to each session, and sessions run in parallel: children of a run, and prestarted sessions. All of
+    them together must fit into the machine's memory, or the kernel may kill the host.
 
     Bad:
         [limits]
@@ -129,10 +129,10 @@ class WeakMemory(LimitRule):
 
 
 class WeakOutput(LimitRule):
-    """A cell may send the host more output than anybody reads.
+    """A cell may send the host more output than a model can read.
 
-    The host keeps a cell's output and result in memory, decodes them, logs them, and shows them to the model. Each
-    byte of these limits is one that a hostile worker can make the host hold.
+    The host keeps a cell's output and result in memory, decodes them, logs them, and shows them to the model. A
+    hostile worker can make the host hold as many bytes as these limits allow.
 
     Bad:
         [limits]
@@ -155,8 +155,8 @@ class WeakOutput(LimitRule):
 class WeakKept(LimitRule):
     """A run may keep more than 4 GiB of records, or write more than 16 GiB of log.
 
-    A cell decides how much there is to be kept: it writes the prompts of its calls and prints its output. Each byte of
-    these limits is one that it can make the host hold, or put on the disk.
+    A cell decides how much is kept: it writes the prompts of its calls and prints its output. It can make the host
+    hold in memory, or write to disk, as many bytes as these limits allow.
 
     Bad:
         [limits]
@@ -179,8 +179,8 @@ class WeakKept(LimitRule):
 class WeakOpenFiles(LimitRule):
     """A worker may hold more than 64 descriptors.
 
-    A sealed worker needs its channel and a few memory files for contexts. Everything above that is room for what
-    a kernel bug would let it open.
+    A sealed worker needs its channel and a few memory files for contexts. More descriptors only help an attacker whom
+    a kernel bug lets open files.
 
     Bad:
         [limits]
@@ -202,10 +202,10 @@ class WeakOpenFiles(LimitRule):
 
 
 class WeakGrace(LimitRule):
-    """A cell whose time is over may go on for more than five seconds.
+    """A cell whose time is over may run for more than five further seconds.
 
-    The first interrupt is a polite one, which a cell can delay by staying inside one long call. What ends it for
-    certain is the kill after the grace time.
+    A cell can delay the first interrupt by staying inside one long call. Only the kill after the grace time always
+    ends it.
 
     Bad:
         [limits]
@@ -227,10 +227,10 @@ class WeakGrace(LimitRule):
 
 
 class WeakSource(LimitRule):
-    """A cell's source may be larger than a compiler should be given.
+    """A cell's source may be larger than is safe to compile.
 
-    Compiling takes time and memory out of proportion to the text, for texts that are made for it. Cells that a
-    model writes have some thousand characters.
+    Compiling a crafted text takes disproportionate time and memory. Cells that a model writes have a few thousand
+    characters.
 
     Bad:
         [language]
@@ -254,7 +254,7 @@ class WeakSource(LimitRule):
 class WeakCells(LimitRule):
     """A session may run more than 100,000 cells.
 
-    State adds up in a session, and so does what a patient attacker has tried. A session that ends takes both away.
+    State accumulates in a session, and so do the attempts of an attacker. Ending the session removes both.
 
     Bad:
         [limits]
@@ -278,8 +278,8 @@ class WeakCells(LimitRule):
 class WeakResumes(LimitRule):
     """A session may be resumed after more than 20 kills.
 
-    Each resume gives the code that was killed another try from the same state. An honest session is killed by
-    accident once or twice.
+    Each resume gives the killed code another attempt from the same state. An honest session is killed by accident
+    once or twice.
 
     Bad:
         [limits]
@@ -301,10 +301,10 @@ class WeakResumes(LimitRule):
 
 
 class WeakTools(LimitRule):
-    """A cell may call tools for longer, or more often, than anybody watches.
+    """A cell may call tools for too long, or too often.
 
-    A tool runs on the host, with the host's rights, for as long as it takes. One that hangs is left behind after
-    limits.tool_seconds, and holds a thread and what it works on until it ends, if it ever does.
+    A tool runs on the host, with the host's rights. One that hangs is abandoned after limits.tool_seconds, and holds
+    a thread and its data until it ends, if it ever does.
 
     Bad:
         [limits]
@@ -328,10 +328,10 @@ class WeakTools(LimitRule):
 
 
 class LimitWithoutEffect(Rule[PolicySubject]):
-    """A limit is above another one that always ends things first.
+    """A limit has no effect, because a lower one always applies first.
 
-    It says something that does not hold: whoever reads the policy believes that a cell has an hour, when its run
-    ends after ten minutes. Limits that contradict each other are usually a slip in one of them.
+    It misleads the reader: the policy seems to give a cell an hour, but its run ends after ten minutes. Limits that
+    contradict each other usually mean an error in one of them.
 
     Bad:
         [limits]
@@ -368,7 +368,7 @@ class LimitWithoutEffect(Rule[PolicySubject]):
             if actual > bound:
                 place = subject.at(key)
                 if subject.loaded and key not in subject.loaded.origins:
-                    place = subject.at(other)  # the one that somebody wrote is the one to look at
+                    place = subject.at(other)  # point to the limit that is written in a file, not to a default
                 message = f"{key} is {shown(actual)}, but {other} ends everything at {shown(bound)}"
                 yield self.finding(place, message, about=key)
 

@@ -1,4 +1,4 @@
-"""Policy rules on language models: what cells may ask, how often, and what that may cost."""
+"""Policy rules on language models: which ones cells may call, how often, and at what cost."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _MANY = 10
 class WeakSpend(LimitRule):
     """A run may cost more than 1,000 US dollars.
 
-    A cell writes the prompts of its sub-calls, and how many there are. A hostile document needs no escape to spend
-    your money: it only has to make the model ask again.
+    A cell decides the prompts of its sub-calls, and their number. A hostile document needs no escape to spend your
+    money: it only has to make the model ask again.
 
     Bad:
         [lm]
@@ -43,9 +43,9 @@ class WeakSpend(LimitRule):
 
 
 class WeakCalls(LimitRule):
-    """A run may make more model calls, or use more tokens, than anybody budgets for.
+    """A run may make more model calls, or use more tokens, than a budget should allow.
 
-    Where a provider reports no cost, calls and tokens are the only bound on what a run spends.
+    If a provider reports no cost, calls and tokens are the only limit on what a run spends.
 
     Bad:
         [lm]
@@ -66,10 +66,10 @@ class WeakCalls(LimitRule):
 
 
 class WeakRefusals(LimitRule):
-    """A cell may go on asking after more than 10,000 refusals.
+    """A cell may continue after more than 10,000 refused calls.
 
-    Code that was told that nothing is left asks again by mistake, or to keep the host busy: each refused call is read,
-    decoded and answered. Honest code that collects errors stops at the end of its list.
+    Code whose budget is spent may call again by mistake, or to keep the host busy: each refused call is read, decoded
+    and answered. Honest code that collects errors stops at the end of its list.
 
     Bad:
         [lm]
@@ -91,10 +91,10 @@ class WeakRefusals(LimitRule):
 
 
 class UnpricedModels(Rule[PolicySubject]):
-    """A run with a cost limit may use models whose price nobody knows.
+    """A run with a cost limit may use models without a known price.
 
-    Such a limit holds nothing: what the model costs is counted as zero. Calls and tokens are then the only bound on
-    what a run spends.
+    The cost limit then has no effect: calls of such a model count as zero. Calls and tokens are the only limit on what
+    the run spends.
 
     Bad:
         [lm]
@@ -121,8 +121,8 @@ class UnpricedModels(Rule[PolicySubject]):
 class WeakDepth(LimitRule):
     """Recursion may go deeper than eight levels.
 
-    Each level may open as many children as the one above it: calls grow with the power of the depth, and only the
-    ledger ends that. Published runs use one or two levels.
+    Each level may open as many children as the one above it: the number of calls grows exponentially with the depth,
+    and only the ledger limits it. Published runs use one or two levels.
 
     Bad:
         [lm]
@@ -145,7 +145,7 @@ class WeakDepth(LimitRule):
 class WeakConcurrency(LimitRule):
     """More than 64 model calls may be in flight, or more than 10,000 prompts in one batch.
 
-    What is in flight is already paid for when the ledger says no. Wide batches are also what providers take for
+    Calls in flight cost money even if the ledger refuses the next one. Providers may also treat large batches as
     abuse.
 
     Bad:
@@ -193,9 +193,9 @@ class WeakIterations(LimitRule):
 
 
 class WeakRetries(LimitRule):
-    """A failed model call is tried more than five times again.
+    """A failed model call is retried more than five times.
 
-    Retries multiply: of calls that a hostile cell makes fail on purpose, and of load on a provider that is down.
+    Retries multiply the calls that a hostile cell makes fail on purpose, and the load on a provider that is down.
 
     Bad:
         [lm]
@@ -219,7 +219,7 @@ class WeakRetries(LimitRule):
 class WeakPrompt(LimitRule):
     """A cell may send or receive a prompt of more than 16 MiB.
 
-    No model reads that much. The host holds every prompt and reply in memory, checks it, and may log it.
+    No model can read that much. The host holds every prompt and reply in memory, checks it, and may log it.
 
     Bad:
         [lm]
@@ -243,7 +243,7 @@ class WeakPrompt(LimitRule):
 class WeakModelTime(LimitRule):
     """A single model call may take more than 20 minutes.
 
-    A call that hangs holds a slot, a thread and its session for as long.
+    A call that hangs occupies a slot, a thread and its session for that time.
 
     Bad:
         [lm]
@@ -267,8 +267,8 @@ class WeakModelTime(LimitRule):
 class ModelWildcard(Rule[PolicySubject]):
     """A model is named by a pattern, and names are compared exactly.
 
-    `"*"` allows no model but one that is called `*`. Whoever wrote it believes that cells may name any model, or
-    that a prefix holds; the first is a wish that no policy should grant, the second does nothing.
+    `"*"` allows only a model that is called `*`. Its author probably expects that cells may name any model, which no
+    policy should allow, or that a prefix matches, which it does not.
 
     Bad:
         [lm]
@@ -297,7 +297,7 @@ class ModelWildcard(Rule[PolicySubject]):
 class ModelsMany(Rule[PolicySubject]):
     """Cells may choose between more than ten models.
 
-    Each is another price, another provider that sees the context, and another set of terms.
+    Each may add another price, another provider that sees the context, and other terms.
 
     Bad:
         [lm]

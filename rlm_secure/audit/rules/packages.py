@@ -1,4 +1,4 @@
-"""Rules on installed packages, and on those that a requirements file names."""
+"""Rules on installed packages, and on those in a requirements file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rlm_secure.guarantees import Guarantee
 
 _FILE = Path(__file__).parents[1] / "advisories.toml"
 _OLD = timedelta(days=183)
-#: What runs untrusted code, or talks to what does: an unpinned version of these is a finding.
+#: Packages that run untrusted code, or communicate with it: if one of these is not pinned, that is a finding.
 _TRUSTED = ("restrictedpython", "rlm-secure", "pyseccomp", "smolagents", "asteval", "e2b-code-interpreter", "docker")
 
 
@@ -33,7 +33,7 @@ class Advisory:
     fixed: str = ""
 
     def concerns(self, package: Package) -> bool:
-        """Whether this version of the package is one of those that are meant."""
+        """Whether this version of the package is affected."""
         if normal(self.package) != package.key:
             return False
         return not self.fixed or (bool(package.version) and older(package.version, self.fixed))
@@ -41,16 +41,16 @@ class Advisory:
 
 @functools.cache
 def advisories() -> tuple[date, tuple[Advisory, ...]]:
-    """The day of the bundled list, and its entries."""
+    """The date of the bundled list, and its entries."""
     data = tomllib.loads(_FILE.read_text(encoding="utf-8"))
     return data["dated"], tuple(Advisory(**entry) for entry in data["advisory"])
 
 
 class PackageVulnerable(Rule[PackageSubject]):
-    """A package has a published way around it.
+    """A package has a published vulnerability.
 
-    The list comes with this package, and has what concerns running untrusted code: RestrictedPython, and others that
-    promise something like it. For everything else use pip-audit.
+    The list is bundled, and covers packages that run untrusted code: RestrictedPython, and others with a similar
+    purpose. For everything else use pip-audit.
 
     Bad:
         RestrictedPython==8.2
@@ -84,9 +84,9 @@ class PackageVulnerable(Rule[PackageSubject]):
 
 
 class PackageDeprecated(Rule[PackageSubject]):
-    """A package is no longer looked after under this name.
+    """A package is no longer maintained under this name.
 
-    Its holes are not closed any more, and its name may one day be somebody else's.
+    Its vulnerabilities are not fixed any more, and an attacker may one day take over its name.
 
     Bad:
         daytona-sdk==0.226.1
@@ -108,9 +108,9 @@ class PackageDeprecated(Rule[PackageSubject]):
 
 
 class PackageByDesign(Rule[PackageSubject]):
-    """A package is unsafe for untrusted code as it is meant to be used.
+    """A package is unsafe for untrusted code by design.
 
-    That is no bug of it: it promises nothing else. It is a finding because what is installed is also used.
+    That is not a bug: it does not promise more. It is a finding because installed packages tend to be used.
 
     Bad:
         rlms==0.1.3
@@ -135,8 +135,8 @@ class PackageByDesign(Rule[PackageSubject]):
 class PackageUnpinned(Rule[PackageSubject]):
     """A requirements file names a package of the trusted base without a version.
 
-    The next install takes whatever is newest, which nobody has looked at. For what stands between a cell and the
-    host, that is a change of the wall.
+    The next install takes the newest version, which was not reviewed. For a package that separates cells from the
+    host, that changes a wall.
 
     Bad:
         RestrictedPython
@@ -163,7 +163,7 @@ class PackageUnpinned(Rule[PackageSubject]):
 class AdvisoriesOld(Rule[PackageSubject]):
     """The bundled list of advisories is older than half a year.
 
-    What was published since is not in it. No finding from an old list is not the same as no finding.
+    Newer advisories are not in it, so the absence of findings proves little.
 
     See:
         rlm_secure/audit/advisories.toml

@@ -11,7 +11,7 @@ from rlm_secure.audit.rule import Kind, Rule
 from rlm_secure.guarantees import Guarantee
 
 _LETS_THROUGH = ("SCMP_ACT_ALLOW", "SCMP_ACT_LOG", "SCMP_ACT_TRACE", "SCMP_ACT_NOTIFY")
-#: Allowed without a condition, each of these is a way out or a way to the kernel's weakest parts.
+#: If allowed without a condition, each of these enables an escape, or access to the kernel's weakest parts.
 _DANGEROUS = {
     "tracing another process": ("ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "kcmp"),
     "changing mounts": ("mount", "umount2", "pivot_root", "move_mount", "open_tree", "fsopen", "fsmount", "fsconfig",
@@ -40,10 +40,9 @@ def _names(entry: dict[str, Any]) -> list[str]:
 
 
 class SeccompDefault(Rule[Document]):
-    """A profile lets through what it does not name.
+    """A profile allows system calls that it does not name.
 
-    New kernels bring new system calls. A list of what is forbidden is out of date with the next one; a list of what
-    is allowed is not.
+    New kernels add system calls. A list of forbidden calls is then incomplete; a list of allowed calls is not.
 
     Bad:
         {"defaultAction": "SCMP_ACT_ALLOW", "archMap": [{"architecture": "SCMP_ARCH_X86_64"}], "syscalls": []}
@@ -70,10 +69,9 @@ class SeccompDefault(Rule[Document]):
 
 
 class SeccompDangerousCall(Rule[Document]):
-    """A profile allows a system call that leads out, without a condition.
+    """A profile allows a system call that is used for escapes, without a condition.
 
-    Tracing, mounting, namespaces, kernel programs and io_uring are what escapes are made of. None of them is needed
-    to compute.
+    Escapes use tracing, mounting, namespaces, kernel programs and io_uring. No computation needs any of them.
 
     Bad:
         {
@@ -101,7 +99,7 @@ class SeccompDangerousCall(Rule[Document]):
 
     def check(self, subject: Document) -> Iterator[Finding]:
         for index, entry in _entries(subject):
-            # Docker's own format ties entries to capabilities that a container without them does not get.
+            # Docker's format ties some entries to capabilities: they do not apply to a container without these.
             conditional = entry.get("args") or (entry.get("includes") or {}).get("caps")
             if entry.get("action") not in _LETS_THROUGH or conditional:
                 continue
@@ -114,7 +112,7 @@ class SeccompDangerousCall(Rule[Document]):
 class SeccompUnexplained(Rule[Document]):
     """An entry of a profile has no comment.
 
-    Whoever has to decide whether a call may go has to know why it came. Firecracker's profiles say it for each.
+    To decide whether a call can be removed, one must know why it was added. Firecracker's profiles say it for each.
 
     Bad:
         {
@@ -148,10 +146,10 @@ class SeccompUnexplained(Rule[Document]):
 
 
 class SeccompArchitecture(Rule[Document]):
-    """A profile does not say for which architectures it is.
+    """A profile does not name its architectures.
 
-    System calls have other numbers on another architecture, and an x86-64 process may make 32-bit calls. A filter
-    that does not look at the architecture may be walked around with them.
+    System calls have other numbers on another architecture, and an x86-64 process can make 32-bit calls. A filter
+    that does not check the architecture can be bypassed with them.
 
     Bad:
         {"defaultAction": "SCMP_ACT_ERRNO", "syscalls": []}
@@ -175,10 +173,10 @@ class SeccompArchitecture(Rule[Document]):
 
 
 class SeccompSilentAction(Rule[Document]):
-    """A profile answers calls in a way that tells the process where it could go on.
+    """A profile uses an action that neither refuses a call nor allows it explicitly.
 
-    SCMP_ACT_LOG lets a call through and writes a line; SCMP_ACT_TRACE and SCMP_ACT_NOTIFY leave the decision to
-    another process, which reads arguments that may change under its eyes.
+    SCMP_ACT_LOG allows a call and logs it; SCMP_ACT_TRACE and SCMP_ACT_NOTIFY leave the decision to another process,
+    which reads arguments that may change meanwhile.
 
     Bad:
         {
