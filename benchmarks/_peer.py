@@ -1,7 +1,7 @@
-"""One completion on a fake model, under `rlm_secure` or upstream's `rlm`: whichever this interpreter is told.
+"""One completion on a fake model, with `rlm_secure` or upstream's `rlm`, as the argument says.
 
-`python _peer.py rlm` reads the name of a workload per line and answers each with its seconds. Nothing but the
-standard library and the package itself is imported, so that the file runs in upstream's own venv.
+`python _peer.py rlm` reads the name of a workload per line and answers each with its duration in seconds. It imports
+only the standard library and the package itself, so that it runs in upstream's own venv.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 MODEL_SECONDS = 0.05
 ROOT = "the root's question"
 
-#: The root's cell and the options of each workload. A child asks the model once, and answers.
+#: The root's cell and the options of each workload. A child calls the model once, and answers.
 WORKLOADS: dict[str, tuple[str, dict[str, Any]]] = {
     "batch": ("got = llm_query_batched(['q'] * 64)", {}),
     "children": ("got = rlm_query_batched(['c'] * 16)", {"max_depth": 2, "max_concurrent_subcalls": 16}),
@@ -26,7 +26,7 @@ CHILD = f"got = llm_query('q')\n{ANSWER}"
 
 
 def fake_client(package: str, root_cell: str) -> type[Any]:
-    """A client whose sub-calls take MODEL_SECONDS and whose turns take no time."""
+    """A client class whose sub-calls take MODEL_SECONDS and whose turns take no time."""
     base = importlib.import_module(f"{package}.clients{'.base' if package == 'rlm_secure' else '.base_lm'}").BaseLM
     types = importlib.import_module("rlm_secure.types" if package == "rlm_secure" else "rlm.core.types")
 

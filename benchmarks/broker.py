@@ -1,7 +1,7 @@
-"""The broker beside what it replaces: a poller that looks every 100 ms, and a container started by hand.
+"""The broker compared with what it replaces: polling every 100 ms, and a container started by hand.
 
-The broker runs as in a sandbox, but on this machine and without a container around it, so that the figures are
-those of the protocol: over the Unix socket that Docker uses, and over the dialled stream that the clouds use.
+The broker runs as in a sandbox, but on this machine and without a container, so that the figures measure only the
+protocol: over the Unix socket that Docker uses, and over the dialled stream that the clouds use.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ POLL_SECONDS = 0.1
 
 
 class Poller:
-    """A broker and a host as the seeds have them: /enqueue waits, the host looks at /pending every 100 ms."""
+    """A broker and a host as in upstream: /enqueue waits, the host polls /pending every 100 ms."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, tuple[dict[str, Any], threading.Event, list[dict[str, Any]]]] = {}
@@ -86,7 +86,7 @@ class Poller:
             return json.loads(answer.read())
 
     def query(self) -> None:
-        """One llm_query as a cell of the seeds makes it."""
+        """One llm_query as an upstream cell makes it."""
         self._ask("/enqueue", {"type": "single", "prompt": "q", "model": None, "depth": 0})
 
     def close(self) -> None:
@@ -110,7 +110,7 @@ def reply(_call: Any) -> str:
 
 @benchmark("broker-query", "one llm_query through the broker, answered at once")
 def broker_query() -> Iterator[Sequence[Case]]:
-    """The time of a query that is the way's own: the model takes none."""
+    """The transport's share of the time of a query: the model takes none."""
     poller = Poller()
     with sessions() as (unix, dialled):
         try:
@@ -125,7 +125,7 @@ def broker_query() -> Iterator[Sequence[Case]]:
 
 @benchmark("broker-cell", "one cell in a session that is already there")
 def broker_cell() -> Iterator[Sequence[Case]]:
-    """A round trip with nothing in it."""
+    """The round trip of a cell that does almost nothing."""
     with sessions() as (unix, dialled):
         yield [
             Case("Unix socket", lambda: unix.execute("x = 1", reply)),
@@ -148,7 +148,7 @@ def broker_context() -> Iterator[Sequence[Case]]:
 
 
 def _image() -> str | None:
-    """A sandbox image of this engine: the real one, else the one that the tests built; None without an engine."""
+    """A sandbox image of this engine: the real one, else the one built by the tests; None if there is neither."""
     try:
         client = connect()
     except RLMSecureError:
@@ -161,11 +161,11 @@ def _image() -> str | None:
     return None
 
 
-if IMAGE := _image():  # a row without an engine would be a row about nothing
+if IMAGE := _image():  # without an engine and an image there is nothing to measure
 
     @benchmark("docker-start", "from nothing to the first result, and everything gone again")
     def docker_start() -> Iterator[Sequence[Case]]:
-        """What a container costs, and what ours costs on top of it."""
+        """The time of a plain container, and of our sessions in one."""
         client = connect()
         unix, dialled = (DockerEnvironment(image=IMAGE, transport=each) for each in ("unix", "exec"))
 

@@ -1,10 +1,9 @@
-"""What the language layer costs: the same code as plain `exec`, in a cell, and under other executors, in one run.
+"""The cost of the language layer: the same code with plain `exec`, in a cell, and in other executors, in one run.
 
-`python -m benchmarks.language` prints the matrix of ratios and their geometric means; the single tables are
-benchmarks like all others. Stock RestrictedPython runs with the permissive guards that its documentation suggests
-(identity for items, iteration and writes, safer_getattr for attributes). smolagents' executor and pydantic-monty
-are measured where they are installed: `pip install smolagents pydantic-monty`. An executor that cannot run a piece
-of code has no figure for it.
+`python -m benchmarks.language` prints the matrix of ratios and their geometric means; the single tables are ordinary
+benchmarks. Stock RestrictedPython runs with the permissive guards that its documentation suggests (identity for items,
+iteration and writes, safer_getattr for attributes). smolagents' executor and pydantic-monty are measured if they are
+installed: `pip install smolagents pydantic-monty`. An executor that cannot run a piece of code has no figure for it.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ PLAIN = "plain exec"
 MODULES = ("collections", "dataclasses", "json", "math", "re")
 CORPUS = Path(__file__).parents[1] / "tests" / "corpus" / "benign"
 
-#: Each defines what it needs and then does its work: about a millisecond or two of it as plain Python.
+#: Each defines what it needs and then works for about one or two milliseconds in plain Python.
 MICRO = {
     "arithmetic": """
 total = 0
@@ -265,7 +264,7 @@ Run = Callable[[], Any]
 
 
 class Timed:
-    """Runs code and keeps the CPU seconds of the last run: what else the machine does is not what is measured."""
+    """Runs code and keeps the CPU seconds of the last run, which exclude other work of the machine."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -281,14 +280,14 @@ class Timed:
 
 
 def plain(source: str) -> Run:
-    """The compiled code in a fresh namespace, with every builtin."""
+    """A function that runs the compiled code in a namespace of its own, with every builtin."""
     code = compile(source, "<cell>", "exec", dont_inherit=True)
     space = {"__name__": "__main__", "context": CONTEXT, "print": partial(print, file=io.StringIO())}
     return lambda: exec(code, space)
 
 
 def cell(source: str) -> Run:
-    """The screened code in a session's namespace."""
+    """A function that runs the code, compiled by the language layer, in a session's namespace."""
     code = compiler.compile_cell(source, source_bytes=1 << 20, ast_nodes=1 << 20)
     space = guards.build_globals(frozenset(MODULES), partial(print, file=io.StringIO()))
     space["context"] = CONTEXT
@@ -296,7 +295,7 @@ def cell(source: str) -> Run:
 
 
 def stock(source: str) -> Run | None:
-    """RestrictedPython as it comes; None for what it refuses."""
+    """A function that runs the code in unmodified RestrictedPython; None if it refuses the code."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         result = RestrictedPython.compile_restricted_exec(source)
@@ -331,7 +330,7 @@ def stock(source: str) -> Run | None:
 
 
 def smolagents(source: str) -> Run | None:
-    """smolagents' interpreter of syntax trees; it parses at every run."""
+    """A function that runs the code in smolagents' syntax tree interpreter, which parses it at every run."""
     if importlib.util.find_spec("smolagents") is None:
         return None
     from smolagents.local_python_executor import LocalPythonExecutor
@@ -343,7 +342,7 @@ def smolagents(source: str) -> Run | None:
 
 
 def monty(source: str) -> Run | None:
-    """pydantic-monty's interpreter, in its own process."""
+    """A function that runs the code in pydantic-monty's interpreter, which has its own process."""
     if importlib.util.find_spec("pydantic_monty") is None:
         return None
     import pydantic_monty
@@ -376,7 +375,7 @@ def cases(source: str) -> Iterator[Sequence[Case]]:
             print(f"  {name} cannot run this: {type(error).__name__}: {str(error)[:100]}", file=sys.stderr)
             continue
         if run is not None:
-            # monty computes in a process of its own: its time is the wall's.
+            # monty computes in its own process, so its wall-clock time is measured instead of our CPU time.
             made.append(Case(name, run) if executor is monty else Timed(run).case(name))
     yield made
 
@@ -395,7 +394,7 @@ def compile_time() -> Iterator[Sequence[Case]]:
         for _ in range(20):
             compiler.compile_cell(TWENTY_LINES, source_bytes=1 << 20, ast_nodes=1 << 20)
 
-    # What it refuses in this cell costs it nothing more than what it accepts.
+    # RestrictedPython refuses parts of this cell, which takes no longer than accepting them.
     def restricted() -> None:
         for _ in range(20):
             RestrictedPython.compile_restricted_exec(TWENTY_LINES)

@@ -1,7 +1,7 @@
 """`make live PROVIDER=e2b`: a session with a real provider, with your account. Not part of any test.
 
-Starts real sandboxes (which cost money), tries what the emulators cannot show, ends them, and writes a dated
-report to `live-<provider>-<date>.json`: the walls and their evidence, times, what attacks met, and whether
+Starts real sandboxes (which cost money), tests what the emulators cannot show, ends them, and writes a dated
+report to `live-<provider>-<date>.json`: the walls and their evidence, times, results of attacks, and whether
 anything was left. OPTIONS is a JSON object of the environment's own options ({"template": "..."}).
 """
 
@@ -28,18 +28,18 @@ from rlm_secure.testing.target import Target
 
 PROVIDERS = ("e2b", "daytona", "modal", "prime")
 _CONTEXT_BYTES = 20_000_000
-#: Attacks of each layer. Each takes a few sandboxes of its own.
+#: Number of attacks on each layer. Each needs a few sandboxes of its own.
 _ATTACKS = 8
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run, write the report, and return 0 when everything held."""
+    """Run, write the report, and return 0 if every step succeeded."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.live", description=__doc__)
     parser.add_argument("provider", choices=PROVIDERS)
     parser.add_argument("--options", default="{}", help="options of the environment, as JSON")
     parser.add_argument("--yes", action="store_true", help="do not ask: it starts sandboxes on your account")
     given = parser.parse_args(arguments)
-    if not arena.outside():  # what follows is the same, in the arena that it made
+    if not arena.outside():  # the second run, started by _in_arena below
         print(json.dumps(run(given.provider, json.loads(given.options))))
         return 0
     if not given.yes and input(f"Start sandboxes on your {given.provider} account? [y/N] ").strip().lower() != "y":
@@ -54,7 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _in_arena(provider: str, options: str) -> dict[str, Any]:
-    """As `run`, where its attacks harm nobody: with the network, and the provider's own variables."""
+    """As `run`, but in an arena, with the host's network and the provider's environment variables."""
     variables = tuple(name for name in os.environ if name.startswith(f"{provider.upper()}_"))
     given = arena.Arena((Share(str(Path.cwd())),), network=True, variables=variables)
     command = [sys.executable, "-m", "benchmarks.live", provider, "--options", options]
@@ -65,7 +65,7 @@ def _in_arena(provider: str, options: str) -> dict[str, Any]:
 
 
 def run(provider: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Everything, as a JSON value. What fails is a step that is not ok; the steps after it are tried all the same."""
+    """Run all steps and return the report as a JSON value. A failed step is not ok; the steps after it still run."""
     policy = load_policy("strict")
     environment: Any = create_environment(provider, **options)
     report: dict[str, Any] = {
@@ -133,7 +133,7 @@ def _timeout(session: Any) -> str:
 
 
 def _attacks(environment: Any, layer: corpus.Layer) -> str:
-    """Attacks of one layer, spread over the corpus, each in a sandbox of its own; judged from here."""
+    """Run attacks on one layer, spread over the corpus, each in a sandbox of its own; judged from this machine."""
     policy = judge.policy("strict")
     screened = layer is corpus.Layer.LANGUAGE
     attacks = [attack for attack in corpus.load() if attack.layer is layer]
@@ -141,7 +141,7 @@ def _attacks(environment: Any, layer: corpus.Layer) -> str:
     results: list[str] = []
     with Target() as target:
         for attack in chosen:
-            # Other sessions have machines of their own here: how they fare says nothing about this one.
+            # afterwards=False: other sessions run on machines of their own, so an attack cannot affect them.
             opens = lambda: _open(environment, policy, screened)  # noqa: E731
             outcome = judge.attempt(attack, opens, target, policy, afterwards=False, layered=screened)
             assert outcome.result is not verdict.Result.WON, f"{attack.name} won: {outcome.evidence}"

@@ -1,8 +1,8 @@
-"""The local environment beside plain `exec`, a plain subprocess and bubblewrap, in one run.
+"""The local environment compared with plain `exec`, a plain subprocess and bubblewrap, in one run.
 
 The plain subprocess does what a session does: it imports RestrictedPython, compiles one cell, runs it and answers; once
-without, and once with the modules that a cell of the policy may import. bubblewrap adds namespaces to the first,
-without seccomp or Landlock. Where it is not installed its row is missing.
+without, and once with the modules that the policy lets cells import. bubblewrap adds namespaces to the first, without
+seccomp or Landlock. If it is not installed, its row is missing.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _WORKER = (
 
 
 def policy(**isolation: Any) -> Policy:
-    """`strict`, with room for the many cells of a benchmark."""
+    """`strict`, but with limits high enough for the many cells of a benchmark."""
     base = Policy.load("strict")
     return base.model_copy(
         update={
@@ -54,19 +54,19 @@ COLD = policy(pool=0)
 
 
 def in_process() -> None:
-    """What an unprotected REPL does with a cell."""
+    """Run the cell as an unprotected REPL does."""
     exec(compile(CELL, "<cell>", "exec"), {})
 
 
 def subprocess_of_python(modules: Sequence[str] = ()) -> None:
-    """A process of its own with the same compiler, and no walls."""
+    """Run the cell in a new process with the same compiler and no walls."""
     imports = "".join(f"import {name}; " for name in modules)
     command = [sys.executable, "-I", "-S", "-c", imports + _WORKER]
     subprocess.run(command, input=CELL, text=True, check=True, capture_output=True)
 
 
 def bubblewrap() -> None:
-    """The same process in namespaces of its own."""
+    """Run the same process in namespaces of its own."""
     command = ["bwrap", "--unshare-all", "--die-with-parent", "--clearenv", "--ro-bind", "/", "/", "--proc", "/proc"]
     subprocess.run(
         [*command, sys.executable, "-I", "-S", "-c", _WORKER], input=CELL, text=True, check=True, capture_output=True
@@ -74,7 +74,7 @@ def bubblewrap() -> None:
 
 
 class Sessions:
-    """Opens sessions and closes the ones before, so that the end of one is not timed with the start of the next."""
+    """Opens sessions, and closes them later, so that the end of one is not timed with the start of the next."""
 
     def __init__(self, chosen: Policy, plan: Plan | None = None, required: tuple[Wall, ...] | None = None) -> None:
         self.policy, self.plan, self.required = chosen, plan, required
@@ -91,7 +91,7 @@ class Sessions:
 
 
 def repeated(action: Callable[[], object], times: int) -> Callable[[], None]:
-    """An action that is `times` of them."""
+    """A function that runs `action` `times` times."""
 
     def repeat() -> None:
         for _ in range(times):
@@ -120,7 +120,7 @@ def cold_session() -> Iterator[Sequence[Case]]:
             sessions.close()
             time.sleep(0.1)
 
-    def one_before() -> None:  # which takes the process that the zygote has forked ahead
+    def one_before() -> None:  # this session uses up the process that the zygote has forked in advance
         tidy()
         sessions.start()
 
@@ -138,9 +138,9 @@ def throughput() -> Iterator[Sequence[Case]]:
     bare = Sessions(COLD, Plan(**dict.fromkeys(Plan.__slots__, False)), ())
 
     def spent() -> float:
-        """CPU seconds of this process and of everything below it, the dead included."""
+        """CPU seconds of this process and its descendants, including dead ones."""
         own = psutil.Process()
-        while True:  # until none of them ended meanwhile, whose time would be counted for nobody
+        while True:  # retry if one ends during the sum, as its time would be lost
             with contextlib.suppress(psutil.NoSuchProcess):
                 return sum(sum(each.cpu_times()[:4]) for each in (own, *own.children(recursive=True)))
 
@@ -157,7 +157,7 @@ def throughput() -> Iterator[Sequence[Case]]:
     yield [
         Case("one after another", lambda: None, value=rate(time.perf_counter)),
         Case("for a second of processor time", lambda: None, value=rate(spent)),
-        # What a machine makes of the same fork, cell and end without a wall: more than this no walls can reach.
+        # The same fork, cell and end without walls: the upper bound of the rate with walls.
         Case("the same, forks without walls", lambda: None, value=rate(spent, bare)),
     ]
 
@@ -169,7 +169,7 @@ def pooled_session() -> Iterator[Sequence[Case]]:
     sessions.start()
 
     def action() -> None:
-        # The pool refills in the background; a full one is what a deployment meets between two requests.
+        # The pool refills in the background; between two requests a deployment finds it full.
         for _ in range(size // 2):
             sessions.start()
 
@@ -183,7 +183,7 @@ def pooled_session() -> Iterator[Sequence[Case]]:
     yield [
         Case("exec in this process", in_process),
         Case("session from the pool", action, units=size // 2, before=prepare),
-        # The first cell of a ready process finds cold caches, as any cell does after a pause: this is their price.
+        # The first cell of a pooled process finds cold caches, as any cell after a pause: this measures their cost.
         Case(
             "a cell after 20 ms, in a session that is there",
             lambda: used.execute(CELL, refuse),
@@ -192,14 +192,14 @@ def pooled_session() -> Iterator[Sequence[Case]]:
     ]
     used.close()
     sessions.close()
-    pool.drain()  # or what is ready counts as memory of the sessions that are measured next
+    pool.drain()  # else pooled processes count as memory of the sessions that are measured next
 
 
 @benchmark("warm-cell", "one cell in a session that is there, through the public API")
 def warm_cell() -> Iterator[Sequence[Case]]:
     with Sandbox(policy=COLD) as small, Sandbox(policy=COLD, context="x" * GIGABYTE) as large:
         small_run, large_run = small.run, large.run
-        in_a_row = 20  # one after another, as a session's cells are: the first after something else finds cold caches
+        in_a_row = 20  # in sequence, like the cells of a session: the first one after other work finds cold caches
         yield [
             Case("exec in this process", repeated(in_process, in_a_row), units=in_a_row),
             Case("Sandbox.run", repeated(lambda: small_run(CELL), in_a_row), units=in_a_row),
@@ -213,7 +213,7 @@ def large_context() -> Iterator[Sequence[Case]]:
     shared = share(text, Gate(COLD))
     opened: list[LocalSession] = []
 
-    def fresh() -> None:  # a session keeps the pages of every context that it was ever given
+    def fresh() -> None:  # a new session each time: a session keeps the pages of every context that it was given
         close()
         opened.append(open_session(COLD))
 
@@ -244,8 +244,8 @@ def session_end() -> Iterator[Sequence[Case]]:
 
     def kill() -> None:
         survivor.checkpoint()
-        with survivor._lock:  # not while the idle scheduler turns this very worker into a spare
-            survivor._worker.kill()  # what the OOM killer or a crash would do
+        with survivor._lock:  # not while the idle scheduler turns this worker into a checkpoint
+            survivor._worker.kill()  # as the OOM killer or a crash would do
 
     yield [
         Case("exec in this process", in_process),
@@ -256,7 +256,7 @@ def session_end() -> Iterator[Sequence[Case]]:
 
 
 def resume(session: LocalSession) -> None:
-    session.execute(CELL, refuse)  # meets the dead worker, and falls back to the checkpoint
+    session.execute(CELL, refuse)  # finds the worker dead, and resumes from the checkpoint
     if session.execute("assert big[-1] == 99_999", refuse).error is not None:
         raise AssertionError("the state did not come back")
 
@@ -271,7 +271,7 @@ def memory() -> Iterator[Sequence[Case]]:
     def size(process: psutil.Process, kind: str) -> int:
         try:
             return int(getattr(process.memory_full_info(), kind))
-        except psutil.AccessDenied:  # a session is not dumpable: only root may look into it
+        except psutil.AccessDenied:  # a session is not dumpable: only root may read its memory maps
             return int(process.memory_info().rss)
 
     def each(kind: str) -> Callable[[], float]:

@@ -1,4 +1,4 @@
-"""What the walls add to a model call that a cell makes, and how sub-calls and children run beside upstream's."""
+"""The overhead of the walls on a model call from a cell; and sub-calls and children compared with upstream's."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CALLS = 100
 CELL = f"for _ in range({CALLS}):\n    llm_query('a question')"
 
 UPSTREAM = "rlms==0.1.3"
-#: Upstream is installed here when it is first measured; RLMS_PYTHON names an interpreter that has it already.
+#: Upstream is installed here when it is first measured; RLMS_PYTHON may name an interpreter that already has it.
 UPSTREAM_VENV = Path(__file__).parent.parent / "build" / "rlms-venv"
 
 
@@ -99,7 +99,7 @@ def upstream(workload: str) -> Iterator[Callable[[], None]]:
 
 
 def upstream_python() -> Path:
-    """An interpreter with upstream's package, in a venv of its own: its dependencies are not ours."""
+    """An interpreter with upstream's package, in a venv of its own because its dependencies differ from ours."""
     given = os.environ.get("RLMS_PYTHON")
     if given:
         return Path(given)
@@ -107,7 +107,7 @@ def upstream_python() -> Path:
     if not (UPSTREAM_VENV / "complete").exists():
         venv.create(UPSTREAM_VENV, with_pip=False, clear=True)
         install = Path(__file__).parents[1] / ".ci" / "install"
-        # Where sys.stderr is captured, it has no descriptor.
+        # 2 and not sys.stderr: if that is captured, it has no file descriptor.
         subprocess.run([install, UPSTREAM_VENV, UPSTREAM], check=True, stdout=2)
         (UPSTREAM_VENV / "complete").touch()
     return python

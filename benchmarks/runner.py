@@ -1,15 +1,14 @@
 """The shared harness: collects the benchmarks of this folder, runs their cases in turn, prints ratios.
 
-A benchmark is a generator that sets up, yields its cases (the first is what the others are compared with),
-and cleans up:
+A benchmark is a generator that sets up, yields its cases (the others are compared with the first), and cleans up:
 
     @benchmark("warm-cell", "one cell in a session that is already there")
     def warm_cell():
         with Sandbox() as sandbox:
             yield [Case("exec in this process", ...), Case("Sandbox.run", lambda: sandbox.run("1 + 1"))]
 
-The cases take turns, so that a slow moment of the machine hits all of them. The figures of one machine at one
-moment mean little; the ratios are what to compare.
+The cases take turns, so that a temporary slowdown of the machine affects all of them. Absolute figures of one machine
+mean little; compare the ratios.
 """
 
 from __future__ import annotations
@@ -29,16 +28,16 @@ from typing import Any, TypeAlias
 import benchmarks
 
 SECONDS = 4.0
-"""How long a case is measured, unless it has run ROUNDS times before."""
+"""The time for which a case is measured, in seconds; it ends earlier after ROUNDS runs."""
 ROUNDS = 300
 SMOKE_ROUNDS = 2
 
 
 @dataclass(frozen=True)
 class Case:
-    """One thing to time. `units` is how many operations one call of `action` does; `before` runs untimed.
+    """One thing to time. `units` is the number of operations in one call of `action`; `before` runs untimed.
 
-    `value` gives the figure itself where it is not a time.
+    `value` returns the figure if it is not the duration of `action`.
     """
 
     name: str
@@ -62,7 +61,7 @@ class Benchmark:
 
 @dataclass(frozen=True)
 class Line:
-    """What came out for one case: seconds for one operation, and the ratio to the table's first case."""
+    """The result of one case: seconds for one operation, and the ratio to the table's first case."""
 
     case: str
     median: float
@@ -93,12 +92,12 @@ def collect() -> dict[str, Benchmark]:
 
 
 def measure(chosen: Benchmark, *, smoke: bool = False) -> list[Line]:
-    """Run a benchmark's cases in turn. With `smoke` only to see that they work."""
+    """Run a benchmark's cases in turn; with `smoke` only SMOKE_ROUNDS times, to check that they work."""
     with contextmanager(chosen.cases)() as cases:
         samples: list[list[float]] = [[] for _ in cases]
         spent = [0.0] * len(cases)
         for case in cases:
-            run(case)  # what is slow only once is not what is measured
+            run(case)  # warm-up: costs of the first run are not measured
         for _ in range(SMOKE_ROUNDS if smoke else ROUNDS):
             for index, case in enumerate(cases):
                 if spent[index] > SECONDS:
@@ -141,7 +140,7 @@ def show(chosen: Benchmark, lines: Sequence[Line]) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds with a unit that fits."""
+    """Format seconds with a suitable unit."""
     for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "us")):
         if seconds * factor >= 1:
             return f"{seconds * factor:.2f} {unit}"
@@ -149,7 +148,7 @@ def duration(seconds: float) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the named benchmarks, or all. Returns 0, 1 when one failed, 2 for an unknown name."""
+    """Run the named benchmarks, or all. Returns 0, 1 if one failed, 2 for an unknown name."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure, and print ratios.")
     parser.add_argument("names", nargs="*", metavar="NAME", help="which ones (default: all)")
     parser.add_argument("--smoke", action="store_true", help="run each case twice, only to see that it works")
