@@ -197,7 +197,8 @@ class _Run:
             self._add(each, screened, verdicts.get(each.name), reason)
 
     def _controls(self, attacks: list[Attack]) -> dict[str, Control]:
-        """The control of each attack. Shipped ones without an excuse are not run: our tests show that they win."""
+        """The control of each attack. Run for own attacks, and without --quick for those with an excuse; our tests
+        show that all others win."""
         own = {each.name for each in self._job.own}
         known = {each.name: Control(each.name, True, "", each.excuse, each.reason) for each in attacks}
         doubtful = [

@@ -43,7 +43,7 @@ _TELLINGS = 3
 #: itself (environments/remote/worker.py).
 _SLACK_SECONDS = 1.5
 _SIGNAL_SECONDS = 0.1
-#: A host whose memory grew by more than this during one attack under these limits was made to grow by it.
+#: If the host's memory grows by more than this during one attack under these limits, the attack wins.
 _BLOAT_BYTES = 64 << 20
 #: At most this many attacks that only wait run in parallel (battery.py). The memory growth that each one sees in the
 #: host includes that of all of them and of the sandboxes opened for them meanwhile.

@@ -64,7 +64,7 @@ class Yardstick:
     def given(self) -> float:
         """Seconds that the machine has given since the start; clock seconds where there is no measurement.
 
-        An attacker of the same user can stop the process, or lower its priority: from then on clock seconds count.
+        An attacker of the same user can stop the process, or change its scheduling: from then on clock seconds count.
         """
         now = time.monotonic()
         if self._last is None:

@@ -112,8 +112,8 @@ class IgnoreEverywhere(Rule[PolicySubject]):
 class IgnoreUnknown(Rule[PolicySubject]):
     """An entry accepts findings of a rule that does not exist.
 
-    With a typing error in the name the finding still counts, and the entry would accept findings of a future rule of
-    that name.
+    After a typo in the name the finding still counts, and the entry would accept findings of a future rule of that
+    name.
 
     Bad:
         [[audit.ignore]]
