@@ -26,8 +26,8 @@ from rlm_secure.broker.transports.uds import sweep as sweep_sockets
 from rlm_secure.environments.bundle import bundle
 from rlm_secure.environments.docker import container, engine, hardening
 from rlm_secure.environments.docker.image import DEFAULT_IMAGE, build
+from rlm_secure.environments.docker.routes import SHARED_KERNEL, KnownRoutes, NotThere, Route, Wanted
 from rlm_secure.environments.docker.stream import ExecStream
-from rlm_secure.environments.docker.routes import SHARED_KERNEL, KnownRoutes, NotThere, Wanted, Route
 from rlm_secure.environments.interface import Environment, Session
 from rlm_secure.environments.remote import Lease, RemoteSession, log_refusals, start_configuration
 from rlm_secure.errors import EnvironmentUnavailable, ProtocolViolation

@@ -18,8 +18,8 @@ from rlm_secure.environments import user_ids
 from rlm_secure.environments.docker import hardening
 from rlm_secure.environments.docker.engine import explained
 from rlm_secure.environments.docker.hardening import Offered
-from rlm_secure.environments.docker.stream import ExecStream
 from rlm_secure.environments.docker.routes import NotThere, Route, archive
+from rlm_secure.environments.docker.stream import ExecStream
 from rlm_secure.environments.owner import is_orphan, owner
 from rlm_secure.errors import EnvironmentUnavailable
 from rlm_secure.policy.model import MIB, Policy
