@@ -21,8 +21,8 @@ import RestrictedPython
 
 from benchmarks.runner import Case, benchmark
 from rlm_secure import Policy, Sandbox
+from rlm_secure.environments.context import share
 from rlm_secure.environments.local import pool
-from rlm_secure.environments.local.context import share
 from rlm_secure.environments.local.session import LocalSession, open_session
 from rlm_secure.environments.local.zygote import Plan
 from rlm_secure.guarantees import Wall

@@ -23,7 +23,7 @@ def policies_dir() -> Path:
 
 
 def sandboxes_dir() -> Path:
-    """The folder of the image recipes and the attack corpus. Raises FileNotFoundError."""
+    """The folder of the Dockerfiles and the attack corpus. Raises FileNotFoundError."""
     return _folder("sandboxes")
 
 

@@ -45,12 +45,6 @@ GUEST_MAY_IMPORT = frozenset({"RestrictedPython"})
 
 #: The folders of environments: none imports another, and what they share imports none of them.
 KINDS_OF_ENVIRONMENT = ("local", "docker", "cloud")
-#: What else takes something from such a folder, each with the reason.
-BORROWED: dict[str, dict[str, str]] = {
-    "environments/remote/lease.py": {"local.seccomp": "compiles the same filters for a supervisor far away"},
-    "environments/remote/session.py": {"local.context": "flattens a context in the same way"},
-}
-
 #: Private attributes of other packages, and of the standard library, each with the reason.
 FOREIGN_PRIVATES: dict[str, dict[str, str]] = {
     "*": {
@@ -88,8 +82,8 @@ NAMED_FILES: dict[str, dict[str, str]] = {
         "guest/language/unbound_methods.py": "takes methods of the interpreter from instructions that do not ask for an argument",
         "guest/session/memory.py": "maps the context that the host shares, without a copy",
         "guest/language/unicode_errors.py": "gives classes of the interpreter a text that reads nothing out of bounds",
-        "environments/local/context.py": "fills a sealed memory file from a str, without a copy",
-        "environments/local/seccomp.py": "asks the loader for libseccomp, as no search needs to look for its file",
+        "environments/context.py": "fills a sealed memory file from a str, without a copy",
+        "environments/seccomp.py": "asks the loader for libseccomp, as no search needs to look for its file",
         "removal.py": "staying on one mount, and taking off what is mounted, have no wrapper in the standard library",
         "testing/nested.py": "entering namespaces has no wrapper in the standard library of Python 3.11",
         "testing/launch.py": "gives a control mounts of its own, so that the attack that wins there harms nothing",
@@ -121,7 +115,7 @@ TRUSTED_JSON: dict[str, str] = {
     "policy/load.py": "a policy that tomllib has read, written anew for a validator",
     "cli/options.py": "an argument of the command that the user typed",
     "environments/local/pool.py": "the begin frame that the host itself wrote",
-    "environments/local/seccomp.py": "a profile that is part of the package",
+    "environments/seccomp.py": "a profile that is part of the package",
     "audit/attack.py": "the job of the command outside, by whom this program was started",
     "audit/probes.py": "a subject whose bytes are bounded on the line before",
     "testing/launch.py": "the job of the judge, by whom this program was started; it has the interpreter alone",
@@ -225,7 +219,6 @@ def environments_apart(path: str, source: str) -> list[str]:
         for each in imports(path, source)
         if each.module.startswith("rlm_secure.environments.")
         and each.module.split(".")[2] in others
-        and each.module.removeprefix("rlm_secure.environments.") not in BORROWED.get(path, {})
     ]
 
 
@@ -505,14 +498,6 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 )  # fmt: skip
 def test_a_planted_circle_is_caught(path: str, source: str) -> None:
     assert circle(MODULES | {path: f"{MODULES[path]}\n{source}"}) != []
-
-
-def test_what_is_borrowed_still_is() -> None:
-    borrowed = {
-        path: {each.module.removeprefix("rlm_secure.environments.") for each in imports(path, MODULES.get(path, ""))}
-        for path in BORROWED
-    }
-    assert [(path, module) for path, modules in BORROWED.items() for module in modules if module not in borrowed[path]] == []
 
 
 def test_every_file_that_may_parse_json_does() -> None:

@@ -17,7 +17,7 @@ SLICE_SECONDS = 0.1
 INTERRUPT_EVERY_SECONDS = 0.05
 
 
-class Clock:
+class Deadline:
     """The deadline of one request. `read_cpu` returns the worker's CPU seconds so far, or None; `left` the CPU seconds
     that its session has left."""
 
@@ -32,7 +32,7 @@ class Clock:
         """Its seconds at the start."""
         self.command = False
         """Whether the request runs no cell: `wall` is then limits.start_seconds, plus the time for a context."""
-        self._deadline = time.monotonic() + wall
+        self._wall_end = time.monotonic() + wall
         self._end = float("inf")
         self._end_cause: CellError | None = None
         self._cpu_limit = cpu
@@ -52,11 +52,11 @@ class Clock:
         """Seconds until the first of its bounds; infinity if it has none."""
         return max(self._end - time.monotonic(), 0.0)
 
-    def step(self, seconds: float) -> Clock:
-        """A clock of that many seconds for a part of this request, with the bounds of the request."""
-        clock = Clock(seconds)
-        clock._end, clock._end_cause = self._end, self._end_cause
-        return clock
+    def step(self, seconds: float) -> Deadline:
+        """A deadline that many seconds from now, for a part of this request, with the bounds of the request."""
+        part = Deadline(seconds)
+        part._end, part._end_cause = self._end, self._end_cause
+        return part
 
     def slice(self) -> float:
         """Seconds to wait before the next check."""
@@ -66,11 +66,11 @@ class Clock:
 
     def remaining(self) -> float:
         """Seconds until the wall clock is over; 0 when it is, or when the request was ended early."""
-        return 0.0 if self._expired is not None else max(min(self._deadline, self._end) - time.monotonic(), 0.0)
+        return 0.0 if self._expired is not None else max(min(self._wall_end, self._end) - time.monotonic(), 0.0)
 
     def extend(self, seconds: float) -> None:
         """Extend the deadline by time that the cell did not use. Bounds stay."""
-        self._deadline += seconds
+        self._wall_end += seconds
 
     def expire(self, cause: CellError) -> None:
         """End the request now, for `cause`; the first cause is kept."""
@@ -91,9 +91,9 @@ class Clock:
         self._looked = time.monotonic()
         if self._expired is None:
             now = time.monotonic()
-            if now >= self._end and self._end < self._deadline and self._end_cause is not None:
+            if now >= self._end and self._end < self._wall_end and self._end_cause is not None:
                 self.expire(self._end_cause)
-            elif now >= self._deadline:
+            elif now >= self._wall_end:
                 limit = "limits.start_seconds" if self.command else "limits.cell_seconds"
                 what = "a request that runs no cell took" if self.command else "the cell ran"
                 said = f"{what} longer than its limit of {self.wall:g} s ({limit}) and was stopped"

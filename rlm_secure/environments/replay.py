@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from rlm_secure.broker.protocol import Call, CellResult
 from rlm_secure.decision import Decided
-from rlm_secure.environments.deadline import INTERRUPT_EVERY_SECONDS, SESSION_CPU, Clock
+from rlm_secure.environments.deadline import INTERRUPT_EVERY_SECONDS, SESSION_CPU, Deadline
 from rlm_secure.environments.interface import HostCalls, Session
 from rlm_secure.environments.replies import STOPPED, Answers, nobody, recorded, sendable
 from rlm_secure.environments.request_log import LOG_ATTACHMENTS, LOG_BYTES, LogEntry
@@ -57,16 +57,16 @@ class Reachable(Protocol):
 
     interrupted: threading.Event
 
-    def event(self, clock: Clock) -> Call | CellResult:
+    def event(self, deadline: Deadline) -> Call | CellResult:
         """The next call or result."""
         ...
 
-    def reply(self, message: Mapping[str, Any], clock: Clock) -> None:
-        """Answer a call, under the clock of its cell."""
+    def reply(self, message: Mapping[str, Any], deadline: Deadline) -> None:
+        """Answer a call, under the deadline of its cell."""
         ...
 
 
-class LoggedSession(Session):
+class ReplayedSession(Session):
     """The common part of local and remote sessions. `_worker` is the worker that runs now."""
 
     _worker: Reachable
@@ -94,15 +94,15 @@ class LoggedSession(Session):
     # -- what a subclass does -----------------------------------------------------------------------
 
     @abstractmethod
-    def _clock(self, wall: float) -> Clock:
-        """The clock of one cell."""
+    def _deadline(self, wall: float) -> Deadline:
+        """The deadline of one cell."""
 
     @abstractmethod
-    def _transmit(self, entry: LogEntry, clock: Clock) -> None:
-        """Send a request with its attachment, under its clock."""
+    def _transmit(self, entry: LogEntry, deadline: Deadline) -> None:
+        """Send a request with its attachment, under its deadline."""
 
     @abstractmethod
-    def _attempt(self, entry: LogEntry, calls: Answers, clock: Clock, stopped: list[BaseException]) -> CellResult:
+    def _attempt(self, entry: LogEntry, calls: Answers, deadline: Deadline, stopped: list[BaseException]) -> CellResult:
         """`_converse`, and recovery when the worker does not survive it."""
 
     @abstractmethod
@@ -166,7 +166,7 @@ class LoggedSession(Session):
                     raise SessionEnded(count.reason)
                 self._cells += 1
                 wall = limits.cell_seconds if seconds is None else min(seconds, limits.cell_seconds)
-                return self._run(self._cell(code), lambda said, clock: self._ask(calls, said, clock, most), wall, wait)
+                return self._run(self._cell(code), lambda call, end: self._ask(calls, call, end, most), wall, wait)
         except NoTurn as none:
             if self._lock.taken:  # by background work: no cell ran
                 self._refused = {}
@@ -182,7 +182,7 @@ class LoggedSession(Session):
         self._command(LogEntry({"op": "alias", "name": name, "target": target}))
 
     def read_text(self, name: str) -> str | None:
-        """`str()` of a variable, computed in the worker under the clock of a cell."""
+        """`str()` of a variable, computed in the worker under the deadline of a cell."""
         limits = self._policy.limits
         wait = Wait(lambda: self._interrupts, None, limits.run_seconds)
         try:
@@ -226,14 +226,14 @@ class LoggedSession(Session):
         self._given = 0.0
         if self._worker.interrupted.is_set():
             self._worker.interrupted.clear()
-        clock = self._clock(wall)
+        deadline = self._deadline(wall)
         if entry.request["op"] in ("exec", "read"):
-            self._bound(clock, wait)
+            self._bound(deadline, wait)
         else:
-            clock.command = True
+            deadline.command = True
         stopped: list[BaseException] = []
         try:
-            result = self._attempt(entry, calls, clock, stopped)
+            result = self._attempt(entry, calls, deadline, stopped)
         except ProtocolViolation as violation:
             self._end(str(violation))
             raise
@@ -243,45 +243,47 @@ class LoggedSession(Session):
                 self._end("its host was interrupted in the middle of a cell")
             raise
         error = result.error
-        if clock.cause is not None and (
+        if deadline.cause is not None and (
             isinstance(error, CellTimeout) or (self._cut and (error is None or isinstance(error, CellException)))
         ):
             # The worker knows only that it was interrupted, or that a call was cut short; the host knows why.
-            clock.cause.session_ended = self._closing or (error is not None and error.session_ended)
-            result.error = clock.cause
+            deadline.cause.session_ended = self._closing or (error is not None and error.session_ended)
+            result.error = deadline.cause
         if stopped:
             raise stopped[0]
         result.seconds = time.monotonic() - wait.began
         return result
 
-    def _bound(self, clock: Clock, wait: Wait) -> None:
+    def _bound(self, deadline: Deadline, wait: Wait) -> None:
         """End a cell after its caller's seconds and after those of a run, including all waits for the host."""
         if wait.most is not None:
-            clock.bound(wait.most - (time.monotonic() - wait.began), too_long(wait.most))
-        clock.bound(wait.longest - wait.in_background, longer_than_a_run(wait.longest))
+            deadline.bound(wait.most - (time.monotonic() - wait.began), too_long(wait.most))
+        deadline.bound(wait.longest - wait.in_background, longer_than_a_run(wait.longest))
 
-    def _converse(self, entry: LogEntry, calls: Answers, clock: Clock, stopped: list[BaseException]) -> CellResult:
+    def _converse(
+        self, entry: LogEntry, calls: Answers, deadline: Deadline, stopped: list[BaseException]
+    ) -> CellResult:
         """Send the request, answer its calls, return its result. Unexpected exceptions of `calls` go to `stopped`.
 
         The CPU seconds of the result must be measured outside the worker: the limit of a replay depends on them.
         """
         worker = self._worker
-        self._transmit(entry, clock)
+        self._transmit(entry, deadline)
         while True:
-            said = worker.event(clock)
+            said = worker.event(deadline)
             if isinstance(said, CellResult):
                 # The worker reports this itself: cap it at what it can have held. A context takes 4 bytes a character.
                 limits = self._policy.limits
                 said.peak_bytes = min(said.peak_bytes, limits.memory_bytes + 4 * limits.context_bytes + _OWN_BYTES)
-                if not clock.remaining() and clock.over() is not None:
+                if not deadline.remaining() and deadline.over() is not None:
                     self._cut = True  # the result came too late
                 return said
             reply: dict[str, Any]
             # A cell whose time is over gets no more answers from the host, even within its grace.
-            over = self._over(clock)
+            over = self._over(deadline)
             self._cut = self._cut or over
             try:
-                reply = STOPPED if over else {"op": "reply", "value": calls(said, clock)}
+                reply = STOPPED if over else {"op": "reply", "value": calls(said, deadline)}
             except CallFailed as failed:
                 reply = {"op": "reply", "error": str(failed)}
                 if isinstance(failed, CallRefused):
@@ -289,47 +291,47 @@ class LoggedSession(Session):
             except CellError as ended:  # the host ends the cell, not the run
                 reply = {"op": "reply", "error": str(ended)}
                 self._cut = True
-                clock.expire(ended)
+                deadline.expire(ended)
             except BaseException as error:  # noqa: BLE001 - raised again by _run, once the worker is idle
                 stopped.append(error)
                 reply = STOPPED
-                clock.expire(CellTimeout("the run was stopped", limit="interrupt", wall="wall-clock"))
+                deadline.expire(CellTimeout("the run was stopped", limit="interrupt", wall="wall-clock"))
             entry.answered(reply)
-            worker.reply(reply, clock)
+            worker.reply(reply, deadline)
 
-    def _ask(self, calls: HostCalls, call: Call, clock: Clock, most: float | None) -> Any:
+    def _ask(self, calls: HostCalls, call: Call, deadline: Deadline, most: float | None) -> Any:
         """The host's answer to a call of a cell, within the time of the cell, the call and the caller."""
         given, self._denied = self._given, False
         try:
-            value = self._answer(calls, call, clock, most)
+            value = self._answer(calls, call, deadline, most)
         except CallFailed as failed:
             if self._denied or (isinstance(failed, CallRefused) and failed.decision.rule not in _SERVED):
-                self._deny(clock, given)
+                self._deny(deadline, given)
             raise
         if self._denied:
-            self._deny(clock, given)
+            self._deny(deadline, given)
         return value
 
-    def _deny(self, clock: Clock, given: float) -> None:
+    def _deny(self, deadline: Deadline, given: float) -> None:
         """Count a refused call: its time counts as the cell's own, and too many refusals end the cell.
 
         Raises CellCallsRefused. `given` is the value of `_given` before the call.
         """
-        clock.extend(given - self._given)
+        deadline.extend(given - self._given)
         self._given = given
         self._refusals += 1
         decision = self._gate.refusals(self._refusals)
         if not decision.allowed:
             raise CellCallsRefused(decision.reason, limit="lm.refusals") from None
 
-    def _answer(self, calls: HostCalls, call: Call, clock: Clock, most: float | None) -> Any:
+    def _answer(self, calls: HostCalls, call: Call, deadline: Deadline, most: float | None) -> Any:
         tool = call.kind == "tool"
         if tool:
             self._tool_calls += 1
             count = self._gate.tool_calls(self._tool_calls)
             self._in_vain += not count.allowed
             if self._in_vain > _IN_VAIN:
-                clock.expire(CellTimeout(count.reason, limit="limits.tool_calls", wall="wall-clock"))
+                deadline.expire(CellTimeout(count.reason, limit="limits.tool_calls", wall="wall-clock"))
                 self._cut = True
             count.require(CallRefused)
         with self._lock.waiting() as served:
@@ -338,44 +340,44 @@ class LoggedSession(Session):
                 try:
                     return sendable(serve(served, lambda: calls(call)))
                 finally:
-                    self._exclude(clock, time.monotonic() - began)
+                    self._exclude(deadline, time.monotonic() - began)
                     self._denied = served.refused
             owner = getattr(calls, "owner", None) or self._lock
             self._gate.abandoned(*abandoned(self._lock, owner)).require(CallRefused)
             host = HostCall(lambda: serve(served, lambda: calls(call)), self._lock, owner)
             try:
-                self._await(host, call, clock)
+                self._await(host, call, deadline)
             except BaseException:  # Ctrl-C as well: nothing waits for the call any more
                 host.abandon()
                 raise
             self._denied = served.refused
         return sendable(host.result())
 
-    def _await(self, host: HostCall, call: Call, clock: Clock) -> None:
+    def _await(self, host: HostCall, call: Call, deadline: Deadline) -> None:
         """Wait for `host`. Raises CallFailed when it takes too long, or the cell is over."""
         began = looked = time.monotonic()
-        while not host.wait(min(clock.slice(), INTERRUPT_EVERY_SECONDS)):
+        while not host.wait(min(deadline.slice(), INTERRUPT_EVERY_SECONDS)):
             now = time.monotonic()
-            self._exclude(clock, now - looked)
+            self._exclude(deadline, now - looked)
             looked = now
-            if self._over(clock):
+            if self._over(deadline):
                 self._cut = True
                 raise CallFailed(STOPPED["error"])
             if call.tool is not None:  # a model call, or a child run, has the time of the cell
                 self._gate.tool_seconds(call.tool, now - began).require(CallRefused)
-        self._exclude(clock, time.monotonic() - looked)
+        self._exclude(deadline, time.monotonic() - looked)
 
-    def _over(self, clock: Clock) -> bool:
-        """Whether the request must end: by its clock, an interrupt, or close()."""
+    def _over(self, deadline: Deadline) -> bool:
+        """Whether the request must end: by its deadline, an interrupt, or close()."""
         if self._worker.interrupted.is_set():
-            clock.interrupt()
+            deadline.interrupt()
         if self._closing:
-            clock.expire(CellTimeout("the session was closed", limit="interrupt", wall="wall-clock"))
-        return clock.over() is not None
+            deadline.expire(CellTimeout("the session was closed", limit="interrupt", wall="wall-clock"))
+        return deadline.over() is not None
 
-    def _exclude(self, clock: Clock, seconds: float) -> None:
+    def _exclude(self, deadline: Deadline, seconds: float) -> None:
         if self._policy.limits.exclude_host_time:
-            clock.extend(seconds)
+            deadline.extend(seconds)
             self._given += seconds
 
     def _begin_log(self) -> None:
@@ -409,21 +411,21 @@ class LoggedSession(Session):
 
     # -- recovery -----------------------------------------------------------------------------------
 
-    def _recover(self, error: CellError, clock: Clock) -> CellResult:
+    def _recover(self, error: CellError, deadline: Deadline) -> CellResult:
         """After a worker's death, resume from an earlier state or end the session; the result says which.
 
-        A replay has bounds of its own, which may be longer than those of `clock`. The request waits for it while it has
-        time, plus the grace; then the replay continues in the background, and the next request waits for it.
+        A replay has bounds of its own, which may be longer than those of `deadline`. The request waits for it while it
+        has time, plus the grace; then the replay continues in the background, and the next request waits for it.
         """
         if not self._resumable(error):
             return self._not_resumed(error, str(error))
         self._resumes += 1
         # A cell may behave differently when replayed, so the replay as a whole is limited, by default to the time of
         # the request that waits for it.
-        seconds = min(clock.wall, clock.left_of_bounds())
+        seconds = min(deadline.wall, deadline.left_of_bounds())
         seconds = max(seconds, _REPLAY_LEAST_SECONDS + 2 * self._log_seconds)
         seconds = min(seconds, _REPLAY_LEAST_SECONDS + 2 * REPLAY_SECONDS)
-        until = time.monotonic() + clock.left_of_bounds() + self._policy.limits.grace_seconds
+        until = time.monotonic() + deadline.left_of_bounds() + self._policy.limits.grace_seconds
         interrupts = self._interrupts
         failed: list[CellResult] = []
 
@@ -475,14 +477,14 @@ class LoggedSession(Session):
         if not self._bring_back():
             return False
         self._worker.interrupted.clear()  # the interrupt was meant for the cell
-        replay = Clock(seconds)
+        replay = Deadline(seconds)
         for entry in log:
             if self._closing:
                 raise EnvironmentUnavailable("it was closed")
             replies = list(entry.replies)
             entry.replies.clear()
             entry.weight = 0
-            step = self._clock(replay.remaining())
+            step = self._deadline(replay.remaining())
             result = self._converse(entry, recorded(replies), step, [])
             if step.cause is not None:
                 said = f"its earlier cells, run again, were not done in {seconds:g} s: {step.cause}"

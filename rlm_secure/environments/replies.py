@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from rlm_secure.broker.protocol import Call
-from rlm_secure.environments.deadline import Clock
+from rlm_secure.environments.deadline import Deadline
 from rlm_secure.errors import CallFailed
 
 #: Most bytes of JSON in an answer: a worker reads frames of 256 MiB at most.
@@ -15,15 +15,15 @@ ANSWER_BYTES = 240 << 20
 
 STOPPED: dict[str, Any] = {"op": "reply", "error": "the run was stopped"}
 
-#: Answers the calls of one request, under the request's clock.
-Answers = Callable[[Call, Clock], Any]
+#: Answers the calls of one request, under the request's deadline.
+Answers = Callable[[Call, Deadline], Any]
 
 
 def recorded(replies: list[Mapping[str, Any]]) -> Answers:
     """Answer calls as they were answered the first time."""
     remaining = iter(replies)
 
-    def answer(_call: Call, _clock: Clock) -> Any:
+    def answer(_call: Call, _deadline: Deadline) -> Any:
         reply = next(remaining, STOPPED)
         if "error" in reply:
             raise CallFailed(reply["error"])
@@ -32,7 +32,7 @@ def recorded(replies: list[Mapping[str, Any]]) -> Answers:
     return answer
 
 
-def nobody(call: Call, _clock: Clock) -> NoReturn:
+def nobody(call: Call, _deadline: Deadline) -> NoReturn:
     """Raise CallFailed for every call of a request that may make none."""
     raise CallFailed(f"{call.kind} is not available here")
 

@@ -33,7 +33,7 @@ def controls(
     attacks: Iterable[Attack], bounds: Bounds = BOUNDS, *, heard: Listener[Control] | None = None
 ) -> dict[str, Control]:
     """The control of every attack, by the attack's name."""
-    with _crew() as (pool, target):
+    with _attackers() as (pool, target):
         done = {}
         for result in pool.map(lambda attack: control(attack, target(), bounds), list(attacks)):
             done[result.name] = result
@@ -95,7 +95,7 @@ def attempts(
             heard(verdict)
         return verdict
 
-    with _crew() as (pool, target):
+    with _attackers() as (pool, target):
         lacks = sessions.abilities(target()).lacks if isinstance(sessions, ForeignGround) else _nothing
         lasting = [attack for attack in attacks if attack.wins is Win.OUTLASTS]
         verdicts = [judged(attack, target()) for attack in attacks if attack.wins is not Win.OUTLASTS]
@@ -108,7 +108,7 @@ def _nothing(_attack: Attack) -> str:
 
 
 @contextlib.contextmanager
-def _crew() -> Iterator[tuple[ThreadPoolExecutor, Callable[[], Target]]]:
+def _attackers() -> Iterator[tuple[ThreadPoolExecutor, Callable[[], Target]]]:
     """A thread pool, and a function that returns the calling thread's own target."""
     local = threading.local()
     made: list[Target] = []

@@ -324,7 +324,7 @@ class Host:
             self._gone = "its host was killed"
             raise HostLate(f"no answer after {watch.passed:.1f} s, where {seconds:.1f} s were allowed") from None
         except (EOFError, ConnectionError):
-            self._gone = f"the process that held the session {self._fate()}"
+            self._gone = f"the process that held the session {self._exit_reason()}"
             raise HostDied(self._gone) from None
         except (ValueError, TypeError) as error:
             self._kill()
@@ -366,9 +366,9 @@ class Host:
         for child in _below(self.facts.pid):
             with contextlib.suppress(psutil.Error):
                 child.kill()
-        self._fate()
+        self._exit_reason()
 
-    def _fate(self) -> str:
+    def _exit_reason(self) -> str:
         """Kill the host if it still runs, and return how it ended. Afterwards its pid may be reused."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.facts.pid, signal.SIGKILL)  # no effect on the status of one that has ended

@@ -60,7 +60,7 @@ def main() -> None:
         os.close(descriptors[0])
         control.sendall(STATUS.pack(pid, 0))
         _, status = os.waitpid(pid, 0)
-        _bury(own)
+        _reap(own)
         control.sendall(STATUS.pack(pid, os.waitstatus_to_exitcode(status)))
 
 
@@ -72,7 +72,7 @@ def _children() -> set[int]:
         return set()
 
 
-def _bury(own: set[int]) -> None:
+def _reap(own: set[int]) -> None:
     """Reap the orphans that have ended, but not the module's own children: the module waits for them itself."""
     with contextlib.suppress(ChildProcessError):
         while (found := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)) and found.si_pid not in own:

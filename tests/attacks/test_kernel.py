@@ -94,7 +94,7 @@ print("WON", context[-1500:][:10])
     policy = judge.policy("strict")
     sessions = [unscreened(policy=policy) for _ in range(2)]
     try:
-        from rlm_secure.environments.local.context import share
+        from rlm_secure.environments.context import share
         from rlm_secure.policy import Gate
 
         shared = share(text, Gate(policy))

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from rlm_secure.broker import signed
-from rlm_secure.environments.local.seccomp import compile_profile
 from rlm_secure.environments.remote import supervisor as reported
+from rlm_secure.environments.seccomp import compile_profile
 from rlm_secure.guarantees import Level, Wall
 from rlm_secure.guest.kernel import seal
 from rlm_secure.guest.supervisor import privileges, zygote_link

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rlm_secure.environments.cloud.images import RECIPES, build, recipe
+from rlm_secure.environments.cloud.images import DOCKERFILES, build, dockerfile
 from rlm_secure.errors import EnvironmentUnavailable
 from rlm_secure.resources import sandboxes_dir
 from tests.clouds.conftest import Cloud
@@ -17,9 +17,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:Polling-only mode:DeprecationWar
 BASE = "python@sha256:" + "b" * 64
 
 
-@pytest.mark.parametrize("provider", sorted(RECIPES))
-def test_a_recipe_is_on_its_digest_and_keeps_no_setuid_program(provider: str) -> None:
-    text = recipe(provider, BASE)
+@pytest.mark.parametrize("provider", sorted(DOCKERFILES))
+def test_a_dockerfile_is_on_its_digest_and_keeps_no_setuid_program(provider: str) -> None:
+    text = dockerfile(provider, BASE)
     assert text.startswith(f"FROM {BASE}\n") and "BASE" not in text
     assert "chmod a-s" in text
     for word in ("pip", "apt", "curl", "COPY", "ADD", "ENV", "EXPOSE"):
@@ -30,15 +30,15 @@ def test_a_recipe_is_on_its_digest_and_keeps_no_setuid_program(provider: str) ->
 @pytest.mark.parametrize("base", ["python", "python:3.12", "python@sha256:123", "python@sha256:" + "B" * 64])
 def test_a_base_without_a_digest_is_refused(base: str) -> None:
     with pytest.raises(ValueError, match="not named by its digest"):
-        recipe("e2b", base)
+        dockerfile("e2b", base)
 
 
-def test_every_recipe_is_shipped() -> None:
-    assert all((sandboxes_dir() / path).is_file() for path in RECIPES.values())
+def test_every_dockerfile_is_shipped() -> None:
+    assert all((sandboxes_dir() / path).is_file() for path in DOCKERFILES.values())
 
 
 def _built(cloud: Cloud) -> tuple[str, dict[str, Any]]:
-    """The recipe as it arrived, in one text, and the size that was asked for."""
+    """The Dockerfile as it arrived, in one text, and the size that was asked for."""
     if cloud.name == "e2b":
         (asked,) = cloud.emulator.recorded("POST /v3/templates$")
         (given,) = cloud.emulator.recorded("POST /v2/templates/tpl/builds/bld$")

@@ -154,7 +154,7 @@ def forwarded() -> Iterator[str]:
 def only_far(monkeypatch) -> None:
     """No way is open but the engine's API."""
     monkeypatch.setattr(routes, "possible", lambda *_: (FAR,))
-    monkeypatch.setattr(environment, "_ways", KnownRoutes())
+    monkeypatch.setattr(environment, "_routes", KnownRoutes())
 
 
 @pytest.fixture

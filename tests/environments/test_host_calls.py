@@ -23,7 +23,7 @@ from rlm_secure import CellException, CellTimeout, Policy, RLMSecureError, Sandb
 from rlm_secure.clients import get_client
 from rlm_secure.compat.environments import LocalREPL
 from rlm_secure.environments import replies, request_log
-from rlm_secure.environments.deadline import Clock
+from rlm_secure.environments.deadline import Deadline
 from rlm_secure.environments.local.session import open_session
 from rlm_secure.environments.turn import Served, Turn, refuse, serve
 from rlm_secure.errors import CallRefused, CellCallsRefused, TimeoutExceededError
@@ -609,10 +609,10 @@ CALLS = "n = 0\nwhile True:\n    n += 1\n    try:\n        {}\n    except Except
 
 
 def given_back(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """What clocks are given back from here on, in seconds."""
+    """What deadlines are given back from here on, in seconds."""
     seconds: list[float] = []
-    extend = Clock.extend
-    monkeypatch.setattr(Clock, "extend", lambda clock, more: (seconds.append(more), extend(clock, more)))
+    extend = Deadline.extend
+    monkeypatch.setattr(Deadline, "extend", lambda deadline, more: (seconds.append(more), extend(deadline, more)))
     return seconds
 
 

@@ -26,7 +26,7 @@ from rlm_secure.broker.transports import BadResponse, Response, Transport, Trans
 from rlm_secure.broker.transports.http1 import exchange
 from rlm_secure.broker.transports.stdio import StdioTransport
 from rlm_secure.compat.core import comms_utils as comms
-from rlm_secure.environments.deadline import Clock
+from rlm_secure.environments.deadline import Deadline
 from rlm_secure.environments.docker.stream import ExecStream
 from rlm_secure.environments.local.worker import Died, Worker
 from rlm_secure.errors import ProtocolViolation
@@ -287,7 +287,7 @@ def host_frames(pieces: Pieces) -> tuple[list[Any], str]:
     said: list[Any] = []
     try:
         while True:
-            said.append(judged(worker.receive(Clock(60.0), limit=FRAME)))
+            said.append(judged(worker.receive(Deadline(60.0), limit=FRAME)))
     except ProtocolViolation as violation:
         _printable(str(violation))
         return said, "violation"

@@ -488,7 +488,7 @@ READERS: dict[str, Reader] = {
     "environments/local/listener.py": Reader("unpack_from", reason=_KERNEL),
     "environments/local/pidfd.py": Reader("split in a loop, unpack", reason=_KERNEL),
     "environments/local/pool.py": Reader("json.loads", reason="what the host itself wrote for a session"),
-    "environments/local/seccomp.py": Reader("json.loads", reason="a profile of ours, or a file that the user names"),
+    "environments/seccomp.py": Reader("json.loads", reason="a profile of ours, or a file that the user names"),
     "environments/local/session.py": Reader("recvmsg struct.unpack", reason=_KERNEL),
     "environments/local/startup.py": Reader("os.read", reason="one read of 64 KiB of the zygote's errors, of ours"),
     "environments/local/worker.py": Reader(

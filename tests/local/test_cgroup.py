@@ -41,7 +41,7 @@ def clear() -> None:
 
 
 def group_of(box: Sandbox) -> cgroup.Group:
-    group = box._repl.session._forked.group  # type: ignore[attr-defined]
+    group = box._repl.session._process.group  # type: ignore[attr-defined]
     assert group is not None
     return group
 
@@ -60,7 +60,7 @@ def test_an_empty_group_serves_the_next_session_with_its_own_limits() -> None:
         other.remove()
     with Sandbox(policy=cold("strict")) as box:
         assert group_of(box) is first
-        assert pidfd.pid_of(box._repl.session._forked.pidfd) in members(first)  # type: ignore[attr-defined]
+        assert pidfd.pid_of(box._repl.session._process.pidfd) in members(first)  # type: ignore[attr-defined]
         assert first.evidence != limits
         memory = "memory.max" if first._version == 2 else "memory.limit_in_bytes"
         assert (first._paths[0] / memory).read_text().strip() in first.evidence.replace(",", "")

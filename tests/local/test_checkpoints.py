@@ -200,11 +200,11 @@ def test_a_worker_that_begins_anew_has_what_is_left_and_not_a_whole_session_s_se
 @pytest.mark.parametrize("group", [True, False])
 def test_an_init_that_is_retired_runs_no_longer_than_its_session_may(hostile: Unscreened, group: bool):
     session = taught(hostile, "Worker._retire = lambda self, request: burn(60)")
-    forked = session._forked
-    assert forked is not None
-    if group and forked.group is None:
-        forked.group = Group(Parents(2, (), "a machine with cgroups"))
-        forked.group._bounds = CgroupBounds(1 << 30, 8, 1.0)
+    process = session._process
+    assert process is not None
+    if group and process.group is None:
+        process.group = Group(Parents(2, (), "a machine with cgroups"))
+        process.group._bounds = CgroupBounds(1 << 30, 8, 1.0)
     elif not group:
         without_group(session)
     assert session.checkpoint() and session._spare is session._root
@@ -212,7 +212,7 @@ def test_an_init_that_is_retired_runs_no_longer_than_its_session_may(hostile: Un
     assert session.checkpoint() and session._spare is not session._root
     assert state(session._root) == "T"
     assert session._cpu.left() > -1.5
-    forked.group = None if not forked.group or not forked.group._paths else forked.group
+    process.group = None if not process.group or not process.group._paths else process.group
 
 
 def state(worker: Worker) -> str:
@@ -618,11 +618,11 @@ def test_an_honest_session_has_its_init_a_spare_and_a_worker():
 
 def without_group(session: LocalSession) -> None:
     """As on a machine without cgroups."""
-    forked = session._forked
-    assert forked is not None
-    if forked.group is not None:
-        forked.group.remove()
-        forked.group = None
+    process = session._process
+    assert process is not None
+    if process.group is not None:
+        process.group.remove()
+        process.group = None
 
 
 def test_without_a_cgroup_an_honest_session_keeps_its_spare():
@@ -651,9 +651,9 @@ def test_without_a_cgroup_an_init_that_keeps_its_memory_leaves_no_spare(hostile:
     session = taught(hostile, "kept = [str(i) for i in range(1_500_000)]\nWorker._retire = lambda self, request: None")
     without_group(session)
     if unbounded:  # there is one, of which the kernel took no bounds
-        session._forked.group = Group(Parents(2, (), "a machine with cgroups"))
+        session._process.group = Group(Parents(2, (), "a machine with cgroups"))
     copies = [session.checkpoint() for _ in range(4)]
-    session._forked.group = None
+    session._process.group = None
     assert copies[0] is True
     assert copies[-1] is False
     assert session.alive and session._spare is None
@@ -884,7 +884,7 @@ def test_the_death_of_a_worker_is_seen_although_its_spare_holds_the_channel_open
     assert time.monotonic() - started < SECONDS
 
 
-def test_what_a_killed_cell_falls_back_to_has_one_clock_and_not_one_for_each_earlier_cell():
+def test_what_a_killed_cell_falls_back_to_has_one_deadline_and_not_one_for_each_earlier_cell():
     with unscreened(policy=strict(cell_seconds=2.5)) as box:
         session = session_of(box)
         session._copies = False
@@ -1079,7 +1079,7 @@ burn(0.02)  # a checkpoint is worth it
 """
 
 
-def test_a_checkpoint_that_is_never_answered_ends_its_session_within_its_own_clock(hostile: Unscreened):
+def test_a_checkpoint_that_is_never_answered_ends_its_session_within_its_own_deadline(hostile: Unscreened):
     session = taught(hostile, STALL)
     started = time.monotonic()
     assert not session.checkpoint()
@@ -1088,7 +1088,7 @@ def test_a_checkpoint_that_is_never_answered_ends_its_session_within_its_own_clo
         hostile.run("x = 1")
 
 
-def test_a_copy_that_answers_half_a_frame_ends_its_session_within_the_same_clock(hostile: Unscreened):
+def test_a_copy_that_answers_half_a_frame_ends_its_session_within_the_same_deadline(hostile: Unscreened):
     session = taught(
         hostile,
         """

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import pytest
 
 from rlm_secure import Refused, Sandbox
-from rlm_secure.environments.local import context
-from rlm_secure.environments.local.context import share
+from rlm_secure.environments import context
+from rlm_secure.environments.context import share
 from rlm_secure.policy import Gate, load_policy
 from tests.local.kernels import in_child
 

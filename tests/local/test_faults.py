@@ -373,7 +373,7 @@ def test_a_zygote_is_replaced_when_it_is_worn(monkeypatch):
     boxes = []
     for _ in range(6):
         boxes.append(Sandbox())
-        seen.add(boxes[-1]._repl.session._forked.zygote)
+        seen.add(boxes[-1]._repl.session._process.zygote)
     assert len(seen) >= 2
     for box in boxes:
         assert box.run("print(1)").stdout == "1\n"

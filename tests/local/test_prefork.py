@@ -31,9 +31,9 @@ def waiting() -> tuple[int, int]:
     """Pid and host's pid of the process that waits to become the next session."""
     source = zygote.zygote(zygote.Plan())
     deadline = time.monotonic() + 10
-    while (forked := source._preforked.prepare(source)) is None and time.monotonic() < deadline:
+    while (process := source._preforked.prepare(source)) is None and time.monotonic() < deadline:
         time.sleep(0.01)  # the idle scheduler made one at the same time
-    return forked.pid, host_pid(forked.pidfd)
+    return process.pid, host_pid(process.pidfd)
 
 
 def host_pid(pidfd: int) -> int:
@@ -53,7 +53,7 @@ def test_a_session_is_the_process_that_waited_and_the_next_is_another():
     want_cold_sessions()
     pid, _ = waiting()
     with open_session(COLD) as session:
-        assert session._forked.pid == pid
+        assert session._process.pid == pid
         assert waiting()[0] != pid
 
 
@@ -65,7 +65,7 @@ def test_one_that_was_killed_while_it_waited_is_replaced():
         time.sleep(0.01)
     for _ in range(3):
         with open_session(COLD) as session:
-            assert session._forked.pid != pid
+            assert session._process.pid != pid
             assert session.execute("print(1)", no_calls).stdout == "1\n"
 
 
@@ -98,8 +98,8 @@ def test_it_joins_its_group_while_nobody_waits():
     joined = source._preforked._waiting[1].group
     assert joined is not None
     with open_session(COLD) as session:
-        forked = session._forked
-        assert forked is not None and forked.group is joined
+        process = session._process
+        assert process is not None and process.group is joined
         assert f"{COLD.limits.memory_bytes * 2 + cgroup.OVERHEAD:,} bytes" in joined.evidence
     assert joined in cgroup._empty or not any(path.exists() for path in joined._paths)
 
@@ -113,8 +113,8 @@ def test_its_limits_are_the_policy_s_whether_it_waited_or_not(waits: bool):
     if not waits:
         wanted = COLD.model_copy(update={"limits": COLD.limits.model_copy(update={"open_files": 11})})
     with open_session(wanted) as session:
-        assert (session._forked.pid == pid) is waits
-        lines = Path(f"/proc/{host_pid(session._forked.pidfd)}/limits").read_text().splitlines()
+        assert (session._process.pid == pid) is waits
+        lines = Path(f"/proc/{host_pid(session._process.pidfd)}/limits").read_text().splitlines()
         limits = {line[:26].strip(): line[26:].split()[:2] for line in lines}
         assert limits["Max data size"] == [str(COLD.limits.memory_bytes)] * 2
         assert limits["Max open files"] == [str(wanted.limits.open_files)] * 2
@@ -130,13 +130,13 @@ def test_what_is_wanted_once_does_not_cost_what_is_wanted_often():
     pid, _ = waiting()
     other = {"another_tool": ""}
     with open_session(COLD, tools=other) as session:
-        assert session._forked.pid != pid
+        assert session._process.pid != pid
         assert session.execute("print(another_tool)", no_calls).stdout
     assert waiting()[0] == pid
     open_session(COLD, tools=other).close()  # the second time in a row: the next one is made for it
     pid, _ = waiting()
     with open_session(COLD, tools=other) as session:
-        assert session._forked.pid == pid
+        assert session._process.pid == pid
         assert session.execute("print(another_tool)", no_calls).stdout
         assert "NameError" in session.execute("print(a_tool)", no_calls).stderr
 

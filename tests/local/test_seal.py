@@ -13,7 +13,7 @@ import sys
 import pyseccomp
 import pytest
 
-from rlm_secure.environments.local.seccomp import compile_profile
+from rlm_secure.environments.seccomp import compile_profile
 from rlm_secure.guest.kernel import seal, walls
 from tests.local.kernels import in_child
 

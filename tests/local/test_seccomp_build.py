@@ -9,8 +9,8 @@ from typing import Any
 import pyseccomp
 import pytest
 
-from rlm_secure.environments.local import seccomp
-from rlm_secure.environments.local.seccomp import Profile, SyscallRule, assemble, compile_profile
+from rlm_secure.environments import seccomp
+from rlm_secure.environments.seccomp import Profile, SyscallRule, assemble, compile_profile
 
 ARCHS = tuple(seccomp.MACHINES.values())
 

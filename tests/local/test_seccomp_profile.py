@@ -24,7 +24,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rlm_secure.environments.local.seccomp import Profile, SyscallRule, assemble, compile_profile, read_profile
+from rlm_secure.environments.seccomp import Profile, SyscallRule, assemble, compile_profile, read_profile
 from rlm_secure.errors import EnvironmentUnavailable
 from rlm_secure.resources import seccomp_names, seccomp_profile
 from tests.effort import examples

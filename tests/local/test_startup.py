@@ -199,7 +199,7 @@ def test_a_user_who_may_start_no_thread_has_sessions() -> None:
 
 def test_a_host_in_a_container_says_which_walls_it_cannot_build() -> None:
     first = """
-        from rlm_secure.environments.local.seccomp import compile_profile
+        from rlm_secure.environments.seccomp import compile_profile
         from rlm_secure.guest.kernel import seal
         seal.no_new_privs()
         seal.seccomp(compile_profile("docker"))

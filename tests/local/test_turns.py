@@ -14,7 +14,7 @@ import pytest
 
 from rlm_secure import CellCrashed, CellTimeout, Sandbox, SessionEnded
 from rlm_secure.environments import replay
-from rlm_secure.environments.deadline import Clock
+from rlm_secure.environments.deadline import Deadline
 from rlm_secure.environments.local import cgroup, pidfd
 from rlm_secure.environments.local import session as local
 from rlm_secure.environments.local.cputime import CpuAccount
@@ -162,11 +162,11 @@ def test_an_init_that_does_not_let_go_delays_no_request(monkeypatch: pytest.Monk
         began = time.monotonic()
         assert box.run("x = 1", timeout=2.0).error is None
         assert session._spare is session._root  # its checkpoint is for when it is idle
-        clock = Clock(30.0)
-        clock.bound(0.2, CellTimeout("over"))
-        assert not session._slim(clock)
+        deadline = Deadline(30.0)
+        deadline.bound(0.2, CellTimeout("over"))
+        assert not session._slim(deadline)
         session._worker.interrupted.set()
-        assert not session._slim(Clock(30.0))
+        assert not session._slim(Deadline(30.0))
         assert time.monotonic() - began < 20
 
 
@@ -433,8 +433,8 @@ def test_ctrl_c_while_a_session_ends_leaves_nothing(owner: Any, name: str, call:
     box = unscreened(policy=strict())
     session = session_of(box)
     assert session.checkpoint()
-    listener, workers, forked = session._listener, [session._worker, session._root], session._forked
-    assert listener is not None and forked is not None
+    listener, workers, process = session._listener, [session._worker, session._root], session._process
+    assert listener is not None and process is not None
     handle, close = os.pidfd_open(session._root.host_pid or 0), os.close
     closed: list[int] = []
     monkeypatch.setattr(os, "close", lambda number: (closed.append(number), close(number)))
@@ -461,6 +461,6 @@ def test_ctrl_c_while_a_session_ends_leaves_nothing(owner: Any, name: str, call:
         os.close(handle)
     assert listener.fileno() == -1 and {worker.pidfd for worker in workers} == {-1}
     assert {worker._socket.fileno() for worker in workers} == {-1}
-    assert forked.connection.fileno() == -1 and forked.pidfd in closed
-    assert forked.group is None or forked.group in given_back
+    assert process.connection.fileno() == -1 and process.pidfd in closed
+    assert process.group is None or process.group in given_back
     box.close()

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from rlm_secure.broker.protocol import decode
-from rlm_secure.environments.deadline import Clock
+from rlm_secure.environments.deadline import Deadline
 from rlm_secure.environments.local import cgroup, pidfd
 from rlm_secure.environments.local import worker as hosts
 from rlm_secure.environments.local.cputime import CpuAccount
@@ -68,7 +68,7 @@ def made() -> Iterator[Make]:
             os.waitpid(pid, 0)
         number = worker.pidfd
         worker.drop()
-        if worker._forked is not None:
+        if worker._process is not None:
             os.close(number)
 
 
@@ -86,20 +86,20 @@ def says(*data: bytes) -> Callable[[socket.socket], None]:
     return body
 
 
-@pytest.mark.parametrize("clocked", [True, False])
-def test_a_worker_that_reads_nothing_is_given_up(made: Make, clocked: bool) -> None:
+@pytest.mark.parametrize("bounded", [True, False])
+def test_a_worker_that_reads_nothing_is_given_up(made: Make, bounded: bool) -> None:
     with pytest.raises(Overdue, match=r"did not read its request within 0\.3 s"):
-        made(waits).send(LARGE, clock=Clock(60) if clocked else None)
+        made(waits).send(LARGE, deadline=Deadline(60) if bounded else None)
 
 
-def test_a_worker_that_reads_slowly_is_stopped_by_its_clock(made: Make) -> None:
+def test_a_worker_that_reads_slowly_is_stopped_by_its_deadline(made: Make) -> None:
     def body(channel: socket.socket) -> None:
         signal.signal(signal.SIGUSR1, signal.SIG_IGN)
         while channel.recv(64 << 10):
             time.sleep(0.01)
 
     with pytest.raises(Overdue) as raised:
-        made(body).send({"data": "x" * (8 << 20)}, clock=Clock(0.05))
+        made(body).send({"data": "x" * (8 << 20)}, deadline=Deadline(0.05))
     assert raised.value.error.limit == "limits.cell_seconds"
 
 
@@ -107,7 +107,7 @@ def test_a_worker_whose_host_interrupts_it_is_stopped_while_it_is_told_something
     worker = made(waits)
     worker.interrupted.set()
     with pytest.raises(Overdue) as raised:
-        worker.send(LARGE, clock=Clock(60))
+        worker.send(LARGE, deadline=Deadline(60))
     assert raised.value.error.limit in ("interrupt", "limits.start_seconds")
 
 
@@ -117,7 +117,7 @@ def test_a_worker_that_is_gone_has_died(made: Make) -> None:
     with pytest.raises(Died):
         worker.send({"op": "x"})
     with pytest.raises(Died):
-        worker.receive(Clock(10))
+        worker.receive(Deadline(10))
 
 
 def test_a_worker_that_breaks_its_socket_has_died(made: Make) -> None:
@@ -158,14 +158,14 @@ def test_a_worker_does_not_run_while_its_host_decodes_or_encodes(made: Make, mon
 
     monkeypatch.setattr(hosts, "decode", decoded)
     monkeypatch.setattr(hosts, "json", SimpleNamespace(dumps=encoded))
-    worker.event(Clock(10))
+    worker.event(Deadline(10))
     worker.send({"op": "reply"})
     assert states == ["T", "T"]
 
 
 def test_a_frame_over_the_limit_is_a_violation(made: Make) -> None:
     with pytest.raises(ProtocolViolation, match="a frame of 77 bytes, limit 7"):
-        made(says(struct.pack(">I", 77))).receive(Clock(10), limit=7)
+        made(says(struct.pack(">I", 77))).receive(Deadline(10), limit=7)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_what_is_no_listener_is_none(made: Make, body: Any, raised: type[Excepti
     before = len(os.listdir("/proc/self/fd"))
     worker = made(body)
     with pytest.raises(raised):
-        worker.take_listener(Clock(0.1 if body is waits else 10.0))
+        worker.take_listener(Deadline(0.1 if body is waits else 10.0))
     assert len(os.listdir("/proc/self/fd")) == before + 2
 
 
@@ -194,7 +194,7 @@ def test_a_host_without_descriptors_blames_no_session_for_its_listener(made: Mak
     resource.setrlimit(resource.RLIMIT_NOFILE, (free, hard))
     try:
         with pytest.raises(EnvironmentUnavailable, match="no descriptor left"):
-            worker.take_listener(Clock(10))
+            worker.take_listener(Deadline(10))
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
@@ -204,7 +204,7 @@ def test_a_socket_that_breaks_is_a_death(made: Make) -> None:
     worker._socket.sendall(b"xx")
     pidfd.ended(worker.pidfd, 10)
     with pytest.raises(Died):
-        worker.take_listener(Clock(10))
+        worker.take_listener(Deadline(10))
 
 
 # -- its end ------------------------------------------------------------------------------------------
@@ -390,9 +390,9 @@ def test_what_a_worker_says_beyond_its_limits_is_cut_or_a_violation(made: Make) 
     variables = {f"v{number}": {"type": "int"} for number in range(257)}
     worker = made(body)
     worker.send({"op": "exec"})
-    result = worker.result(Clock(30))
+    result = worker.result(Deadline(30))
     assert (len(result.stdout), len(result.stderr.encode())) == (LIMITS.stdout_bytes, LIMITS.stdout_bytes)
     assert result.dropped_bytes == (3 << 20) + 1_200_000 - 2 * LIMITS.stdout_bytes
     worker.send({"op": "exec"})
     with pytest.raises(ProtocolViolation, match="more than 256 variables"):
-        worker.event(Clock(30))
+        worker.event(Deadline(30))

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from rlm_secure.environments.local import pidfd
-from rlm_secure.environments.local.seccomp import compile_profile
+from rlm_secure.environments.seccomp import compile_profile
 from rlm_secure.guest.zygote import zygote
 from tests.local.kernels import refuse
 

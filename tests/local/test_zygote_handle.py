@@ -132,11 +132,11 @@ def test_an_answer_that_nobody_waits_for_any_more_is_not_taken_for_the_next(give
             source.spawn(SETUP)
         select.poll = patient  # type: ignore[misc]
         with contextlib.closing(source):
-            forked = source.spawn(SETUP)
-            forked.kill()
-            assert pidfd.ended(forked.pidfd, 10)
-            status = source.status(forked.pid)
-            forked.end()
+            process = source.spawn(SETUP)
+            process.kill()
+            assert pidfd.ended(process.pidfd, 10)
+            status = source.status(process.pid)
+            process.end()
             return status, descriptors() - before
 
     # Killed; or ended by itself before that, as it does where so little of its limits is said.

@@ -21,7 +21,7 @@ from rlm_secure.environments.cloud.stream import Loop
 from rlm_secure.errors import EnvironmentUnavailable
 from rlm_secure.resources import sandboxes_dir
 
-RECIPES: Final[Mapping[str, str]] = {
+DOCKERFILES: Final[Mapping[str, str]] = {
     "e2b": "e2b/e2b.Dockerfile",
     "daytona": "daytona/Dockerfile",
     "modal": "modal/Dockerfile",
@@ -33,14 +33,14 @@ _BUILD_SECONDS = 1800.0
 _POLL_SECONDS = 5.0
 
 
-def recipe(provider: str, base: str) -> str:
+def dockerfile(provider: str, base: str) -> str:
     """The Dockerfile of a provider's sandboxes on `base`. Raises ValueError for a base without a digest, or an unknown
     provider."""
-    if provider not in RECIPES:
-        raise ValueError(f"sandboxes of {provider!r} are not built here; known: {', '.join(sorted(RECIPES))}")
+    if provider not in DOCKERFILES:
+        raise ValueError(f"sandboxes of {provider!r} are not built here; known: {', '.join(sorted(DOCKERFILES))}")
     if not _PINNED.fullmatch(base):
         raise ValueError(f"the base {base!r} is not named by its digest; write {base.split(':')[0]}@sha256:...")
-    text = (sandboxes_dir() / RECIPES[provider]).read_text(encoding="utf-8")
+    text = (sandboxes_dir() / DOCKERFILES[provider]).read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if not line.startswith(("#", "ARG BASE"))]
     return "\n".join(lines).replace("${BASE}", base).strip() + "\n"
 
@@ -62,7 +62,7 @@ def build(
     `connection` has the environment's own options (`api_key`, ...). Raises EnvironmentUnavailable, with the provider's
     message, when the build fails.
     """
-    text = recipe(provider, base)
+    text = dockerfile(provider, base)
     size = (cpus, memory_mib, disk_gib)
     client: E2BProvider | DaytonaProvider | ModalProvider | PrimeProvider
     if provider == "e2b":

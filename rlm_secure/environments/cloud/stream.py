@@ -160,7 +160,7 @@ class Stream:
         self._work = asyncio.Event()
         self._room = asyncio.Event()
         self._complaints = Charge(_ERRORS_BYTES)
-        self._garbled = False
+        self._bad_response = False
         self._said = 0
         self._small = 0
         self._small_since = 0.0
@@ -195,7 +195,7 @@ class Stream:
         or BadResponse for too much standard error."""
         with self._change:
             while not self._inbound:
-                if self._garbled:
+                if self._bad_response:
                     raise BadResponse(self._broken)
                 if self._broken:
                     raise TransportLost(self._broken)
@@ -287,7 +287,7 @@ class Stream:
         except BadResponse:
             self.finish("the program said more on standard error than anybody reads")
             with self._change:
-                self._garbled = True
+                self._bad_response = True
                 closed, self._closed = self._closed, True
             if not closed:
                 self._loop.spawn(self._close())

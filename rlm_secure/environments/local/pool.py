@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rlm_secure.broker import protocol
-from rlm_secure.environments.deadline import Clock
+from rlm_secure.environments.deadline import Deadline
 from rlm_secure.environments.local import cgroup, report
 from rlm_secure.environments.local.cgroup import CgroupBounds
 from rlm_secure.environments.local.prefork import ProcessSetup
@@ -34,13 +34,13 @@ _RETRY_SECONDS = (0.0, 0.25)
 class WarmWorker:
     """A sealed worker that no session has used yet: forked, reported, and with its first request done."""
 
-    forked: SessionProcess
+    process: SessionProcess
     worker: Worker
     report: EnforcementReport
 
     def discard(self) -> None:
         """Kill it and release what came with it."""
-        _end(self.forked, self.worker)
+        _end(self.process, self.worker)
 
 
 @dataclass(frozen=True)
@@ -82,38 +82,38 @@ def _fork(spec: WorkerSpec, bounds: CgroupBounds | None, *, warm: bool, huge_pag
     plan, limits = spec.plan, spec.limits
     profile = "worker-checkpoint" if spec.copies else "worker"
     rlimits = _rlimits(spec) if plan.rlimits else {}
-    forked = zygote(plan).fork(ProcessSetup(profile, rlimits, json.loads(spec.begin), bounds, huge_pages))
+    process = zygote(plan).fork(ProcessSetup(profile, rlimits, json.loads(spec.begin), bounds, huge_pages))
     worker = None
     try:
-        worker = Worker(forked.connection, forked.pidfd, limits, forked)
-        clock = Clock(limits.start_seconds)
-        grouped = _group(bounds, forked) if bounds else ("none", "switched off for a test")
+        worker = Worker(process.connection, process.pidfd, limits, process)
+        deadline = Deadline(limits.start_seconds)
+        grouped = _group(bounds, process) if bounds else ("none", "switched off for a test")
         if spec.copies:
-            worker.take_listener(clock)
-        walls = protocol.ready(worker.receive(clock, limit=1 << 20))
+            worker.take_listener(deadline)
+        walls = protocol.ready(worker.receive(deadline, limit=1 << 20))
         walls["cgroup"] = grouped
         worker.descriptors_at_rest = worker.descriptors()
         if warm:
             for code in _WARM_CELLS:
                 worker.send({"op": "exec", "code": code, "seed": 0})
-                worker.result(clock)
+                worker.result(deadline)
     except BaseException as error:  # Ctrl-C as well: the process must not outlive it
-        _end(forked, worker)
+        _end(process, worker)
         if isinstance(error, Died | Overdue):
             raise EnvironmentUnavailable(f"a session died while it was sealed: {error!r}") from None
         raise
-    source = forked.zygote
-    return WarmWorker(forked, worker, report.build(source.walls, walls, source.details, screen=spec.screen))
+    source = process.zygote
+    return WarmWorker(process, worker, report.build(source.walls, walls, source.details, screen=spec.screen))
 
 
-def _end(forked: SessionProcess, worker: Worker | None) -> None:
+def _end(process: SessionProcess, worker: Worker | None) -> None:
     """Kill a process that no session uses, and release everything that came with it."""
     with contextlib.ExitStack() as last:  # releases even if the wait is interrupted
         if worker is not None:
             last.callback(worker.drop)
             if worker.listener is not None:
                 last.callback(worker.listener.close)
-        forked.end()
+        process.end()
 
 
 def _bounds(spec: WorkerSpec) -> CgroupBounds:
@@ -124,12 +124,12 @@ def _bounds(spec: WorkerSpec) -> CgroupBounds:
     return CgroupBounds(memory + cgroup.OVERHEAD, limits.processes + copies, 1.0 + limits.processes)
 
 
-def _group(bounds: CgroupBounds, forked: SessionProcess) -> tuple[str, str]:
+def _group(bounds: CgroupBounds, process: SessionProcess) -> tuple[str, str]:
     """Limit the session's cgroup, joining one if needed, while the session seals itself. Returns level and evidence."""
-    joined = forked.group or cgroup.join(forked.pidfd)
+    joined = process.group or cgroup.join(process.pidfd)
     if isinstance(joined, str):
         return "partial", f"rlimits bound each process alone ({joined})"
-    forked.group = joined
+    process.group = joined
     try:
         joined.limit(bounds)
     except OSError as error:
@@ -170,7 +170,7 @@ class _Pool:
             worker = None
             while waiting and worker is None:
                 worker = waiting.popleft()
-                if not worker.forked.alive():
+                if not worker.process.alive():
                     worker.discard()
                     worker = None
             if self._thread is None:

@@ -70,11 +70,11 @@ class PreforkedProcess:
                 self._expected = setup
             self._last = setup
             if self._waiting is not None:
-                waiting_for, forked = self._waiting
-                if waiting_for == setup and forked.alive():
-                    taken, self._waiting = forked, None
-                elif waiting_for != self._expected or not forked.alive():
-                    discarded, self._waiting = forked, None
+                waiting_for, process = self._waiting
+                if waiting_for == setup and process.alive():
+                    taken, self._waiting = process, None
+                elif waiting_for != self._expected or not process.alive():
+                    discarded, self._waiting = process, None
         if discarded is not None:
             discarded.end()
         return taken
@@ -85,14 +85,14 @@ class PreforkedProcess:
             setup = self._expected
             if self._waiting is not None or setup is None:
                 return None if self._waiting is None else self._waiting[1]
-        forked = zygote.spawn(setup, warm=True)
+        process = zygote.spawn(setup, warm=True)
         if setup.bounds is not None:
-            forked.group = _group(forked, setup.bounds)
+            process.group = _group(process, setup.bounds)
         with self._lock:
             if self._waiting is None and self._expected is setup and zygote.running:
-                self._waiting = setup, forked
-                return forked
-        forked.end()
+                self._waiting = setup, process
+                return process
+        process.end()
         return None
 
     def forget(self) -> None:
@@ -109,9 +109,9 @@ class PreforkedProcess:
             waiting[1].end()
 
 
-def _group(forked: SessionProcess, bounds: CgroupBounds) -> cgroup.Group | None:
+def _group(process: SessionProcess, bounds: CgroupBounds) -> cgroup.Group | None:
     """Put the process into a cgroup in advance: joining one can take milliseconds."""
-    group = cgroup.join(forked.pidfd)
+    group = cgroup.join(process.pidfd)
     if isinstance(group, str):
         return None
     try:

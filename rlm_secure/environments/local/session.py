@@ -23,15 +23,15 @@ from dataclasses import replace
 from typing import Any
 
 from rlm_secure.broker.protocol import CellResult
-from rlm_secure.environments.deadline import SESSION_CPU, Clock
+from rlm_secure.environments.context import SharedContext, share
+from rlm_secure.environments.deadline import SESSION_CPU, Deadline
 from rlm_secure.environments.local import idle, pidfd, pool, report
-from rlm_secure.environments.local.context import SharedContext, share
 from rlm_secure.environments.local.cputime import CpuAccount
 from rlm_secure.environments.local.listener import Listener
 from rlm_secure.environments.local.process import SessionProcess
 from rlm_secure.environments.local.worker import Died, Overdue, Worker, weigh
 from rlm_secure.environments.local.zygote import Plan
-from rlm_secure.environments.replay import REPLAY_SECONDS, LoggedSession, begin
+from rlm_secure.environments.replay import REPLAY_SECONDS, ReplayedSession, begin
 from rlm_secure.environments.replies import Answers
 from rlm_secure.environments.request_log import LogEntry
 from rlm_secure.errors import CellCrashed, CellError, EnvironmentUnavailable, ProtocolViolation
@@ -62,7 +62,7 @@ _RETIRE_SECONDS = 1.0
 _RETIRED_BYTES = 64 << 20
 
 
-class LocalSession(LoggedSession):
+class LocalSession(ReplayedSession):
     """A sealed worker on this machine. `screen=False` switches the language layer off: tests and audits only.
 
     Raises EnforcementError when a wall of `required` is not in force, EnvironmentUnavailable when no zygote can be
@@ -81,7 +81,7 @@ class LocalSession(LoggedSession):
         self._required = required
         self._spare: Worker | None = None
         self._leaving: Worker | None = None  # the spare that was replaced: killed, but not waited for yet
-        self._forked: SessionProcess | None = None
+        self._process: SessionProcess | None = None
         self._listener: Listener | None = None
         self._cpu = CpuAccount(budget)
         self._copies_missed = 0  # in a row
@@ -103,53 +103,53 @@ class LocalSession(LoggedSession):
     def close(self) -> None:
         """Kill the worker and all its copies, and wait until they are gone. Idempotent."""
         self._closing = True
-        forked = self._forked
+        process = self._process
         try:
-            if forked is not None and os.getpid() == self._owner:
-                forked.kill()  # a cell that runs in another thread fails, and releases the lock
+            if process is not None and os.getpid() == self._owner:
+                process.kill()  # a cell that runs in another thread fails, and releases the lock
         finally:
             with self._lock:
                 self._end("it was closed")
 
     # -- one request ------------------------------------------------------------------------------
 
-    def _clock(self, wall: float) -> Clock:
-        return Clock(wall, self._policy.limits.cell_cpu_seconds, self._worker_cpu, self._cpu.left)
+    def _deadline(self, wall: float) -> Deadline:
+        return Deadline(wall, self._policy.limits.cell_cpu_seconds, self._worker_cpu, self._cpu.left)
 
     def _worker_cpu(self) -> float | None:
         return self._worker.cpu_seconds()
 
-    def _cut_log(self, clock: Clock) -> None:
+    def _cut_log(self, deadline: Deadline) -> None:
         """Take a checkpoint before a cell, within the cell's bounds. Its time does not count as the cell's own.
 
         Raises Overdue when the cell's bounds end first, SessionEnded when the session ends.
         """
         if self._log is None or self._log_seconds > _LOG_SECONDS or len(self._log) > _LOG_ENTRIES:
             retires = self._spare is not None and self._spare is self._root
-            if retires and clock.left_of_bounds() < _RETIRE_SECONDS and self._log_seconds <= REPLAY_SECONDS:
+            if retires and deadline.left_of_bounds() < _RETIRE_SECONDS and self._log_seconds <= REPLAY_SECONDS:
                 return  # init may need longer to free its memory: left for when the session is idle
             began = time.monotonic()
-            self._try_checkpoint(clock)
+            self._try_checkpoint(deadline)
             self._require()
-            clock.extend(time.monotonic() - began)
+            deadline.extend(time.monotonic() - began)
 
-    def _transmit(self, entry: LogEntry, clock: Clock) -> None:
+    def _transmit(self, entry: LogEntry, deadline: Deadline) -> None:
         try:
-            self._worker.send(entry.request, None if entry.attachment is None else [entry.attachment.fd], clock)
+            self._worker.send(entry.request, None if entry.attachment is None else [entry.attachment.fd], deadline)
         except Died as died:
             died.unsent = True
             raise
 
-    def _attempt(self, entry: LogEntry, calls: Answers, clock: Clock, stopped: list[BaseException]) -> CellResult:
+    def _attempt(self, entry: LogEntry, calls: Answers, deadline: Deadline, stopped: list[BaseException]) -> CellResult:
         for last in (False, True):
             if self._cpu.left_at_last_look() <= 0:
-                return self._recover(self._cpu.exceeded(), clock)
+                return self._recover(self._cpu.exceeded(), deadline)
             try:
                 if entry.request["op"] == "exec":
-                    self._cut_log(clock)
-                result = self._converse(entry, calls, clock, stopped)
+                    self._cut_log(deadline)
+                result = self._converse(entry, calls, deadline, stopped)
             except Died as died:
-                result = self._recover(self._verdict(), clock)
+                result = self._recover(self._verdict(), deadline)
                 result.cpu_seconds = died.cpu_seconds
                 if died.unsent and result.resumed and not last and not self._lock.taken:
                     continue  # it died while it was idle: the cell has not run, so it is sent again
@@ -159,20 +159,22 @@ class LocalSession(LoggedSession):
                     said = f"{overdue.error}; the session is over\n"
                     result = self._spent(CellResult(stderr=said), overdue.error)
                 else:
-                    result = self._recover(overdue.error, clock)
+                    result = self._recover(overdue.error, deadline)
                 result.cpu_seconds = overdue.cpu_seconds
                 return result
-            if clock.cause is not None and clock.cause.limit == SESSION_CPU:
+            if deadline.cause is not None and deadline.cause.limit == SESSION_CPU:
                 return self._spent(result, self._cpu.exceeded())
             self._note(entry, result)
             result.resumed = last
             return result
         raise AssertionError("the second round returns")
 
-    def _converse(self, entry: LogEntry, calls: Answers, clock: Clock, stopped: list[BaseException]) -> CellResult:
+    def _converse(
+        self, entry: LogEntry, calls: Answers, deadline: Deadline, stopped: list[BaseException]
+    ) -> CellResult:
         worker, before = self._worker, self._worker.cpu_at_most()
         try:
-            result = super()._converse(entry, calls, clock, stopped)
+            result = super()._converse(entry, calls, deadline, stopped)
         except (Died, Overdue) as ended:
             ended.cpu_seconds = worker.cpu_at_most() - before
             raise
@@ -204,11 +206,11 @@ class LocalSession(LoggedSession):
         if self._cpu.used() > 0:  # a ready worker has the CPU limit of a whole session
             spec, size = replace(spec, cpu_seconds=self._cpu.left()), 0
         warm = pool.take(spec, size)
-        self._forked, self._listener = warm.forked, warm.worker.listener
+        self._process, self._listener = warm.process, warm.worker.listener
         self._worker = self._root = warm.worker
         self.report = replace(warm.report, spend=cost.bounded(self._policy))
         self._weigh()
-        self._cpu.open(self._worker, self._forked.group)
+        self._cpu.open(self._worker, self._process.group)
         # Copies need a PID namespace, so that the kernel ends them with the session; limits, so that they are counted;
         # and the listener, so that the host knows every process of the session.
         own_pids = self.report[Wall.PID_NAMESPACE].level is Level.FULL
@@ -238,10 +240,10 @@ class LocalSession(LoggedSession):
         """
         return self._try_checkpoint(None)
 
-    def _try_checkpoint(self, request: Clock | None) -> bool:
+    def _try_checkpoint(self, request: Deadline | None) -> bool:
         """`checkpoint`, within the bounds of a `request` that waits for it. Raises Overdue when those end."""
         with self._lock:
-            if self._ended or self._forked is None or self._listener is None or not self._copies:
+            if self._ended or self._process is None or self._listener is None or not self._copies:
                 return False
             try:
                 return self._checkpoint(self._listener, request)
@@ -258,7 +260,7 @@ class LocalSession(LoggedSession):
                 raise
             return False
 
-    def _checkpoint(self, listener: Listener, request: Clock | None) -> bool:
+    def _checkpoint(self, listener: Listener, request: Deadline | None) -> bool:
         if self._leaving is not None:
             self._drop(self._leaving)
             self._leaving = None
@@ -289,7 +291,7 @@ class LocalSession(LoggedSession):
         if fresh is None or self._spare is None:
             self._worker.stop()
             return False
-        if before is self._root and not self._slim(request) and self._forked is not None and not self._forked.bounded:
+        if before is self._root and not self._slim(request) and self._process is not None and not self._process.bounded:
             self._drop(self._spare)
             self._spare, self._log, self._copies = None, None, False
             return False
@@ -313,7 +315,7 @@ class LocalSession(LoggedSession):
                 self.checkpoint()
 
     def _copy(
-        self, ours: socket.socket, theirs: socket.socket, listener: Listener, request: Clock | None
+        self, ours: socket.socket, theirs: socket.socket, listener: Listener, request: Deadline | None
     ) -> Worker | None:
         """The copy that replaces the worker, at the other end of `ours`; None if the worker could not make one.
 
@@ -321,15 +323,15 @@ class LocalSession(LoggedSession):
         """
         limits = self._policy.limits
         seconds = _CHECKPOINT_SECONDS + self._copy_seconds
-        clock = Clock(seconds) if request is None else request.step(seconds)
+        deadline = Deadline(seconds) if request is None else request.step(seconds)
         try:
             # The kernel identifies the process at the other end: it attaches the writer's pid to the data.
             ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-            self._worker.send({"op": "checkpoint"}, [theirs.fileno()], clock)
+            self._worker.send({"op": "checkpoint"}, [theirs.fileno()], deadline)
             theirs.close()
             consented = False
             while not consented:
-                if self._wait(ours, clock, request, listener) is ours:
+                if self._wait(ours, deadline, request, listener) is ours:
                     ours.close()
                     return None  # it made no copy, and did not call clone(2)
                 pid = self._worker.host_pid
@@ -337,7 +339,7 @@ class LocalSession(LoggedSession):
                     raise Died
                 began = time.monotonic()
                 consented = listener.consent(pid)
-            handle = self._adopt(ours, clock, request, began)
+            handle = self._adopt(ours, deadline, request, began)
             if handle is None:
                 ours.close()
                 return None  # it reports that its fork failed; that no copy exists is checked from outside
@@ -355,7 +357,7 @@ class LocalSession(LoggedSession):
         self._cpu.add(fresh)
         fresh.parent = self._worker
         try:
-            fresh.result(clock)
+            fresh.result(deadline)
         except BaseException:  # Ctrl-C as well
             self._drop(fresh)
             raise
@@ -363,7 +365,7 @@ class LocalSession(LoggedSession):
         return fresh
 
     def _wait(
-        self, ours: socket.socket, clock: Clock, request: Clock | None, listener: Listener | None = None
+        self, ours: socket.socket, deadline: Deadline, request: Deadline | None, listener: Listener | None = None
     ) -> socket.socket | None:
         """Wait for data on `ours`, then return it, or for a call at the listener: None. Raises Died and Overdue."""
         poll = select.poll()
@@ -371,11 +373,11 @@ class LocalSession(LoggedSession):
         poll.register(self._worker.pidfd, select.POLLIN)
         if listener is not None:
             poll.register(listener.fileno(), select.POLLIN)
-        while not (ready := {fd for fd, _ in poll.poll(clock.slice() * 1000)}):
+        while not (ready := {fd for fd, _ in poll.poll(deadline.slice() * 1000)}):
             if request is not None and self._worker.interrupted.is_set():
-                clock.interrupt()
-            cause = clock.over()
-            if cause is not None and clock.overdue() > self._policy.limits.grace_seconds:
+                deadline.interrupt()
+            cause = deadline.over()
+            if cause is not None and deadline.overdue() > self._policy.limits.grace_seconds:
                 raise Overdue(cause)
             self._worker.weigh()
             if listener is None:
@@ -392,7 +394,7 @@ class LocalSession(LoggedSession):
         for copy in pidfd.descendants(pid) if self._worker.weighed and pid is not None else ():
             weigh(copy, self._policy.limits)
 
-    def _adopt(self, ours: socket.socket, clock: Clock, request: Clock | None, began: float) -> int | None:
+    def _adopt(self, ours: socket.socket, deadline: Deadline, request: Deadline | None, began: float) -> int | None:
         """A pidfd of the copy that was allowed at the time `began`; None if the worker reports that it made none.
 
         That may be a lie: a copy may have run since then, and ended unseen. So that time counts as used, and there are
@@ -400,7 +402,7 @@ class LocalSession(LoggedSession):
         """
         handle = None
         try:
-            self._wait(ours, clock, request)
+            self._wait(ours, deadline, request)
             handle = self._child(ours)
         finally:
             if handle is None:
@@ -471,7 +473,7 @@ class LocalSession(LoggedSession):
         self._cpu.settle(worker)
         worker.drop()
 
-    def _slim(self, request: Clock | None) -> bool:
+    def _slim(self, request: Deadline | None) -> bool:
         """Wait until the retired init has freed its memory, and stop it. Returns whether it has.
 
         It has 1 s, or what is left of the bounds of a `request` that waits, until that is interrupted. Without a cgroup
@@ -479,8 +481,8 @@ class LocalSession(LoggedSession):
         no spare, and there are no more copies.
         """
         seconds = min(_RETIRE_SECONDS, self._cpu.left())
-        deadline = time.monotonic() + (seconds if request is None else min(seconds, request.left_of_bounds()))
-        while (held := self._root.held_bytes()) is not None and held > _RETIRED_BYTES and time.monotonic() < deadline:
+        latest = time.monotonic() + (seconds if request is None else min(seconds, request.left_of_bounds()))
+        while (held := self._root.held_bytes()) is not None and held > _RETIRED_BYTES and time.monotonic() < latest:
             self._root.weigh()
             if request is not None and self._worker.interrupted.is_set():
                 break
@@ -504,34 +506,34 @@ class LocalSession(LoggedSession):
 
     def _release(self) -> None:
         listener, self._listener = self._listener, None
-        forked, self._forked = self._forked, None
+        process, self._process = self._process, None
         alive = os.getpid() == self._owner
         known = (self._worker, self._root, self._spare, self._leaving)
         workers = {worker for worker in known if worker is not None}
         self._spare = self._leaving = None
         with contextlib.ExitStack() as last:  # runs from the last to the first, even if one of them is interrupted
-            if forked is not None:
-                last.callback(forked.end, alive=alive)
+            if process is not None:
+                last.callback(process.end, alive=alive)
             if listener is not None:
                 last.callback(listener.close)
             for worker in workers:
                 last.callback(worker.drop)
-            if alive and forked is not None:
+            if alive and process is not None:
                 last.callback(self._cpu.close)
                 for worker in workers:
                     worker.cpu_seconds()
                     last.callback(self._cpu.settle, worker)
                     last.callback(worker.kill)
-                last.callback(forked.kill)
+                last.callback(process.kill)
 
     def _end(self, reason: str) -> None:
         self._ended = self._ended or reason
-        if self._forked is not None:
+        if self._process is not None:
             self._release()
             self._log = None
 
     def __del__(self) -> None:
-        if getattr(self, "_forked", None) is None:
+        if getattr(self, "_process", None) is None:
             return
         if sys.is_finalizing():  # exit handlers have ended all sessions; threads frozen by now may hold any lock
             return

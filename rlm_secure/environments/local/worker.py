@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from rlm_secure.broker.protocol import Call, CellResult, check_nonce, decode, event, fresh_nonce
-from rlm_secure.environments.deadline import SLICE_SECONDS, Clock
+from rlm_secure.environments.deadline import SLICE_SECONDS, Deadline
 from rlm_secure.environments.exit_reason import exit_reason
 from rlm_secure.environments.local import pidfd
 from rlm_secure.environments.local.listener import Listener
@@ -117,7 +117,7 @@ class Overdue(Exception):
 
 
 class Worker:
-    """One worker. `forked` is set for the session's first process; `since` is the earliest time at which it may have
+    """One worker. `process` is set for the session's first process; `since` is the earliest time at which it may have
     begun to run, by time.monotonic(), by default now."""
 
     def __init__(
@@ -125,14 +125,14 @@ class Worker:
         connection: socket.socket,
         pidfd: int,
         limits: Limits,
-        forked: SessionProcess | None = None,
+        process: SessionProcess | None = None,
         *,
         since: float | None = None,
     ) -> None:
         self._socket = connection
         self._pidfd = pidfd
         self._limits = limits
-        self._forked = forked
+        self._process = process
         self._buffer = bytearray()
         self._stopped = False
         self.nonce: str | None = None
@@ -166,12 +166,12 @@ class Worker:
 
     # -- frames -----------------------------------------------------------------------------------
 
-    def reply(self, message: Mapping[str, Any], clock: Clock) -> None:
-        """Answer a call, under the clock of its cell: a worker that does not read answers must not block the host."""
-        self.send(message, None, clock)
+    def reply(self, message: Mapping[str, Any], deadline: Deadline) -> None:
+        """Answer a call, under its cell's deadline: a worker that does not read answers must not block the host."""
+        self.send(message, None, deadline)
 
-    def send(self, message: Mapping[str, Any], fds: list[int] | None = None, clock: Clock | None = None) -> None:
-        """Send a frame to a worker that waits, and let it run; `clock`, if there is one, limits the write.
+    def send(self, message: Mapping[str, Any], fds: list[int] | None = None, deadline: Deadline | None = None) -> None:
+        """Send a frame to a worker that waits, and let it run; `deadline`, if there is one, limits the write.
 
         Raises Died, Overdue when the worker does not read it, ProtocolViolation when it sent something unasked.
         """
@@ -182,7 +182,7 @@ class Worker:
         frame = memoryview(_HEADER.pack(len(body)) + body)
         if self._stopped:
             self.stop(False)  # only after encoding, which takes a while for a batch: the worker must not run unchecked
-        self._write(frame, fds, clock)
+        self._write(frame, fds, deadline)
 
     def _check_silence(self) -> None:
         """Raise ProtocolViolation for unread data: it would be taken for the answer to the next frame. Raises Died."""
@@ -212,8 +212,8 @@ class Worker:
         except OSError:
             return 0
 
-    def _write(self, frame: memoryview, fds: list[int] | None, clock: Clock | None) -> None:
-        deadline = time.monotonic() + self._limits.start_seconds
+    def _write(self, frame: memoryview, fds: list[int] | None, deadline: Deadline | None) -> None:
+        latest = time.monotonic() + self._limits.start_seconds
         try:
             if fds:
                 frame = frame[socket.send_fds(self._socket, [frame[:1]], fds) :]
@@ -221,44 +221,44 @@ class Worker:
                 # A worker that reads nothing, or slowly, must not block the host: limits are checked here as well.
                 try:
                     frame = frame[self._socket.send(frame[:_SEND_BYTES]) :]
-                    if frame and clock is not None:
-                        self._look(clock)
+                    if frame and deadline is not None:
+                        self._look(deadline)
                 except BlockingIOError:
-                    if clock is not None:
-                        self._tick(clock)
-                if frame and time.monotonic() > deadline:
+                    if deadline is not None:
+                        self._tick(deadline)
+                if frame and time.monotonic() > latest:
                     said = f"the worker did not read its request within {self._limits.start_seconds:g} s"
                     raise Overdue(CellTimeout(said, limit="limits.start_seconds", wall="wall-clock")) from None
         except OSError:
             raise Died from None
 
-    def receive(self, clock: Clock, *, limit: int | None = None) -> dict[str, Any]:
+    def receive(self, deadline: Deadline, *, limit: int | None = None) -> dict[str, Any]:
         """One decoded frame. Raises Died, Overdue or ProtocolViolation."""
         limit = limit or self._limits.result_bytes
-        return decode(self._frame(clock, limit), limit=limit)
+        return decode(self._frame(deadline, limit), limit=limit)
 
-    def _frame(self, clock: Clock, limit: int) -> bytearray:
+    def _frame(self, deadline: Deadline, limit: int) -> bytearray:
         """One frame, still encoded. Raises as `receive`."""
         # A cell that sends frames all the time is checked as well, not only one that is silent.
-        self._look(clock)
+        self._look(deadline)
         buffer = self._buffer
-        self._fill(_HEADER.size, clock)
+        self._fill(_HEADER.size, deadline)
         (length,) = _HEADER.unpack_from(buffer)
         if length > limit:
             raise ProtocolViolation(f"the sandbox broke the protocol: a frame of {length} bytes, limit {limit}")
         end = _HEADER.size + length
-        self._fill(end, clock)
+        self._fill(end, deadline)
         frame = buffer[_HEADER.size : end]
         del buffer[:end]
         return frame
 
-    def event(self, clock: Clock) -> Call | CellResult:
+    def event(self, deadline: Deadline) -> Call | CellResult:
         """The next call or result. Raises as `receive`.
 
         The worker is stopped until the host sends the next frame: a hostile one would otherwise run on, and its time
         would count as the host's, while the frame is decoded or the call is answered.
         """
-        data = self._frame(clock, self._limits.result_bytes)
+        data = self._frame(deadline, self._limits.result_bytes)
         self.stop()
         if self._buffer:
             self._check_silence()
@@ -276,19 +276,19 @@ class Worker:
             self._check_descriptors()
         return said
 
-    def result(self, clock: Clock) -> CellResult:
+    def result(self, deadline: Deadline) -> CellResult:
         """The result of a request that makes no calls. Raises as `event`, and ProtocolViolation for a call."""
-        said = self.event(clock)
+        said = self.event(deadline)
         if not isinstance(said, CellResult):
             raise ProtocolViolation("the sandbox broke the protocol: a call came where only a result may come")
         return said
 
-    def _fill(self, size: int, clock: Clock) -> None:
+    def _fill(self, size: int, deadline: Deadline) -> None:
         """Read until there are `size` bytes."""
         buffer = self._buffer
         waited = False
         while len(buffer) < size:
-            self._wait_at_most(clock.slice())
+            self._wait_at_most(deadline.slice())
             ended = waited and pidfd.ended(self._pidfd)
             waited = False
             try:
@@ -296,7 +296,7 @@ class Worker:
             except BlockingIOError:
                 if ended:  # but a copy of it keeps its end of the channel open
                     raise Died from None
-                self._tick(clock)
+                self._tick(deadline)
                 waited = True
                 continue
             except OSError:
@@ -305,11 +305,11 @@ class Worker:
                 raise Died
             buffer += chunk
             if len(buffer) < size:
-                self._look(clock)  # a worker may send a frame byte by byte
+                self._look(deadline)  # a worker may send a frame byte by byte
 
-    def _look(self, clock: Clock) -> None:
-        if self.interrupted.is_set() or clock.due():
-            self._tick(clock)
+    def _look(self, deadline: Deadline) -> None:
+        if self.interrupted.is_set() or deadline.due():
+            self._tick(deadline)
 
     def _wait_at_most(self, seconds: float) -> None:
         seconds = min(seconds, SLICE_SECONDS)
@@ -317,22 +317,22 @@ class Worker:
             self._timeout = seconds
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _timeval(seconds))
 
-    def _tick(self, clock: Clock) -> None:
+    def _tick(self, deadline: Deadline) -> None:
         """Check the limits: interrupt the worker when its time is over, raise Overdue when the grace is over too."""
         if self.listener is not None and self.listener.asked():
             said = "the session made a copy of a process that nobody asked for: the call never returns"
             raise Overdue(WallViolation(said, wall="seccomp"))
         self.weigh()
         if self.interrupted.is_set():
-            clock.interrupt()
-        cause = clock.over()
+            deadline.interrupt()
+        cause = deadline.over()
         if cause is None:
             return
-        if clock.overdue() > self._limits.grace_seconds:
+        if deadline.overdue() > self._limits.grace_seconds:
             raise Overdue(cause)
         pidfd.send_signal(self._pidfd, signal.SIGUSR1)
 
-    def take_listener(self, clock: Clock) -> Listener | None:
+    def take_listener(self, deadline: Deadline) -> Listener | None:
         """Receive what a worker with checkpoints sends first: the listener for its clone(2), or None if it has none.
 
         Raises Died, Overdue when nothing comes in time, ProtocolViolation for anything else, and
@@ -340,12 +340,12 @@ class Worker:
         """
         fds: list[int] = []
         while True:
-            self._wait_at_most(clock.slice())
+            self._wait_at_most(deadline.slice())
             try:
                 data, fds, flags, _ = socket.recv_fds(self._socket, 1, 1)
                 break
             except BlockingIOError:
-                self._tick(clock)
+                self._tick(deadline)
             except OSError:
                 raise Died from None
         if not data:
@@ -449,7 +449,7 @@ class Worker:
         return exit_reason(self._status(), self._limit_behind)
 
     def _limit_behind(self, number: int) -> CellError | None:
-        if number == signal.SIGKILL and self._forked is not None and self._forked.out_of_memory():
+        if number == signal.SIGKILL and self._process is not None and self._process.out_of_memory():
             said = f"the session used more than limits.memory_bytes = {self._limits.memory_bytes:,} and was killed"
             return CellMemoryLimit(said, limit="limits.memory_bytes", wall="cgroup")
         return None
@@ -465,7 +465,7 @@ class Worker:
 
     def _status(self) -> int | None:
         # A zombie has no exit code until its parent reaps it: init does so immediately, the zygote when asked.
-        if self._forked is not None and (status := self._forked.zygote.status(self._forked.pid)) is not None:
+        if self._process is not None and (status := self._process.zygote.status(self._process.pid)) is not None:
             return status
         for _ in range(50):
             try:
@@ -482,6 +482,6 @@ class Worker:
         self._socket.close()
         while self._files:
             os.close(self._files.popitem()[1])
-        if self._forked is None and self._pidfd >= 0:
+        if self._process is None and self._pidfd >= 0:
             os.close(self._pidfd)
         self._pidfd = -1

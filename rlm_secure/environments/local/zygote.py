@@ -30,7 +30,7 @@ from rlm_secure.environments.bundle import bundle
 from rlm_secure.environments.local import idle, startup
 from rlm_secure.environments.local.prefork import PreforkedProcess, ProcessSetup
 from rlm_secure.environments.local.process import SessionProcess
-from rlm_secure.environments.local.seccomp import compile_profile
+from rlm_secure.environments.seccomp import compile_profile
 from rlm_secure.errors import EnvironmentUnavailable, ProtocolViolation
 from rlm_secure.policy.load import load_policy
 from rlm_secure.resources import policy_names
@@ -86,11 +86,11 @@ class Zygote:
 
         A setup that is requested twice is prepared in advance from then on. Raises EnvironmentUnavailable.
         """
-        forked = self._preforked.take(setup) or self.spawn(setup)
+        process = self._preforked.take(setup) or self.spawn(setup)
         with self._lock:
             self.sessions += 1
         idle.watch(self)
-        return forked
+        return process
 
     def spawn(self, setup: ProcessSetup, *, warm: bool = False) -> SessionProcess:
         """A new process for the caller alone, with `setup` sent to it; `warm` has it run a cell before it is sealed.
@@ -104,17 +104,17 @@ class Zygote:
             raise EnvironmentUnavailable(f"the zygote could not start a session: {answer.get('error', 'no pidfd')}")
         with self._lock:
             self._live += 1
-        forked = SessionProcess(socket.socket(fileno=fds[0]), fds[1], int(answer["pid"]), self)
+        process = SessionProcess(socket.socket(fileno=fds[0]), fds[1], int(answer["pid"]), self)
         try:
             # Small enough not to block on an empty socket. The zygote itself does not see it.
-            forked.connection.sendall(setup.frame(warm=warm))
+            process.connection.sendall(setup.frame(warm=warm))
         except OSError as error:
-            forked.end()
+            process.end()
             raise EnvironmentUnavailable(f"a session died before it began: {error}") from None
         except BaseException:  # Ctrl-C as well: the process must not outlive it
-            forked.end()
+            process.end()
             raise
-        return forked
+        return process
 
     def while_idle(self) -> None:
         """Prepare the process of the next session, if its setup is known."""

@@ -14,7 +14,7 @@ from rlm_secure.broker.protocol import Findings
 from rlm_secure.broker.session import SessionKey
 from rlm_secure.broker.signed import Around
 from rlm_secure.environments.bundle import bundle
-from rlm_secure.environments.local.seccomp import compile_profile
+from rlm_secure.environments.seccomp import compile_profile
 from rlm_secure.guarantees import EnforcementReport, Level, Wall, WallStatus
 from rlm_secure.policy.model import Policy
 

@@ -18,13 +18,13 @@ from typing import Any
 
 from rlm_secure.broker.client import Declined, Lost
 from rlm_secure.broker.protocol import CellResult, ready
-from rlm_secure.environments.deadline import SESSION_CPU, Clock
-from rlm_secure.environments.local.context import SharedContext, flatten
+from rlm_secure.environments.context import SharedContext, flatten
+from rlm_secure.environments.deadline import SESSION_CPU, Deadline
 from rlm_secure.environments.remote import supervisor
 from rlm_secure.environments.remote.contexts import Contexts
 from rlm_secure.environments.remote.lease import Lease, report
 from rlm_secure.environments.remote.worker import KILL_SECONDS, RemoteDied, RemoteOverdue, RemoteWorker, verdict
-from rlm_secure.environments.replay import LoggedSession, begin
+from rlm_secure.environments.replay import ReplayedSession, begin
 from rlm_secure.environments.replies import Answers
 from rlm_secure.environments.request_log import LogEntry
 from rlm_secure.errors import (
@@ -44,7 +44,7 @@ from rlm_secure.policy.model import Policy
 _UPLOAD_BYTES_A_SECOND = 1e6
 
 
-class RemoteSession(LoggedSession):
+class RemoteSession(ReplayedSession):
     """A sealed worker in a leased sandbox. `screen=False` switches the language layer off: tests and audits only.
 
     Raises EnforcementError when a wall of `required` is not in force, EnvironmentUnavailable when the sandbox
@@ -153,38 +153,38 @@ class RemoteSession(LoggedSession):
             self._end(str(violation))
             raise
 
-    def _clock(self, wall: float) -> Clock:
-        return Clock(wall)
+    def _deadline(self, wall: float) -> Deadline:
+        return Deadline(wall)
 
-    def _transmit(self, entry: LogEntry, clock: Clock) -> None:  # noqa: ARG002 - the supervisor takes all of a frame
+    def _transmit(self, entry: LogEntry, deadline: Deadline) -> None:  # noqa: ARG002 - the supervisor takes all of a frame
         self._worker.send(entry.request, None if entry.attachment is None else entry.attachment.number)
 
-    def _attempt(self, entry: LogEntry, calls: Answers, clock: Clock, stopped: list[BaseException]) -> CellResult:
+    def _attempt(self, entry: LogEntry, calls: Answers, deadline: Deadline, stopped: list[BaseException]) -> CellResult:
         self._underway = True
         worker = self._worker
         try:
-            result = self._converse(entry, calls, clock, stopped)
+            result = self._converse(entry, calls, deadline, stopped)
             self._underway = False
-            if clock.cause is not None and clock.cause.limit == SESSION_CPU:
-                return self._spent(result, clock.cause)
+            if deadline.cause is not None and deadline.cause.limit == SESSION_CPU:
+                return self._spent(result, deadline.cause)
         except (RemoteDied, RemoteOverdue, Lost, Declined) as failure:
             used = worker.cpu_seconds
-            result = self._ended_with(failure, clock)
+            result = self._ended_with(failure, deadline)
             result.cpu_seconds = used
             return result
         self._sound = self._sound and not isinstance(result.error, WallViolation | CellCrashed)
         self._note(entry, result)
         return result
 
-    def _ended_with(self, failure: RemoteDied | RemoteOverdue | Lost | Declined, clock: Clock) -> CellResult:
+    def _ended_with(self, failure: RemoteDied | RemoteOverdue | Lost | Declined, deadline: Deadline) -> CellResult:
         """The result of a cell that ended with its worker, or with the sandbox."""
         if isinstance(failure, RemoteDied):
-            return self._recover(verdict(failure.ended, self._policy.limits), clock)
+            return self._recover(verdict(failure.ended, self._policy.limits), deadline)
         if not isinstance(failure, RemoteOverdue):
-            return self._lost(clock, failure)
+            return self._lost(deadline, failure)
         if failure.final:
             return self._not_resumed(failure.error, str(failure))
-        return self._recover(failure.error, clock)
+        return self._recover(failure.error, deadline)
 
     # -- start, recovery, end ---------------------------------------------------------------------
 
@@ -200,7 +200,7 @@ class RemoteSession(LoggedSession):
         }
         started = self._client.start(rlimits, "worker", seconds=limits.start_seconds)
         try:
-            sealed = ready(self._worker.receive(Clock(limits.start_seconds)))
+            sealed = ready(self._worker.receive(Deadline(limits.start_seconds)))
         except (RemoteDied, RemoteOverdue) as error:
             raise EnvironmentUnavailable(f"a worker died while it was sealed: {error}") from None
         outer = (*lease.walls(started.around), *supervisor.walls(started.around))
@@ -222,9 +222,9 @@ class RemoteSession(LoggedSession):
         self._start(self._lease)
         return True
 
-    def _lost(self, clock: Clock, lost: Lost | Declined) -> CellResult:
-        if clock.cause is not None:
-            error: CellError = clock.cause
+    def _lost(self, deadline: Deadline, lost: Lost | Declined) -> CellResult:
+        if deadline.cause is not None:
+            error: CellError = deadline.cause
             said = str(error)
         else:
             said = self._gone(lost)

@@ -13,7 +13,7 @@ from typing import Any, Final
 from rlm_secure.broker.client import BrokerClient, Declined, Lost
 from rlm_secure.broker.protocol import Call, CellResult, check_nonce, decode, event, fresh_nonce
 from rlm_secure.broker.signed import Asked, Ended, Events, Stopped
-from rlm_secure.environments.deadline import SESSION_CPU, Clock
+from rlm_secure.environments.deadline import SESSION_CPU, Deadline
 from rlm_secure.environments.exit_reason import exit_reason
 from rlm_secure.errors import CellError, CellMemoryLimit, CellTimeout, ProtocolViolation, WallViolation
 from rlm_secure.policy.model import Limits
@@ -71,11 +71,11 @@ class RemoteWorker:
         """The next frame for the worker: a request, or the reply to its last call."""
         self._outgoing = (message, upload)
 
-    def reply(self, message: Mapping[str, Any], _clock: Clock) -> None:
+    def reply(self, message: Mapping[str, Any], _deadline: Deadline) -> None:
         """Reply to a call. The reply is sent with the next wait, under its deadline."""
         self.send(message)
 
-    def event(self, clock: Clock) -> Call | CellResult:
+    def event(self, deadline: Deadline) -> Call | CellResult:
         """Send the queued frame, and return the next call or result.
 
         Raises RemoteDied, RemoteOverdue, Lost or ProtocolViolation.
@@ -84,7 +84,7 @@ class RemoteWorker:
         began = time.monotonic()
         try:
             said = event(
-                self.receive(clock),
+                self.receive(deadline),
                 value_bytes=limits.value_bytes,
                 stdout_bytes=limits.stdout_bytes,
                 result_bytes=limits.result_bytes,
@@ -104,39 +104,39 @@ class RemoteWorker:
         """
         return self._ran if self._used is None else self._used
 
-    def receive(self, clock: Clock) -> dict[str, Any]:
+    def receive(self, deadline: Deadline) -> dict[str, Any]:
         """As `event`, but only decoded. A call over HTTP (`/enqueue`) becomes the frame that a cell would send."""
         self._used = None
-        events = self._turn(clock)
+        events = self._turn(deadline)
         while True:
             if events.frame is not None:
-                self._judge(clock, events.frame.stopped)
+                self._judge(deadline, events.frame.stopped)
                 self._asking = events.frame.id
                 self._used = events.frame.cpu_seconds
                 frame = decode(events.frame.data, limit=self._limits.result_bytes)
                 check_nonce(frame, self._nonce)
                 if frame.get("op") == "call":
-                    self._called(clock)
+                    self._called(deadline)
                 return frame
             if events.ended is not None:
                 self._used = max(events.ended.cpu_seconds - self._before, 0.0)
-                self._judge(clock, events.ended.stopped)
-                if clock.cause is not None:
-                    raise RemoteOverdue(clock.cause)
+                self._judge(deadline, events.ended.stopped)
+                if deadline.cause is not None:
+                    raise RemoteOverdue(deadline.cause)
                 raise RemoteDied(events.ended)
             if events.asked:
-                self._called(clock)
+                self._called(deadline)
                 self._asking = events.asked[0]
                 return _frame(events.asked[0].call)
             if events.worker != "busy":
                 raise RemoteDied(None)
-            self._tick(clock)
-            events = self._wait(clock, self._client.pending)
+            self._tick(deadline)
+            events = self._wait(deadline, self._client.pending)
 
-    def _turn(self, clock: Clock) -> Events:
+    def _turn(self, deadline: Deadline) -> Events:
         outgoing, self._outgoing = self._outgoing, None
         if outgoing is None:
-            return self._wait(clock, self._client.pending)
+            return self._wait(deadline, self._client.pending)
         message, upload = outgoing
         if message["op"] != "reply":
             self._told = False
@@ -146,25 +146,25 @@ class RemoteWorker:
             self._ran = 0.0
             self._nonce = fresh_nonce()
             message = {**message, "nonce": self._nonce}
-            return self._wait(clock, partial(self._client.execute, message, cpu=cpu, upload=upload))
+            return self._wait(deadline, partial(self._client.execute, message, cpu=cpu, upload=upload))
         asking, self._asking = self._asking, None
         response = {name: value for name, value in message.items() if name != "op"}
         if isinstance(asking, Asked):
             response = _seed_response(asking.call, response)
-            return self._wait(clock, partial(self._client.respond, asking.id, response))
+            return self._wait(deadline, partial(self._client.respond, asking.id, response))
         assert asking is not None
         self._nonce = fresh_nonce()
-        return self._wait(clock, partial(self._client.respond, asking, {**response, "nonce": self._nonce}))
+        return self._wait(deadline, partial(self._client.respond, asking, {**response, "nonce": self._nonce}))
 
-    def _wait(self, clock: Clock, ask: Callable[..., Events]) -> Events:
+    def _wait(self, deadline: Deadline, ask: Callable[..., Events]) -> Events:
         """Ask, and wait for an answer until the request's deadline, plus the supervisor's time to stop the worker."""
-        limit = max(clock.remaining() - clock.overdue() + self._limits.grace_seconds + KILL_SECONDS, 0.05)
-        wait = min(clock.remaining() or limit, _POLL_SECONDS)
+        limit = max(deadline.remaining() - deadline.overdue() + self._limits.grace_seconds + KILL_SECONDS, 0.05)
+        wait = min(deadline.remaining() or limit, _POLL_SECONDS)
         began = time.monotonic()
         try:
             events = ask(wait=wait, seconds=limit)
         except Lost as lost:
-            if (cause := clock.over()) is None:
+            if (cause := deadline.over()) is None:
                 raise
             raise RemoteOverdue(cause, final=True, why=f"its supervisor did not say that it did ({lost})") from None
         if events.empty and events.worker == "busy" and time.monotonic() - began < wait / 2:
@@ -179,21 +179,21 @@ class RemoteWorker:
             raise ProtocolViolation(f"the broker broke the protocol: {said}")
         time.sleep(min(_FIRST_PAUSE * 2**self._early, _LONGEST_PAUSE, most))
 
-    def _called(self, clock: Clock) -> None:
+    def _called(self, deadline: Deadline) -> None:
         """Check the time, also of a worker that never stops calling, and pause if the call will not be served."""
-        self._tick(clock)
-        if clock.cause is not None or not self._served:
+        self._tick(deadline)
+        if deadline.cause is not None or not self._served:
             time.sleep(min(_FIRST_PAUSE * 2**self._vain, _VAIN_PAUSE))
             self._vain += 1
 
-    def _tick(self, clock: Clock) -> None:
+    def _tick(self, deadline: Deadline) -> None:
         """Have the worker interrupted, once, when its time is over. Raises RemoteOverdue when it was not stopped."""
         if self.interrupted.is_set():
-            clock.interrupt()
-        cause = clock.over()
+            deadline.interrupt()
+        cause = deadline.over()
         if cause is None:
             return
-        if clock.overdue() > self._limits.grace_seconds + KILL_SECONDS:
+        if deadline.overdue() > self._limits.grace_seconds + KILL_SECONDS:
             raise RemoteOverdue(cause, final=True, why="its supervisor did not stop it")
         if not self._told:
             self._told = True
@@ -204,18 +204,18 @@ class RemoteWorker:
         with contextlib.suppress(Lost, Declined):
             self._client.interrupt(self._limits.grace_seconds, seconds=KILL_SECONDS)
 
-    def _judge(self, clock: Clock, stopped: Stopped | None) -> None:
+    def _judge(self, deadline: Deadline, stopped: Stopped | None) -> None:
         if stopped == "cpu":
             said = f"the cell used up limits.cell_cpu_seconds = {self._limits.cell_cpu_seconds:g} s and was stopped"
-            clock.expire(CellTimeout(said, limit="limits.cell_cpu_seconds", wall="wall-clock"))
+            deadline.expire(CellTimeout(said, limit="limits.cell_cpu_seconds", wall="wall-clock"))
         elif stopped == "session-cpu":
             said = f"the session used up limits.session_cpu_seconds = {self._limits.session_cpu_seconds:g} s"
-            clock.expire(CellTimeout(said, limit=SESSION_CPU, wall="rlimits"))
+            deadline.expire(CellTimeout(said, limit=SESSION_CPU, wall="rlimits"))
         elif stopped == "memory":
             said = f"the worker held more than limits.memory_bytes = {self._limits.memory_bytes:,} and was killed"
             raise RemoteOverdue(CellMemoryLimit(said, limit="limits.memory_bytes", wall="rlimits"), final=True)
         elif stopped is not None:
-            clock.interrupt()
+            deadline.interrupt()
 
 
 def _frame(call: Call) -> dict[str, Any]:
