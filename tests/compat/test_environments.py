@@ -317,6 +317,12 @@ def test_options_that_mean_something_else_here_say_what_to_take(environment: str
         scripted(["FINAL(1)"], environment=environment, environment_kwargs=given).completion("q")
 
 
+@pytest.mark.parametrize("environment", ["modal", "e2b"])
+def test_a_lifetime_that_is_too_short_is_told_by_upstreams_name_as_well(environment: str) -> None:
+    with pytest.raises(ValueError, match=r"at least 60 s, not 30 \(ttl_seconds; upstream's timeout\)"):
+        get_environment(environment, {"timeout": 30})
+
+
 def test_ipython_says_what_to_take_in_its_place() -> None:
     for asked in (
         lambda: get_environment("ipython", {"cell_timeout": 3}),

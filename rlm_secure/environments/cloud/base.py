@@ -74,8 +74,10 @@ class CloudEnvironment(Environment):
     def __init__(
         self, ttl_seconds: int, max_live: int, create_seconds: float, transport: str, reuse: bool = True
     ) -> None:
-        if ttl_seconds < 60 or max_live < 1:
-            raise ValueError(f"ttl_seconds is at least 60 and max_live at least 1, not {ttl_seconds} and {max_live}")
+        if ttl_seconds < 60:
+            raise ValueError(f"a sandbox lives for at least 60 s, not {ttl_seconds} (ttl_seconds; upstream's timeout)")
+        if max_live < 1:
+            raise ValueError(f"max_live is at least 1, not {max_live}")
         if transport not in ("exec", "ingress"):
             raise ValueError(f"transport is 'exec' or 'ingress', not {transport!r}")
         self._ttl_seconds = ttl_seconds
