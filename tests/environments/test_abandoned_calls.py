@@ -37,11 +37,11 @@ def test_eight_sessions_that_left_calls_behind_refuse_no_other(hang: Any, closed
             assert "limits.abandoned_calls = 1" in one.run("quick()").stderr
             if closed:
                 one.close()
-        assert stack.enter_context(box(hang)).run("print(quick())").stdout == "1\n"
+        assert stack.enter_context(box(hang, tool_seconds=10)).run("print(quick())").stdout == "1\n"
 
 
 def test_where_many_were_left_behind_who_left_none_goes_on(hang: Any) -> None:
-    with box(hang, abandoned_calls=2) as first, box(hang, abandoned_calls=2) as second:
+    with box(hang, abandoned_calls=2) as first, box(hang, abandoned_calls=2, tool_seconds=10) as second:
         assert "was left behind" in first.run("hang()").stderr
         assert first.run("print(quick())").stdout == "1\n"
         filled(hang, 2 * ABANDONED_OF_PROCESS)
@@ -61,5 +61,5 @@ def test_what_the_runs_of_an_rlm_leave_behind_counts_for_its_later_runs_and_for_
     assert f"{2 * ABANDONED_OF_OWNER} calls of all sessions of this RLM were left behind" in said[-1]
     with scripted([turn], policy=policy, custom_tools={"hang": hang}) as other:
         assert "was left behind" in other.completion("c").response
-    with box(hang) as another:
+    with box(hang, tool_seconds=10) as another:
         assert another.run("print(quick())").stdout == "1\n"
