@@ -193,7 +193,7 @@ def parts() -> list[Part]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests", description="Every test, in parts that run side by side.")
     parser.add_argument("part", nargs="*", help="parts whose names start so, or files (default: all)")
-    parser.add_argument("-j", "--jobs", type=int, help="how many run at a time (default: 4, as most wait; --quick: 2)")
+    parser.add_argument("-j", "--jobs", type=int, help="how many run at a time (default: 4, as most wait; --quick: 3)")
     parser.add_argument("--quick", action="store_true", help="the heart alone, in a minute: see tests/quick.py")
     parser.add_argument("--all", action="store_true", help="also what is marked exhaustive: half an hour more")
     parser.add_argument(

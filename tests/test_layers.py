@@ -237,6 +237,7 @@ def others_privates(path: str, source: str) -> list[str]:
     ]
 
 
+@functools.cache
 def private_attributes(source: str) -> list[ast.Attribute]:
     """Every use of an attribute whose name starts with one underscore."""
     return [
