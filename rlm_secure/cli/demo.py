@@ -192,7 +192,7 @@ def answer_a_question() -> bool:
 def read_sources(root: Path) -> dict[str, str]:
     """Every Python source of the standard library below `root`, by relative path."""
     sources = {}
-    for path in sorted(root.rglob("*.py")):
+    for path in sorted(root.rglob("*.py")):  # of the interpreter that runs this, which we trust
         if not {"site-packages", "dist-packages"} & set(path.parts):
             sources[path.relative_to(root).as_posix()] = path.read_bytes().decode("utf-8", errors="replace")
     return sources

@@ -64,7 +64,7 @@ def bundle() -> Bundle:
 def _sources(root: Path, package: str) -> dict[str, bytes]:
     return {
         f"{package}/{path.relative_to(root).as_posix()}": path.read_bytes()
-        for path in root.rglob("*.py")
+        for path in root.rglob("*.py")  # the installed package itself
         if "tests" not in path.relative_to(root).parts
     }
 

@@ -276,7 +276,7 @@ class _Numbers:
             self.count = after = max(before, number + 1)
         try:
             yield number
-        except BaseException:
+        except BaseException:  # Ctrl-C as well: the next number must follow the last one that was used
             with self._lock:
                 if self.count == after:
                     self.count = before

@@ -18,6 +18,7 @@ from rlm_secure.guarantees import Wall
 from rlm_secure.registry import ENVIRONMENTS, REMOTE_WALLS, RunsIn, environment_names
 
 MIB = 1024 * 1024
+GIB = 1024 * MIB
 
 MOST = 2**53  # what JSON and every kernel interface carry exactly; far above any sensible limit
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]

@@ -11,9 +11,7 @@ from rlm_secure.audit.rule import Kind, Rule
 from rlm_secure.guarantees import Guarantee
 from rlm_secure.policy.complaint import shown
 from rlm_secure.policy.keys import value
-
-_MIB = 1024 * 1024
-_GIB = 1024 * _MIB
+from rlm_secure.policy.model import GIB, MIB
 
 
 class LimitRule(Rule[PolicySubject]):
@@ -125,7 +123,7 @@ class WeakMemory(LimitRule):
     id = "weak-memory"
     weakens = (Guarantee.BOUNDED_MEMORY, Guarantee.HOST_INTEGRITY)
     hint = "lower limits.memory_bytes; the context does not count, it is shared and not copied"
-    most = (("limits.memory_bytes", 16 * _GIB),)
+    most = (("limits.memory_bytes", 16 * GIB),)
 
 
 class WeakOutput(LimitRule):
@@ -149,7 +147,7 @@ class WeakOutput(LimitRule):
     id = "weak-output"
     weakens = (Guarantee.BOUNDED_OUTPUT, Guarantee.HOST_INTEGRITY)
     hint = "lower it; a model reads thousands of characters of output, not millions"
-    most = (("limits.stdout_bytes", 16 * _MIB), ("limits.result_bytes", 128 * _MIB), ("limits.value_bytes", 16 * _MIB))
+    most = (("limits.stdout_bytes", 16 * MIB), ("limits.result_bytes", 128 * MIB), ("limits.value_bytes", 16 * MIB))
 
 
 class WeakKept(LimitRule):
@@ -173,7 +171,7 @@ class WeakKept(LimitRule):
     id = "weak-kept"
     weakens = (Guarantee.HOST_INTEGRITY,)
     hint = "lower it; strict keeps 256 MiB, and logs as much"
-    most = (("limits.kept_bytes", 4 * _GIB), ("data.log_bytes", 16 * _GIB))
+    most = (("limits.kept_bytes", 4 * GIB), ("data.log_bytes", 16 * GIB))
 
 
 class WeakOpenFiles(LimitRule):
@@ -248,7 +246,7 @@ class WeakSource(LimitRule):
     severity = Severity.LOW
     weakens = (Guarantee.BOUNDED_TIME, Guarantee.BOUNDED_MEMORY)
     hint = "lower it, and give data as context instead of as source"
-    most = (("language.source_bytes", 4 * _MIB), ("language.ast_nodes", 1_000_000))
+    most = (("language.source_bytes", 4 * MIB), ("language.ast_nodes", 1_000_000))
 
 
 class WeakCells(LimitRule):

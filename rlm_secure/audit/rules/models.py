@@ -11,8 +11,8 @@ from rlm_secure.audit.rule import Kind, Rule
 from rlm_secure.audit.rules.limits import LimitRule
 from rlm_secure.guarantees import Guarantee
 from rlm_secure.policy.complaint import shown
+from rlm_secure.policy.model import MIB
 
-_MIB = 1024 * 1024
 _PATTERN = re.compile(r"[*?\[\]]|^(?:any|all)$", re.IGNORECASE)
 _MANY = 10
 
@@ -237,7 +237,7 @@ class WeakPrompt(LimitRule):
     severity = Severity.LOW
     weakens = (Guarantee.BOUNDED_SPEND, Guarantee.HOST_INTEGRITY)
     hint = "lower it; strict has 4 MiB"
-    most = (("lm.prompt_bytes", 16 * _MIB), ("lm.reply_bytes", 16 * _MIB))
+    most = (("lm.prompt_bytes", 16 * MIB), ("lm.reply_bytes", 16 * MIB))
 
 
 class WeakModelTime(LimitRule):

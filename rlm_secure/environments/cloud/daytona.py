@@ -16,13 +16,13 @@ import contextlib
 import importlib
 import math
 import os
-import re
 import secrets
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from rlm_secure.environments.cloud.base import (
     OVERHEAD_BYTES,
+    PINNED_IMAGE,
     UNRENEWED_SECONDS,
     CloudEnvironment,
     Made,
@@ -33,16 +33,14 @@ from rlm_secure.environments.cloud.base import (
     no_proxy_for_loopback,
 )
 from rlm_secure.environments.cloud.stream import Stream
-from rlm_secure.policy.model import MIB, Policy
+from rlm_secure.policy.model import GIB, MIB, Policy
 
 #: Built by `sandboxes/daytona`; the number is a version of its contents.
 DEFAULT_SNAPSHOT = "rlm-secure-sandbox-1"
 DEFAULT_URL = "https://app.daytona.io/api"
 
-_GIB = 1024 * MIB
 _REQUEST_SECONDS = 30
 _LOG_BYTES = 64 * MIB
-_PINNED = re.compile(r"[a-z0-9][a-z0-9._/:-]*@sha256:[0-9a-f]{64}")
 _PASSING = frozenset({408, 429, 500, 502, 503, 504})
 _PASSING_NAMES = ("DaytonaRateLimitError", "DaytonaTimeoutError", "DaytonaConnectionError")
 
@@ -75,7 +73,7 @@ class DaytonaEnvironment(CloudEnvironment):
         reuse: bool = True,
     ) -> None:
         super().__init__(ttl_seconds, max_live, create_seconds, transport, reuse)
-        if image is not None and not _PINNED.fullmatch(image):
+        if image is not None and not PINNED_IMAGE.fullmatch(image):
             raise ValueError(f"an image is named by its digest, as in python@sha256:..., not {image!r}")
         self._source = {"snapshot": snapshot} if image is None else {"image": image}
         self._key = api_key
@@ -92,7 +90,7 @@ class DaytonaEnvironment(CloudEnvironment):
         cpus, memory, disk = self._size
         if memory is None:
             needed = (policy.limits.memory_bytes if policy is not None else 0) + OVERHEAD_BYTES
-            memory = math.ceil(needed / _GIB)
+            memory = math.ceil(needed / GIB)
         connection = {"api_key": key, "api_url": self._url, "target": self._target}
         return DaytonaProvider(connection, self._source, self._user, {"cpu": cpus, "memory": memory, "disk": disk})
 
@@ -140,7 +138,7 @@ class DaytonaProvider(Provider):
         self._check(self._sandbox)
         facts = {**self._source, "cpus": self._sandbox.cpu, "memory_gib": self._sandbox.memory}
         facts |= {"disk_gib": self._sandbox.disk, "class": self._sandbox.sandbox_class or "unknown"}
-        return Made(str(self._sandbox.id), int(self._sandbox.memory) * _GIB, facts)
+        return Made(str(self._sandbox.id), int(self._sandbox.memory) * GIB, facts)
 
     async def put(self, name: str, data: bytes) -> str:
         """See Provider.put."""

@@ -39,13 +39,12 @@ from rlm_secure.environments.cloud.base import (
 from rlm_secure.environments.cloud.lease import close_all
 from rlm_secure.environments.cloud.stream import Stream, Threads
 from rlm_secure.errors import EnvironmentUnavailable
-from rlm_secure.policy.model import MIB, Policy
+from rlm_secure.policy.model import GIB, MIB, Policy
 
 #: Built by `sandboxes/modal`; the tag is a version number of its contents.
 DEFAULT_IMAGE: Final = "rlm-secure-sandbox:1"
 DEFAULT_URL: Final = "https://api.modal.com,https://api.modal2.com"
 
-_GIB = 1024 * MIB
 _CLIENT = 1  # CLIENT_TYPE_CLIENT: the caller is not one of Modal's containers
 _IMAGE = re.compile(
     r"im-[A-Za-z0-9]+|(?!im-)[A-Za-z0-9][A-Za-z0-9._-]*(:[A-Za-z0-9._-]+)?|[a-z0-9][a-z0-9._/:-]*@sha256:[0-9a-f]{64}"
@@ -119,7 +118,7 @@ class ModalEnvironment(CloudEnvironment):
         cpus, memory = self._size
         if memory is None:
             needed = (policy.limits.memory_bytes if policy is not None else 0) + OVERHEAD_BYTES
-            memory = 1024 * math.ceil(needed / _GIB)  # rounding up leaves room for contexts
+            memory = 1024 * math.ceil(needed / GIB)  # rounding up leaves room for contexts
         size = {"cpu": (cpus, cpus), "memory": (memory, memory)}
         return ModalProvider(self._url, token, self._place, self._image, size, ingress=self._transport == "ingress")
 

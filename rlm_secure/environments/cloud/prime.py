@@ -28,6 +28,7 @@ from typing import Any, ClassVar, Final
 
 from rlm_secure.environments.cloud.base import (
     OVERHEAD_BYTES,
+    PINNED_IMAGE,
     UNRENEWED_SECONDS,
     CloudEnvironment,
     Made,
@@ -38,19 +39,17 @@ from rlm_secure.environments.cloud.base import (
     no_proxy_for_loopback,
 )
 from rlm_secure.environments.cloud.stream import Stream
-from rlm_secure.policy.model import MIB, Policy
+from rlm_secure.policy.model import GIB, MIB, Policy
 
 #: Built by `sandboxes/prime`; the tag is a version number of its contents.
 DEFAULT_IMAGE: Final = "rlm-secure-sandbox:1"
 DEFAULT_URL: Final = "https://api.primeintellect.ai"
 
-_GIB = 1024 * MIB
 _REQUEST_SECONDS = 30
 _POLL_SECONDS = 0.5
 _FOR_EVER = 10**6  # polls: the lease has the deadline
 _OUTPUT_BYTES = 32 * MIB
 _QUIET = logging.NullHandler()  # without any handler, the SDK's warnings go to standard error
-_PINNED = re.compile(r"[a-z0-9][a-z0-9._/:-]*@sha256:[0-9a-f]{64}")
 _OWN = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]*(:[a-zA-Z0-9_][a-zA-Z0-9._-]*)?")
 #: An HTTP status or a Connect code, which the SDK has only in the text of its errors.
 _SAID = re.compile(r"(?:Upload failed: )?HTTP (\d{3})\b|(?:Connect|process \w+) RPC failed \((\w+)\)")
@@ -88,7 +87,7 @@ class PrimeEnvironment(CloudEnvironment):
         super().__init__(ttl_seconds, max_live, create_seconds, transport, reuse)
         if transport == "ingress":
             raise ValueError("prime has no authenticated ingress: a port there is open to everybody; use 'exec'")
-        if not (_OWN.fullmatch(image) or _PINNED.fullmatch(image)):
+        if not (_OWN.fullmatch(image) or PINNED_IMAGE.fullmatch(image)):
             one = f"one of your own, as in {DEFAULT_IMAGE}"
             raise ValueError(f"an image is {one}, or named by its digest, as in python@sha256:..., not {image!r}")
         self._image = image
@@ -107,7 +106,7 @@ class PrimeEnvironment(CloudEnvironment):
         cpus, memory, disk = self._size
         if memory is None:
             needed = (policy.limits.memory_bytes if policy is not None else 0) + OVERHEAD_BYTES
-            memory = math.ceil(needed / _GIB)
+            memory = math.ceil(needed / GIB)
         size = {"cpu_cores": cpus, "memory_gb": memory, "disk_size_gb": disk, "gpu_count": 0}
         return PrimeProvider(key, self._url, self._team, self._image, self._user, size)
 
@@ -156,7 +155,7 @@ class PrimeProvider(Provider):
         await self.client.wait_for_creation(self._id, max_attempts=_FOR_EVER)
         await self._check_network()
         facts = {"image": image, "cpus": made.cpu_cores, "memory_gb": made.memory_gb, "disk_gb": made.disk_size_gb}
-        return Made(self._id, int(made.memory_gb * _GIB), {**facts, "vm": made.vm})
+        return Made(self._id, int(made.memory_gb * GIB), {**facts, "vm": made.vm})
 
     async def put(self, name: str, data: bytes) -> str:
         """See Provider.put."""

@@ -25,6 +25,8 @@ ATTEMPT: Final = "rlm-secure-attempt"
 OVERHEAD_BYTES: Final = 256 * MIB
 #: Lifetime of a sandbox that nobody renews: the longest that one outlives a killed host.
 UNRENEWED_SECONDS: Final = 300
+#: An image named by its digest: a tag may be moved to another image.
+PINNED_IMAGE: Final = re.compile(r"[a-z0-9][a-z0-9._/:-]*@sha256:[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
