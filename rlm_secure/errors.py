@@ -38,6 +38,8 @@ RLMSecureError
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from rlm_secure.decision import Decided
 from rlm_secure.inert import inert_line
 
@@ -45,8 +47,12 @@ from rlm_secure.inert import inert_line
 class RLMSecureError(Exception):
     """Base of every error that this library raises on purpose.
 
-    Its message is one inert line: control characters from a sandbox, a provider or a model are escaped.
+    Its message is one inert line: control characters from a sandbox, a provider or a model are escaped. A cell may
+    read it only if the class is `for_cells`.
     """
+
+    for_cells: ClassVar[bool] = False
+    """Whether a cell, and with it a model, may read the message: it names no file, address or setting of the host."""
 
     def __init__(self, *args: object) -> None:
         super().__init__(*(inert_line(each) if isinstance(each, str) else each for each in args))
@@ -77,6 +83,8 @@ class PolicyError(RLMSecureError):
 class Refused(RLMSecureError):
     """The policy refused an action. `decision` says which rule did, and why."""
 
+    for_cells = True
+
     def __init__(self, decision: Decided) -> None:
         super().__init__(decision.reason)
         self.decision = decision
@@ -92,6 +100,8 @@ class ReentrantCall(Refused):
 
 class CallFailed(RLMSecureError):
     """A cell's request to the host failed. The message, and nothing else, is raised in the cell, unchanged."""
+
+    for_cells = True
 
     def __init__(self, *args: object) -> None:
         Exception.__init__(self, *args)
@@ -110,6 +120,8 @@ class MissingExtra(RLMSecureError, ImportError):
 
     `extra` is the name of this package's extra; `package` replaces it where there is none.
     """
+
+    for_cells = True
 
     def __init__(self, feature: str, extra: str | None = None, *, package: str | None = None) -> None:
         super().__init__(f"{feature} needs an optional package: pip install '{package or f'rlm-secure[{extra}]'}'")
@@ -131,9 +143,13 @@ class EnforcementError(EnvironmentUnavailable):
 class ProtocolViolation(RLMSecureError):
     """A sandbox sent bytes that the protocol does not allow. The session is killed."""
 
+    for_cells = True
+
 
 class ProviderError(RLMSecureError):
     """A provider failed. `retryable` tells whether the same call may work later."""
+
+    for_cells = True
 
     def __init__(self, message: str, *, retryable: bool = False) -> None:
         super().__init__(message)
@@ -146,6 +162,8 @@ class MissingKey(ProviderError, ValueError):
 
 class CellError(RLMSecureError):
     """A cell failed. `limit` is the policy key that ended it, `wall` what enforced it."""
+
+    for_cells = True
 
     def __init__(
         self,
@@ -198,6 +216,8 @@ class WallViolation(CellError):
 class SessionEnded(RLMSecureError):
     """The session can no longer run cells: it was closed, or killed for the reason in the message."""
 
+    for_cells = True
+
 
 class AuditLogError(RLMSecureError):
     """An audit log cannot be trusted, or cannot be written. `line` is its first bad line, from 1, where there is one.
@@ -222,6 +242,8 @@ class LogError(RLMSecureError):
 class ResultTooLarge(RLMSecureError):
     """The answers of a batch take more than `limit` bytes; this one, of `size` bytes, was not kept."""
 
+    for_cells = True
+
     def __init__(self, size: int, limit: int) -> None:
         super().__init__(
             f"an answer of {size:,} bytes was not kept: the answers of one batch may take limits.kept_bytes = "
@@ -233,6 +255,8 @@ class ResultTooLarge(RLMSecureError):
 
 class PriceUnknownError(RLMSecureError):
     """A run has a cost limit of its own, and the price of `model` is unknown: the limit cannot be enforced."""
+
+    for_cells = True
 
     def __init__(self, model: str, message: str | None = None, *, partial_answer: str | None = None) -> None:
         super().__init__(
@@ -246,6 +270,8 @@ class PriceUnknownError(RLMSecureError):
 
 class BudgetExceededError(RLMSecureError):
     """The run's cost went over its budget. `spent` and `budget` are US dollars."""
+
+    for_cells = True
 
     def __init__(
         self, spent: float, budget: float, message: str | None = None, partial_answer: str | None = None
@@ -271,6 +297,8 @@ class CallLimitExceededError(BudgetExceededError):
 class TimeoutExceededError(RLMSecureError):
     """The run took longer than its limit. `elapsed` and `timeout` are seconds."""
 
+    for_cells = True
+
     def __init__(
         self, elapsed: float, timeout: float, partial_answer: str | None = None, message: str | None = None
     ) -> None:
@@ -282,6 +310,8 @@ class TimeoutExceededError(RLMSecureError):
 
 class TokenLimitExceededError(RLMSecureError):
     """The run used more tokens (input + output) than its limit."""
+
+    for_cells = True
 
     def __init__(
         self,
@@ -298,6 +328,8 @@ class TokenLimitExceededError(RLMSecureError):
 
 class ErrorThresholdExceededError(RLMSecureError):
     """Too many iterations in a row ended in an error."""
+
+    for_cells = True
 
     def __init__(
         self,
@@ -317,6 +349,8 @@ class ErrorThresholdExceededError(RLMSecureError):
 class CancellationError(RLMSecureError):
     """The run was cancelled."""
 
+    for_cells = True
+
     def __init__(self, partial_answer: str | None = None, message: str | None = None) -> None:
         super().__init__(message or "Execution cancelled by user")
         self.partial_answer = partial_answer
@@ -325,6 +359,13 @@ class CancellationError(RLMSecureError):
 class AnswerInvalidError(RLMSecureError):
     """The turns are used up, and the last answer does not fit `answer_schema`. `partial_answer` is its text."""
 
+    for_cells = True
+
     def __init__(self, message: str, partial_answer: str | None = None) -> None:
         super().__init__(message)
         self.partial_answer = partial_answer
+
+
+def told_to_cells(error: BaseException) -> str:
+    """What a cell may read of `error`: the message of a class that is `for_cells`, else the type alone."""
+    return str(error) if isinstance(error, RLMSecureError) and error.for_cells else type(error).__name__

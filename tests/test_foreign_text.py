@@ -183,3 +183,13 @@ def test_every_logger_of_this_library_is_one_of_those() -> None:
         if isinstance(node.args[0], ast.Constant)
     }
     assert {name for name in found if name.startswith("rlm_secure")} == set(LOGGERS)
+
+
+def test_a_cell_reads_the_messages_of_classes_that_name_nothing_of_the_host() -> None:
+    kinds = {name: kind for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, RLMSecureError)}
+    assert {name for name, kind in kinds.items() if not kind.for_cells} == {
+        "RLMSecureError", "PolicyError", "EnvironmentUnavailable", "EnforcementError", "AuditLogError", "LogError",
+    }  # fmt: skip
+    assert errors.told_to_cells(Lost("api.provider.example")) == "Lost"
+    assert errors.told_to_cells(ValueError("/home/me")) == "ValueError"
+    assert errors.told_to_cells(CallFailed("words")) == "words"

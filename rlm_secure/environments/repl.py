@@ -63,7 +63,7 @@ class REPL(Owned):
         self.max_concurrent_subcalls = max_concurrent_subcalls
         self.custom_tools = dict(custom_tools or {})
         self.custom_sub_tools = dict(custom_sub_tools or {})
-        self.calls: HostCalls = calls or _no_host
+        self.calls: HostCalls = calls or no_host
         self._contexts, self._histories = _Numbers(), _Numbers()
         self._compacted: list[Any] = []
         self._closed = False
@@ -105,7 +105,7 @@ class REPL(Owned):
         """
         if self._closed:
             return MappingProxyType({})
-        return MappingProxyType(to_repl_result(self._session.execute("", _no_host), []).locals)
+        return MappingProxyType(to_repl_result(self._session.execute("", no_host), []).locals)
 
     def _setup(self, context_payload: Any, setup_code: str) -> None:
         if self.compaction:
@@ -306,7 +306,8 @@ class _Served:
         return self._repl.calls(call)
 
 
-def _no_host(call: Call) -> Any:
+def no_host(call: Call) -> Any:
+    """Answer the calls of a session without a handler: each is a refused call."""
     refuse()
     text = "Error: No LM handler configured"
     return [text] * len(call.prompts) if call.kind.endswith("_batched") else text

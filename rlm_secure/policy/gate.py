@@ -157,6 +157,14 @@ class Gate:
                 )
         return Decision(True, "lm-prompts")
 
+    def subcalls(self, prompts: Sequence[object], model: object) -> Decision:
+        """Whether a cell may send these prompts to that model; None is the run's own."""
+        # The batch size first: a refusal is returned once per prompt, and only this one limits how many there are.
+        for decision in (self.batch(len(prompts)), self.model(model)):
+            if not decision.allowed:
+                return decision
+        return self.prompts(prompts)
+
     def reply(self, text: object) -> Decision:
         """Whether a model's reply may enter the guest."""
         if not isinstance(text, str):

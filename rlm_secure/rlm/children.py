@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from rlm_secure.errors import BudgetExceededError, EnvironmentUnavailable, RLMSecureError
+from rlm_secure.errors import BudgetExceededError, told_to_cells
 from rlm_secure.events import SubcallCompleted, SubcallStarted, tell
 from rlm_secure.logger import VerbosePrinter
 from rlm_secure.rlm.budget import LIMITS, exhausted
@@ -71,9 +71,5 @@ def refused(model: str, prompt: str, error: str, began: float) -> RefusedCall:
 
 def _told(failure: Exception) -> str:
     """Why a child failed, in upstream's wording, as text that may enter a sandbox."""
-    reason = type(failure).__name__
-    # An environment's own message may quote a provider.
-    if isinstance(failure, RLMSecureError) and not isinstance(failure, EnvironmentUnavailable):
-        reason = str(failure)
     what = "budget exceeded" if isinstance(failure, BudgetExceededError) else "completion failed"
-    return f"Error: Child RLM {what} - {reason}"
+    return f"Error: Child RLM {what} - {told_to_cells(failure)}"

@@ -271,9 +271,10 @@ class Run:
         if problem is None:
             return Answer(text if value is None else json.dumps(value), source, read), None
         self.partial = text
+        objection = self.rejected(problem)  # told first: the session may be lost on the next line
         with self.tree.running(self.environment):
             self.environment.reset_answer()
-        return None, self.rejected(problem)
+        return None, objection
 
     def rejected(self, problem: str) -> Message:
         """Notify the listeners that an answer is rejected, and write the message that tells the model why."""

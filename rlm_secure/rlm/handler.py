@@ -27,11 +27,11 @@ from rlm_secure.errors import (
     CellCallsRefused,
     PriceUnknownError,
     ProviderError,
-    RLMSecureError,
     TimeoutExceededError,
+    told_to_cells,
 )
 from rlm_secure.events import LimitReached, ModelCalled, Violation
-from rlm_secure.policy import Decision, Gate, load_policy
+from rlm_secure.policy import Gate, load_policy
 from rlm_secure.rlm.budget import LIMITS, Allowance, Ledger, exhausted, limit_name
 from rlm_secure.rlm.tree import Tree
 from rlm_secure.types import ModelUsageSummary, RefusedCall, RLMChatCompletion, UsageSummary, held_bytes, not_kept
@@ -161,9 +161,7 @@ class LMHandler:
 
         Raises CallRefused if the gate refuses the whole batch.
         """
-        refusal = self._refusal(prompts, model)
-        if refusal is not None:
-            refusal.require(CallRefused)
+        self._gate.subcalls(prompts, model).require(CallRefused)
         completions = self._ask_all(prompts, model, self.depth + 1 if depth is None else depth, "llm_query")
         self._record(completions)
         return completions
@@ -212,12 +210,12 @@ class LMHandler:
         if call.kind == "tool":
             refuse()
             raise CallFailed(f"there is no tool {call.tool!r} here")
-        refusal = self._refusal(call.prompts, call.model)
-        if refusal is not None:
+        decision = self._gate.subcalls(call.prompts, call.model)
+        if not decision.allowed:
             refuse()
-            self.report(refusal)
+            self.report(decision)
             self._count_refusal()
-            texts = [f"Error: {refusal.reason}"] * len(call.prompts)
+            texts = [f"Error: {decision.reason}"] * len(call.prompts)
         else:
             calls = tree.ledger.spent.calls
             if call.kind.startswith("rlm") and self.recursion is not None:
@@ -237,13 +235,6 @@ class LMHandler:
         return texts if call.kind.endswith("_batched") else texts[0]
 
     # -- internal ------------------------------------------------------------------------------------
-
-    def _refusal(self, prompts: Sequence[str], model: str | None) -> Decision | None:
-        # The batch size first: a refusal is returned once per prompt, and only this one limits how many there are.
-        for decision in (self._gate.batch(len(prompts)), self._gate.model(model), self._gate.prompts(list(prompts))):
-            if not decision.allowed:
-                return decision
-        return None
 
     def _recurse(self, prompts: Sequence[str], model: str | None) -> list[RLMChatCompletion]:
         recursion = self.recursion
@@ -415,7 +406,7 @@ class LMHandler:
     def _record(self, completions: Sequence[RLMChatCompletion]) -> None:
         """Keep the calls for drain(), as far as the run's records have room."""
         tree = self._running_tree()
-        kept = [each for each in completions if tree.records.take(_RECORD + held_bytes([each.prompt, each.response]))]
+        kept = [each for each in completions if tree.records.take(record_bytes(each.prompt, each.response))]
         with self._lock:
             self._answered.extend(kept)
             self._dropped += len(completions) - len(kept)
@@ -447,11 +438,14 @@ class LMHandler:
         self.stop()
 
 
+def record_bytes(prompt: Any, response: str) -> int:
+    """Bytes of memory that a kept call takes."""
+    return _RECORD + held_bytes([prompt, response])
+
+
 def _shown(error: Exception) -> str:
     """An error as text that may enter a sandbox or a log: our own message, or the type of a foreign exception."""
-    if isinstance(error, LIMITS):
-        return exhausted(error)
-    return str(error) if isinstance(error, RLMSecureError) else type(error).__name__
+    return exhausted(error) if isinstance(error, LIMITS) else told_to_cells(error)
 
 
 def _size(prompt: Prompt) -> int:

@@ -29,6 +29,7 @@ from rlm_secure.compat.environments import (
 from rlm_secure.compat.environments.base_env import IsolatedEnv, NonIsolatedEnv
 from rlm_secure.environments import get_environment
 from rlm_secure.environments.foreign_options import own_options
+from rlm_secure.errors import AuditLogError, CellCallsRefused, LogError
 from rlm_secure.rlm.handler import LMHandler
 from rlm_secure.types import REPLResult, RLMChatCompletion, UsageSummary
 from tests.loops import scripted
@@ -114,7 +115,7 @@ def test_what_subcall_fn_raises_is_a_text_in_the_cell_and_no_detail() -> None:
         assert [call.response for call in result.rlm_calls] == ["child a", "child b"]
 
 
-@pytest.mark.parametrize("kind", [EnvironmentUnavailable, PolicyError])
+@pytest.mark.parametrize("kind", [EnvironmentUnavailable, PolicyError, AuditLogError, LogError])
 def test_what_a_place_or_a_policy_says_of_its_failure_stays_outside(kind: type[Exception]) -> None:
     def subcall(prompt: str, model: str | None) -> RLMChatCompletion:
         raise kind("api.provider.example said: key sk-123 in /home/me/policy.toml")
@@ -137,6 +138,35 @@ def test_what_subcall_fn_is_given_is_within_the_policy() -> None:
     assert batch.startswith("Error: a batch of 3 prompts is more than lm.batch = 2")
     assert long.startswith("Error: the prompt takes 11 bytes, more than lm.prompt_bytes = 10")
     assert (fits, asked) == ("['child', 'child']", ["b", "b"])
+
+
+def test_a_model_that_the_policy_does_not_list_does_not_reach_subcall_fn() -> None:
+    asked: list[str | None] = []
+
+    def subcall(prompt: str, model: str | None) -> RLMChatCompletion:
+        asked.append(model)
+        return reply(prompt, "child")
+
+    with LocalREPL(subcall_fn=subcall, policy={"lm": {"models": ["listed"]}}) as repl:
+        said = repl.execute_code("print(rlm_query('a', model='evil'))\nprint(rlm_query('a', model='listed'))").stdout
+    assert said.startswith("Error: the model 'evil' is not one that cells may use") and said.endswith("\nchild\n")
+    assert asked == ["listed"]
+
+
+def test_a_reply_of_subcall_fn_is_within_the_policy_and_kept_as_far_as_there_is_room() -> None:
+    policy = {"lm": {"reply_bytes": 300_000}, "limits": {"kept_bytes": 1 << 20}}
+    with LocalREPL(subcall_fn=lambda prompt, _: reply(prompt, "x" * int(prompt)), policy=policy) as repl:
+        said = repl.execute_code("print(rlm_query('300001'))").stdout
+        assert said.startswith("Error: the model's reply takes 300,001 bytes")
+        for _ in range(2):  # each cell has the room anew
+            result = repl.execute_code("print(sum(len(rlm_query('300000')) for _ in range(8)))")
+            assert (result.stdout, len(result.rlm_calls)) == ("2400000\n", 3)
+
+
+def test_calls_without_a_handler_are_refused_calls() -> None:
+    with LocalREPL(policy={"lm": {"refusals": 3}}) as repl:
+        result = repl.execute_code("for _ in range(50):\n    llm_query('q')")
+        assert isinstance(result.error, CellCallsRefused)
 
 
 def test_children_of_a_cell_that_is_over_are_not_begun() -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from rlm_secure.errors import (
+    AuditLogError,
     CallLimitExceededError,
     CellCallsRefused,
     EnvironmentUnavailable,
@@ -121,6 +122,20 @@ def test_children_that_cannot_begin_count_as_refused(monkeypatch: pytest.MonkeyP
     completion = scripted(turns, "ok", child_turns=["x"], max_depth=2, policy=policy).completion("c")
     # What a provider said of its failure does not enter a sandbox.
     assert completion.response == "Error: Child RLM completion failed - EnvironmentUnavailable"
+
+
+def test_what_an_audit_log_says_of_its_failure_stays_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = loop.get_environment
+
+    def only_the_root(name: str, options: Any) -> Any:
+        if options["depth"] > 1:
+            raise AuditLogError("/tmp/secret-dir/audit.jsonl became shorter")
+        return real(name, options)
+
+    monkeypatch.setattr(loop, "get_environment", only_the_root)
+    turns = [cell("final_answer(rlm_query('q'))")]
+    completion = scripted(turns, "ok", child_turns=["x"], max_depth=2, policy=bounded()).completion("c")
+    assert completion.response == "Error: Child RLM completion failed - AuditLogError"
 
 
 # -- records ---------------------------------------------------------------------------------------------

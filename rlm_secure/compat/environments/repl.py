@@ -14,9 +14,12 @@ from typing import Any, ClassVar
 
 from rlm_secure.broker.protocol import Call
 from rlm_secure.environments import REPL, AuditSink, HostCalls, create_environment
+from rlm_secure.environments.repl import no_host
 from rlm_secure.environments.turn import refuse
-from rlm_secure.errors import CallFailed, EnvironmentUnavailable, PolicyError, RLMSecureError
+from rlm_secure.errors import CallFailed, told_to_cells
 from rlm_secure.policy import Gate, Policy, load_policy
+from rlm_secure.rlm.budget import Records
+from rlm_secure.rlm.handler import record_bytes
 from rlm_secure.rlm.slots import ChildSlots
 from rlm_secure.tools.hostcall import on_abandon
 from rlm_secure.types import RLMChatCompletion
@@ -99,7 +102,8 @@ def _handler(address: Any) -> HostCalls | None:
 class _Calls:
     """Upstream's two kinds of calls from a cell, as one HostCalls. An exception of `subcall_fn` becomes error text.
 
-    `gate` checks the prompts before they reach `subcall_fn`, as an LMHandler does for its calls.
+    `gate` checks the model and the prompts before they reach `subcall_fn`, and its replies, as an LMHandler does. Of a
+    cell's calls, as many are kept for `drain` as limits.kept_bytes has room for.
     """
 
     def __init__(self, subcall_fn: Callable[..., Any] | None, width: int, gate: Gate) -> None:
@@ -109,24 +113,24 @@ class _Calls:
         self._width = max(1, width)
         self._lock = threading.Lock()
         self._made: list[Any] = []
+        self._records = Records(gate.policy.limits.kept_bytes)
 
     def __call__(self, call: Call) -> Any:
         if call.kind.startswith("rlm") and self._subcall_fn is not None:
             texts = self._recurse(call.prompts, call.model)
             return texts if call.kind.endswith("_batched") else texts[0]
         if self.handler is None:
-            text = "Error: No LM handler configured"
-            return [text] * len(call.prompts) if call.kind.endswith("_batched") else text
+            return no_host(call)
         answer = self.handler(call)
         self._keep(getattr(self.handler, "drain", list)())  # now, so that calls of both kinds stay in order
         return answer
 
     def _recurse(self, prompts: Sequence[str], model: str | None) -> list[str]:
         """Answer each prompt with a reply or an error, several at a time; start none after the call is abandoned."""
-        for decision in (self._gate.batch(len(prompts)), self._gate.prompts(prompts)):
-            if not decision.allowed:
-                refuse()
-                return [f"Error: {decision.reason}"] * len(prompts)
+        decision = self._gate.subcalls(prompts, model)
+        if not decision.allowed:
+            refuse()
+            return [f"Error: {decision.reason}"] * len(prompts)
         over = threading.Event()
         if on_abandon(over.set):
             over.set()
@@ -137,23 +141,20 @@ class _Calls:
             return self._ask(prompt, model)
 
         made = ChildSlots(self._width).map(ask, prompts)
-        self._keep([each for each in made if not isinstance(each, str)])
+        answered = [(prompt, each) for prompt, each in zip(prompts, made, strict=True) if not isinstance(each, str)]
+        self._keep([each for prompt, each in answered if self._records.take(record_bytes(prompt, each.response))])
         return [each if isinstance(each, str) else each.response for each in made]
 
     def _ask(self, prompt: str, model: str | None) -> RLMChatCompletion | str:
         assert self._subcall_fn is not None
         try:
-            made = self._subcall_fn(prompt, model)
+            made: RLMChatCompletion = self._subcall_fn(prompt, model)
             if not isinstance(made.response, str):
                 raise TypeError
         except Exception as error:  # noqa: BLE001 - the caller's own: its text may hold paths and secrets
-            reason = type(error).__name__
-            # An environment's own message may quote a provider, and that of a policy names its file.
-            if isinstance(error, RLMSecureError) and not isinstance(error, EnvironmentUnavailable | PolicyError):
-                reason = str(error)
-            return f"Error: RLM query failed - {reason}"
-        completion: RLMChatCompletion = made
-        return completion
+            return f"Error: RLM query failed - {told_to_cells(error)}"
+        decision = self._gate.reply(made.response)
+        return made if decision.allowed else f"Error: {decision.reason}"
 
     def _keep(self, made: Sequence[Any]) -> None:
         with self._lock:
@@ -163,4 +164,5 @@ class _Calls:
         """The model calls of the last cell, in order, if its handler keeps them; each is returned once."""
         with self._lock:
             made, self._made = self._made, []
+            self._records = Records(self._records.limit)
         return made
