@@ -22,13 +22,13 @@ from typing import Any, ClassVar
 
 from rlm_secure.environments.cloud.base import (
     OVERHEAD_BYTES,
-    PINNED_IMAGE,
     UNRENEWED_SECONDS,
     CloudEnvironment,
     Made,
     Provider,
     SandboxPlan,
     credential,
+    is_pinned,
     need,
     no_proxy_for_loopback,
 )
@@ -73,7 +73,7 @@ class DaytonaEnvironment(CloudEnvironment):
         reuse: bool = True,
     ) -> None:
         super().__init__(ttl_seconds, max_live, create_seconds, transport, reuse)
-        if image is not None and not PINNED_IMAGE.fullmatch(image):
+        if image is not None and not is_pinned(image):
             raise ValueError(f"an image is named by its digest, as in python@sha256:..., not {image!r}")
         self._source = {"snapshot": snapshot} if image is None else {"image": image}
         self._key = api_key

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from rlm_secure.causes import local_cause
-from rlm_secure.environments.cloud.base import PINNED_IMAGE
+from rlm_secure.environments.cloud.base import is_pinned
 from rlm_secure.environments.cloud.daytona import DEFAULT_SNAPSHOT, DaytonaEnvironment, DaytonaProvider
 from rlm_secure.environments.cloud.e2b import DEFAULT_TEMPLATE, E2BEnvironment, E2BProvider
 from rlm_secure.environments.cloud.modal import DEFAULT_IMAGE as MODAL_IMAGE
@@ -37,7 +37,7 @@ def dockerfile(provider: str, base: str) -> str:
     provider."""
     if provider not in DOCKERFILES:
         raise ValueError(f"sandboxes of {provider!r} are not built here; known: {', '.join(sorted(DOCKERFILES))}")
-    if not PINNED_IMAGE.fullmatch(base):
+    if not is_pinned(base):
         raise ValueError(f"the base {base!r} is not named by its digest; write {base.split(':')[0]}@sha256:...")
     text = (sandboxes_dir() / DOCKERFILES[provider]).read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if not line.startswith(("#", "ARG BASE"))]

@@ -28,13 +28,13 @@ from typing import Any, ClassVar, Final
 
 from rlm_secure.environments.cloud.base import (
     OVERHEAD_BYTES,
-    PINNED_IMAGE,
     UNRENEWED_SECONDS,
     CloudEnvironment,
     Made,
     Provider,
     SandboxPlan,
     credential,
+    is_pinned,
     need,
     no_proxy_for_loopback,
 )
@@ -87,7 +87,7 @@ class PrimeEnvironment(CloudEnvironment):
         super().__init__(ttl_seconds, max_live, create_seconds, transport, reuse)
         if transport == "ingress":
             raise ValueError("prime has no authenticated ingress: a port there is open to everybody; use 'exec'")
-        if not (_OWN.fullmatch(image) or PINNED_IMAGE.fullmatch(image)):
+        if not (_OWN.fullmatch(image) or is_pinned(image)):
             one = f"one of your own, as in {DEFAULT_IMAGE}"
             raise ValueError(f"an image is {one}, or named by its digest, as in python@sha256:..., not {image!r}")
         self._image = image

@@ -25,8 +25,12 @@ ATTEMPT: Final = "rlm-secure-attempt"
 OVERHEAD_BYTES: Final = 256 * MIB
 #: Lifetime of a sandbox that nobody renews: the longest that one outlives a killed host.
 UNRENEWED_SECONDS: Final = 300
-#: An image named by its digest: a tag may be moved to another image.
-PINNED_IMAGE: Final = re.compile(r"[a-z0-9][a-z0-9._/:-]*@sha256:[0-9a-f]{64}")
+_PINNED = re.compile(r"[a-z0-9][a-z0-9._/:-]*@sha256:[0-9a-f]{64}")
+
+
+def is_pinned(image: str) -> bool:
+    """Whether an image is named by its digest: a tag may be moved to another image."""
+    return _PINNED.fullmatch(image) is not None
 
 
 @dataclass(frozen=True, slots=True)
