@@ -60,12 +60,14 @@ def audit(
     `more_rules` are ids of additional rules, from other distributions. With `strict`, anything not checked makes the
     report's code COULD_NOT_RUN.
     Never raises because of the content of a target. Raises Unreadable for a name that does not exist, PolicyError for a
-    policy that is no target and does not load, ValueError for an unknown environment or rule, ArenaRefused if no arena
-    can be built.
+    policy that is no target and does not load, ValueError for an unknown environment or rule, and for `own_attacks`
+    without an environment, ArenaRefused if no arena can be built.
     """
     started = time.monotonic()
     if not names and not environments:
         names, environments = (policy, "packages"), ("local",)
+    if own_attacks and not environments:
+        raise ValueError("--attacks needs --env: no environment is named that they could attack; add --env local")
     state = _State(read_policy(policy), use_ignores, started + deadline, _known(more_rules))
     if state.base.problems and not (policy in names and state.base.path.exists()):
         raise state.base.problems[0]  # without a valid policy nothing can be checked

@@ -125,6 +125,7 @@ _HEADER = re.compile(r'\A"""(?P<summary>[^\n]+)\n\n(?P<fields>.*?)\n?"""\n(?P<bo
 _FIELD = re.compile(r"(?P<key>[a-z]+): (?P<value>.+)")
 _CONTROL = re.compile(r"(?P<excuse>root|machine) - (?P<reason>.{8,})")
 _TERM = re.compile(r"'(?P<text>[^']+)'(?: \* (?P<count>\d{1,7}))?")
+_BOMB = re.compile(r"\bBOMB\b")
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 _FILE_BYTES = 1 << 20
 _REQUIRED = ("guarantee", "layer", "wins", "outcome")
@@ -192,8 +193,7 @@ def parse(name: str, text: str) -> Attack:
         excuse, reason = Excuse(control["excuse"]), control["reason"]
     body = header["body"]
     if "bomb" in fields:
-        bomb = _expand(name, fields["bomb"])
-        body = re.sub(r"\bBOMB\b", lambda _: bomb, body)
+        body = _expand(name, fields["bomb"], body)
     return Attack(
         name=name,
         summary=header["summary"],
@@ -223,11 +223,15 @@ def _member(name: str, kind: type[_E], value: str) -> _E:
         raise ValueError(f"attack {name}: {value!r} is none of {', '.join(kind)}") from None
 
 
-def _expand(name: str, bomb: str) -> str:
-    parts = []
+def _expand(name: str, bomb: str, body: str) -> str:
+    """`body` with each BOMB replaced. A few bytes can stand for gigabytes, so the size is known before any is made."""
+    terms: list[tuple[str, int]] = []
     for term in bomb.split(" + "):
         match = _TERM.fullmatch(term)
         if match is None:
             raise ValueError(f"attack {name}: {term!r} in bomb is not `'text'` or `'text' * count`")
-        parts.append(match["text"] * int(match["count"] or 1))
-    return "".join(parts)
+        terms.append((match["text"], int(match["count"] or 1)))
+    size = len(_BOMB.findall(body)) * sum(len(text) * count for text, count in terms)
+    if size > _FILE_BYTES:
+        raise ValueError(f"attack {name}: its bomb makes {size:,} characters of cells; use at most {_FILE_BYTES:,}")
+    return _BOMB.sub(lambda _: "".join(text * count for text, count in terms), body)

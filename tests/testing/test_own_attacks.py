@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,35 @@ def test_what_is_no_file_of_text_is_refused_by_its_name_and_never_waited_for(tmp
         make(folder / "odd.py")
         with pytest.raises(ValueError, match=f"attack odd: .*odd.py' .*{said}"):
             corpus.own(folder)
+
+
+@pytest.mark.parametrize(
+    ("bomb", "times"),
+    [("'x' * 9999999", 1), (" + ".join(["'x' * 9999999"] * 100), 1), ("'x' * 60000", 20), ("'x' * 9999999", 10_000)],
+)
+def test_a_bomb_is_measured_before_it_is_made(bomb: str, times: int) -> None:
+    """By the cells that it makes, however short its file is."""
+    text = SOCKET.replace("outcome: harmless", f"outcome: harmless\nbomb: {bomb}") + "BOMB\n" * times
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match="attack mine: its bomb makes .* characters of cells; use at most 1,048,576"):
+            corpus.parse("mine", text)
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_bomb_that_no_cell_names_makes_nothing() -> None:
+    text = SOCKET.replace("outcome: harmless", "outcome: harmless\nbomb: 'x' * 9999999")
+    assert corpus.parse("mine", text).cells == corpus.parse("mine", SOCKET).cells
+
+
+def test_without_an_environment_there_is_nothing_that_they_could_attack(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder(tmp_path, my_socket=SOCKET)
+    assert main(["audit", "strict", "--attacks", str(tmp_path)]) == 2
+    assert "--attacks needs --env" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["\x1b[31mred", "two words", "line\nend", "\udcff"])
