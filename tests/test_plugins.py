@@ -7,24 +7,28 @@ import subprocess
 import sys
 import typing
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from rlm_secure import registry
-from rlm_secure.audit import rules
+from rlm_secure.audit import audit, rules
+from rlm_secure.audit.finding import Location
 from rlm_secure.cli import main
 from rlm_secure.clients import get_client
 from rlm_secure.environments import get_environment
 from rlm_secure.environments.registry import get_environment_class
 from rlm_secure.errors import EnforcementError, PolicyError, Refused
-from rlm_secure.guarantees import Wall
+from rlm_secure.guarantees import Guarantee, Wall
 from rlm_secure.policy import load_policy
 from rlm_secure.policy.compare import effect
 from rlm_secure.registry import ENVIRONMENTS, REMOTE_WALLS, EnvironmentType
 from rlm_secure.sandbox import Sandbox
 
 MODULE = '''
+import dataclasses
+
 from rlm_secure.audit.finding import Location, Severity
 from rlm_secure.audit.rule import Kind, Rule
 from rlm_secure.clients.base import BaseLM
@@ -106,6 +110,46 @@ class Faulty(ShortDescription):
 
     def check(self, subject):
         yield {}["missing"]
+
+
+class Loud(ShortDescription):
+    """A rule whose severity is a word."""
+
+    id = "loud"
+    severity = "high"
+
+
+class Sure(ShortDescription):
+    """A rule whose confidence is a word."""
+
+    id = "sure"
+    confidence = "high"
+
+
+class Weakening(ShortDescription):
+    """A rule that weakens what is no guarantee."""
+
+    id = "weakening"
+    weakens = ("no-secrets",)
+
+
+class Weakenings(ShortDescription):
+    """A rule with a list that could change."""
+
+    id = "weakenings"
+    weakens = [Guarantee.NO_SECRETS]
+
+
+class Careless(ShortDescription):
+    """A rule whose findings are none."""
+
+    id = "careless"
+    wrong = {}
+
+    def check(self, subject):
+        good = self.finding(Location(subject.file), "it is here")
+        yield good
+        yield "it is here" if "all" in self.wrong else dataclasses.replace(good, **self.wrong)
 '''
 ENTRIES = """
 [rlm_secure.environments]
@@ -127,6 +171,11 @@ checkless = scratch_package:Checkless
 pageless = scratch_package:Pageless
 hintless = scratch_package:Hintless
 faulty = scratch_package:Faulty
+loud = scratch_package:Loud
+sure = scratch_package:Sure
+weakening = scratch_package:Weakening
+weakenings = scratch_package:Weakenings
+careless = scratch_package:Careless
 """
 Install = Callable[..., Path]
 
@@ -320,6 +369,10 @@ def test_a_rule_of_another_distribution_is_listed_explained_and_used_when_asked(
         ("kindless", "the attribute `kind` of its class is 'policy'; it must be a member of Kind"),
         ("checkless", "its class has no method `check`"),
         ("pageless", "its class has no docstring, which is its page"),
+        ("loud", "the attribute `severity` of its class is 'high'; it must be a member of Severity"),
+        ("sure", "the attribute `confidence` of its class is 'high'; it must be a member of Confidence"),
+        ("weakening", "the attribute `weakens` of its class is ('no-secrets',); it must be a tuple of members of Guara"),
+        ("weakenings", "it must be a tuple of members of Guarantee"),
         ("hintless", "the attribute `hint` of its class is empty; it says what to do about a finding"),
     ],
 )
@@ -336,6 +389,74 @@ def test_a_mistake_of_a_rule_is_not_blamed_on_the_file(install: Install, capsys:
     assert main(["audit", "strict", "--rule", "faulty", "--strict"]) == 2
     said = " ".join(capsys.readouterr().out.split())
     assert "the rule itself ended with KeyError: 'missing'; tell scratch 1.0" in said
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"all": True}, "check yields str, and not Finding"),
+        ({"rule": "loud"}, "check yields a finding of the rule 'loud'"),
+        ({"severity": "high"}, "the severity or the confidence of a finding is no member of its class"),
+        ({"confidence": "high"}, "the severity or the confidence of a finding is no member of its class"),
+        ({"location": "here"}, "the location of a finding is no Location with a line and a column"),
+        ({"location": Location("here", "1")}, "the location of a finding is no Location with a line and a column"),
+        ({"location": Location("here", 1, None)}, "the location of a finding is no Location with a line and a column"),
+        ({"weakens": ("no-secrets",)}, "what a finding weakens is no tuple of members of Guarantee"),
+        ({"weakens": [Guarantee.NO_SECRETS]}, "what a finding weakens is no tuple of members of Guarantee"),
+    ],
+)
+def test_what_is_no_finding_is_a_mistake_of_the_rule(
+    install: Install, capsys: pytest.CaptureFixture[str], wrong: dict[str, object], sentence: str
+) -> None:
+    install()
+    rules.get("careless").wrong = wrong
+    for form in ("text", "json", "sarif", "html", "junit", "github"):
+        assert main(["audit", "strict", "--rule", "careless", "--strict", "--format", form]) == 2
+    capsys.readouterr()
+    report = audit(["strict"], more_rules=["careless"])
+    (skipped,) = report.not_checked
+    assert skipped.reason == f"the rule itself ended with TypeError: {sentence}; tell scratch 1.0"
+    assert "careless" not in {each.rule for each in report.findings}
+
+
+SOON = (datetime.now(UTC) + timedelta(days=100)).date()
+IGNORING = """
+[[audit.ignore]]
+rule = "{}"
+at = "policy.toml"
+reason = "a rule of another distribution"
+expires = {}
+"""
+
+
+def test_findings_of_rules_of_other_distributions_can_be_accepted(
+    install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether there is such a rule is known without importing it."""
+    install()
+    monkeypatch.chdir(tmp_path)
+    policy = Path("policy.toml")
+    for rule, unknown in (("short-description", []), ("my-rule", ["no rule is called my-rule"])):
+        policy.write_text(IGNORING.format(rule, SOON))
+        policy.chmod(0o644)
+        report = audit(["policy.toml"], policy="policy.toml")
+        assert [each.message for each in report.findings if each.rule == "ignore-unknown"] == unknown
+        assert report.code == bool(unknown)
+    assert "scratch_package" not in sys.modules
+
+
+def test_where_distributions_disagree_an_unknown_rule_is_not_blamed_on_the_policy(
+    install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install("[rlm_secure.rules]\npolicy-invalid = scratch_package:ShortDescription\n")
+    monkeypatch.chdir(tmp_path)
+    policy = Path("policy.toml")
+    policy.write_text(IGNORING.format("my-rule", SOON))
+    policy.chmod(0o644)
+    report = audit(["policy.toml"], policy="policy.toml")
+    (found,) = [each for each in report.findings if each.rule == "ignore-unknown"]
+    assert found.message.startswith("nobody can say whether a rule is called my-rule: scratch 1.0 offers the rule")
+    assert report.not_checked == ()
 
 
 def test_doctor_says_where_the_policy_refuses_what_it_examined(

@@ -19,6 +19,7 @@ from rlm_secure.audit.read.trajectory import TrajectorySubject
 from rlm_secure.audit.report import Ignored, Report
 from rlm_secure.audit.rule import Kind
 from rlm_secure.audit.subject import EnvironmentSubject, Progress
+from rlm_secure.guarantees import Guarantee
 from rlm_secure.inert import excerpt
 from rlm_secure.policy import Policy
 from rlm_secure.testing.arena import Arena
@@ -195,6 +196,8 @@ class _State:
         for rule in rules.of(kind, self.more_rules):
             try:
                 found = list(islice(rule().check(subject), _MOST + 1))
+                for each in found:
+                    _require(each, rule.id)
             except Exception as error:  # noqa: BLE001 - as above
                 if rule.id in rules.BY_ID:
                     self._not_looked(f"{shown} by {rule.id}", error)
@@ -245,6 +248,24 @@ class _State:
             strict=strict,
             rules=tuple(dict.fromkeys(rule for rule, _ in self.ran)),
         )
+
+
+def _require(found: Any, rule: str) -> None:
+    """Raise TypeError unless `found` is a finding of `rule` that every report can show.
+
+    The class of a finding checks no types, and a report fails far away from the rule that made the mistake.
+    """
+    if not isinstance(found, Finding):
+        raise TypeError(f"check yields {type(found).__name__}, and not Finding")
+    if found.rule != rule:
+        raise TypeError(f"check yields a finding of the rule {str(found.rule)[:80]!r}")
+    place = found.location
+    if not (isinstance(place, Location) and isinstance(place.line, int) and isinstance(place.column, int)):
+        raise TypeError("the location of a finding is no Location with a line and a column")
+    if not (isinstance(found.severity, Severity) and isinstance(found.confidence, Confidence)):
+        raise TypeError("the severity or the confidence of a finding is no member of its class")
+    if not (isinstance(found.weakens, tuple) and all(isinstance(each, Guarantee) for each in found.weakens)):
+        raise TypeError("what a finding weakens is no tuple of members of Guarantee")
 
 
 def _distinct(found: Sequence[T]) -> list[T]:

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from rlm_secure import registry
+from rlm_secure.audit.finding import Confidence, Severity
 from rlm_secure.audit.rule import Kind, Rule
 from rlm_secure.audit.rules import (
     cells,
@@ -27,6 +28,7 @@ from rlm_secure.audit.rules import (
     packages,
     seccomp,
 )
+from rlm_secure.guarantees import Guarantee
 from rlm_secure.registry import PluginGroup
 
 _TABLES: tuple[tuple[type[Rule[Any]], ...], ...] = (
@@ -84,6 +86,12 @@ def _unusable(rule: type[Rule[Any]], name: str) -> str:
         return f"the attribute `id` of its class is {getattr(rule, 'id', None)!r}, and not the name of its entry point"
     if not isinstance(getattr(rule, "kind", None), Kind):
         return f"the attribute `kind` of its class is {getattr(rule, 'kind', None)!r}; it must be a member of Kind"
+    for attribute, members in (("severity", Severity), ("confidence", Confidence)):
+        value = getattr(rule, attribute)
+        if not isinstance(value, members):
+            return f"the attribute `{attribute}` of its class is {value!r}; it must be a member of {members.__name__}"
+    if not isinstance(rule.weakens, tuple) or not all(isinstance(each, Guarantee) for each in rule.weakens):
+        return f"the attribute `weakens` of its class is {rule.weakens!r}; it must be a tuple of members of Guarantee"
     if inspect.isabstract(rule):
         return "its class has no method `check`"
     if not rule.__doc__:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Iterator
 from datetime import timedelta
 from typing import ClassVar
 
+from rlm_secure import registry
 from rlm_secure.audit.finding import Finding, Severity
 from rlm_secure.audit.read.policy import PolicySubject
 from rlm_secure.audit.rule import Kind, Rule
@@ -136,14 +137,21 @@ class IgnoreUnknown(Rule[PolicySubject]):
     id = "ignore-unknown"
     kind = Kind.POLICY
     hint = "correct the name; rlm-secure audit --list-rules shows all"
-    known: ClassVar[Container[str]] = ()
-    """The ids of all rules; set in rules/__init__.py."""
+    known: ClassVar[Collection[str]] = ()
+    """The ids of our rules; set in rules/__init__.py. What other distributions add is looked up, and not imported."""
 
     def check(self, subject: PolicySubject) -> Iterator[Finding]:
         for index, entry in enumerate(subject.policy.audit.ignore):
-            if entry.rule not in self.known:
-                message = f"no rule is called {entry.rule}"
-                yield self.finding(subject.at("audit.ignore", index), message, about=f"{entry.rule} {entry.at}")
+            if entry.rule not in self.known and (reason := self._unknown(entry.rule)):
+                yield self.finding(subject.at("audit.ignore", index), reason, about=f"{entry.rule} {entry.at}")
+
+    def _unknown(self, name: str) -> str:
+        """Why no rule of another distribution is known by `name`; "" if there is one."""
+        try:
+            others = registry.plugins(registry.PluginGroup.RULES, self.known)
+        except ValueError as error:  # they disagree; that is no fault of the policy
+            return f"nobody can say whether a rule is called {name}: {error}"
+        return "" if name in others else f"no rule is called {name}"
 
 
 class IgnoreUnmatched(Rule[PolicySubject]):
