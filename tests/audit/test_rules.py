@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
 import pytest
 
 from rlm_secure.audit import BY_ID, RULES, Kind, Rule, Severity, audit
+from rlm_secure.audit.read import cells as read_cells
 from rlm_secure.audit.read.trajectory import TrajectoryTurn
-from rlm_secure.audit.rules import _TABLES
+from rlm_secure.audit.rules import _TABLES, cells
+from rlm_secure.guest import language
 
 FILES = {
     Kind.POLICY: "policy.toml",
@@ -86,6 +89,31 @@ def test_shipped_seccomp_profiles_are_clean() -> None:
     report = audit(["policies/seccomp"])
     assert [str(each.location) + " " + each.rule for each in report.findings] == []
     assert len(report.targets) == 4
+
+
+def texts(path: Path) -> set[str]:
+    """Every text that is written in a file of Python."""
+    tree = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return {node.value for node in tree if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+
+
+def test_harmless_rules_are_rules_of_the_guest() -> None:
+    """Or of the program that screens, which finds imports before a cell runs."""
+    guest = Path(language.__file__).parent
+    known = {text for path in guest.glob("*.py") for text in texts(path)}
+    (stops,) = re.findall(r"if refusal.rule in (\(.*\)):", read_cells._SCREEN)
+    assert "import" in read_cells._SCREEN
+    assert cells._HARMLESS - {"import"} <= known
+    assert set(ast.literal_eval(stops)) <= cells._HARMLESS & known
+
+
+@pytest.mark.parametrize(("cell", "rule"), [("x = 1\n" * 1_000, "source-bytes"), ("x = 1\n" * 100, "tree-size")])
+def test_a_cell_that_is_only_too_large_is_no_attack(cell, rule, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("cell.py").write_text(cell)
+    Path("policy.toml").write_text("[language]\nsource_bytes = 4_096\nast_nodes = 200\n")
+    (finding,) = audit(["cells:cell.py"], policy="policy.toml").findings
+    assert finding.rule == "cell-refused" and finding.message.startswith(rule)
 
 
 def test_turns_survive_entries_of_any_shape() -> None:

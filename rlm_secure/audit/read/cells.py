@@ -34,7 +34,7 @@ def look(source):
         compiler.compile_cell(source, source_bytes=LIMITS["source_bytes"], ast_nodes=LIMITS["ast_nodes"])
     except compiler.CellRefused as refusal:
         found.append([refusal.rule, refusal.line, refusal.column, refusal.message])
-        if refusal.rule in ("syntax", "too-complex", "source-size", "encoding"):
+        if refusal.rule in ("syntax", "too-complex", "source-bytes", "tree-size", "encoding"):
             return found
     tree = ast.parse(source)
     stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}

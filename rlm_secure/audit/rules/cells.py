@@ -15,7 +15,7 @@ from rlm_secure.logger.redact import Redactor
 from rlm_secure.policy.keys import value
 
 #: Rules of the language layer that ordinary cells violate by mistake.
-_HARMLESS = frozenset({"syntax", "import", "removed-builtin", "source-size", "too-complex", "encoding"})
+_HARMLESS = frozenset({"syntax", "import", "removed-builtin", "source-bytes", "tree-size", "too-complex", "encoding"})
 
 
 class RefusedBeforehand(Rule[CellsSubject]):
