@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     from rlm_secure.policy import Policy
     from rlm_secure.sandbox import Sandbox
     from rlm_secure.testing.arena.attempts import Attempts
+    from rlm_secure.testing.corpus import Attack
     from rlm_secure.testing.verdict import Verdict
 
 _ATTACK = "rlm_attack"
 _LOCAL = "local"
+_CORPUS: pytest.StashKey[tuple[tuple[Attack, ...], tuple[Attack, ...]]] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -56,16 +58,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if _ATTACK not in metafunc.fixturenames:
         return
     from rlm_secure.guarantees import Guarantee
-    from rlm_secure.testing.corpus import for_layer, load, own
+    from rlm_secure.testing.corpus import for_layer
 
     # Of our environments only `local` can open a session with the plain Python that KERNEL attacks need; what a
     # foreign session (module:name) has is tested.
     environment = _setting(metafunc.config, "env")
-    folder = _setting(metafunc.config, "attacks")
-    try:
-        corpus = load() + (own(Path(folder)) if folder else ())
-    except ValueError as error:
-        raise pytest.UsageError(str(error)) from None
+    shipped, own = _attacks(metafunc.config)
+    corpus = shipped + own
     if environment != _LOCAL and ":" not in environment:
         corpus = for_layer(corpus, screened=True)
     wanted: set[str] = set()
@@ -109,13 +108,25 @@ def rlm_attack(
 ) -> Callable[[], Verdict]:
     """A function that runs one attack of the corpus against --rlm-secure-env, in an arena, and returns its Verdict."""
     from rlm_secure.testing import judge
-    from rlm_secure.testing.corpus import load
 
     attack: Any = request.param
     tight = judge.policy(rlm_policy)
     environment = _setting(pytestconfig, "env")
-    own = attack.name not in {each.name for each in load()}
+    own = attack.name not in {each.name for each in _attacks(pytestconfig)[0]}
     return lambda: rlm_arena.attempt(attack, environment, tight, own=own)
+
+
+def _attacks(config: pytest.Config) -> tuple[tuple[Attack, ...], tuple[Attack, ...]]:
+    """The shipped attacks, and those of --rlm-secure-attacks. Their files are read once in a session."""
+    from rlm_secure.testing.corpus import load, own
+
+    if _CORPUS not in config.stash:
+        folder = _setting(config, "attacks")
+        try:
+            config.stash[_CORPUS] = load(), own(Path(folder)) if folder else ()
+        except ValueError as error:
+            raise pytest.UsageError(str(error)) from None
+    return config.stash[_CORPUS]
 
 
 def _setting(config: pytest.Config, name: str) -> str:

@@ -136,6 +136,23 @@ def test_a_judge_that_was_stopped_is_not_waited_for(monkeypatch):
         assert attempts._running is None
 
 
+def test_a_judge_that_was_stopped_is_not_waited_for_while_it_is_asked(monkeypatch):
+    """A request carries its attack, which is larger than what a pipe holds."""
+    monkeypatch.setattr("rlm_secure.testing.arena.attempts._SECONDS", 1.0)
+    monkeypatch.setattr(Arena, "judge", silent)
+    large = replace(CORPUS["builtin-open"], cells=("#" * 200_000,))
+    with Attempts(Arena((Share(ROOT),))) as attempts:
+        with pytest.raises(RLMSecureError, match="did not survive: TimeoutError"):
+            attempts.attempt(large, "local", POLICY)
+        assert attempts._running is None
+
+
+def test_a_large_attack_arrives_whole(attempts):
+    attack = CORPUS["builtin-open"]
+    large = replace(attack, cells=(*attack.cells, "#" * 200_000))
+    assert attempts.attempt(large, "local", POLICY).held
+
+
 def silent(given, module, told):
     """A judge that was stopped: it says nothing, and does not end."""
     return given.start(["sleep", "60"], stdin=subprocess.PIPE, descriptors=(told,))

@@ -89,6 +89,42 @@ def test_an_unknown_guarantee_is_said(pytester: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*no-such-thing, which is no guarantee*"])
 
 
+def test_the_attacks_are_read_once_in_a_session(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest("""
+        import pytest
+        from rlm_secure.testing import corpus
+
+        load, read = corpus.load, []
+
+        def counted(directory=None):
+            read.append(directory)
+            return load(directory)
+
+        corpus.load = counted
+
+        @pytest.fixture(scope="session")
+        def rlm_arena():
+            return None
+
+        def pytest_terminal_summary(terminalreporter):
+            terminalreporter.write_line(f"read {len(read)} times")
+    """)
+    source = """
+        def test_one(rlm_attack):
+            pass
+
+        def test_two(rlm_attack):
+            pass
+    """
+    run(pytester, source, "-k", "builtin-open or builtin-eval").stdout.fnmatch_lines(["read 1 times", "*4 passed*"])
+
+
+def test_attacks_that_are_no_good_are_said(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "def test_it(rlm_attack): pass", "--rlm-secure-attacks", str(pytester.path / "nothing"))
+    assert result.ret != 0
+    result.stdout.fnmatch_lines(["*has no attack; an attack is a file*"])
+
+
 def test_loading_the_plugin_loads_nothing_heavy() -> None:
     program = (
         "import sys; import rlm_secure.testing.plugin as p; "

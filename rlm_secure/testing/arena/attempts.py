@@ -11,6 +11,7 @@ import json
 import os
 import select
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import TracebackType
@@ -69,8 +70,7 @@ class Attempts:
             self._start()
         assert self._running is not None and self._running.process.stdin is not None and self._told is not None
         try:
-            self._running.process.stdin.write(_REQUEST.dump_json(request) + b"\n")
-            self._running.process.stdin.flush()
+            _write(self._running.process.stdin.fileno(), _REQUEST.dump_json(request) + b"\n")
             answer = loads(self._line())
             if "failed" in answer:
                 raise RLMSecureError(excerpt(str(answer["failed"]), 1000))
@@ -110,6 +110,20 @@ class Attempts:
             self._running = self._given.judge("rlm_secure.testing.arena.attempts", writer)
         finally:
             os.close(writer)
+        assert self._running.process.stdin is not None
+        os.set_blocking(self._running.process.stdin.fileno(), False)
+
+
+def _write(pipe: int, line: bytes) -> None:
+    """Write `line` to a non-blocking pipe. Raises TimeoutError: a stopped judge reads nothing, and a pipe is small."""
+    until = time.monotonic() + _SECONDS
+    poll = select.poll()
+    poll.register(pipe, select.POLLOUT)
+    left = memoryview(line)
+    while left:
+        if not poll.poll(max(0.0, until - time.monotonic()) * 1000):
+            raise TimeoutError
+        left = left[os.write(pipe, left) :]
 
 
 def main() -> None:
