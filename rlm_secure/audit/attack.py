@@ -129,6 +129,7 @@ class _Run:
         self._progress = progress
         self._total = self._done = 0
         self._lock = threading.Lock()
+        self._checked: dict[str, Control] = {}
 
     def give_up(self, reason: str, trace: str) -> None:
         """Record the reason why nothing can be judged."""
@@ -198,13 +199,15 @@ class _Run:
 
     def _controls(self, attacks: list[Attack]) -> dict[str, Control]:
         """The control of each attack. Run for own attacks, and without --quick for those with an excuse; our tests
-        show that all others win."""
+        show that all others win. An attack on a second ground keeps its control of the first."""
         own = {each.name for each in self._job.own}
         known = {each.name: Control(each.name, True, "", each.excuse, each.reason) for each in attacks}
         doubtful = [
             each for each in attacks if each.name in own or (each.excuse is not Excuse.NOTHING and not self._job.quick)
         ]
-        return known | battery.controls(doubtful, bounds_of(self._policy))
+        unchecked = [each for each in doubtful if each.name not in self._checked]
+        self._checked |= battery.controls(unchecked, bounds_of(self._policy), heard=self._tell_control)
+        return known | self._checked
 
     def _chosen(self, corpus: list[Attack], screened: bool | None) -> list[Attack]:
         """The attacks to run: without those of the KERNEL layer if `screened`, of LANGUAGE if not; all if None."""
@@ -227,6 +230,11 @@ class _Run:
             except EnvironmentUnavailable:
                 time.sleep(_PAUSE_SECONDS)
         return ground.open(self._policy)
+
+    def _tell_control(self, control: Control) -> None:
+        """A sign of life: a caller who hears nothing for long kills the arena."""
+        if self._progress:
+            self._progress(self._done, self._total, control.name)
 
     def _tell(self, name: str) -> None:
         with self._lock:

@@ -35,7 +35,7 @@ _LINE_BYTES = 64 << 20
 _MOST_LINES = 10_000
 #: Time after the deadline for the last attack and the controls.
 _MARGIN_SECONDS = 300.0
-#: Timeout between two lines: longer than any attempt takes, and than all controls together.
+#: Timeout between two lines: longer than any attempt or control takes.
 _SILENCE_SECONDS = 300.0
 _LOOK_SECONDS = 0.1
 

@@ -10,8 +10,13 @@ from pathlib import Path
 import pytest
 
 from rlm_secure.audit import audit
+from rlm_secure.audit.attack import _Run
+from rlm_secure.audit.subject import Job
 from rlm_secure.cli import main
-from rlm_secure.testing import corpus
+from rlm_secure.policy import Policy
+from rlm_secure.testing import battery, corpus
+from rlm_secure.testing.control import Control
+from rlm_secure.testing.corpus import Excuse
 from rlm_secure.testing.verdict import Result
 
 pytestmark = pytest.mark.attack
@@ -108,6 +113,26 @@ def test_without_an_environment_there_is_nothing_that_they_could_attack(
     folder(tmp_path, my_socket=SOCKET)
     assert main(["audit", "strict", "--attacks", str(tmp_path)]) == 2
     assert "--attacks needs --env" in capsys.readouterr().err
+
+
+def test_a_control_is_run_once_and_each_is_heard_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two grounds of an environment share them; who hears nothing for long would kill the arena."""
+    ran, steps = [], []
+
+    def controls(attacks, bounds, *, heard):
+        made = {each.name: Control(each.name, True, "", Excuse.NOTHING, "") for each in attacks}
+        ran.extend(made)
+        for each in made.values():
+            heard(each)
+        return made
+
+    monkeypatch.setattr(battery, "controls", controls)
+    mine = tuple(corpus.parse(name, SOCKET) for name in ("one", "two"))
+    policy = Policy()
+    run = _Run(Job("local", policy.model_dump_json(), quick=True, own=mine), policy, lambda *step: steps.append(step))
+    first, second = run._controls([mine[0]]), run._controls(list(mine))
+    assert (ran, steps) == (["one", "two"], [(0, 0, "one"), (0, 0, "two")])
+    assert second["one"] is first["one"] and second["two"].won
 
 
 @pytest.mark.parametrize("name", ["\x1b[31mred", "two words", "line\nend", "\udcff"])
