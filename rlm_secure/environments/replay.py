@@ -34,6 +34,7 @@ from rlm_secure.errors import (
     ProtocolViolation,
     SessionEnded,
     WallViolation,
+    told_to_cells,
 )
 from rlm_secure.policy.gate import Gate
 from rlm_secure.policy.model import Policy
@@ -464,7 +465,7 @@ class ReplayedSession(Session):
             if not self._replay(seconds):
                 failed.append(self._not_resumed(error, str(error)))
         except Exception as failure:  # noqa: BLE001 - after any error, its state is not to be trusted
-            said = f"{error}; the session could not be resumed ({failure!r})"
+            said = f"{error}; the session could not be resumed ({told_to_cells(failure)})"
             failed.append(self._not_resumed(error, said))
         except BaseException as failure:  # there may be no caller to raise it to
             said = f"{error}; the session could not be resumed ({type(failure).__name__})"

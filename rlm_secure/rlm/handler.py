@@ -239,10 +239,34 @@ class LMHandler:
     def _recurse(self, prompts: Sequence[str], model: str | None) -> list[RLMChatCompletion]:
         recursion = self.recursion
         assert recursion is not None
-        completions = self._running_tree().slots.map(lambda prompt: recursion(prompt, model), prompts)
-        for completion in completions:
+        tree = self._running_tree()
+        held: list[int] = []
+
+        def child(prompt: str) -> RLMChatCompletion:
+            completion = recursion(prompt, model)
             self.tally.add_all(completion.usage_summary)
-        return completions
+            problem = self._problem(completion.response, held)
+            if problem is None:
+                return completion
+            error = f"Error: Child RLM completion failed - {problem}"
+            return replace(completion, response=error, error=error)
+
+        try:
+            return tree.slots.map(child, prompts)
+        finally:
+            tree.batch_bytes.give_back(sum(held))
+
+    def _problem(self, reply: str, held: list[int]) -> str | None:
+        """Why a reply may not enter the sandbox; else None, with its bytes reserved in `batch_bytes` and in `held`."""
+        decision = self._gate.reply(reply)
+        if not decision.allowed:
+            self.report(decision)
+            return decision.reason
+        size, batch_bytes = held_bytes(reply), self._running_tree().batch_bytes
+        if not batch_bytes.take(size):
+            return f"the replies of one batch take more than limits.kept_bytes = {batch_bytes.limit:,}; ask for less"
+        held.append(size)
+        return None
 
     def _ask_all(self, prompts: Sequence[str], model: str | None, depth: int, purpose: str) -> list[RLMChatCompletion]:
         """One completion per prompt, in order, each with its own usage or its error."""
@@ -282,15 +306,8 @@ class LMHandler:
             return self._refused(prompt, name, time.monotonic() - began, _shown(limit))
         except Exception as error:  # noqa: BLE001  as above
             return self._failed(prompt, name, time.monotonic() - began, _shown(error))
-        decision = self._gate.reply(completion.text)
-        if not decision.allowed:
-            self.report(decision)
-            return self._failed(prompt, name, time.monotonic() - began, decision.reason, completion.usage)
-        size, batch_bytes = held_bytes(completion.text), self._running_tree().batch_bytes
-        if not batch_bytes.take(size):
-            reason = f"the replies of one batch take more than limits.kept_bytes = {batch_bytes.limit:,}; ask for less"
-            return self._failed(prompt, name, time.monotonic() - began, reason, completion.usage)
-        held.append(size)
+        if (problem := self._problem(completion.text, held)) is not None:
+            return self._failed(prompt, name, time.monotonic() - began, problem, completion.usage)
         return RLMChatCompletion(
             root_model=completion.model,
             prompt=prompt,

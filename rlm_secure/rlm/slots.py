@@ -46,8 +46,13 @@ class ChildSlots:
         tree is overdue: they are abandoned.
         """
         batch = _Batch(work, items)
-        helpers = [self._start(batch) for _ in range(min(len(items), self._width) - 1)]
+        helpers: list[threading.Thread] = []
         try:
+            for _ in range(min(len(items), self._width) - 1):
+                try:
+                    helpers.append(self._start(batch))
+                except RuntimeError:  # no further thread can be started: those that run take all items
+                    break
             while batch.step():
                 batch.raise_interrupt()
         finally:
@@ -78,7 +83,12 @@ class ChildSlots:
         helper = threading.Thread(target=context.run, args=(self._help, batch), name="rlm-secure-child", daemon=True)
         with self._changed:
             self._helpers.add(helper)
-        helper.start()
+        try:
+            helper.start()
+        except BaseException:  # Ctrl-C as well: nobody can wait for a thread that never ran
+            with self._changed:
+                self._helpers.discard(helper)
+            raise
         return helper
 
     def _help(self, batch: _Batch[T, R]) -> None:

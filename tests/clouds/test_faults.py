@@ -156,7 +156,7 @@ def test_a_sandbox_that_does_not_say_whether_it_runs_is_not_waited_for(monkeypat
         cloud.emulator.fail(cloud.wire.info, slow=8.0, times=2)
         began = time.monotonic()
         assert session._lease._running()
-        assert "does not say whether it still runs" in session._lease.exit_reason()
+        assert session._lease.exit_reason() == "e2b does not say whether it still runs"
         assert time.monotonic() - began < 5.0
 
 
@@ -312,6 +312,18 @@ def test_a_sandbox_that_vanishes_during_a_cell_is_a_crash_in_bounded_time(cloud:
         assert isinstance(result.error, CellCrashed) and result.error.session_ended
         assert f"{cloud.name} has ended it" in str(result.error)
         assert not session.alive
+
+
+def test_the_words_of_a_provider_about_a_lost_sandbox_stay_outside(cloud: Cloud) -> None:
+    with cloud.session() as session:
+        cloud.emulator.vanish(cloud.emulator.live[0].name)
+        cloud.emulator.fail(".*", status=403, message="account of secret-team", times=10**6)
+        result = session.execute("print(1)", no_calls)
+        assert isinstance(result.error, CellCrashed) and "the sandbox is gone" in result.stderr
+        with pytest.raises(SessionEnded) as ended:
+            session.execute("print(1)", no_calls)
+    said = f"{result.stderr} {result.error} {ended.value}"
+    assert "secret-team" not in said and "127.0.0.1" not in said
 
 
 @pytest.mark.by_turns(2)

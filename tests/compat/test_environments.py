@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
 from rlm_secure import CellException, CellTimeout, EnvironmentUnavailable, PolicyError, ProviderError
+from rlm_secure.broker.protocol import Call
 from rlm_secure.clients import get_client
 from rlm_secure.clients.scripted import ScriptedClient
 from rlm_secure.compat.environments import (
@@ -161,6 +163,36 @@ def test_a_reply_of_subcall_fn_is_within_the_policy_and_kept_as_far_as_there_is_
         for _ in range(2):  # each cell has the room anew
             result = repl.execute_code("print(sum(len(rlm_query('300000')) for _ in range(8)))")
             assert (result.stdout, len(result.rlm_calls)) == ("2400000\n", 3)
+
+
+def test_a_plain_handler_is_within_the_policy_as_well() -> None:
+    asked: list[int] = []
+
+    def handler(call: Call) -> Any:
+        asked.append(len(call.prompts))
+        texts = ["x" * int(prompt) for prompt in call.prompts]
+        return texts if call.kind.endswith("_batched") else texts[0]
+
+    policy = {"lm": {"batch": 2, "prompt_bytes": 10, "reply_bytes": 50}}
+    code = "print(llm_query('1' * 11))\nprint(llm_query_batched(['1'] * 3)[2])\nprint(llm_query_batched(['3', '51']))"
+    with LocalREPL(handler, policy=policy) as repl:
+        long, batch, replies = repl.execute_code(code).stdout.splitlines()
+    assert long.startswith("Error: the prompt takes 11 bytes") and batch.startswith("Error: a batch of 3 prompts")
+    assert replies.startswith("['xxx', \"Error: the model's reply takes 51 bytes") and asked == [2]
+
+
+def test_subcall_fn_is_asked_as_often_as_the_policy_has_calls() -> None:
+    asked: list[str] = []
+
+    def subcall(prompt: str, model: str | None) -> RLMChatCompletion:
+        asked.append(prompt)
+        return reply(prompt, "child")
+
+    with LocalREPL(subcall_fn=subcall, policy={"lm": {"calls": 3}}) as repl:
+        said = repl.execute_code("print(rlm_query_batched(['a'] * 5))").stdout
+        again = repl.execute_code("print(rlm_query('b'))").stdout
+    assert len(asked) == 3 and said.count("'child'") == 3 and said.count("lm.calls = 3 of this session are used up") == 2
+    assert "lm.calls = 3" in again
 
 
 def test_calls_without_a_handler_are_refused_calls() -> None:

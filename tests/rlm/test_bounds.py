@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import subprocess
@@ -136,6 +137,18 @@ def test_what_an_audit_log_says_of_its_failure_stays_outside(monkeypatch: pytest
     turns = [cell("final_answer(rlm_query('q'))")]
     completion = scripted(turns, "ok", child_turns=["x"], max_depth=2, policy=bounded()).completion("c")
     assert completion.response == "Error: Child RLM completion failed - AuditLogError"
+
+
+def test_a_child_s_answer_is_within_the_bounds_of_a_reply_and_of_a_batch() -> None:
+    asked = "final_answer([len(each) for each in rlm_query_batched(['q'] * 3)] + [rlm_query('r')[:90]])"
+    child = cell("final_answer('x' * 400_000)")
+    limits: Any = {"limits": {"kept_bytes": MIB}}
+    completion = scripted([cell(asked)], "ok", child_turns=[child], max_depth=2, policy=bounded(**limits)).completion("c")
+    sizes = ast.literal_eval(completion.response)[:3]
+    assert sorted(sizes)[1:] == [400_000, 400_000] and sizes != [400_000] * 3
+    small = bounded(lm={"reply_bytes": 1_000})
+    completion = scripted([cell(asked)], "ok", child_turns=[child], max_depth=2, policy=small).completion("c")
+    assert "Error: Child RLM completion failed - the model's reply takes 400,000 bytes" in completion.response
 
 
 # -- records ---------------------------------------------------------------------------------------------

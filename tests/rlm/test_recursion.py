@@ -401,6 +401,17 @@ def test_a_map_of_nothing_is_nothing() -> None:
     assert ChildSlots(4).map(lambda x: x, []) == []
 
 
+def test_where_no_thread_can_be_started_the_caller_does_all_of_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    slots: ChildSlots = ChildSlots(4)
+    monkeypatch.setattr(threading.Thread, "start", start)
+    assert slots.map(lambda number: number + 1, [1, 2, 3]) == [2, 3, 4]
+    assert not slots.busy
+    slots.join(1.0)
+
+
 def test_completions_do_not_share_a_ledger() -> None:
     rlm = scripted(lambda messages: "FINAL(x)", policy=limited(calls=1))
     assert [rlm.completion("a").response, rlm.completion("b").response] == ["x", "x"]

@@ -113,6 +113,7 @@ class _Calls:
         self._width = max(1, width)
         self._lock = threading.Lock()
         self._made: list[Any] = []
+        self._asked = 0
         self._records = Records(gate.policy.limits.kept_bytes)
 
     def __call__(self, call: Call) -> Any:
@@ -121,9 +122,19 @@ class _Calls:
             return texts if call.kind.endswith("_batched") else texts[0]
         if self.handler is None:
             return no_host(call)
+        for decision in (self._gate.batch(len(call.prompts)), self._gate.prompts(call.prompts)):
+            if not decision.allowed:
+                refuse()
+                texts = [f"Error: {decision.reason}"] * len(call.prompts)
+                return texts if call.kind.endswith("_batched") else texts[0]
         answer = self.handler(call)
         self._keep(getattr(self.handler, "drain", list)())  # now, so that calls of both kinds stay in order
-        return answer
+        return list(map(self._bounded, answer)) if isinstance(answer, list) else self._bounded(answer)
+
+    def _bounded(self, reply: Any) -> Any:
+        """A reply within lm.reply_bytes, else why it is not given."""
+        decision = self._gate.reply(reply)
+        return reply if decision.allowed else f"Error: {decision.reason}"
 
     def _recurse(self, prompts: Sequence[str], model: str | None) -> list[str]:
         """Answer each prompt with a reply or an error, several at a time; start none after the call is abandoned."""
@@ -147,14 +158,18 @@ class _Calls:
 
     def _ask(self, prompt: str, model: str | None) -> RLMChatCompletion | str:
         assert self._subcall_fn is not None
+        with self._lock:
+            if self._asked >= self._gate.policy.lm.calls:
+                refuse()
+                return f"Error: Call limit reached: lm.calls = {self._asked:,} of this session are used up"
+            self._asked += 1
         try:
             made: RLMChatCompletion = self._subcall_fn(prompt, model)
             if not isinstance(made.response, str):
                 raise TypeError
         except Exception as error:  # noqa: BLE001 - the caller's own: its text may hold paths and secrets
             return f"Error: RLM query failed - {told_to_cells(error)}"
-        decision = self._gate.reply(made.response)
-        return made if decision.allowed else f"Error: {decision.reason}"
+        return made if (reply := self._bounded(made.response)) is made.response else str(reply)
 
     def _keep(self, made: Sequence[Any]) -> None:
         with self._lock:

@@ -315,7 +315,9 @@ class CloudLease(Lease):
         try:
             runs = self._loop.call(self._provider.running(), _LOOK_SECONDS)
         except Exception as error:  # noqa: BLE001 - as above
-            return f"{self.environment} does not say whether it still runs ({self._provider.explain(error)[0]})"
+            said = self._provider.explain(error)[0]
+            _log.warning("%s does not say whether the %s still runs: %s", self.environment, self._name, said)
+            return f"{self.environment} does not say whether it still runs"
         if runs:
             return "it runs, but does not answer"
         return f"{self.environment} has ended it (its time to live is {self._ttl_seconds} s), or it ended by itself"

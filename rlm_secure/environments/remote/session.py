@@ -7,6 +7,7 @@ in which the session's log is replayed with the recorded replies.
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import sys
@@ -41,6 +42,7 @@ from rlm_secure.policy import cost
 from rlm_secure.policy.gate import Gate
 from rlm_secure.policy.model import Policy
 
+_log = logging.getLogger("rlm_secure.broker")
 _UPLOAD_BYTES_A_SECOND = 1e6
 
 
@@ -237,7 +239,9 @@ class RemoteSession(ReplayedSession):
         """End the session; return why its sandbox cannot be reached."""
         lease = self._lease
         exit_reason = "it was closed" if self._closing or lease is None else lease.exit_reason()
-        said = f"the sandbox is gone: {exit_reason} ({lost})"
+        # Cells read what is said here, and may not read the words of a provider, or an address.
+        _log.warning("the sandbox is gone: %s (%s)", exit_reason, lost)
+        said = f"the sandbox is gone: {exit_reason}"
         self._end(said)
         return said
 
