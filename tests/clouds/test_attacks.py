@@ -50,7 +50,7 @@ class Enduring(CloudLease):
         except (Lost, Declined):
             super().close()
         else:
-            self._quotas.keep(self)
+            self._quota.keep(self)
 
 
 def attacks_of(provider: str, share: str) -> list[corpus.Attack]:

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from rlm_secure.environments.cloud import lease as _lease
-from rlm_secure.environments.quota import SharedSandboxes
+from rlm_secure.environments.cloud.e2b import E2BEnvironment
+from rlm_secure.environments.quota import SharedSandboxes, quota_of
 from rlm_secure.environments.registry import create_environment
 from rlm_secure.errors import CancellationError, CellCrashed, WallViolation
 from rlm_secure.events import CellCompleted, ModelCalled, SandboxTaken
@@ -126,6 +127,19 @@ def test_what_waits_makes_room_for_another_policy(cloud: Cloud) -> None:
         with runs.session(limits(cells=7)) as third:
             assert third.report.details["reused"] is False, "another policy is another use"
     assert len(cloud.emulator.made) == 4
+
+
+@any_provider
+def test_an_environment_that_extends_one_of_ours_has_a_count_of_its_own(cloud: Cloud) -> None:
+    class Mine(E2BEnvironment):
+        """Ours, under the name that another distribution gives it."""
+
+        name = "mine"
+
+    for _ in range(2):
+        with Mine(**cloud.options, max_live=1).session(limits(start_seconds=10)):
+            assert (quota_of("mine")._taken, quota_of("e2b")._taken) == (1, 0)
+        assert (quota_of("mine")._taken, quota_of("e2b")._taken) == (0, 0)
 
 
 # -- what the next one finds -----------------------------------------------------------------------------

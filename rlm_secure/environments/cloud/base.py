@@ -143,7 +143,13 @@ class CloudEnvironment(Environment):
             quota.give_back()
             raise
         return CloudLease(
-            provider, policy, self._ttl_seconds, self._create_seconds, self._transport, use if self._reuse else None
+            provider,
+            policy,
+            quota,
+            self._ttl_seconds,
+            self._create_seconds,
+            self._transport,
+            use if self._reuse else None,
         )
 
     def sweep(self) -> int:

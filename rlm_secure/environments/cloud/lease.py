@@ -38,7 +38,7 @@ from rlm_secure.environments.cloud.provider import (
 )
 from rlm_secure.environments.cloud.stream import Loop, Program, Stream, cancelled
 from rlm_secure.environments.owner import owner
-from rlm_secure.environments.quota import Use, quota_of
+from rlm_secure.environments.quota import SandboxQuota, Use
 from rlm_secure.environments.remote import Lease, log_refusals, start_configuration
 from rlm_secure.errors import EnvironmentUnavailable, ProtocolViolation
 from rlm_secure.guarantees import Level, Wall, WallStatus
@@ -72,7 +72,7 @@ class Unanswered(EnvironmentUnavailable):
 
 
 class CloudLease(Lease):
-    """One sandbox with a supervisor in it, which releases its quota slot when it ends.
+    """One sandbox with a supervisor in it, which releases its slot of `quota` when it ends.
 
     `use` says which later sessions may reuse it; None: no other session. Raises EnvironmentUnavailable when it cannot
     be created.
@@ -82,6 +82,7 @@ class CloudLease(Lease):
         self,
         provider: Provider,
         policy: Policy,
+        quota: SandboxQuota[CloudLease],
         ttl_seconds: int,
         create_seconds: float,
         transport: str = "exec",
@@ -105,7 +106,7 @@ class CloudLease(Lease):
         self._supervisor: Stream | None = None
         self._memory: int | None = None
         self._refusals = 0
-        self._quotas = quota_of(provider.name)
+        self._quota = quota
         self._loop = Loop(provider.name)
         # A session starts with at least half of the maximum lifetime left.
         self._kept_until = time.monotonic() + ttl_seconds / 2
@@ -351,7 +352,7 @@ class CloudLease(Lease):
                 raise
             else:
                 self.served += 1
-                if self.usable and self._quotas.keep(self):
+                if self.usable and self._quota.keep(self):
                     return
         self.close()
 
@@ -377,7 +378,7 @@ class CloudLease(Lease):
             with contextlib.suppress(Exception):  # the sandbox has ended; the SDK's resources end with its loop
                 self._loop.call(self._provider.close(), _CALL_SECONDS)
             self._loop.close()
-            self._quotas.give_back()
+            self._quota.give_back()
 
     def _hang_up(self) -> None:
         client = getattr(self, "client", None)
