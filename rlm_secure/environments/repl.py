@@ -101,11 +101,12 @@ class REPL(Owned):
     def locals(self) -> Mapping[str, Any]:
         """The variables by name, as in a result: JSON values if they are small, else short texts; read-only.
 
-        Empty after cleanup(). Raises SessionEnded if the session is gone.
+        Empty after cleanup(). Reading them is a cell of its own, also for limits.cells and the audit log: raises the
+        CellError that ended it, or SessionEnded if the session is gone.
         """
         if self._closed:
             return MappingProxyType({})
-        return MappingProxyType(to_repl_result(self._session.execute("", no_host), []).locals)
+        return MappingProxyType(to_repl_result(self._execute("", no_host), []).check().locals)
 
     def _setup(self, context_payload: Any, setup_code: str) -> None:
         if self.compaction:
@@ -178,11 +179,20 @@ class REPL(Owned):
 
         `timeout` is wall time in seconds, with all that the cell waits for; with `exclude_host_time`, the cell's own.
         """
+        result = self._execute(code, self._served, seconds=timeout, exclude_host_time=exclude_host_time)
+        if (report := getattr(self.calls, "report", None)) is not None:
+            for decision in self._session.refused:
+                report(decision)
+        drain = getattr(self.calls, "drain", None)
+        return to_repl_result(result, drain() if drain else [])
+
+    def _execute(
+        self, code: str, calls: HostCalls, *, seconds: float | None = None, exclude_host_time: bool = False
+    ) -> CellResult:
+        """Run one cell as Session.execute does, counted and audited."""
         self._cells += 1
         try:
-            result = self._session.execute(
-                code, self._served, seconds=timeout, exclude_host_time=exclude_host_time
-            )
+            result = self._session.execute(code, calls, seconds=seconds, exclude_host_time=exclude_host_time)
         except ProtocolViolation as error:
             if self._audit is not None:
                 self._audit.violation(self._name, violation="ProtocolViolation", wall="protocol", detail=str(error))
@@ -191,11 +201,7 @@ class REPL(Owned):
             for decision in self._session.refused:
                 self._audit.refusal(self._name, rule=decision.rule, reason=decision.reason)
             record(self._audit, self._name, result)
-        if (report := getattr(self.calls, "report", None)) is not None:
-            for decision in self._session.refused:
-                report(decision)
-        drain = getattr(self.calls, "drain", None)
-        return to_repl_result(result, drain() if drain else [])
+        return result
 
     def read_text(self, name: str) -> str | None:
         """The text of a variable, as FINAL_VAR returns it; None if there is no such variable."""

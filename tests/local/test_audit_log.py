@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from typing import Any
+
+import pytest
 
 from rlm_secure import RLM, Sandbox
 from rlm_secure.broker.protocol import CellResult
+from rlm_secure.environments import get_environment
 from rlm_secure.environments.repl import record
-from rlm_secure.errors import WallViolation
+from rlm_secure.errors import CellCrashed, ProtocolViolation, WallViolation
 from rlm_secure.logger import AuditLog, verify
 from rlm_secure.policy import load_policy
 
@@ -48,6 +52,29 @@ def test_a_forbidden_system_call_is_a_violation_with_its_wall():
     log = AuditLog()
     record(log, "s", CellResult(error=WallViolation("the kernel killed the worker", wall="seccomp")))
     assert log.violations == {"WallViolation": 1}
+
+
+def test_a_read_of_the_variables_is_a_cell_of_the_log_and_says_why_it_fails(tmp_path, monkeypatch):
+    path = tmp_path / "audit.jsonl"
+    said: list[Any] = [CellCrashed("the worker was killed", wall="separate-process"), ProtocolViolation("too long")]
+
+    def failing(*_: object, **__: object) -> CellResult:
+        error = said.pop(0)
+        if isinstance(error, ProtocolViolation):
+            raise error
+        return CellResult(error=error)
+
+    with get_environment("local", {"audit": AuditLog(path)}) as repl:
+        repl.execute_code("x = 1")
+        assert repl.locals == {"x": 1}
+        monkeypatch.setattr(repl.session, "execute", failing)
+        with pytest.raises(CellCrashed, match="the worker was killed"):
+            _ = repl.locals
+        with pytest.raises(ProtocolViolation, match="too long"):
+            _ = repl.locals
+    entries = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [entry.get("violation") for entry in entries] == [None, "CellCrashed", "ProtocolViolation", None]
+    assert entries[-1]["cells"] == 4
 
 
 def test_a_run_and_its_children_write_to_one_audit_log(tmp_path):
