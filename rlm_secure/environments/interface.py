@@ -59,6 +59,7 @@ class Session(Owned, ABC):
     ProtocolViolation (after killing the worker) when it sent what the protocol does not allow.
     """
 
+    #: The walls around its worker: another object whenever it has started another worker. See REPL.
     report: EnforcementReport
 
     def require(self) -> None:
@@ -125,7 +126,8 @@ class Environment(ABC):
     """A kind of place for sessions. Holds no session itself; `open()` makes one.
 
     An environment of another distribution is registered as an entry point, see rlm_secure.registry; its sessions start
-    only if their report shows every wall of `required_walls`, and every one that the policy requires.
+    only if their report shows every wall of `required_walls`, and every one that the policy requires, and go on with
+    another report only if that one shows them as well.
     """
 
     name: str
@@ -148,19 +150,16 @@ class Environment(ABC):
         return 0
 
 
-def open_session(environment: Environment, policy: Policy, *, tools: Mapping[str, str] | None = None) -> Session:
-    """As Environment.open; also checks the required walls of an environment of another distribution."""
-    session = environment.open(policy, tools=tools)
+def require_walls(environment: Environment, policy: Policy, report: EnforcementReport) -> None:
+    """Check the walls that an environment of another distribution must have; ours check theirs themselves.
+
+    Raises EnforcementError where `report` lacks one.
+    """
     if environment.name in ENVIRONMENTS:
-        return session
-    try:
-        missing = session.report.missing(policy.isolation.required(environment.name, environment.required_walls))
-        names = tuple(wall.value for wall in missing)
-        evidence = session.report[missing[0]].evidence if missing else ""
-        held = Gate(policy).walls(names, f"{environment.name}: {evidence}", "use another environment")
-        if not held.allowed:
-            raise EnforcementError(held.reason, missing=names)
-    except BaseException:  # Ctrl-C as well: the session must not outlive it
-        session.close()
-        raise
-    return session
+        return
+    missing = report.missing(policy.isolation.required(environment.name, environment.required_walls))
+    names = tuple(wall.value for wall in missing)
+    evidence = report[missing[0]].evidence if missing else ""
+    held = Gate(policy).walls(names, f"{environment.name}: {evidence}", "use another environment")
+    if not held.allowed:
+        raise EnforcementError(held.reason, missing=names)

@@ -16,9 +16,9 @@ from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 from rlm_secure.broker.protocol import Call, CellResult, Variable
-from rlm_secure.environments.interface import AuditSink, Environment, HostCalls, Session, open_session
+from rlm_secure.environments.interface import AuditSink, Environment, HostCalls, Session, require_walls
 from rlm_secure.environments.turn import Owned, refuse
-from rlm_secure.errors import CellCrashed, CellRefused, ProtocolViolation, WallViolation
+from rlm_secure.errors import CellCrashed, CellRefused, EnforcementError, ProtocolViolation, WallViolation
 from rlm_secure.guarantees import EnforcementReport
 from rlm_secure.policy import Gate, Policy, load_policy
 from rlm_secure.tools import Toolbox, parse_custom_tools
@@ -36,6 +36,12 @@ class REPL(Owned):
     values, to host functions, or to source text, which runs with the set-up; see rlm_secure.tools. `audit` receives
     the session's start and end, and every refusal, violation and limit. The set-up runs inside the context manager
     `running(self)`, which may interrupt() it.
+
+    A session that is resumed has another report. For an environment of another distribution, each request checks the
+    required walls in it, before the session has the request and before its result is returned; if one is missing, it
+    closes the session and raises EnforcementError. A request that resumes the session, or waits until it is resumed,
+    has run what it runs, and the earlier cells again, before that check; none that begins later runs anything. Our own
+    sessions check before they run anything again.
     """
 
     def __init__(
@@ -70,13 +76,16 @@ class REPL(Owned):
         tools = parse_custom_tools(self.custom_tools)
         functions = {name: tool.value for name, tool in tools.items() if tool.is_callable}
         self._served = _Served(self, Toolbox(functions, self.policy))
-        self._session = open_session(environment, self.policy, tools=dict.fromkeys(functions, ""))
         self._audit = audit
         self._name = secrets.token_hex(8)
         self._cells = 0
-        if audit is not None:
-            audit.session_start(self._name, policy=self.policy.name, report=self._session.report)
+        self._environment = environment
+        self._walls: EnforcementReport | None = None  # the last report that was checked
+        self._session = environment.open(self.policy, tools=dict.fromkeys(functions, ""))
         try:
+            self._check_walls()
+            if audit is not None:
+                audit.session_start(self._name, policy=self.policy.name, report=self._session.report)
             with running(self):
                 for name, tool in tools.items():
                     if not (tool.is_callable or tool.is_code):
@@ -108,9 +117,33 @@ class REPL(Owned):
             return MappingProxyType({})
         return MappingProxyType(to_repl_result(self._execute("", no_host), []).check().locals)
 
+    def _check_walls(self) -> None:
+        """Check the walls in the session's report, unless it is the one last checked. Raises EnforcementError."""
+        report = self._session.report
+        if report is self._walls:
+            return
+        try:
+            require_walls(self._environment, self.policy, report)
+        except BaseException as error:  # Ctrl-C as well: the session must not outlive it
+            self._session.close()
+            if isinstance(error, EnforcementError) and self._audit is not None and self._walls is not None:
+                self._audit.violation(
+                    self._name, violation="EnforcementError", wall=error.missing[0], detail=str(error)
+                )
+            raise
+        self._walls = report
+
+    @contextmanager
+    def _walled(self) -> Iterator[Session]:
+        """The session for one request, with its walls checked before and after. Raises EnforcementError."""
+        self._check_walls()
+        yield self._session
+        self._check_walls()
+
     def _setup(self, context_payload: Any, setup_code: str) -> None:
         if self.compaction:
-            self._session.assign("history", [])
+            with self._walled() as session:
+                session.assign("history", [])
         if context_payload is not None:
             self.add_context(context_payload)
         if setup_code:
@@ -121,10 +154,11 @@ class REPL(Owned):
             small = len(json.dumps(value)) <= _SMALL
         except (TypeError, ValueError) as error:
             raise TypeError(f"{name!r} is not a JSON value and cannot cross the wall: {error}") from None
-        if small:
-            self._session.assign(name, value)
-        else:
-            self._session.load_context(name, value)
+        with self._walled() as session:
+            if small:
+                session.assign(name, value)
+            else:
+                session.load_context(name, value)
 
     def load_context(self, context_payload: Any) -> None:
         """Bind the payload as context_0, and context."""
@@ -132,10 +166,10 @@ class REPL(Owned):
 
     def add_context(self, context_payload: Any, context_index: int | None = None) -> int:
         """Bind the payload as context_{index} (the next one by default); `context` stays context_0."""
-        with self._contexts.taken(context_index) as index:
-            self._session.load_context(f"context_{index}", context_payload)
+        with self._contexts.taken(context_index) as index, self._walled() as session:
+            session.load_context(f"context_{index}", context_payload)
             if index == 0:
-                self._session.alias("context", "context_0")
+                session.alias("context", "context_0")
         self.reset_answer()
         return index
 
@@ -145,14 +179,15 @@ class REPL(Owned):
 
     def reset_answer(self) -> None:
         """Bind a fresh `answer`: for a new context, or because the last one was not accepted."""
-        self._session.assign("answer", {"content": "", "ready": False})
+        with self._walled() as session:
+            session.assign("answer", {"content": "", "ready": False})
 
     def add_history(self, message_history: Sequence[Mapping[str, Any]], history_index: int | None = None) -> int:
         """Bind a deep copy of the messages as history_{index}; `history` is history_0 unless compaction uses it."""
-        with self._histories.taken(history_index) as index:
-            self._session.load_context(f"history_{index}", copy.deepcopy(list(message_history)))
+        with self._histories.taken(history_index) as index, self._walled() as session:
+            session.load_context(f"history_{index}", copy.deepcopy(list(message_history)))
             if index == 0 and not self.compaction:
-                self._session.alias("history", "history_0")
+                session.alias("history", "history_0")
         return index
 
     def get_history_count(self) -> int:
@@ -163,7 +198,8 @@ class REPL(Owned):
         """Append to `history` what compaction removed from the conversation."""
         if self.compaction:
             self._compacted.append(copy.deepcopy(entry))
-            self._session.load_context("history", self._compacted)
+            with self._walled() as session:
+                session.load_context("history", self._compacted)
 
     def update_handler(self, calls: HostCalls) -> None:
         """Answer the calls of later cells by `calls`."""
@@ -190,22 +226,24 @@ class REPL(Owned):
         self, code: str, calls: HostCalls, *, seconds: float | None = None, exclude_host_time: bool = False
     ) -> CellResult:
         """Run one cell as Session.execute does, counted and audited."""
-        self._cells += 1
-        try:
-            result = self._session.execute(code, calls, seconds=seconds, exclude_host_time=exclude_host_time)
-        except ProtocolViolation as error:
+        with self._walled() as session:
+            self._cells += 1
+            try:
+                result = session.execute(code, calls, seconds=seconds, exclude_host_time=exclude_host_time)
+            except ProtocolViolation as error:
+                if self._audit is not None:
+                    self._audit.violation(self._name, violation="ProtocolViolation", wall="protocol", detail=str(error))
+                raise
             if self._audit is not None:
-                self._audit.violation(self._name, violation="ProtocolViolation", wall="protocol", detail=str(error))
-            raise
-        if self._audit is not None:
-            for decision in self._session.refused:
-                self._audit.refusal(self._name, rule=decision.rule, reason=decision.reason)
-            record(self._audit, self._name, result)
+                for decision in session.refused:
+                    self._audit.refusal(self._name, rule=decision.rule, reason=decision.reason)
+                record(self._audit, self._name, result)
         return result
 
     def read_text(self, name: str) -> str | None:
         """The text of a variable, as FINAL_VAR returns it; None if there is no such variable."""
-        return self._session.read_text(name)
+        with self._walled() as session:
+            return session.read_text(name)
 
     def interrupt(self) -> None:
         """Stop the running cell from another thread."""
