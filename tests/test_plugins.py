@@ -21,9 +21,10 @@ from rlm_secure.environments import get_environment
 from rlm_secure.environments.registry import get_environment_class
 from rlm_secure.errors import EnforcementError, PolicyError, Refused
 from rlm_secure.guarantees import Guarantee, Wall
-from rlm_secure.policy import load_policy
+from rlm_secure.policy import load_policy, page
 from rlm_secure.policy.compare import effect
 from rlm_secure.registry import ENVIRONMENTS, REMOTE_WALLS, EnvironmentType
+from rlm_secure.resources import policies_dir
 from rlm_secure.sandbox import Sandbox
 
 MODULE = '''
@@ -268,6 +269,21 @@ def test_a_policy_file_can_name_it_and_misspell_it(install: Install) -> None:
         load_policy(allowing("scratch", others=[{"name": name, "walls": ["container"]}]))
     with pytest.raises(PolicyError, match="twice"):
         load_policy({"isolation": {"others": [{"name": "scratch"}, {"name": "scratch"}]}})
+
+
+def test_the_shipped_schema_names_ours_alone_and_the_printed_one_what_is_installed(
+    install: Install, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install()
+    page.main(str(tmp_path))
+    written = json.loads((tmp_path / "policy.schema.json").read_text())
+    assert written == json.loads((policies_dir() / "policy.schema.json").read_text())
+    assert main(["policy", "schema"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    names = printed["$defs"]["Isolation"]["properties"]["environments"]["items"].pop("enum")
+    assert names == [*ENVIRONMENTS, "absent", "demanding", "misnamed", "notone", "scratch"]
+    assert written["$defs"]["Isolation"]["properties"]["environments"]["items"].pop("enum") == [*ENVIRONMENTS]
+    assert printed == written
 
 
 def test_a_policy_is_refused_in_a_sentence_where_distributions_disagree(install: Install) -> None:

@@ -175,6 +175,7 @@ def _json(item: Any) -> Any:
 
 def _schema(_: argparse.Namespace) -> int:
     from rlm_secure.policy.page import schema
+    from rlm_secure.registry import environment_names
 
-    sys.stdout.write(json.dumps(schema(), indent=2) + "\n")
+    sys.stdout.write(json.dumps(schema(environment_names()), indent=2) + "\n")
     return OK

@@ -66,7 +66,7 @@ def complain(error: ErrorDetails) -> tuple[KeyPath, str]:
             return path, f"{key} is {shown(error['input'])}; it is a table: write [{key}] and its keys below"
         case "less_than_equal" if key in keys():
             return path, f"{key} is {shown(error['input'])}; use at most {keys()[key].high:,}"
-        case "enum" | "literal_error":
+        case "enum":
             return path, f"{key} is {shown(error['input'])}; {_nearest(error['input'], _WALLS)}"
         case _:
             return path, f"{key} is {shown(error['input'])}; use {_expected(path)}"

@@ -58,10 +58,6 @@ def _other_environment(name: str) -> str:
     return name
 
 
-def _name_environments(schema: dict[str, Any]) -> None:
-    schema["enum"] = list(environment_names())
-
-
 def _regular_expression(pattern: str) -> str:
     # It is matched against text of cells and models, which can be crafted for it.
     if patterns.Pattern(pattern).repeats_nothing:
@@ -96,7 +92,10 @@ Patterns = Annotated[
     tuple[Pattern, ...], Field(max_length=100, json_schema_extra={"uniqueItems": True}), AfterValidator(_no_duplicates)
 ]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
-EnvironmentName = Annotated[str, AfterValidator(_known_environment), Field(json_schema_extra=_name_environments)]
+# The schema has ours: page.py adds those of other distributions where they are asked for.
+EnvironmentName = Annotated[
+    str, AfterValidator(_known_environment), Field(json_schema_extra={"enum": list(ENVIRONMENTS)})
+]
 Walls = Once[Wall]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from enum import Enum
 from pathlib import Path
@@ -21,6 +21,7 @@ from rlm_secure.inert import inert_line
 from rlm_secure.policy.keys import Key, Order, keys, sections, value
 from rlm_secure.policy.load import Loaded
 from rlm_secure.policy.model import Policy
+from rlm_secure.registry import ENVIRONMENTS
 
 _WIDTH = 100
 _SCHEMA_ID = "https://raw.githubusercontent.com/rlm-secure/rlm-secure/main/policies/policy.schema.json"
@@ -90,12 +91,14 @@ def show(loaded: Loaded) -> str:
     return render(loaded.policy, origins)
 
 
-def schema() -> dict[str, Any]:
-    """JSON Schema of a policy file, for editors."""
+def schema(environments: Sequence[str] = tuple(ENVIRONMENTS)) -> dict[str, Any]:
+    """JSON Schema of a policy file that may name `environments`, for editors."""
+    made = Policy.model_json_schema()
+    made["$defs"]["Isolation"]["properties"]["environments"]["items"]["enum"] = list(environments)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": _SCHEMA_ID,
-        **Policy.model_json_schema(),
+        **made,
         "title": "rlm_secure policy",
     }
 
