@@ -15,7 +15,7 @@ from rlm_secure.broker.protocol import Call, CellResult
 from rlm_secure.decision import Decided
 from rlm_secure.environments.quota import SandboxReservation
 from rlm_secure.environments.turn import Owned
-from rlm_secure.errors import CallFailed, EnforcementError
+from rlm_secure.errors import CallFailed
 from rlm_secure.guarantees import EnforcementReport, Wall
 from rlm_secure.policy.gate import Gate
 from rlm_secure.policy.model import Policy
@@ -157,9 +157,5 @@ def require_walls(environment: Environment, policy: Policy, report: EnforcementR
     """
     if environment.name in ENVIRONMENTS:
         return
-    missing = report.missing(policy.isolation.required(environment.name, environment.required_walls))
-    names = tuple(wall.value for wall in missing)
-    evidence = report[missing[0]].evidence if missing else ""
-    held = Gate(policy).walls(names, f"{environment.name}: {evidence}", "use another environment")
-    if not held.allowed:
-        raise EnforcementError(held.reason, missing=names)
+    required = policy.isolation.required(environment.name, environment.required_walls)
+    Gate(policy).require_walls(report, required, environment.name, "use another environment")

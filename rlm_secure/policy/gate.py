@@ -12,10 +12,11 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rlm_secure.errors import CallRefused, CellRefused, Refused
+from rlm_secure.errors import CallRefused, CellRefused, EnforcementError, Refused
+from rlm_secure.guarantees import EnforcementReport, Wall
 from rlm_secure.policy.model import Policy
 
 #: The formats of keys and tokens of well-known services: text that contains one is never quoted.
@@ -87,6 +88,13 @@ class Gate:
             f"policy {self.policy.name!r} requires walls that do not hold here: {', '.join(missing)} ({evidence}); "
             f"{advice}, or name them in isolation.best_effort with a reason",
         )
+
+    def require_walls(self, report: EnforcementReport, required: Iterable[Wall], place: str, advice: str) -> None:
+        """Raise EnforcementError unless `report`, of a session at `place`, shows every wall of `required`."""
+        if missing := report.missing(required):
+            names = tuple(wall.value for wall in missing)
+            refused = self.walls(names, f"{place}: {report[missing[0]].evidence}", advice)
+            raise EnforcementError(refused.reason, missing=names)
 
     def ingress(self) -> Decision:
         """Whether the host may reach a cloud broker through the provider's ingress."""

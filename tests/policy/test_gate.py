@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rlm_secure.errors import CallRefused, ReentrantCall, Refused, WrongProcess
+from rlm_secure.errors import CallRefused, EnforcementError, ReentrantCall, Refused, WrongProcess
+from rlm_secure.guarantees import EnforcementReport, Level, Wall, WallStatus
 from rlm_secure.policy import Decision, Gate, load_policy
 from rlm_secure.policy.gate import shown
 from rlm_secure.policy.model import Policy
@@ -242,3 +243,23 @@ def test_refused_calls_and_results_are_counted_against_the_policy() -> None:
     assert [gate.results(size).allowed for size in (0, 2**20, 2**20 + 1)] == [True, True, False]
     assert "lm.refusals = 2" in gate.refusals(3).reason
     assert "limits.kept_bytes = 1,048,576" in gate.results(2**21).reason
+
+
+def test_a_session_has_every_wall_that_is_required_or_is_refused_with_the_evidence_of_the_first() -> None:
+    report = EnforcementReport(
+        "local",
+        (
+            WallStatus(Wall.SECCOMP, Level.FULL, "a filter"),
+            WallStatus(Wall.LANDLOCK, Level.PARTIAL, "an old kernel"),
+            WallStatus(Wall.RLIMITS, Level.NONE, "none set"),
+        ),
+    )
+    GATE.require_walls(report, [], "here", "do so")
+    GATE.require_walls(report, [Wall.SECCOMP], "here", "do so")
+    with pytest.raises(EnforcementError) as refused:
+        GATE.require_walls(report, (Wall.SECCOMP, Wall.LANDLOCK, Wall.RLIMITS), "here", "do so")
+    assert refused.value.missing == ("landlock", "rlimits")
+    assert str(refused.value) == (
+        "policy 'tight' requires walls that do not hold here: landlock, rlimits (here: an old kernel); do so, or name "
+        "them in isolation.best_effort with a reason"
+    )

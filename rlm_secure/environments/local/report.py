@@ -11,7 +11,6 @@ from functools import lru_cache
 from typing import Any
 
 from rlm_secure.environments.bundle import bundle
-from rlm_secure.errors import EnforcementError
 from rlm_secure.guarantees import EnforcementReport, Level, Wall, WallStatus
 from rlm_secure.policy.gate import Gate
 from rlm_secure.policy.model import Policy
@@ -60,14 +59,10 @@ def noted(report: EnforcementReport, wall: Wall, said: str) -> EnforcementReport
 
 def require(policy: Policy, report: EnforcementReport, required: tuple[Wall, ...]) -> None:
     """Raise EnforcementError, in one sentence that says what to do, unless every required wall is in force."""
-    missing = report.missing(required)
     advice = (
         "allow unprivileged user namespaces on this machine (user.max_user_namespaces, "
         "kernel.unprivileged_userns_clone, AppArmor's kernel.apparmor_restrict_unprivileged_userns)"
-        if Wall.USER_NAMESPACE in missing
+        if Wall.USER_NAMESPACE in report.missing(required)
         else "run on a kernel and in a container that allow them"
     )
-    evidence = report[missing[0]].evidence if missing else ""
-    held = Gate(policy).walls([wall.value for wall in missing], evidence, advice)
-    if not held.allowed:
-        raise EnforcementError(held.reason, missing=tuple(wall.value for wall in missing))
+    Gate(policy).require_walls(report, required, "local", advice)

@@ -31,7 +31,6 @@ from rlm_secure.environments.request_log import LogEntry
 from rlm_secure.errors import (
     CellCrashed,
     CellError,
-    EnforcementError,
     EnvironmentUnavailable,
     ProtocolViolation,
     SessionEnded,
@@ -208,12 +207,8 @@ class RemoteSession(ReplayedSession):
         outer = (*lease.walls(started.around), *supervisor.walls(started.around))
         found = report(lease, started.walls, sealed, outer, started.details, screen=self._screen)
         self.report = replace(found, spend=cost.bounded(self._policy))
-        missing = self.report.missing(self._required)
-        evidence = self.report[missing[0]].evidence if missing else ""
-        names = tuple(wall.value for wall in missing)
-        held = self._gate.walls(names, f"{lease.environment}: {evidence}", "use another image, runtime or place")
-        if not held.allowed:
-            raise EnforcementError(held.reason, missing=names)
+        advice = "use another image, runtime or place"
+        self._gate.require_walls(self.report, self._required, lease.environment, advice)
 
     def _bring_back(self) -> bool:
         if self._lease is None or not self._policy.isolation.checkpoints:
