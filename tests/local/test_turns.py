@@ -421,6 +421,27 @@ def test_ctrl_c_while_work_is_passed_on_leaves_it_undone_or_goes_on(begun: bool,
         assert not turn.taken
 
 
+def groups_kept_or_removed(monkeypatch: pytest.MonkeyPatch) -> list[cgroup.Group]:
+    """Every group that is kept for another session or removed from now on: a warm worker may soon take a kept one."""
+    gone: list[cgroup.Group] = []
+    remove = cgroup.Group.remove
+
+    class Kept(list[cgroup.Group]):
+        def append(self, group: cgroup.Group) -> None:
+            gone.append(group)
+            super().append(group)
+
+    def removed(group: cgroup.Group) -> bool:
+        if done := remove(group):
+            gone.append(group)
+        return done
+
+    # A new list: a copy would leave groups in the old one that have other sessions by the time it is put back.
+    monkeypatch.setattr(cgroup, "_empty", Kept())
+    monkeypatch.setattr(cgroup.Group, "remove", removed)
+    return gone
+
+
 @pytest.mark.parametrize(
     ("owner", "name", "call"),
     [
@@ -438,9 +459,7 @@ def test_ctrl_c_while_a_session_ends_leaves_nothing(owner: Any, name: str, call:
     handle, close = os.pidfd_open(session._root.host_pid or 0), os.close
     closed: list[int] = []
     monkeypatch.setattr(os, "close", lambda number: (closed.append(number), close(number)))
-    given_back: list[cgroup.Group] = []  # a warm worker may have taken the group when this test looks
-    give_back = cgroup.Group.give_back
-    monkeypatch.setattr(cgroup.Group, "give_back", lambda group: (given_back.append(group), give_back(group)))
+    gone = groups_kept_or_removed(monkeypatch)
     try:
         with monkeypatch.context() as patched:
             inner, calls = getattr(owner, name), 0
@@ -462,5 +481,5 @@ def test_ctrl_c_while_a_session_ends_leaves_nothing(owner: Any, name: str, call:
     assert listener.fileno() == -1 and {worker.pidfd for worker in workers} == {-1}
     assert {worker._socket.fileno() for worker in workers} == {-1}
     assert process.connection.fileno() == -1 and process.pidfd in closed
-    assert process.group is None or process.group in given_back
+    assert process.group is None or process.group in gone
     box.close()
