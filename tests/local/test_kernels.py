@@ -294,7 +294,7 @@ def served() -> str:
 
 
 @pytest.mark.root
-def test_every_attempt_wins_where_no_wall_is_stopped() -> None:
+def test_every_attempt_wins_where_no_wall_stands() -> None:
     outcome = {what: in_child(lambda what=what: tried(what)) for what in ATTEMPTS if "127" not in what}
     # Process 2 may belong to nobody here; then there is nothing to signal.
     assert outcome.pop("signalling process 2") in ("won signalled", "ESRCH")
