@@ -13,7 +13,7 @@ TOPS = sorted(path.name for path in ROOT.iterdir() if path.is_dir() and not path
 #: Made by running something, and never part of the repository.
 MADE = ("build/", "dist/", "fuzz-findings/")
 #: What names files of elsewhere, and why.
-OTHERS = {"CHANGELOG.md": "tells of what was", "docs/compat.md": "names upstream's own tests", "tests/compat": "as well"}
+OTHERS = {"CHANGELOG.md": "tells of what was", "docs/compat.md": "names upstream's own tests"}
 DOCUMENTS = [
     path
     for path in (*ROOT.glob("*.md"), *(found for top in TOPS for found in (ROOT / top).rglob("*.md")))

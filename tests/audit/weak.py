@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -51,17 +50,6 @@ class Dies(Adapter):
         if "TARGET" in code:
             os.abort()
         return _printed(code)
-
-
-class Hangs(Adapter):
-    """Never answers an attack."""
-
-    def run(self, code: str, timeout: float) -> Said:
-        if "TARGET" not in code and "x = 1" not in code:
-            return _printed(code)
-        if "x = 1" in code:
-            time.sleep(60)
-        return Said()
 
 
 class Boasts(Adapter):

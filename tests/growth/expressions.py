@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tests.growth.patterns import module_of
-
 
 @dataclass(frozen=True)
 class Made:
@@ -26,11 +24,6 @@ class Bounded:
 
     characters: int
     reason: str
-
-
-def _redacted() -> str:
-    looks = module_of("logger/redact.py")._LOOKS
-    return "|".join(f"(?:{look})" for look in looks)
 
 
 MADE: dict[str, Made] = {

@@ -70,15 +70,6 @@ def population(session: LocalSession) -> set[int]:
     return set() if init is None else {init} | pidfd.descendants(init)
 
 
-def cpu_of(session: LocalSession) -> float:
-    """CPU seconds of everybody who lives in the session."""
-    ticks = 0
-    for pid in population(session):
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        ticks += int(fields[11]) + int(fields[12])
-    return ticks / os.sysconf("SC_CLK_TCK")
-
-
 #: What a hostile worker is given first: `replace(function)` puts its own in the place of the one that forks.
 HOSTILE = """
 import gc, json, os, time
