@@ -31,15 +31,16 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("tools",),
     ("environments",),
     ("events", "logger"),
-    ("sandbox", "rlm"),
+    ("rlm",),
+    ("sandbox",),
     ("compat",),
     ("testing",),
     ("audit",),
     ("cli", "__main__"),
 )
 RANKS = {name: rank for rank, row in enumerate(LAYERS) for name in row}
-#: `from rlm_secure import RLM`: the library face sits just above the loop.
-RANKS[""] = RANKS["rlm"]
+#: `from rlm_secure import RLM, Sandbox`: the library face sits just above both.
+RANKS[""] = RANKS["sandbox"]
 
 GUEST_MAY_IMPORT = frozenset({"RestrictedPython"})
 
@@ -317,6 +318,30 @@ def upward_guest_imports(path: str, source: str) -> list[str]:
     ]
 
 
+#: The modules of the loop, from bottom to top. Each imports from rows above its own in this list alone.
+RLM_LAYERS: tuple[tuple[str, ...], ...] = (
+    ("answers", "budget", "parsing", "prompts", "slots"),
+    ("compaction", "config", "tree"),
+    ("batch", "children", "handler"),
+    ("completion",),
+    ("rlm",),
+)
+RLM_RANKS = {name: rank for rank, row in enumerate(RLM_LAYERS) for name in row}
+
+
+def upward_rlm_imports(path: str, source: str) -> list[str]:
+    """Imports of a module of the loop that is above the importing one, or beside it, or in no row."""
+    if not path.startswith("rlm/"):
+        return []
+    own = Path(path).parts[1].removesuffix(".py")
+    below = {name for name, rank in RLM_RANKS.items() if rank < RLM_RANKS.get(own, 0)}
+    return [
+        f"{path}:{each.line} imports {each.module}, which is not below {own} in RLM_LAYERS"
+        for each in imports(path, source)
+        if each.module.startswith("rlm_secure.rlm.") and each.module.split(".")[2] not in below | {own}
+    ]
+
+
 def banned_imports(path: str, source: str) -> list[str]:
     """Imports of modules that run what they read."""
     return [
@@ -384,6 +409,7 @@ RULES = (
     upward_imports,
     foreign_guest_imports,
     upward_guest_imports,
+    upward_rlm_imports,
     environments_apart,
     others_privates,
     compat_above_all,
@@ -414,6 +440,8 @@ def test_no_module_breaks_the_rule(rule) -> None:
         (upward_imports, "environments/docker.py", "from rlm_secure import RLM"),
         (upward_imports, "environments/docker.py", "import importlib\nimportlib.import_module('rlm_secure.cli')"),
         (upward_imports, "rlm/rlm.py", "from rlm_secure.cli import main"),
+        (upward_imports, "rlm/parsing.py", "from rlm_secure.sandbox import Sandbox"),
+        (upward_imports, "rlm/budget.py", "from rlm_secure import Sandbox"),
         (upward_imports, "environments/repl.py", "from rlm_secure.guest import wire"),
         (upward_imports, "environments/repl.py", "from rlm_secure.guest.wire import read"),
         (upward_imports, "manager.py", "import json"),
@@ -425,6 +453,13 @@ def test_no_module_breaks_the_rule(rule) -> None:
         (upward_guest_imports, "guest/kernel/probes.py", "from ..session import memory"),
         (upward_guest_imports, "guest/zygote/zygote.py", "from ..supervisor.worker_link import Leash"),
         (upward_guest_imports, "guest/wire.py", "from .kernel import seal"),
+        (upward_rlm_imports, "rlm/parsing.py", "from rlm_secure.rlm.handler import LMHandler"),
+        (upward_rlm_imports, "rlm/budget.py", "from rlm_secure.rlm import tree"),
+        (upward_rlm_imports, "rlm/prompts/sets.py", "from ..config import RunConfig"),
+        (upward_rlm_imports, "rlm/handler.py", "def late():\n    from rlm_secure.rlm.batch import run"),
+        (upward_rlm_imports, "rlm/completion.py", "from rlm_secure.rlm.rlm import RLM"),
+        (upward_rlm_imports, "rlm/__init__.py", "from rlm_secure.rlm.slots import ChildSlots"),
+        (upward_rlm_imports, "rlm/manager.py", "from rlm_secure.rlm.slots import ChildSlots"),
         (environments_apart, "environments/repl.py", "from rlm_secure.environments.local import LocalEnvironment"),
         (environments_apart, "environments/local/session.py", "from rlm_secure.environments.cloud import lease"),
         (environments_apart, "environments/docker/engine.py", "from ..local import cgroup"),
@@ -468,6 +503,8 @@ def test_a_planted_violation_is_caught(rule, path: str, source: str) -> None:
         (upward_imports, "cli/run.py", "from rlm_secure import RLM, Sandbox"),
         (foreign_guest_imports, "guest/language/facades/json.py", "import json\nfrom .. import wire\nfrom RestrictedPython import x"),
         (upward_guest_imports, "guest/session/worker.py", "from .. import wire\nfrom ..language import guards\nfrom .repl import Repl"),
+        (upward_rlm_imports, "rlm/prompts/sets.py", "from .texts import SYSTEM"),
+        (upward_rlm_imports, "rlm/completion.py", "from rlm_secure.rlm import handler\nfrom rlm_secure.rlm.budget import Meter"),
         (others_privates, "rlm/rlm.py", "def f(self):\n    self._run()\n    type(self).__name__"),
         (others_privates, "clients/openai.py", "def inherit(self, parent):\n    self._open = parent._open"),
         (compat_above_all, "compat/__init__.py", "from rlm_secure.compat.core import rlm"),
