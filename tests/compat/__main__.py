@@ -2,8 +2,8 @@
 
 PATH is a checkout of upstream's repository, or its source distribution (`pip download rlms --no-deps --no-binary
 rlms`), which has some of its tests. Every test passes, or is in differences.toml with the reason. Fails for one that
-is in neither, and for one that is there although it passes. `--write` writes docs/compat.md from that file, which
-needs no checkout.
+fails or is skipped and is not there, and for one that is there as a difference although it passes. `--write` writes
+docs/compat.md from that file, which needs no checkout.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ def main() -> int:
     parser.add_argument("path", nargs="?", type=Path, help="a checkout of upstream, or its source distribution")
     parser.add_argument("--write", action="store_true", help="write docs/compat.md")
     options = parser.parse_args()
-    differences = read()
+    differences, skipped = read(), read("skipped")
     if options.write:
-        DOCUMENT.write_text(page(differences), encoding="utf-8")
+        DOCUMENT.write_text(page(differences, skipped), encoding="utf-8")
     if options.path is None:
         return 0
     outcomes = run(options.path.resolve())
-    problems = compared(outcomes, differences)
+    problems = compared(outcomes, differences, skipped)
     print(*problems, sep="\n")
     passed = sum(outcome == "passed" for outcome in outcomes.values())
     print(f"{passed} of upstream's tests pass, {len(problems)} problems")
@@ -63,13 +63,28 @@ def _needs_missing(path: Path) -> list[Path]:
     return [each for each in sorted(path.glob("tests/**/*.py")) if "tests.mock_lm" in each.read_text(encoding="utf-8")]
 
 
-def compared(outcomes: dict[str, str], differences: tuple[Difference, ...]) -> list[str]:
-    """A line for each failure that is not listed, and for each listed one that is none any more."""
+def compared(
+    outcomes: dict[str, str], differences: tuple[Difference, ...], skipped: tuple[Difference, ...]
+) -> list[str]:
+    """A line for each failure and each skip that is not listed, and for each listed failure that is none any more.
+
+    Upstream skips whole files where something is missing, Docker for example: then they compare nothing.
+    """
     listed = {test for difference in differences for test in difference.tests}
+    not_run = listed | {test for each in skipped for test in each.tests}
     files = tuple(f"{each}::" for each in listed if "::" not in each)
-    failed = {test for test, outcome in outcomes.items() if outcome == "failed" and not test.startswith(files)}
+    others = {test: outcome for test, outcome in sorted(outcomes.items()) if not test.startswith(files)}
     return [
-        *(f"differs, and is not in differences.toml: {test}" for test in sorted(failed - listed)),
+        *(
+            f"differs, and is not in differences.toml: {test}"
+            for test, outcome in others.items()
+            if outcome == "failed" and test not in listed
+        ),
+        *(
+            f"is skipped, and is not in differences.toml: {test}"
+            for test, outcome in others.items()
+            if outcome == "skipped" and test not in not_run
+        ),
         *(f"passes, and is in differences.toml: {test}" for test in sorted(listed) if outcomes.get(test) == "passed"),
     ]
 

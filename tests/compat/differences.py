@@ -23,8 +23,9 @@ rlm_secure.compat.install()  # from here on, `import rlm` gives rlm_secure's
 
 or, without a second name, `import rlm_secure.compat as rlm`. Classes and functions are rlm_secure's own, under both
 names; what upstream keeps private, the classes of its TCP server among it, is not served. Upstream's own tests (of
-version {version}) pass against it, but for the {number} below, which differ on purpose: `python -m tests.compat PATH` runs them
-from a checkout, `.ci/upstream` from the source distribution, and either fails for any other difference.
+version {version}) pass against it, but for the {number} below, which differ on purpose, and {skipped} that are not compared, which
+come last: `python -m tests.compat PATH` runs them from a checkout, `.ci/upstream` from the source distribution, and
+either fails for any other difference, and for any other test that is skipped.
 
 <!-- Written by `python -m tests.compat --write` from tests/compat/differences.toml. -->
 """
@@ -32,23 +33,24 @@ from a checkout, `.ci/upstream` from the source distribution, and either fails f
 
 @dataclass(frozen=True)
 class Difference:
-    """One reason, in one sentence or a few, and the tests of upstream that differ for it."""
+    """One reason, in one sentence or a few, and the tests of upstream that differ, or are skipped, for it."""
 
     title: str
     reason: str
     tests: tuple[str, ...]
 
 
-def read() -> tuple[Difference, ...]:
-    """The differences, in the order of the file."""
-    entries = tomllib.loads((HERE / "differences.toml").read_text(encoding="utf-8"))["difference"]
+def read(kind: str = "difference") -> tuple[Difference, ...]:
+    """The differences, or with "skipped" what is not compared, in the order of the file."""
+    entries = tomllib.loads((HERE / "differences.toml").read_text(encoding="utf-8"))[kind]
     return tuple(Difference(each["title"], " ".join(each["reason"].split()), tuple(each["tests"])) for each in entries)
 
 
-def page(differences: tuple[Difference, ...]) -> str:
+def page(differences: tuple[Difference, ...], skipped: tuple[Difference, ...]) -> str:
     """The page for users."""
-    number = sum(len(each.tests) for each in differences)
-    return "\n".join([_HEAD.format(version=VERSION, number=number), *(_section(each) for each in differences)])
+    number, other = (sum(len(each.tests) for each in listed) for listed in (differences, skipped))
+    head = _HEAD.format(version=VERSION, number=number, skipped=other)
+    return "\n".join([head, *(_section(each) for each in (*differences, *skipped))])
 
 
 def _section(difference: Difference) -> str:
