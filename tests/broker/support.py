@@ -154,6 +154,15 @@ class Raw:
         return self.send(self.head(method, target, body, **options) + body)
 
 
+@contextlib.contextmanager
+def raw_session() -> Iterator[Raw]:
+    """A hand-made client of a supervisor that has a session."""
+    with session(kind=ListeningLease) as opened:
+        made = Raw(opened.lease)
+        made.session = opened
+        yield made
+
+
 def read_answer(connection: socket.socket) -> tuple[int, dict[str, Any]]:
     data = b""
     while b"\r\n\r\n" not in data:

@@ -13,15 +13,7 @@ import pytest
 from rlm_secure.broker.session import SessionKey
 from rlm_secure.broker.transports import TransportLost
 from rlm_secure.broker.transports.https import HttpsTransport
-from tests.broker.support import ListeningLease, Raw, read_answer, session
-
-
-@pytest.fixture(scope="module")
-def raw():
-    with session(kind=ListeningLease) as opened:
-        made = Raw(opened.lease)
-        made.session = opened
-        yield made
+from tests.broker.support import read_answer
 
 
 @pytest.fixture(autouse=True)

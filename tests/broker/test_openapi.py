@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-import pytest
 import requests
 import schemathesis
 from hypothesis import HealthCheck, settings
@@ -97,14 +96,6 @@ def test_the_measures_in_the_document_are_those_of_the_code() -> None:
 
 def schema_of(name: str) -> dict[str, Any]:
     return {"$ref": f"#/components/schemas/{name}", "components": DOCUMENT["components"]}
-
-
-@pytest.fixture(scope="module")
-def raw():
-    with session(kind=ListeningLease) as opened:
-        made = Raw(opened.lease)
-        made.session = opened
-        yield made
 
 
 def test_real_answers_fit_their_schemas(raw) -> None:

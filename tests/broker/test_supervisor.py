@@ -30,16 +30,15 @@ from rlm_secure.guest.kernel.leash import attach
 from rlm_secure.guest.supervisor import server, supervisor, worker_link, zygote_link
 from rlm_secure.guest.supervisor.exchange import Exchange
 from rlm_secure.guest.supervisor.http import HttpError, SignedRequest
-from tests.broker.support import BUNDLE, ListeningLease, Raw, environment, policy, read_answer, session
+from tests.broker.support import BUNDLE, Raw, environment, policy, raw_session, read_answer
 
 CONFIG = {"key": "00" * 32, "context_bytes": 1000, "profiles": {"worker": None}, "idle_seconds": 60.0, "grace_seconds": 1.0}
 
 
 @pytest.fixture
 def raw() -> Iterator[Raw]:
-    with session(kind=ListeningLease) as opened:
-        made = Raw(opened.lease)
-        made.session = opened
+    """One for each test: some of them end its session, or its supervisor."""
+    with raw_session() as made:
         yield made
 
 

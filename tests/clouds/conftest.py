@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from rlm_secure.environments.cloud import daytona, modal
+from rlm_secure.environments.cloud import daytona, lease, modal
 from rlm_secure.environments.registry import create_environment
 from rlm_secure.environments.remote import RemoteSession
 from rlm_secure.policy import Policy, load_policy
@@ -179,6 +179,12 @@ def cloud(request: pytest.FixtureRequest) -> Iterator[Cloud]:
     """The provider, over its exec stream."""
     with provided(request.param) as made:
         yield made
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a provider refuses is tried again soon."""
+    monkeypatch.setattr(lease, "_PAUSES", (0.05, 0.1, 0.2))
 
 
 @pytest.fixture

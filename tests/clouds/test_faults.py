@@ -16,7 +16,10 @@ from rlm_secure.errors import CellCrashed, EnvironmentUnavailable, SessionEnded
 from tests.clouds.conftest import Cloud, limits, provided
 from tests.emulators.base import until
 
-pytestmark = pytest.mark.filterwarnings("ignore:Polling-only mode:DeprecationWarning")
+pytestmark = [
+    pytest.mark.usefixtures("quick"),
+    pytest.mark.filterwarnings("ignore:Polling-only mode:DeprecationWarning"),
+]
 
 
 def no_calls(call: object) -> None:
@@ -27,11 +30,6 @@ def attempt(labels: dict[str, str] | list[str]) -> str:
     """The attempt's label; Prime's labels are a list."""
     known = labels if isinstance(labels, dict) else dict(each.split("=") for each in labels)
     return known["rlm-secure-attempt"]
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_lease, "_PAUSES", (0.05, 0.1, 0.2))
 
 
 # -- creation --------------------------------------------------------------------------------------------

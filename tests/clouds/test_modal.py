@@ -117,8 +117,7 @@ def test_a_missing_secret_names_its_variable(cloud: Cloud, monkeypatch: pytest.M
 # -- what is made ----------------------------------------------------------------------------------------
 
 
-def test_a_creation_that_is_sent_again_makes_no_second_sandbox(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_lease, "_PAUSES", (0.05, 0.1, 0.2))
+def test_a_creation_that_is_sent_again_makes_no_second_sandbox(cloud: Cloud, quick: None) -> None:
     cloud.emulator.fail(cloud.wire.create, status=503, after=True)
     with cloud.session():
         names = [each.json["definition"]["name"] for each in cloud.emulator.recorded(cloud.wire.create)]

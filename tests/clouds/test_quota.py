@@ -26,18 +26,16 @@ from tests.clouds.conftest import Cloud, limits
 from tests.emulators.base import Sandbox
 from tests.loops import Heard, cell, limited, scripted
 
-pytestmark = pytest.mark.filterwarnings("ignore:Polling-only mode:DeprecationWarning")
+pytestmark = [
+    pytest.mark.usefixtures("quick"),
+    pytest.mark.filterwarnings("ignore:Polling-only mode:DeprecationWarning"),
+]
 
 ANSWER = cell("final_answer(context + llm_query('q'))")
 
 
 #: What the provider has no part in.
 any_provider = pytest.mark.parametrize("cloud", ["e2b"], indirect=True)
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_lease, "_PAUSES", (0.05, 0.1, 0.2))
 
 
 def over(cloud: Cloud, turns: Any, replies: Any = None, *, options: dict[str, Any] | None = None, **rest: Any) -> RLM:

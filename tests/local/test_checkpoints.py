@@ -26,7 +26,6 @@ from rlm_secure import (
     CellMemoryLimit,
     CellTimeout,
     EnvironmentUnavailable,
-    Policy,
     ProtocolViolation,
     Sandbox,
     SessionEnded,
@@ -40,22 +39,12 @@ from rlm_secure.environments.local.cputime import CpuAccount
 from rlm_secure.environments.local.session import LocalSession
 from rlm_secure.environments.local.worker import Overdue, Worker, weigh
 from rlm_secure.guarantees import Wall
-from rlm_secure.policy import load_policy
 from rlm_secure.testing import Unscreened, unscreened
+from tests.local.conftest import HOSTILE, strict
 
 BUDGET = "limits.session_cpu_seconds"
 #: Longer than any honest checkpoint, shorter than `limits.start_seconds`.
 SECONDS = 10.0
-
-
-def strict(*, pool: int = 0, **limits: Any) -> Policy:
-    policy = load_policy("strict")
-    return policy.model_copy(
-        update={
-            "limits": policy.limits.model_copy(update=limits),
-            "isolation": policy.isolation.model_copy(update={"pool": pool}),
-        }
-    )
 
 
 def session_of(box: Sandbox | Unscreened) -> LocalSession:
@@ -68,30 +57,6 @@ def population(session: LocalSession) -> set[int]:
     """Who lives in the session, init included, as this host's /proc tells."""
     init = session._root.host_pid
     return set() if init is None else {init} | pidfd.descendants(init)
-
-
-#: What a hostile worker is given first: `replace(function)` puts its own in the place of the one that forks.
-HOSTILE = """
-import gc, json, os, time
-[Worker] = {type(found) for found in gc.get_objects() if hasattr(type(found), "_checkpoint")}
-[channel] = [found for found in gc.get_objects() if type(found).__name__ == "FrameChannel"]
-def replace(function):
-    Worker._checkpoint = function
-def conclude():
-    said = {"op": "done", "stdout": "", "stderr": "", "dropped": 0, "variables": {}, "answer": None, "error": None}
-    body = json.dumps({**said, "cpu": 0.0, "peak": 1, "nonce": channel.nonce}).encode()
-    os.write(3, len(body).to_bytes(4, "big") + body)
-def burn(seconds):
-    end = time.process_time() + seconds
-    while time.process_time() < end: pass
-"""
-
-
-@pytest.fixture
-def hostile() -> Iterator[Unscreened]:
-    with unscreened(policy=strict()) as box:
-        assert box.run(HOSTILE).error is None
-        yield box
 
 
 def taught(box: Unscreened, code: str) -> LocalSession:

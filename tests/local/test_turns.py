@@ -24,7 +24,8 @@ from rlm_secure.environments.local.worker import Worker
 from rlm_secure.environments.local.zygote import Zygote
 from rlm_secure.environments.turn import Turn
 from rlm_secure.testing import Unscreened, unscreened
-from tests.local.test_checkpoints import HOSTILE, SECONDS, session_of, strict, taught, without_group
+from tests.local.conftest import HOSTILE, strict
+from tests.local.test_checkpoints import SECONDS, session_of, taught, without_group
 
 #: How long what is slow takes here; who must not wait for it is given less than half of that.
 SLOW = 6.0
@@ -113,13 +114,6 @@ def test_slow_checkpoints_count_as_missed_although_they_came(hostile: Unscreened
     assert hostile.run("print(x)").stdout == "2\n"
     # It went on from its last spare: nothing leads back to that state another time.
     assert hostile.run("os._exit(0)").error.session_ended
-
-
-@pytest.fixture
-def hostile() -> Iterator[Unscreened]:
-    with unscreened(policy=strict()) as box:
-        assert box.run(HOSTILE).error is None
-        yield box
 
 
 def test_an_interrupt_ends_the_cell_that_runs_and_not_who_waits_for_it():
