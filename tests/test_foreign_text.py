@@ -21,6 +21,7 @@ from rlm_secure.broker.signed import Ended
 from rlm_secure.environments.docker import engine
 from rlm_secure.environments.remote import log_refusals
 from rlm_secure.environments.remote.worker import verdict
+from rlm_secure.environments.replay import NotReplayed
 from rlm_secure.errors import CallFailed, CellError, EnvironmentUnavailable, RLMSecureError, WallViolation
 from rlm_secure.guarantees import Level, Wall, WallStatus
 from rlm_secure.inert import LOGGERS, inert_line
@@ -124,7 +125,6 @@ def unhandled_engine() -> RLMSecureError:
 
 SAID: dict[str, Callable[[], RLMSecureError]] = {
     "refused at its start": lambda: raised(refusing("POST /session")),
-    "a request refused": lambda: raised(refusing("POST /execute")),
     "a context refused": lambda: raised(refusing("PUT /context"), lambda session: session.load_context("c", "x")),
     "what a worker did": lambda: raised(ending(status=9, cpu=0, oom_kills=0, said=ACTS)),
     "a verdict": lambda: verdict(Ended(9, 0.0, 0, ACTS, None), load_policy("strict").limits),
@@ -141,6 +141,12 @@ def test_what_a_sandbox_says_prints_in_the_error_that_it_ends_in(said: str) -> N
     assert "reversed" in str(error) and prints(str(error)), str(error)
     if isinstance(error, CellError):
         assert prints(error.rule or "")
+
+
+def test_what_a_lost_sandbox_said_is_logged_and_prints(caplog: pytest.LogCaptureFixture) -> None:
+    assert str(raised(refusing("POST /execute"))) == "the sandbox is gone: it lies", "a cell reads the error"
+    (record,) = (each for each in caplog.records if "is gone" in each.msg)
+    assert "reversed" in record.getMessage() and prints(record.getMessage())
 
 
 def test_stderr_of_a_cell_stays_as_it_is() -> None:
@@ -190,6 +196,7 @@ def test_a_cell_reads_the_messages_of_classes_that_name_nothing_of_the_host() ->
     assert {name for name, kind in kinds.items() if not kind.for_cells} == {
         "RLMSecureError", "PolicyError", "EnvironmentUnavailable", "EnforcementError", "AuditLogError", "LogError",
     }  # fmt: skip
+    assert errors.told_to_cells(NotReplayed("its cells")) == "its cells"
     assert errors.told_to_cells(Lost("api.provider.example")) == "Lost"
     assert errors.told_to_cells(ValueError("/home/me")) == "ValueError"
     assert errors.told_to_cells(CallFailed("words")) == "words"

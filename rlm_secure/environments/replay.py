@@ -7,6 +7,7 @@ is reached, how an earlier state is kept, and when the log is restarted.
 
 from __future__ import annotations
 
+import logging
 import secrets
 import threading
 import time
@@ -30,6 +31,7 @@ from rlm_secure.errors import (
     CellError,
     CellException,
     CellTimeout,
+    EnforcementError,
     EnvironmentUnavailable,
     ProtocolViolation,
     SessionEnded,
@@ -39,6 +41,8 @@ from rlm_secure.errors import (
 from rlm_secure.policy.gate import Gate
 from rlm_secure.policy.model import Policy
 from rlm_secure.tools.hostcall import HostCall, abandoned
+
+_logger = logging.getLogger("rlm_secure")
 
 #: A log that took more CPU seconds than this is not replayed: the session ends with its worker.
 REPLAY_SECONDS = 10.0
@@ -65,6 +69,12 @@ class Reachable(Protocol):
     def reply(self, message: Mapping[str, Any], deadline: Deadline) -> None:
         """Answer a call, under the deadline of its cell."""
         ...
+
+
+class NotReplayed(EnvironmentUnavailable):
+    """The cells of a session could not be run again in the time that they have."""
+
+    for_cells = True
 
 
 class ReplayedSession(Session):
@@ -465,7 +475,10 @@ class ReplayedSession(Session):
             if not self._replay(seconds):
                 failed.append(self._not_resumed(error, str(error)))
         except Exception as failure:  # noqa: BLE001 - after any error, its state is not to be trusted
-            said = f"{error}; the session could not be resumed ({told_to_cells(failure)})"
+            # Cells read what is said here; the whole reason may name what is on the host.
+            _logger.warning("a session could not be resumed: %s: %s", type(failure).__name__, failure)
+            lacks = isinstance(failure, EnforcementError) and f"it would lack {', '.join(failure.missing)}"
+            said = f"{error}; the session could not be resumed ({lacks or told_to_cells(failure)})"
             failed.append(self._not_resumed(error, said))
         except BaseException as failure:  # there may be no caller to raise it to
             said = f"{error}; the session could not be resumed ({type(failure).__name__})"
@@ -489,7 +502,7 @@ class ReplayedSession(Session):
             result = self._converse(entry, recorded(replies), step, [])
             if step.cause is not None:
                 said = f"its earlier cells, run again, were not done in {seconds:g} s: {step.cause}"
-                raise EnvironmentUnavailable(said)
+                raise NotReplayed(said)
             self._note(entry, result)
         return True
 

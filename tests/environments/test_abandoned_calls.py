@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import ExitStack
 from typing import Any
 
@@ -15,6 +16,15 @@ from tests.loops import cell, scripted
 
 #: Says why a call of `{0}` failed.
 TRY = "try:\n    print({0}())\nexcept Exception as error:\n    print(error)"
+
+
+@pytest.fixture(autouse=True)
+def none_left_behind() -> None:
+    """No call of an earlier test still runs: thousands of threads take a slow machine a while to end."""
+    until = time.monotonic() + 60
+    while abandoned(None, None)[2] and time.monotonic() < until:
+        time.sleep(0.01)
+    assert abandoned(None, None)[2] == 0
 
 
 def box(hang: Any, **limits: Any) -> Sandbox:

@@ -34,7 +34,7 @@ from rlm_secure.environments.local.zygote import Plan
 from rlm_secure.environments.replay import REPLAY_SECONDS, ReplayedSession, begin
 from rlm_secure.environments.replies import Answers
 from rlm_secure.environments.request_log import LogEntry
-from rlm_secure.errors import CellCrashed, CellError, EnvironmentUnavailable, ProtocolViolation, told_to_cells
+from rlm_secure.errors import CellCrashed, CellError, EnvironmentUnavailable, ProtocolViolation
 from rlm_secure.guarantees import Level, Wall
 from rlm_secure.policy import cost
 from rlm_secure.policy.gate import Gate
@@ -253,8 +253,10 @@ class LocalSession(ReplayedSession):
                 elif request is not None and (self._worker.interrupted.is_set() or not request.left_of_bounds()):
                     raise
                 self._end("its worker made no copy of itself in time when it was asked for a checkpoint")
-            except (ProtocolViolation, OSError) as error:
-                self._end(f"its checkpoint failed: {told_to_cells(error)}")
+            except ProtocolViolation as error:
+                self._end(f"its checkpoint failed: {error}")
+            except OSError as error:
+                self._end(f"its checkpoint failed: {error.strerror}")  # without the path: cells read it
             except BaseException:  # Ctrl-C as well: there may be a process without a handle
                 self._end("its host was interrupted while it took a checkpoint")
                 raise
