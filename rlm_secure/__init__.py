@@ -47,6 +47,9 @@ from rlm_secure.errors import (
     SessionEnded,
     TimeoutExceededError,
     TokenLimitExceededError,
+    ValueNotPlain,
+    ValueTooLarge,
+    ValueUnavailable,
     WallViolation,
     WrongProcess,
 )
@@ -58,6 +61,7 @@ if TYPE_CHECKING:
     from rlm_secure.rlm.rlm import RLM
     from rlm_secure.sandbox import Sandbox
     from rlm_secure.types import REPLResult, RLMChatCompletion
+    from rlm_secure.values import Values
 
 __version__ = "0.1.0"
 
@@ -71,6 +75,7 @@ _LAZY = {
     "RLMChatCompletion": "rlm_secure.types",
     "RLMLogger": "rlm_secure.logger",
     "Sandbox": "rlm_secure.sandbox",
+    "Values": "rlm_secure.values",
     "Wall": "rlm_secure.guarantees",
 }
 
@@ -129,6 +134,10 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), which a test checks
     "SessionEnded",
     "TimeoutExceededError",
     "TokenLimitExceededError",
+    "ValueNotPlain",
+    "ValueTooLarge",
+    "ValueUnavailable",
+    "Values",
     "Wall",
     "WallViolation",
     "WrongProcess",

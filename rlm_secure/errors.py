@@ -25,6 +25,9 @@ RLMSecureError
 ├── SessionEnded                 the session is over; start a new one
 ├── AuditLogError                an audit log was changed, or cannot be written
 ├── LogError                     a trajectory file that the policy requires cannot be written
+├── ValueUnavailable             a variable or a result has no value that could be returned
+│   ├── ValueTooLarge            it takes more than limits.value_bytes; names its size
+│   └── ValueNotPlain            it is no plain data, such as a function, or an object of a class of the cell
 ├── ResultTooLarge               an answer of a batch does not fit into limits.kept_bytes
 ├── PriceUnknownError            a run has a cost limit, and the price of its model is unknown
 ├── BudgetExceededError          ┐
@@ -237,6 +240,41 @@ class LogError(RLMSecureError):
     def __init__(self, message: str, *, partial_answer: str | None = None) -> None:
         super().__init__(message)
         self.partial_answer = partial_answer
+
+
+class ValueUnavailable(RLMSecureError):
+    """A value of a session that cannot be returned. `name` is the variable's, or "the result"."""
+
+    def __init__(self, message: str, *, name: str) -> None:
+        super().__init__(message)
+        self.name = name
+
+
+class ValueTooLarge(ValueUnavailable):
+    """A value over `limit` bytes (limits.value_bytes), or of more values than a result carries.
+
+    `size` is how many bytes it takes, at least.
+    """
+
+    def __init__(self, *, name: str, kind: str, size: int, limit: int) -> None:
+        what = f"takes {size:,} bytes of JSON or more, over limits.value_bytes = {limit:,}"
+        if size <= limit:
+            what = f"takes {size:,} bytes of JSON or more, and holds more values than one result carries"
+        super().__init__(f"the value of {name} ({kind}) {what}; return less of it, such as a slice", name=name)
+        self.size = size
+        self.limit = limit
+
+
+class ValueNotPlain(ValueUnavailable):
+    """A value that is no plain data. `type` is the name of its class, as the cell has it."""
+
+    def __init__(self, *, name: str, kind: str, why: str) -> None:
+        super().__init__(
+            f"the value of {name} ({kind}) cannot leave the sandbox: {why or 'it is no plain data'}; make it a dict, "
+            "list, tuple, set, text, number, date or bytes there",
+            name=name,
+        )
+        self.type = kind
 
 
 class ResultTooLarge(RLMSecureError):

@@ -47,6 +47,7 @@ class Sandbox(Owned):
             context_payload=context,
             custom_tools=tools,
             audit=audit,
+            with_values=True,
         )
 
     @property
@@ -69,6 +70,22 @@ class Sandbox(Owned):
         Raises SessionEnded when an earlier cell ended the session.
         """
         return self._repl.execute_code(code, timeout=timeout, exclude_host_time=exclude_host_time)
+
+    def set(self, **values: Any) -> None:
+        """Bind variables of the session, which cells may change, to plain data of any size: see REPLResult.
+
+        Raises ValueError for a name that a cell could not use, TypeError for a value that is no plain data, and Refused
+        for one over limits.context_bytes.
+        """
+        self._repl.set(values)
+
+    def get(self, name: str) -> Any:
+        """The value of a variable, whole and of the class that it has there.
+
+        Raises KeyError if there is no such variable, ValueTooLarge (limits.value_bytes) and ValueNotPlain, and
+        CellTimeout if it could not be read in time.
+        """
+        return self._repl.get(name)
 
     def interrupt(self) -> None:
         """Stop the running cell, from another thread."""

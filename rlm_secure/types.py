@@ -15,8 +15,10 @@ from pathlib import PosixPath, PurePosixPath, PureWindowsPath, WindowsPath
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, Final, Literal, Self, TypeAlias
 
-from rlm_secure.errors import CellError
+from rlm_secure.errors import CellError, ValueNotPlain, ValueTooLarge, ValueUnavailable
 from rlm_secure.registry import EnvironmentType as EnvironmentType
+from rlm_secure.tagged import tag
+from rlm_secure.values import Values
 
 ClientBackend: TypeAlias = Literal[
     "openai",
@@ -361,7 +363,14 @@ class REPLResult:
     `cpu_seconds` are seconds, `peak_bytes` is the worker's peak memory, as it reports it. `rlm_calls` are the
     model calls that it made; `dropped_calls` counts those that were not kept because of limits.kept_bytes.
     `final_answer` is the answer that it gave, None when it gave none ('' is an answer), and `final_value` that
-    answer as a JSON value where it is one. `error` is the typed error of a cell that failed, else None.
+    answer as a value where it is plain data. `error` is the typed error of a cell that failed, else None.
+
+    Of Sandbox.run also: `value` is the value of its last expression, as in a notebook, and `text` how it is shown, ''
+    if the cell ended on a statement or on None. `values` has the variables, whole, and `reprs` a short text of each.
+    A value is plain data: None, bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset,
+    deque, range, Counter, OrderedDict, Decimal, Fraction, UUID, date, time, datetime and timedelta, also inside each
+    other, and arrives as what it was. Only a defaultdict arrives as a dict, a time zone as its offset, a time without
+    its fold, and half of a surrogate pair, which no file can hold, as its escape.
     """
 
     stdout: str
@@ -376,6 +385,9 @@ class REPLResult:
     dropped_bytes: int
     final_value: Any
     dropped_calls: int
+    values: Values
+    reprs: dict[str, str]
+    text: str
 
     def __init__(
         self,
@@ -405,6 +417,24 @@ class REPLResult:
         self.dropped_bytes = dropped_bytes
         self.final_value = final_value
         self.dropped_calls = dropped_calls
+        self._value: Any = None
+        self.values = Values()
+        self.reprs = {}
+        self.text = ""
+
+    def keep(self, value: Any, text: str) -> None:
+        """Keep the value of the last expression, or the ValueUnavailable that says why there is none, and its text."""
+        self._value, self.text = value, text
+
+    @property
+    def value(self) -> Any:
+        """The value of the cell's last expression; None where there is none.
+
+        Raises ValueTooLarge if it takes more than limits.value_bytes, ValueNotPlain if it is no plain data.
+        """
+        if isinstance(self._value, ValueUnavailable):
+            raise self._value
+        return self._value
 
     def check(self) -> Self:
         """Return the result itself when the cell succeeded. Raises `error`, a CellError, when it failed."""
@@ -421,7 +451,11 @@ class REPLResult:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-safe form with upstream's six keys, and `error` and `dropped_calls` where there are any."""
+        """JSON-safe form with upstream's six keys, and `error`, `dropped_calls`, `value` and `values` if there are any.
+
+        Values are written with tags ({"$set": [...]}), which are listed in rlm_secure/tagged.py; one that could not be
+        returned is {"$too_large": BYTES} or {"$no_data": CLASS}.
+        """
         known: dict[str, Any] = {
             "stdout": self.stdout,
             "stderr": self.stderr,
@@ -440,7 +474,18 @@ class REPLResult:
             }
         if self.dropped_calls:
             known["dropped_calls"] = self.dropped_calls
+        if self.text:
+            known["value"], known["text"] = _tagged(self._value), self.text
+        if self.values or self.values.refused:
+            every = {**self.values, **self.values.refused}
+            known["values"] = {name: _tagged(value) for name, value in every.items()}
         return known
+
+
+def _tagged(value: Any) -> Any:
+    if isinstance(value, ValueTooLarge):
+        return {"$too_large": value.size}
+    return {"$no_data": value.type} if isinstance(value, ValueNotPlain) else tag(value)
 
 
 def _escaped(text: str) -> str:

@@ -20,6 +20,7 @@ from typing import Any, Final, Literal, cast
 from rlm_secure.errors import CellError, CellException, CellMemoryLimit, CellRefused, CellTimeout, ProtocolViolation
 from rlm_secure.guarantees import Wall
 from rlm_secure.inert import inert_line
+from rlm_secure.tagged import MalformedValue, untag
 from rlm_secure.types import not_kept
 from rlm_secure.untrusted_json import MAX_DEPTH as MAX_DEPTH
 from rlm_secure.untrusted_json import MAX_NODES as MAX_NODES
@@ -62,17 +63,29 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable as the guest describes it: a type name, a JSON value when it is small, else a safe repr."""
+    """A variable as the guest describes it: a type name, a JSON value when it is small, else a safe repr.
+
+    If the request asked for values, those that the cell bound have `whole`, which is the value in a tuple, or
+    `size`, the least number of bytes of one that is too large, or `why`, the reason why another is no plain data.
+    """
 
     type: str
     value: Any = None
     has_value: bool = False
     repr: str = ""
+    whole: tuple[Any] | None = None
+    size: int = 0
+    why: str = ""
+
+    @property
+    def known(self) -> bool:
+        """Whether it has its whole value, or says why not."""
+        return self.whole is not None or bool(self.size or self.why)
 
 
 @dataclass(frozen=True, slots=True)
 class TextAnswer:
-    """A final answer: its text, and its JSON value when it is one."""
+    """A final answer: its text, and its value when it is plain data."""
 
     text: str
     value: Any = None
@@ -85,6 +98,7 @@ class CellResult:
     stdout: str = ""
     stderr: str = ""
     variables: Mapping[str, Variable] = field(default_factory=dict)
+    value: Variable | None = None
     answer: TextAnswer | None = None
     error: CellError | None = None
     seconds: float = 0.0
@@ -181,12 +195,16 @@ def _result(message: Mapping[str, Any], value_bytes: int, stdout_bytes: int, res
     stdout, cut_of_stdout = _kept(_string(message, "stdout"), stdout_bytes)
     stderr, cut_of_stderr = _kept(_string(message, "stderr"), stdout_bytes)
     variables, cut_of_values = _variables(_dict(message, "variables"), value_bytes)
+    value, cut_of_value = None, 0
+    if message.get("value") is not None:
+        value, cut_of_value = _variable(message["value"], value_bytes)
     answer, cut_of_answer = _answer(message.get("answer"), result_bytes)
-    cut = cut_of_stdout + cut_of_stderr + cut_of_values + cut_of_answer
+    cut = cut_of_stdout + cut_of_stderr + cut_of_values + cut_of_value + cut_of_answer
     return CellResult(
         stdout=stdout,
         stderr=stderr,
         variables=variables,
+        value=value,
         answer=answer,
         error=_error(message.get("error")),
         cpu_seconds=_number(message, "cpu"),
@@ -230,19 +248,43 @@ def _variables(described: Mapping[str, Any], value_bytes: int) -> tuple[dict[str
     variables: dict[str, Variable] = {}
     cut = 0
     for name, entry in described.items():
-        if len(name) > MAX_NAME or not isinstance(entry, dict):
-            raise _broken("a variable is not described by an object")
-        kind = entry.get("type")
-        if not isinstance(kind, str) or len(kind) > MAX_NAME:
-            raise _broken("a variable's type is not a short string")
-        shown = entry.get("repr", "")
-        if not isinstance(shown, str) or not _fits(shown, value_bytes):
-            raise _broken("a variable's repr is not a short string")
-        value, has_value = entry.get("value"), "value" in entry
-        if (size := _size(value, value_bytes)) > value_bytes:
-            value, has_value, shown, cut = None, False, not_kept(size), cut + size
-        variables[name] = Variable(kind, value, has_value, shown)
+        if len(name) > MAX_NAME:
+            raise _broken("a variable's name is not a short string")
+        variables[name], size = _variable(entry, value_bytes)
+        cut += size
     return variables, cut
+
+
+def _variable(entry: Any, value_bytes: int) -> tuple[Variable, int]:
+    """One variable, or the value of an expression, and how many bytes of it were dropped."""
+    if not isinstance(entry, dict):
+        raise _broken("a variable is not described by an object")
+    kind = entry.get("type")
+    if not isinstance(kind, str) or len(kind) > MAX_NAME:
+        raise _broken("a variable's type is not a short string")
+    shown = entry.get("repr", "")
+    if not isinstance(shown, str) or not _fits(shown, value_bytes):
+        raise _broken("a variable's repr is not a short string")
+    why = entry.get("why", "")
+    if not isinstance(why, str) or len(why) > 2 * MAX_NAME:
+        raise _broken("the reason why a variable has no value is not a short string")
+    value, has_value, cut = entry.get("value"), "value" in entry, 0
+    if (size := _size(value, value_bytes)) > value_bytes:
+        value, has_value, shown, cut = None, False, not_kept(size), size
+    whole, least = None, int(_number(entry, "size")) if "size" in entry else 0
+    if "whole" in entry:
+        if (size := _size(entry["whole"], value_bytes)) > value_bytes:
+            least, cut = size, cut + size
+        else:
+            whole = (_untagged(entry["whole"]),)
+    return Variable(kind, value, has_value, shown, whole, least, inert_line(why)), cut
+
+
+def _untagged(value: Any) -> Any:
+    try:
+        return untag(value)
+    except MalformedValue as refused:
+        raise _broken(str(refused)) from None
 
 
 def _answer(entry: Any, result_bytes: int) -> tuple[TextAnswer | None, int]:
@@ -253,9 +295,9 @@ def _answer(entry: Any, result_bytes: int) -> tuple[TextAnswer | None, int]:
         raise _broken("an answer has no text")
     if not _fits(entry["text"], result_bytes):
         raise _broken("an answer is longer than limits.result_bytes")
-    value, most = entry.get("value"), result_bytes // 8
+    value, most = entry.get("whole"), result_bytes // 8
     size = _size(value, most)
-    return (TextAnswer(entry["text"]), size) if size > most else (TextAnswer(entry["text"], value), 0)
+    return (TextAnswer(entry["text"]), size) if size > most else (TextAnswer(entry["text"], _untagged(value)), 0)
 
 
 def _error(entry: Any) -> CellError | None:

@@ -16,7 +16,7 @@ _MOST: Final = 16 * 1024 * 1024
 
 DETAILS = """\
 What the code prints goes to stdout and stderr, with escape sequences spelled out, and on a terminal every
-other control character too.
+other control character too. If it ends with an expression, its value is the last line of stdout, as in a notebook.
 
 examples:
   rlm-secure exec -c 'print(sum(range(10)))'
@@ -88,6 +88,8 @@ def run(arguments: argparse.Namespace) -> int:
         )
         return OK if error is None else FAILED
     write(result.stdout, sys.stdout)
+    if result.text:
+        write(f"{result.text}\n", sys.stdout)
     write(result.stderr, sys.stderr)
     if result.dropped_bytes:
         say(f"rlm-secure: {result.dropped_bytes:,} bytes of output over limits.stdout_bytes were dropped")

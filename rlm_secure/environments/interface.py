@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from rlm_secure.broker.protocol import Call, CellResult
+from rlm_secure.broker.protocol import Call, CellResult, Variable
 from rlm_secure.decision import Decided
 from rlm_secure.environments.quota import SandboxReservation
 from rlm_secure.environments.turn import Owned
-from rlm_secure.errors import CallFailed
+from rlm_secure.errors import CallFailed, EnvironmentUnavailable
 from rlm_secure.guarantees import EnforcementReport, Wall
 from rlm_secure.policy.gate import Gate
 from rlm_secure.policy.model import Policy
@@ -61,6 +61,8 @@ class Session(Owned, ABC):
 
     #: The walls around its worker: another object whenever it has started another worker. See REPL.
     report: EnforcementReport
+    #: Whether results carry whole values (CellResult.value, Variable.whole). A session that cannot may ignore it.
+    with_values: bool = False
 
     def require(self) -> None:
         """Nothing, where the session can be used from here. Else raises WrongProcess or ReentrantCall."""
@@ -93,6 +95,14 @@ class Session(Owned, ABC):
     @abstractmethod
     def read_text(self, name: str) -> str | None:
         """`str()` of the variable `name` as a cell sees it, or None if there is no such variable."""
+
+    def read_value(self, name: str) -> Variable | None:
+        """The variable `name`, whole or with the reason why not; None if there is no such variable."""
+        raise EnvironmentUnavailable(f"this environment returns no values, so {name} cannot be read; print it")
+
+    def set_value(self, name: str, value: Any) -> None:  # noqa: ARG002 - the value of a session that can
+        """Bind `name` to a value that rlm_secure.tagged wrote as JSON. A cell may overwrite it."""
+        raise EnvironmentUnavailable(f"this environment takes no values, so {name} cannot be set; give it as a context")
 
     @abstractmethod
     def interrupt(self) -> None:

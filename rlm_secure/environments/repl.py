@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import copy
 import json
+import keyword
 import secrets
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
@@ -18,14 +20,25 @@ from typing import Any, Self
 from rlm_secure.broker.protocol import Call, CellResult, Variable
 from rlm_secure.environments.interface import AuditSink, Environment, HostCalls, Session, require_walls
 from rlm_secure.environments.turn import Owned, refuse
-from rlm_secure.errors import CellCrashed, CellRefused, EnforcementError, ProtocolViolation, WallViolation
+from rlm_secure.errors import (
+    CellCrashed,
+    CellRefused,
+    EnforcementError,
+    ProtocolViolation,
+    ValueUnavailable,
+    WallViolation,
+)
 from rlm_secure.guarantees import EnforcementReport
 from rlm_secure.policy import Gate, Policy, load_policy
-from rlm_secure.tools import Toolbox, parse_custom_tools
+from rlm_secure.tagged import tag
+from rlm_secure.tools import RESERVED_TOOL_NAMES, Toolbox, parse_custom_tools
 from rlm_secure.types import REPLResult
+from rlm_secure.values import Values, unavailable
 
 #: A JSON value up to this many characters is sent in a frame; larger ones are sent as a context is.
 _SMALL = 64 * 1024
+#: Characters of the text of a variable in `reprs`.
+_SHORT = 2_000
 
 
 class REPL(Owned):
@@ -60,6 +73,7 @@ class REPL(Owned):
         max_concurrent_subcalls: int = 4,
         audit: AuditSink | None = None,
         running: Callable[[Any], AbstractContextManager[None]] = nullcontext,
+        with_values: bool = False,
     ) -> None:
         self.policy = load_policy(policy)
         Gate(self.policy).environment(environment.name).require()
@@ -78,10 +92,11 @@ class REPL(Owned):
         self._served = _Served(self, Toolbox(functions, self.policy))
         self._audit = audit
         self._name = secrets.token_hex(8)
-        self._cells = 0
+        self._cells = self._requests = 0
         self._environment = environment
         self._walls: EnforcementReport | None = None  # the last report that was checked
         self._session = environment.open(self.policy, tools=dict.fromkeys(functions, ""))
+        self._session.with_values = with_values
         try:
             self._check_walls()
             if audit is not None:
@@ -216,11 +231,60 @@ class REPL(Owned):
         `timeout` is wall time in seconds, with all that the cell waits for; with `exclude_host_time`, the cell's own.
         """
         result = self._execute(code, self._served, seconds=timeout, exclude_host_time=exclude_host_time)
+        ask = self._asking() if self._session.with_values else None
         if (report := getattr(self.calls, "report", None)) is not None:
             for decision in self._session.refused:
                 report(decision)
         drain = getattr(self.calls, "drain", None)
-        return to_repl_result(result, drain() if drain else [])
+        return to_repl_result(result, drain() if drain else [], self.policy.limits.value_bytes, ask)
+
+    def _asking(self) -> Callable[[str], Any]:
+        """Reads a variable as the last cell left it. Keeps no session alive."""
+        mine, at = weakref.ref(self), self._requests
+
+        def ask(name: str) -> Any:
+            repl = mine()
+            if repl is None or repl._closed or repl._requests != at:
+                said = f"the session has gone on since this result, and {name} was not read; ask before the next cell"
+                raise ValueUnavailable(said, name=name)
+            return repl.get(name)
+
+        return ask
+
+    def get(self, name: str) -> Any:
+        """The value of a variable, whole and of the class that it has there; see REPLResult for what can be returned.
+
+        Raises KeyError if there is no such variable, ValueTooLarge, ValueNotPlain, and the CellTimeout of a wait that
+        takes too long.
+        """
+        with self._walled() as session:
+            variable = session.read_value(name)
+        if variable is None:
+            raise KeyError(name)
+        value = _whole(name, variable, self.policy.limits.value_bytes)
+        if isinstance(value, ValueUnavailable):
+            raise value
+        return value
+
+    def set(self, values: Mapping[str, Any]) -> None:
+        """Bind variables of the session to values; see REPLResult for what can be sent.
+
+        Raises ValueError for a name that a cell could not use, TypeError for a value that is no plain data, and Refused
+        for one over limits.context_bytes.
+        """
+        sent = {name: tag(value) for name, value in values.items()}
+        for name in sent:
+            if not name.isidentifier() or name.startswith("_") or name in self._own_names or keyword.iskeyword(name):
+                raise ValueError(f"{name!r} cannot be set: it is no name of a variable, or it is a name of the session")
+        with self._walled() as session:
+            for name, value in sent.items():
+                self._requests += 1
+                session.set_value(name, value)
+
+    @property
+    def _own_names(self) -> frozenset[str]:
+        """Names that the session restores after each cell."""
+        return RESERVED_TOOL_NAMES | frozenset(self.custom_tools)
 
     def _execute(
         self, code: str, calls: HostCalls, *, seconds: float | None = None, exclude_host_time: bool = False
@@ -228,6 +292,7 @@ class REPL(Owned):
         """Run one cell as Session.execute does, counted and audited."""
         with self._walled() as session:
             self._cells += 1
+            self._requests += 1
             try:
                 result = session.execute(code, calls, seconds=seconds, exclude_host_time=exclude_host_time)
             except ProtocolViolation as error:
@@ -271,9 +336,15 @@ class REPL(Owned):
         self.cleanup()
 
 
-def to_repl_result(result: CellResult, rlm_calls: list[Any]) -> REPLResult:
-    """Upstream's result object from ours: `locals` holds JSON values if they are small, else safe reprs."""
-    return REPLResult(
+def to_repl_result(
+    result: CellResult, rlm_calls: list[Any], value_bytes: int = 0, ask: Callable[[str], Any] | None = None
+) -> REPLResult:
+    """Upstream's result object from ours: `locals` holds JSON values if they are small, else safe reprs.
+
+    With `ask`, which reads a variable from the session, the result has values.
+    """
+    last = result.value
+    made = REPLResult(
         stdout=result.stdout,
         stderr=result.stderr,
         locals={name: _local(variable) for name, variable in result.variables.items()},
@@ -286,6 +357,34 @@ def to_repl_result(result: CellResult, rlm_calls: list[Any]) -> REPLResult:
         dropped_bytes=result.dropped_bytes,
         final_value=None if result.answer is None else result.answer.value,
     )
+    if ask is not None:
+        known = {name: each for name, each in result.variables.items() if each.known}
+        found = {name: _whole(name, each, value_bytes) for name, each in known.items()}
+        refused = {name: value for name, value in found.items() if isinstance(value, ValueUnavailable)}
+        held = {name: value for name, value in found.items() if name not in refused}
+        made.values = Values(held, refused, result.variables, ask)
+        made.reprs = {name: _shown(each) for name, each in result.variables.items()}
+        if last is not None and last.type != "NoneType":
+            made.keep(_whole("the result", last, value_bytes), last.repr)
+    return made
+
+
+def _whole(name: str, variable: Variable, limit: int) -> Any:
+    """The value of `variable`, or the error that says why there is none."""
+    if variable.whole is not None:
+        return variable.whole[0]
+    return unavailable(name, variable.type, variable.size, variable.why, limit)
+
+
+def _shown(variable: Variable) -> str:
+    """A text of a variable, from its value if that is known."""
+    if variable.whole is None and not variable.has_value:
+        return variable.repr
+    try:
+        text = repr(variable.value if variable.whole is None else variable.whole[0])
+    except ValueError:  # an int with more digits than the interpreter converts to text
+        return variable.repr
+    return text if len(text) <= _SHORT else f"{text[:_SHORT]}... [{len(text)} long]"
 
 
 def record(audit: AuditSink, session: str, result: CellResult) -> None:

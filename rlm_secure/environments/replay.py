@@ -7,6 +7,7 @@ is reached, how an earlier state is kept, and when the log is restarted.
 
 from __future__ import annotations
 
+import json
 import logging
 import secrets
 import threading
@@ -16,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from rlm_secure.broker.protocol import Call, CellResult
+from rlm_secure.broker.protocol import Call, CellResult, Variable
 from rlm_secure.decision import Decided
 from rlm_secure.environments.deadline import INTERRUPT_EVERY_SECONDS, SESSION_CPU, Deadline
 from rlm_secure.environments.interface import HostCalls, Session
@@ -41,6 +42,13 @@ from rlm_secure.errors import (
 from rlm_secure.policy.gate import Gate
 from rlm_secure.policy.model import Policy
 from rlm_secure.tools.hostcall import HostCall, abandoned
+
+#: A JSON value of up to this many characters is sent in a frame.
+_SMALL = 64 * 1024
+#: The name that a large value has on its way to its own: no identifier, so no cell can read it.
+_SENT = "<sent>"
+#: Requests that run a cell's code and change nothing.
+READS = ("read", "value")
 
 _logger = logging.getLogger("rlm_secure")
 
@@ -140,7 +148,8 @@ class ReplayedSession(Session):
     def _cell(self, code: str) -> LogEntry:
         """The request that runs `code`; carries the seed until a worker has survived one that does."""
         seed = {} if self._seeded else {"seed": self._seed}
-        return LogEntry({"op": "exec", "code": code, **seed})
+        values = {"values": True} if self.with_values else {}
+        return LogEntry({"op": "exec", "code": code, **seed, **values})
 
     # -- Session --------------------------------------------------------------------------------------
 
@@ -194,15 +203,39 @@ class ReplayedSession(Session):
 
     def read_text(self, name: str) -> str | None:
         """`str()` of a variable, computed in the worker under the deadline of a cell."""
-        limits = self._policy.limits
-        wait = Wait(lambda: self._interrupts, None, limits.run_seconds)
         try:
-            with self._turn(wait):
-                self._require()
-                result = self._run(LogEntry({"op": "read", "name": name}), nobody, limits.cell_seconds, wait)
+            result = self._look(LogEntry({"op": "read", "name": name}))
         except NoTurn:
             return None
         return result.answer.text if result.answer else None
+
+    def read_value(self, name: str) -> Variable | None:
+        """A variable, described in the worker under the deadline of a cell. Raises the CellError that stopped it."""
+        try:
+            result = self._look(LogEntry({"op": "value", "name": name}))
+        except NoTurn as none:
+            raise none.error from None
+        if result.error is not None:
+            raise result.error
+        return result.value
+
+    def set_value(self, name: str, value: Any) -> None:
+        """Bind `name` to a value that rlm_secure.tagged wrote. A large one is sent as a context is."""
+        request: dict[str, Any] = {"op": "assign", "name": name, "variable": True}
+        if isinstance(value, str | list | dict) and (isinstance(value, str) or len(json.dumps(value)) > _SMALL):
+            self.load_context(_SENT, value)
+            request["sent"] = _SENT
+        else:
+            request["value"] = value
+        self._command(LogEntry({**request, "tagged": not isinstance(value, str)}))
+
+    def _look(self, entry: LogEntry) -> CellResult:
+        """The result of a request that reads. Raises NoTurn if its turn does not come in time."""
+        limits = self._policy.limits
+        wait = Wait(lambda: self._interrupts, None, limits.run_seconds)
+        with self._turn(wait):
+            self._require()
+            return self._run(entry, nobody, limits.cell_seconds, wait)
 
     # -- one request ------------------------------------------------------------------------------
 
@@ -238,7 +271,7 @@ class ReplayedSession(Session):
         if self._worker.interrupted.is_set():
             self._worker.interrupted.clear()
         deadline = self._deadline(wall)
-        if entry.request["op"] in ("exec", "read"):
+        if entry.request["op"] in ("exec", *READS):
             self._bound(deadline, wait)
         else:
             deadline.command = True
@@ -400,7 +433,7 @@ class ReplayedSession(Session):
     def _note(self, entry: LogEntry, result: CellResult) -> None:
         """Add a completed request to the log, unless it reads a variable, which changes nothing."""
         self._seeded = self._seeded or "seed" in entry.request
-        if self._log is None or entry.request["op"] == "read":
+        if self._log is None or entry.request["op"] in READS:
             return
         self._log_seconds += result.cpu_seconds
         if isinstance(result.error, CellTimeout) or entry.heavy:

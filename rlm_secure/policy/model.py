@@ -143,8 +143,8 @@ class Limits(Section):
     """Output kept per cell; the rest is counted and dropped while it is produced."""
     result_bytes: Annotated[int, Field(ge=4096, le=1024 * MIB)] = 8 * MIB
     """Largest frame that the host reads from a guest."""
-    value_bytes: Positive = 64 * 1024
-    """Largest JSON value of one variable in a result; longer ones become a safe repr."""
+    value_bytes: Positive = 1 * MIB
+    """Largest value of a variable that is returned, as JSON; a larger one is an error that names its size."""
     context_bytes: Positive = 4096 * MIB
     """Largest context, as loaded."""
     cells: Positive = 1_000

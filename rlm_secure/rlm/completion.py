@@ -53,6 +53,7 @@ from rlm_secure.rlm.parsing import (
 )
 from rlm_secure.rlm.prompts import Message, describe_session
 from rlm_secure.rlm.tree import Tree
+from rlm_secure.tagged import as_json
 from rlm_secure.types import (
     CodeBlock,
     QueryMetadata,
@@ -240,7 +241,7 @@ class Run:
         """The turn's answer, or None and a message to the model on the answer that was not accepted, if any."""
         for block in blocks:
             if block.result.final_answer is not None:
-                return self.accepted(block.result.final_answer, "cell", block.result.final_value)
+                return self.accepted(block.result.final_answer, "cell", as_json(block.result.final_value))
         final = parse_final(response)
         if final is None:
             return None, None

@@ -23,7 +23,7 @@ DONE: dict[str, Any] = {
     "stdout": "out",
     "stderr": "err",
     "variables": {"x": {"type": "int", "value": 1}, "f": {"type": "function", "repr": "<function>"}},
-    "answer": {"text": "42", "value": 42},
+    "answer": {"text": "42", "whole": 42},
     "error": {"kind": "refused", "message": "no", "rule": "dunder-attribute"},
     "cpu": 0.5,
     "peak": 1024,
@@ -282,7 +282,7 @@ def test_a_value_that_no_worker_bounded_is_not_kept_and_counted(value: Any) -> N
 
 def test_an_answer_that_no_worker_bounded_is_not_kept_or_a_violation() -> None:
     value = "v" * 998  # a thousand bytes of JSON, of which an eighth of a result may be a value
-    said = frame({**DONE, "answer": {"text": "42", "value": value}})
+    said = frame({**DONE, "answer": {"text": "42", "whole": value}})
     whole, cut = read(said, result_bytes=8000), read(said, result_bytes=7999)
     assert isinstance(whole, CellResult) and isinstance(cut, CellResult)
     assert (whole.answer, whole.dropped_bytes) == (TextAnswer("42", value), 0)
@@ -307,7 +307,7 @@ def test_each_limit_that_a_cell_ran_into_is_named() -> None:
 
 def test_a_result_of_nothing_is_empty() -> None:
     assert repr(CellResult()) == (
-        "CellResult(stdout='', stderr='', variables={}, answer=None, error=None, seconds=0.0, cpu_seconds=0.0, "
+        "CellResult(stdout='', stderr='', variables={}, value=None, answer=None, error=None, seconds=0.0, cpu_seconds=0.0, "
         "peak_bytes=0, dropped_bytes=0, resumed=False)"
     )
 

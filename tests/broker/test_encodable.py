@@ -78,7 +78,7 @@ def test_no_position_of_a_hostile_result_or_call_carries_one(half: str) -> None:
     done = {
         "op": "done", "stdout": half, "stderr": half, "dropped": 0, "cpu": 0, "peak": 0,
         "variables": {half: {"type": half, "value": [{half: half}], "repr": half}},
-        "answer": {"text": half, "value": {half: half}},
+        "answer": {"text": half, "whole": {half: half}},
         "error": {"kind": "refused", "message": half, "rule": half},
     }  # fmt: skip
     calls = [

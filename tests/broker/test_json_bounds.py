@@ -404,7 +404,7 @@ def test_where_a_document_breaks_is_told_by_its_place() -> None:
 def test_no_half_of_a_surrogate_pair_gets_to_the_host(half: str) -> None:
     done = {
         "op": "done",
-        "stdout": "HALF", "stderr": "HALF", "answer": {"text": "HALF", "value": ["HALF", {"HALF": "HALF"}]},
+        "stdout": "HALF", "stderr": "HALF", "answer": {"text": "HALF", "whole": ["HALF", {"HALF": "HALF"}]},
         "variables": {"HALF": {"type": "HALF", "value": "HALF"}, "f": {"type": "t", "repr": "HALF"}},
         "error": {"kind": "exception", "message": "HALF"}, "cpu": 0, "peak": 0, "dropped": 0,
     }

@@ -49,7 +49,7 @@ def test_no_supervisor_hands_over_more_than_the_policy_grants() -> None:
     bounded = policy(stdout_bytes=1000, value_bytes=100, result_bytes=1 << 20)
     values = {"x": {"type": "str", "value": "v" * 1000}}
     text = "\u00e9" * 20_000
-    said = answering(stdout=text, stderr=text, variables=values, answer={"text": "t", "value": ["v"] * 100_000})
+    said = answering(stdout=text, stderr=text, variables=values, answer={"text": "t", "whole": ["v"] * 100_000})
     with lying.session(bounded, said) as session:
         result = session.execute("1", None)
     assert (len(result.stdout.encode()), len(result.stderr.encode())) == (1000, 1000)

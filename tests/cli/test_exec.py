@@ -23,6 +23,17 @@ def test_output_goes_to_stdout(rlm_secure: Run) -> None:
     assert (done.code, done.out, done.err) == (0, "45\n", "")
 
 
+def test_the_value_of_the_last_expression_is_printed(rlm_secure: Run) -> None:
+    done = rlm_secure("exec", "-c", "print('said')\n[n for n in range(3)]")
+    assert (done.code, done.out, done.err) == (0, "said\n[0, 1, 2]\n", "")
+    done = rlm_secure("exec", "-c", "chr(27) + '[31m'")
+    assert (done.code, done.out) == (0, "'\\x1b[31m'\n")
+    done = rlm_secure("exec", "--json", "-c", "x = {1}\n(x, 2)")
+    found = json.loads(done.out)
+    assert (found["value"], found["text"]) == ({"$tuple": [{"$set": [1]}, 2]}, "({1}, 2)")
+    assert found["values"] == {"x": {"$set": [1]}}
+
+
 def test_a_file_and_stdin_are_sources(rlm_secure: Run, tmp_path: Path) -> None:
     (tmp_path / "cell.py").write_text("print('from a file')")
     assert rlm_secure("exec", str(tmp_path / "cell.py")).out == "from a file\n"

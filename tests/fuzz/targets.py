@@ -231,7 +231,7 @@ def framed(data: bytes, header: Callable[[bytes], bytes] = lambda body: struct.p
 
 DONE: dict[str, Any] = {
     "op": "done", "stdout": "6\n", "stderr": "", "variables": {"x": {"type": "int", "value": 6, "repr": "6"}},
-    "answer": {"text": "six", "value": 6}, "error": None, "cpu": 0.01, "peak": 1 << 20, "dropped": 0,
+    "answer": {"text": "six", "whole": {"$set": [6]}}, "error": None, "cpu": 0.01, "peak": 1 << 20, "dropped": 0,
     "nonce": "0011223344556677",
 }  # fmt: skip
 CALL: dict[str, Any] = {"op": "call", "call": "llm_query_batched", "prompts": ["a", "b"], "model": None, "nonce": "00"}
@@ -246,7 +246,7 @@ def _frames_seeds() -> Iterator[bytes]:
         DONE | {"error": {"kind": "exception", "message": "\x1b[2J\u202e\ud800", "rule": None}, "answer": None},
         DONE | {"stdout": "x" * 30_000, "stderr": "\U0001f600" * 5000},
         DONE | {"variables": {f"v{each}": {"type": "str", "value": "y" * 100} for each in range(400)}},
-        DONE | {"answer": {"text": "\ud800\udfff", "value": [[{}] * 50] * 50}},
+        DONE | {"answer": {"text": "\ud800\udfff", "whole": [[{}] * 50] * 50}},
         CALL | {"prompts": ["p"] * 9000},
         READY | {"walls": {"\n": ["full", "\x1b"], "x": ["none", "e" * 5000]}},
     ]  # fmt: skip

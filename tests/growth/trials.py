@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rlm_secure import untrusted_json
+from rlm_secure import tagged, untrusted_json
 from rlm_secure.audit.finding import Unreadable
 from rlm_secure.audit.read import code, container, dockerfile, document, packages, trajectory
 from rlm_secure.environments.cloud import lease as _lease
@@ -99,6 +99,22 @@ JSON: dict[str, Make] = {
         b"{" + b",".join(b'"\\u%04x":1' % (each % 60000) for each in range(size // 11)) + b"}"
     ),
     "a text without an end": _bytes(b"x", b'{"a":"'),
+}
+
+TAGGED: dict[str, Make] = {
+    "keys with few bits": lambda size: (
+        b'{"$set":[' + b",".join(b"%d" % (each << 40) for each in range(size // 20 + 1)) + b"]}"
+    ),
+    "keys of equal hash": lambda size: (
+        b'{"$dict":[' + b",".join(b"[%d,0]" % (each * (2**61 - 1)) for each in range(size // 30 + 1)) + b"]}"
+    ),
+    "bytes": lambda size: b'{"$bytes":"' + b"A" * (size // 4 * 4) + b'"}',
+    "digits of an int": _bytes(b"f", b'{"$int":"0x', b'"}'),
+    "digits of a decimal": _bytes(b"9", b'{"$decimal":"', b'"}'),
+    "decimals": _bytes(b'{"$decimal":"' + b"9" * 4000 + b'E+999999999999999999"},', b"[", b"0]"),
+    "fractions": _bytes(b'{"$fraction":[%d,%d]},' % (3**2500, 7**1400), b"[", b"0]"),
+    "groups": _bytes(b'{"$tuple":[{"$frozenset":[]}]},', b'{"$set":[', b"0]}"),
+    "dates": _bytes(b'{"$datetime":"2024-01-01T00:00:00.123456+01:00"},', b"[", b"0]"),
 }
 
 HEADS: dict[str, Make] = {
@@ -242,6 +258,7 @@ YAML: dict[str, Make] = _texts(
 
 TRIALS: dict[str, Trial] = {
     "json of the host": Trial(untrusted_json.loads, JSON, typed=(untrusted_json.MalformedJson,)),
+    "values with tags": Trial(lambda data: tagged.untag(json.loads(data)), TAGGED, typed=(tagged.MalformedValue,)),
     "json of the guest": Trial(wire.loads, JSON, typed=(wire.MalformedJson, RecursionError)),
     "guest http": Trial(
         readers.guest_http,
@@ -465,7 +482,7 @@ READERS: dict[str, Reader] = {
     "audit/read/yaml_document.py": Reader("get_event", ("YAML",)),
     "audit/rules/packages.py": Reader("tomllib.loads", reason="a table of ours, in the package"),
     "broker/client.py": Reader("decode, partition in a loop", ("signed answers",)),
-    "broker/protocol.py": Reader("loads", ("frames in the host", "signed answers")),
+    "broker/protocol.py": Reader("loads", ("frames in the host", "signed answers", "values with tags")),
     "broker/signed.py": Reader("event", ("signed answers",)),
     "broker/transports/http1.py": Reader("find in a loop, recv", ("host http",)),
     "broker/transports/https.py": Reader("urlsplit", reason="the address that a provider's API names, once a session"),
@@ -501,6 +518,7 @@ READERS: dict[str, Reader] = {
     "guest/zygote/apart.py": Reader("recvmsg socket.recv_fds unpack", reason=_KERNEL),
     "guest/supervisor/bodies.py": Reader("wire.loads", _GUEST_JSON),
     "guest/language/compiler.py": Reader("compile", reason="a cell's own source, in its worker, under the clock of its cell"),
+    "guest/session/tagged.py": Reader("binascii.a2b_base64", reason="values that the host set"),
     "guest/supervisor/dial.py": Reader("base64.b64decode, find in a loop, os.read, recv, wire.loads", ("guest lines",)),
     "guest/language/facades/binary.py": Reader("zlib.decompressobj", reason="for a cell, in its worker, under its own limits"),
     "guest/language/facades/text.py": Reader(
@@ -533,6 +551,7 @@ READERS: dict[str, Reader] = {
     "testing/launch.py": Reader("json.load", reason=_ARENA),
     "testing/nested.py": Reader("os.read struct.unpack", reason=_ARENA),
     "testing/target.py": Reader("os.pread recv", reason=_ARENA),
+    "tagged.py": Reader("base64.b64decode fromisoformat", ("values with tags",)),
     "testing/yardstick.py": Reader("unpack_from", reason="two numbers in memory of our own"),
     "tools/toolbox.py": Reader("json.loads", reason="what the host itself wrote of a tool's result, of at most its limit"),
     "untrusted_json.py": Reader("json.JSONDecoder", _HOST_JSON),

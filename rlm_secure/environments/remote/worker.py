@@ -142,7 +142,7 @@ class RemoteWorker:
             self._told = False
             self._early = self._vain = 0
             self._served = message["op"] == "exec"
-            cpu = self._limits.cell_cpu_seconds if message["op"] in ("exec", "read") else None
+            cpu = self._limits.cell_cpu_seconds if message["op"] in ("exec", "read", "value") else None
             self._ran = 0.0
             self._nonce = fresh_nonce()
             message = {**message, "nonce": self._nonce}

@@ -12,6 +12,7 @@ import warnings
 from types import CodeType
 from typing import Any
 
+from .names import VALUE
 from .registry import FILENAME
 from .transformer import CellTransformer, ScreenFinding
 
@@ -64,6 +65,7 @@ def compile_cell(source: str, *, source_bytes: int, ast_nodes: int) -> CodeType:
         screen.screen(tree)
         if screen.findings:
             raise _refusal(screen.findings, source)
+        _keep_value(tree)
         code: CodeType = compile(tree, FILENAME, "exec", flags=screen.flags, dont_inherit=True, optimize=0)
         return code
     except CellRefused:
@@ -75,10 +77,22 @@ def compile_cell(source: str, *, source_bytes: int, ast_nodes: int) -> CodeType:
 def compile_plain(source: str) -> CodeType:
     """Compile a cell without any check, for test sessions without the language layer. Raises CellRefused."""
     try:
-        _quiet()
-        return compile(source, FILENAME, "exec", dont_inherit=True, optimize=0)
+        tree = _parse(source)
+        _keep_value(tree)
+        return compile(tree, FILENAME, "exec", dont_inherit=True, optimize=0)
     except Exception as error:
         raise _unreadable(error, source) from None
+
+
+def mentioned(code: CodeType) -> frozenset[str]:
+    """The names that `code`, and the functions and classes in it, look up, bind or read as attributes."""
+    found: set[str] = set()
+    waiting = [code]
+    while waiting:
+        each = waiting.pop()
+        found.update(each.co_names)
+        waiting += [inner for inner in each.co_consts if type(inner) is CodeType]
+    return frozenset(found)
 
 
 def run(code: CodeType, namespace: dict[str, Any]) -> None:
@@ -91,6 +105,14 @@ def _parse(source: str) -> ast.Module:
     tree = compile(source, FILENAME, "exec", flags=ast.PyCF_ONLY_AST, dont_inherit=True, optimize=0)
     assert isinstance(tree, ast.Module)
     return tree
+
+
+def _keep_value(tree: ast.Module) -> None:
+    """Bind VALUE to the value of the last expression, where the cell ends on one, as a notebook shows it."""
+    last = tree.body[-1] if tree.body else None
+    if isinstance(last, ast.Expr):
+        target = ast.copy_location(ast.Name(VALUE, ast.Store()), last)
+        tree.body[-1] = ast.copy_location(ast.Assign([target], last.value), last)
 
 
 def _quiet() -> None:

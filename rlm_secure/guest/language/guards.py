@@ -12,10 +12,11 @@ from .facades import iterators
 from .facades.identity import identity
 from .facades.late import Builtins
 from .imports import import_guards
+from .names import VALUE
 from .registry import is_class, title
 from .violations import RuleViolation
 
-__all__ = ["RuleViolation", "build_globals", "is_internal"]
+__all__ = ["VALUE", "RuleViolation", "build_globals", "is_internal"]
 
 _HARMLESS_BUILTINS = names.words(
     "abs all any ascii bin bool bytearray bytes callable chr classmethod complex dict divmod enumerate filter float "

@@ -27,6 +27,8 @@ CLASSES = "<classes>"
 TYPE = "<type>"
 EXCEPTION = "<exception>"
 REGISTRAR = "<registrar>"
+#: The value of the last expression of a cell, in its globals.
+VALUE = "<value>"
 #: The guards that code in a class body calls. Class bodies look up names first in what a `__prepare__` returned, so
 #: these are declared global there.
 IN_BODIES = (

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..language import guards, violations
 from ..language.registry import is_instance, title
-from . import values
+from . import tagged, values
 from .faults import FinalAnswerCalled
 
 #: Sends one call frame and returns the host's reply. Raises HostError where the host refuses.
@@ -23,6 +23,12 @@ MAX_PROMPTS = 10_000
 MAX_MODEL = 256
 #: Values in all arguments of a tool call. Each counts as at most one bracket and one comma of the decoder's MAX_NODES.
 _MAX_VALUES = 190_000
+
+#: Values that one result carries: in its answer, in the value of its expression, and in all variables together. With
+#: what describes the variables, they stay below the 400,000 of the host's decoder.
+_WHOLE_VALUES = 100_000
+#: Most bytes of a variable that a cell only mentions: it is often large, and can be asked for.
+_MENTIONED_BYTES = 16_384
 
 _MISSING = object()
 
@@ -66,11 +72,16 @@ class Repl:
         """
         return self._ended is not None and self._ended() is raised
 
-    def assign(self, name: str, value: Any) -> None:
-        """Bind `name`. Contexts, histories and values of the host are restored after a cell that overwrites them."""
+    def assign(self, name: str, value: Any, *, kept: bool = True) -> None:
+        """Bind `name`. If it is `kept`, as a context is, it is restored after a cell that overwrites it."""
         self.namespace[name] = value
-        if name != "answer":
+        if kept and name != "answer":
             self._scaffold[name] = value
+
+    def take(self, name: str) -> Any:
+        """The value of `name`, which is bound no longer."""
+        self._scaffold.pop(name, None)
+        return self.namespace.pop(name)
 
     def alias(self, name: str, target: str) -> None:
         """Bind `name` to the object that the name `target` is bound to."""
@@ -104,8 +115,52 @@ class Repl:
             described[name] = entry
         return described
 
+    def identities(self) -> dict[str, int]:
+        """Which object each name is bound to. By address: a reference would keep what a cell deletes."""
+        return {name: id(value) for name, value in self.namespace.items()}
+
+    def whole(
+        self, described: dict[str, Any], before: dict[str, int], mentioned: frozenset[str]
+    ) -> dict[str, Any] | None:
+        """Add to the variables `described` the values that a cell bound, whole, and the small ones that it mentioned.
+
+        Returns the description of the value of its last expression, None if it ended on none. Others can be asked for.
+        """
+        entry = None
+        if guards.VALUE in self.namespace:
+            entry = self.described(self.namespace[guards.VALUE])
+        room, nodes = self._result_bytes // 8, _WHOLE_VALUES
+        for name, about in described.items():
+            value = self.namespace.get(name, _MISSING)
+            bound = before.get(name) != id(value)
+            if name in self._scaffold or not (bound or name in mentioned):
+                continue
+            limit = self._value_bytes if bound else min(_MENTIONED_BYTES, self._value_bytes)
+            found, taken, held = values.whole(value, min(limit, room), nodes)
+            # What is too large for the rest of the result only can be asked for, as can what was only mentioned.
+            if "size" not in found or (bound and found["size"] > limit):
+                about.update(found)
+            room, nodes = room - taken, nodes - held
+        return entry
+
+    def forget_value(self) -> None:
+        """Release the value of the last expression, which may run code of the cell."""
+        self.namespace.pop(guards.VALUE, None)
+
+    def described(self, value: Any) -> dict[str, Any]:
+        """`value` as one entry: its type, its repr by its own method, and itself or why not."""
+        found, _, _ = values.whole(value, self._value_bytes, _WHOLE_VALUES)
+        text = values.shown(value)
+        if "size" not in found:
+            try:
+                whole = str.__str__(repr(value))
+            except Exception:  # its method is the cell's own code
+                whole = ""
+            text = whole if 0 < len(whole) <= self._value_bytes // 6 else text
+        return {"type": values.name_of(value), "repr": text[: self._value_bytes // 6], **found}
+
     def answer(self) -> dict[str, Any] | None:
-        """The cell's final answer as {"text", "value"?}, or None. Runs no code of the cell."""
+        """The cell's final answer as {"text", "whole"?}, or None. Runs no code of the cell. Raises tagged.TooLarge."""
         if self.final is not None:
             return self.final
         answer = self.namespace.get("answer", _MISSING)
@@ -116,17 +171,24 @@ class Repl:
         ready = given.get("ready", False)
         if type(ready) not in (bool, int, str) or not ready:
             return None
-        return self._finish(given.get("content", ""))
+        return self._finish(given.get("content", ""), None)
 
-    def _finish(self, value: Any) -> dict[str, Any]:
+    def _finish(self, value: Any, text_of: Callable[[Any], str] | None) -> dict[str, Any]:
+        """The answer `value`; `text_of` makes the text, which may run code of the cell. Raises tagged.TooLarge."""
         if type(value) is str:
             return {"text": value}
-        plain = values.jsonable(value, self._result_bytes // 8, nodes=50_000)
-        try:
-            text = str(value) if plain or type(value) in (int, float) else values.shown(value)
-        except ValueError:  # an int with more digits than the interpreter converts to text
-            text = values.shown(value)
-        return {"text": text, "value": plain[0]} if plain else {"text": text}
+        # The text and the value are in one frame, in which a character takes three times its bytes of UTF-8 at most.
+        found, _, _ = values.whole(value, self._result_bytes // 8, _WHOLE_VALUES)
+        if "size" in found:
+            raise tagged.TooLarge(found["size"])
+        if text_of is not None:
+            text = str.__str__(text_of(value))  # a cell's __str__ may return a subclass of str
+        else:
+            try:
+                text = str(value) if "whole" in found else values.shown(value)
+            except ValueError:  # an int with more digits than the interpreter converts to text
+                text = values.shown(value)
+        return {"text": text, "whole": found["whole"]} if "whole" in found else {"text": text}
 
     def _single(self, kind: str) -> Callable[..., Any]:
         def query(prompt: str, model: str | None = None) -> Any:
@@ -162,7 +224,7 @@ class Repl:
         def tool(*args: Any, **kwargs: Any) -> Any:
             share = min(100_000, _MAX_VALUES // max(1, len(args) + len(kwargs)))
             keywords = {str.__str__(key): values.plain(arg, limit, share) for key, arg in kwargs.items()}
-            if values.alike(keywords):
+            if tagged.alike(keywords):
                 raise TypeError(f"{name} takes keywords that differ as UTF-8; lone surrogates are spelled out there")
             plain = [values.plain(arg, limit, share) for arg in args]
             return self._ask({"call": "tool", "tool": name, "args": plain, "kwargs": keywords})
@@ -200,14 +262,21 @@ class Repl:
 
     def _final_answer(self) -> Callable[[Any], None]:
         def final_answer(value: Any) -> None:
-            final = self._finish(value)
-            if final.get("value") is None and type(value) is not str:
-                final["text"] = str.__str__(str(value))
+            try:
+                final = self._finish(value, str)
+            except tagged.TooLarge as large:
+                raise ValueError(too_large(large.size, self._result_bytes)) from None
             ended = FinalAnswerCalled()
             self.final, self._ended = final, weakref.ref(ended)
             raise ended
 
         return final_answer
+
+
+def too_large(size: int, result_bytes: int) -> str:
+    """What a cell is told about an answer of `size` bytes or more."""
+    most = result_bytes // 8
+    return f"the answer takes {size} bytes or more, and may take {most}, an eighth of limits.result_bytes; give less"
 
 
 def _model(model: str | None) -> str | None:

@@ -7,18 +7,22 @@ import types
 from typing import Any
 
 from ..language.registry import order_of, title
+from . import tagged
 
 _NODES = 256
 _DEPTH = 8
 _ITEMS = 8
 _TEXT = 200
 _STRING = 2000
+#: Most bytes of one variable in a description of all of them.
+_BYTES = 65_536
 
 
 def describe(value: Any, value_bytes: int) -> dict[str, Any]:
     """`{"type", "value"?, "repr"?}` for a variable: the value where it is small JSON, otherwise a bounded repr."""
     kind = type(value)
-    name = title(kind).encode("utf-8", "backslashreplace").decode()[:128]
+    name = name_of(value)
+    value_bytes = min(value_bytes, _BYTES)
     if kind is str and len(value) <= min(value_bytes // 6, _STRING):
         return {"type": name, "value": value}
     if kind in (bool, type(None)) or (kind is float and math.isfinite(value)):
@@ -30,6 +34,25 @@ def describe(value: Any, value_bytes: int) -> dict[str, Any]:
         if plain is not None:
             return {"type": name, "value": plain[0]}
     return {"type": name, "repr": shown(value)[: value_bytes // 6]}
+
+
+def name_of(value: Any) -> str:
+    """The name of the class of `value`, for a frame."""
+    return title(type(value)).encode("utf-8", "backslashreplace").decode()[:128]
+
+
+def whole(value: Any, limit: int, nodes: int) -> tuple[dict[str, Any], int, int]:
+    """`({"whole": JSON}, bytes, values)`, see tagged.py; with `size` instead of what is too large, `why` of no data.
+
+    Runs no code of the cell.
+    """
+    try:
+        made = tagged.tag(value, limit, nodes)
+    except tagged.TooLarge as large:
+        return {"size": large.size}, 0, 0
+    except tagged.NotPlain as refused:
+        return {"why": str(refused).encode("utf-8", "backslashreplace").decode()[:200]}, 0, 0
+    return {"whole": made.json}, made.most, made.nodes
 
 
 def jsonable(value: Any, limit: int, nodes: int = _NODES) -> tuple[Any] | None:
@@ -65,23 +88,10 @@ def _copy(value: Any, depth: int, budget: list[int]) -> Any:
     if kind in (list, tuple):
         return [_copy(item, depth - 1, budget) for item in value]
     if kind is dict:
-        if not all(type(key) is str for key in value) or alike(value):
+        if not all(type(key) is str for key in value) or tagged.alike(value):
             raise _TooMuch
         return {_copy(key, 0, budget): _copy(item, depth - 1, budget) for key, item in value.items()}
     raise _TooMuch
-
-
-def alike(table: dict[str, Any]) -> bool:
-    """Whether two keys of `table` become the same key on the host, which refuses duplicates.
-
-    The host joins surrogate pairs, and writes lone surrogates as escapes.
-    """
-    try:
-        "".join(table).encode()
-    except UnicodeEncodeError:
-        joined = (key.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass") for key in table)
-        return len({key.encode("utf-8", "backslashreplace") for key in joined}) < len(table)
-    return False
 
 
 def shown(value: Any, depth: int = 3) -> str:

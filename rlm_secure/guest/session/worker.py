@@ -2,8 +2,10 @@
 
 A `done` frame carries
     stdout, stderr   text, limited while it is produced; `dropped` counts the bytes that were not kept
-    variables        name -> {type, value? (small JSON), repr?}
-    answer           null or {text, value?}
+    variables        name -> {type, value? (small JSON), repr?}; where `exec` asked for values, those that the cell
+                     bound have one of whole (see tagged.py), size (of what is too large) and why (it is no data)
+    value            null, or such an entry: of the last expression, or of the variable that `value` asked for
+    answer           null or {text, whole?}
     error            null or {kind: exception|refused|memory|interrupted, message, rule?}
     cpu, peak        CPU seconds of the cell; peak resident bytes of the process
 For a `read` request, `answer.text` is the variable's text; `answer` is null if there is no such variable.
@@ -26,10 +28,10 @@ from .. import wire
 from ..language import compiler, facades, guards
 from ..language.registry import derives, title
 from ..wire import Closed
-from . import memory
+from . import memory, tagged
 from .faults import INTERRUPTED, CellInterrupted, fault
 from .output import Output
-from .repl import Repl
+from .repl import Repl, too_large
 
 #: The worker of this process. The zygote creates `print` and the signal handler before the fork; both look it up here.
 _current: SessionWorker
@@ -154,9 +156,12 @@ class SessionWorker:
                 )
             else:
                 code = compiler.compile_plain(source)
+            codes.append(code)
             compiler.run(code, self._repl.namespace)
 
-        return self._run(cell, source, answer=True)
+        codes: list[types.CodeType] = []
+        before = self._repl.identities() if request.get("values") else None
+        return self._run(cell, source, answer=True, codes=codes, before=before)
 
     def _read(self, request: dict[str, Any]) -> dict[str, Any]:
         text: list[str] = []
@@ -171,8 +176,27 @@ class SessionWorker:
         result["answer"] = {"text": text[0]} if text else None
         return result
 
+    def _value(self, request: dict[str, Any]) -> dict[str, Any]:
+        entry: list[dict[str, Any]] = []
+        name = request["name"]
+
+        def look() -> None:
+            namespace = self._repl.namespace
+            if name in namespace and not guards.is_internal(name):
+                entry.append(self._repl.described(namespace[name]))
+
+        result = self._run(look)
+        result["value"] = entry[0] if entry else None
+        return result
+
     def _assign(self, request: dict[str, Any]) -> dict[str, Any]:
-        return self._run(lambda: self._repl.assign(request["name"], request["value"]))
+        def assign() -> None:
+            value = self._repl.take(request["sent"]) if "sent" in request else request["value"]
+            if request.get("tagged"):
+                value = tagged.untag(value)
+            self._repl.assign(request["name"], value, kept=not request.get("variable"))
+
+        return self._run(assign)
 
     def _alias(self, request: dict[str, Any]) -> dict[str, Any]:
         return self._run(lambda: self._repl.alias(request["name"], request["target"]))
@@ -208,8 +232,18 @@ class SessionWorker:
         self._repl = cast(Repl, None)
         gc.collect()
 
-    def _run(self, body: Callable[[], None], source: str = "", *, answer: bool = False) -> dict[str, Any]:
+    def _run(
+        self,
+        body: Callable[[], None],
+        source: str = "",
+        *,
+        answer: bool = False,
+        codes: list[types.CodeType] | None = None,
+        before: dict[str, int] | None = None,
+    ) -> dict[str, Any]:
         """Run `body` as a cell and build its result. Only a cell has an `answer`.
+
+        With `before`, the identities of its variables, the result has the values that it bound; `codes` is its code.
 
         It can be interrupted until the result is built; its output is captured, and every exception is caught. Code of
         a cell also runs after its last line: the text of its exception comes from its own method, and releasing an
@@ -229,8 +263,12 @@ class SessionWorker:
             # SystemExit and other exceptions of a cell end the cell, not the worker.
             self._conclude(lambda: self._fault(ended, source, result))
         if answer:
-            self._conclude(lambda: result.update(answer=repl.answer()))
+            self._conclude(lambda: self._answer(result))
         self._conclude(lambda: result.update(variables=repl.variables()))
+        if before is not None and codes:
+            names = compiler.mentioned(codes[0])
+            self._conclude(lambda: result.update(value=repl.whole(result["variables"], before, names)))
+        self._conclude(repl.forget_value)
         self._conclude(repl.restore)
         if self._interrupted and (result["error"] is None or result["error"]["kind"] != "interrupted"):
             # The cell caught the interrupt, or had already finished its last line.
@@ -284,6 +322,15 @@ class SessionWorker:
         del raised
         ended.clear()
 
+    def _answer(self, result: dict[str, Any]) -> None:
+        """Put the cell's answer into `result`; one that is too large ends the cell with an error that says so."""
+        try:
+            result["answer"] = self._repl.answer()
+        except tagged.TooLarge as large:
+            message = too_large(large.size, self._options["result_bytes"])
+            result["error"] = {"kind": "refused", "message": message, "rule": "result-bytes"}
+            self.errors.write(f"{message}\n")
+
     def _take_reserve(self) -> None:
         """Reserve memory for the work that must succeed after a cell has used up the rest. Untouched, so it is free."""
         if not self.reserve:
@@ -294,9 +341,14 @@ class SessionWorker:
 
     def _reply(self, result: dict[str, Any]) -> None:
         limit = self._options["result_bytes"]
+        if self._channel.send_within(result, limit):
+            return
+        for entry in result["variables"].values():
+            entry.pop("whole", None)  # it can be asked for
         if not self._channel.send_within(result, limit):
             # Escaped JSON can be six times as long as the text: drop the least important parts first.
             result["variables"] = {}
+            result["value"] = None
             for field in ("stdout", "stderr"):
                 kept = result[field][: limit // 32]
                 result["dropped"] += len(result[field]) - len(kept)
@@ -334,4 +386,5 @@ def _done() -> dict[str, Any]:
     """The result of a request that runs no code of a cell: garbage collection, which may close generators, is off."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     empty: dict[str, Any] = {"variables": {}, "answer": None, "error": None, "stdout": "", "stderr": "", "dropped": 0}
+    empty["value"] = None
     return {"op": "done", **empty, "peak": peak, "cpu": 0.0}

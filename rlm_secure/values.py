@@ -1,0 +1,66 @@
+"""What a cell's result says about variables: values that are whole, or an error that says why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, Final
+
+from rlm_secure.errors import ValueNotPlain, ValueTooLarge, ValueUnavailable
+
+__all__ = ["Values", "unavailable"]
+
+_NONE: Final = object()
+
+
+class Values(Mapping[str, Any]):
+    """The variables of a session after a cell, by name: each value is whole, and of the class that it had there.
+
+    It holds those that the cell bound, and small ones that it mentioned. Others are read from the session when they
+    are asked for, as long as it has run nothing since; each is read once. Iterating goes over the names whose value
+    is held here. `refused` maps the names of the others that the cell bound to the error that asking for them raises.
+
+    Raises KeyError for a name that is no variable, ValueTooLarge for a value over limits.value_bytes, ValueNotPlain for
+    one that is no plain data, and ValueUnavailable if the session has gone on.
+    """
+
+    def __init__(
+        self,
+        held: Mapping[str, Any] | None = None,
+        refused: Mapping[str, ValueUnavailable] | None = None,
+        names: Collection[str] = (),
+        ask: Callable[[str], Any] | None = None,
+    ) -> None:
+        self._held = dict(held or {})
+        self.refused: dict[str, ValueUnavailable] = dict(refused or {})
+        self._names = frozenset(names)
+        self._ask = ask
+
+    def __getitem__(self, name: str) -> Any:
+        if (value := self._held.get(name, _NONE)) is not _NONE:
+            return value
+        if (error := self.refused.get(name)) is not None:
+            raise error
+        if name not in self._names or self._ask is None:
+            raise KeyError(name)
+        value = self._held[name] = self._ask(name)
+        return value
+
+    def __contains__(self, name: object) -> bool:
+        """Whether `name` is a variable, whatever became of its value."""
+        return name in self._held or name in self.refused or name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._held)
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def __repr__(self) -> str:
+        return f"Values({self._held!r})" if not self.refused else f"Values({self._held!r}, refused={self.refused!r})"
+
+
+def unavailable(name: str, kind: str, size: int, why: str, limit: int) -> ValueUnavailable:
+    """The error of a value of class `kind` that takes `size` bytes or more, if any, or is no plain data for `why`."""
+    if size:
+        return ValueTooLarge(name=name, kind=kind, size=size, limit=limit)
+    return ValueNotPlain(name=name, kind=kind, why=why)

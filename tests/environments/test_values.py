@@ -1,0 +1,257 @@
+"""What a user gets out of a session is whole and typed: a value, or an error that names its size."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections import Counter
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from rlm_secure import Policy, Sandbox
+from rlm_secure.broker.protocol import Variable
+from rlm_secure.environments.interface import Session
+from rlm_secure.errors import (
+    CellRefused,
+    CellTimeout,
+    EnvironmentUnavailable,
+    Refused,
+    ValueNotPlain,
+    ValueTooLarge,
+    ValueUnavailable,
+)
+
+LIMIT = Policy.load("strict").limits.value_bytes
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Sandbox]:
+    with Sandbox() as made:
+        yield made
+
+
+@pytest.fixture
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox() as made:
+        yield made
+
+
+@pytest.mark.parametrize(
+    ("code", "value", "text"),
+    [
+        ("1 + 1", 2, "2"),
+        ("x = 1", None, ""),
+        ("None", None, ""),
+        ("print('said')", None, ""),
+        ("'a text'", "a text", "'a text'"),
+        ("def f(): return (1, {2})\nf()", (1, {2}), "(1, {2})"),
+        ("[n for n in range(300)]", list(range(300)), repr(list(range(300)))),
+        ("import datetime\ndatetime.date(2024, 1, 2)", datetime.date(2024, 1, 2), "datetime.date(2024, 1, 2)"),
+        ("if True:\n    5", None, ""),
+        ("5; x = 6", None, ""),
+        ("x = 6; x + 1;", 7, "7"),
+        ("'''only a text'''", "only a text", "'only a text'"),
+        ("# nothing", None, ""),
+        ("", None, ""),
+    ],
+)
+def test_the_value_is_that_of_the_last_expression(shared: Sandbox, code: str, value: Any, text: str) -> None:
+    result = shared.run(code).check()
+    assert (type(result.value), result.value, result.text) == (type(value), value, text)
+    assert "<value>" not in result.locals
+
+
+def test_a_cell_that_fails_has_no_value(shared: Sandbox) -> None:
+    shared.run("5")
+    result = shared.run("def f():\n    raise KeyError\nf()")
+    assert (result.value, result.text, type(result.error).__name__) == (None, "", "CellException")
+
+
+def test_an_object_is_shown_by_its_own_text_and_has_no_value(shared: Sandbox) -> None:
+    result = shared.run("class P:\n    def __repr__(self):\n        return 'P!'\nP()").check()
+    assert result.text == "P!"
+    with pytest.raises(ValueNotPlain, match=r"the value of the result \(P\) cannot leave the sandbox: P is no plain data"):
+        _ = result.value
+    broken = shared.run("class Q:\n    def __repr__(self):\n        return 5\nQ()").check()
+    assert broken.text == "<Q object>"
+
+
+def test_a_text_that_never_ends_is_stopped_with_its_cell(sandbox: Sandbox) -> None:
+    result = sandbox.run("class R:\n    def __repr__(self):\n        while True: pass\nR()", timeout=0.5)
+    assert isinstance(result.error, CellTimeout)
+    assert sandbox.run("1").check().value == 1
+
+
+def test_variables_are_whole() -> None:
+    with Sandbox("standard") as sandbox:
+        _variables_are_whole(sandbox)
+
+
+def _variables_are_whole(sandbox: Sandbox) -> None:
+    sandbox.run(
+        "import collections\nfrom decimal import Decimal\n"
+        "many = list(range(300)); text = 'x' * 100_000; nested = {'a': [(1, {2})], 3: b'\\x00'}; nan = float('nan')\n"
+        "counted = collections.Counter('aab'); price = Decimal('1.50')"
+    ).check()
+    result = sandbox.run("many; text; nested; nan; counted; price; y = 1").check()
+    assert result.values["many"] == list(range(300))
+    assert result.values["text"] == "x" * 100_000, "asked for: it is only mentioned"
+    assert result.values["nested"] == {"a": [(1, {2})], 3: b"\x00"}
+    assert result.values["nan"] != result.values["nan"]
+    counted, price = result.values["counted"], result.values["price"]
+    assert (type(counted), counted, type(price), str(price)) == (Counter, Counter("aab"), Decimal, "1.50")
+    assert result.reprs["counted"] == "Counter({'a': 2, 'b': 1})"
+    assert len(result.reprs["many"]) < 2100
+    assert result.locals["price"] == "<Decimal object>", "as it was"
+
+
+def test_a_value_is_there_after_its_session(sandbox: Sandbox) -> None:
+    with Sandbox() as other:
+        result = other.run("whole = [(1, 2)] * 1000; text = 'x' * 500_000").check()
+    assert (result.values["whole"], len(result.values["text"])) == ([(1, 2)] * 1000, 500_000)
+
+
+def test_what_is_too_large_is_an_error_with_its_size(sandbox: Sandbox) -> None:
+    result = sandbox.run(f"fits = 'x' * {LIMIT - 2}; large = 'x' * {LIMIT - 1}; many = [0] * {LIMIT}; y = 1").check()
+    assert len(result.values["fits"]) == LIMIT - 2
+    assert set(result.values.refused) == {"large", "many"}
+    assert "large" in result.values and "large" not in dict(result.values)
+    for ask in (lambda: result.values["large"], lambda: result.values.get("large"), lambda: sandbox.get("large")):
+        with pytest.raises(ValueTooLarge) as refused:
+            ask()
+        assert (refused.value.name, refused.value.size, refused.value.limit) == ("large", LIMIT + 1, LIMIT)
+    with pytest.raises(ValueTooLarge, match=r"the value of many \(list\) takes 2,097,152 bytes of JSON or more, over"):
+        sandbox.get("many")
+    last = sandbox.run("large").check()
+    assert last.text.endswith(f"... [{LIMIT - 1} long]")
+    with pytest.raises(ValueTooLarge):
+        _ = last.value
+
+
+def test_more_values_than_a_result_carries_are_an_error(sandbox: Sandbox) -> None:
+    result = sandbox.run("few = [0] * 90_000; many = [0] * 200_000")
+    assert len(result.values["few"]) == 90_000
+    with pytest.raises(ValueTooLarge, match="holds more values than one result carries"):
+        _ = result.values["many"]
+
+
+def test_all_that_does_not_fit_into_one_result_can_be_asked_for(sandbox: Sandbox) -> None:
+    result = sandbox.run("a = 'x' * 900_000; b = 'y' * 900_000; c = ['\\u20ac' * 200_000, '\\x01' * 20_000]").check()
+    assert {name: len(result.values[name]) for name in "abc"} == {"a": 900_000, "b": 900_000, "c": 2}
+    every = sandbox.run("for n in range(40):\n    pass\n" + "\n".join(f"v{n} = '\\u20ac' * 200_000" for n in range(40)))
+    assert all(every.check().values[f"v{n}"] == "\u20ac" * 200_000 for n in range(40))
+
+
+def test_another_variable_is_read_until_the_session_goes_on(sandbox: Sandbox) -> None:
+    sandbox.run("old = {'a': 1}")
+    result = sandbox.run("y = 1").check()
+    assert dict(result.values) == {"y": 1}
+    assert result.values["old"] == {"a": 1}
+    earlier = sandbox.run("y = 2").check()
+    sandbox.run("old['a'] = 2")
+    with pytest.raises(ValueUnavailable, match="the session has gone on since this result, and old was not read"):
+        _ = earlier.values["old"]
+    assert earlier.values["y"] == 2
+    with pytest.raises(KeyError):
+        _ = earlier.values["never"]
+
+
+def test_a_result_says_what_its_values_are_as_json(sandbox: Sandbox) -> None:
+    result = sandbox.run("s = {1}; f = len; large = [0] * 2_000_000; n = [1, 'a']\n(1, 2)").check()
+    known = json.loads(json.dumps(result.to_dict()))
+    assert known["value"] == {"$tuple": [1, 2]}
+    assert known["text"] == "(1, 2)"
+    assert known["values"] == {
+        "s": {"$set": [1]},
+        "f": {"$no_data": "builtin_function_or_method"},
+        "large": {"$too_large": 4_000_000},
+        "n": [1, "a"],
+    }
+    assert "values" not in sandbox.run("pass").to_dict()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [1, None, "t" * 300_000, [1] * 90_000, {"a": (1, {2: b"x"})}, {1, 2}, float("inf"), {"$set": 1}, 1 << 20_000],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_is_set_is_what_a_cell_has(sandbox: Sandbox, value: Any) -> None:
+    sandbox.set(it=value)
+    assert sandbox.get("it") == value
+    assert sandbox.run("type(it).__name__").check().value == type(value).__name__
+
+
+def test_what_is_set_may_be_changed_by_cells(sandbox: Sandbox) -> None:
+    sandbox.set(count=1, big=["x"] * 50_000)
+    assert sandbox.run("count += 1; big.append('y')\n(count, len(big))").check().value == (2, 50_001)
+    assert sandbox.run("(count, len(big))").check().value == (2, 50_001)
+
+
+def test_what_is_set_outlives_a_killed_cell(sandbox: Sandbox) -> None:
+    sandbox.set(kept={"a": (1, 2)})
+    sandbox.set(large="x" * 200_000)
+    assert isinstance(sandbox.run("while True:\n    try:\n        while True: pass\n    except: pass", timeout=0.5).error, Exception)
+    assert (sandbox.get("kept"), len(sandbox.get("large"))) == ({"a": (1, 2)}, 200_000)
+
+
+@pytest.mark.parametrize("name", ["llm_query", "context", "_x", "__name__", "a b", "class", "<sent>", ""])
+def test_a_name_that_is_none_or_the_session_s_cannot_be_set(sandbox: Sandbox, name: str) -> None:
+    with pytest.raises(ValueError, match="cannot be set"):
+        sandbox.set(**{name: 1})
+
+
+def test_what_is_no_plain_data_cannot_be_set(sandbox: Sandbox) -> None:
+    with pytest.raises(TypeError, match=r"the value\['a'\]\[0\] is of builtins\.object, which is no plain data"):
+        sandbox.set(x={"a": [object()]})
+    with pytest.raises(KeyError):
+        sandbox.get("x")
+
+
+def test_what_is_set_counts_as_a_context() -> None:
+    with Sandbox(Policy.load({"extends": "strict", "limits": {"context_bytes": 100_000}})) as small:
+        with pytest.raises(Refused, match=r"limits\.context_bytes"):
+            small.set(x="x" * 200_000)
+
+
+def test_names_of_the_guest_cannot_be_read(sandbox: Sandbox) -> None:
+    sandbox.run("5")
+    for name in ("__builtins__", "<value>", "<store>", "_getattr_"):
+        with pytest.raises(KeyError):
+            sandbox.get(name)
+
+
+def test_an_answer_is_whole_or_an_error(sandbox: Sandbox) -> None:
+    result = sandbox.run("final_answer({'rows': [(n, str(n)) for n in range(20_000)]})").check()
+    assert result.final_value == {"rows": [(n, str(n)) for n in range(20_000)]}
+    assert result.final_answer == str(result.final_value)
+    caught = sandbox.run(
+        "try:\n    final_answer(['x'] * 2_000_000)\nexcept ValueError as error:\n    print(error)\n    final_answer('less')"
+    ).check()
+    assert caught.final_answer == "less"
+    assert caught.stdout.startswith("the answer takes 4000000 bytes or more, and may take 1048576")
+    refused = sandbox.run("answer['content'] = ['x'] * 2_000_000\nanswer['ready'] = True")
+    assert isinstance(refused.error, CellRefused) and refused.error.rule == "result-bytes"
+    assert refused.final_answer is None
+
+
+def test_an_environment_that_returns_no_values_says_so() -> None:
+    class Other(Session):
+        def execute(self, *_: Any, **__: Any) -> Any: ...
+        def load_context(self, *_: Any) -> None: ...
+        def assign(self, *_: Any) -> None: ...
+        def alias(self, *_: Any) -> None: ...
+        def read_text(self, *_: Any) -> Any: ...
+        def interrupt(self) -> None: ...
+        def close(self) -> None: ...
+        @property
+        def alive(self) -> bool:
+            return True
+
+    with pytest.raises(EnvironmentUnavailable, match="so x cannot be read"):
+        Other().read_value("x")
+    with pytest.raises(EnvironmentUnavailable, match="so x cannot be set"):
+        Other().set_value("x", 1)
+    assert not Variable("int").known

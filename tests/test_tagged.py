@@ -1,0 +1,231 @@
+"""Values with tags: what the guest writes the host reads, and the other way round; nothing else gets through."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+import uuid
+from collections import Counter, defaultdict, deque, namedtuple
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rlm_secure import tagged
+from rlm_secure.guest.language import ordered_dict
+from rlm_secure.guest.session import tagged as inside
+from rlm_secure.tagged import MalformedValue, as_json, untag
+
+LIMIT, NODES = 1 << 20, 100_000
+
+
+
+def _unfolded(moment: Any) -> Any:
+    """ISO 8601 has no fold: a moment arrives as the first of two."""
+    return moment.replace(fold=0)
+
+
+def ordered(items: Any) -> Any:
+    """An OrderedDict of the host. The guest, which is loaded here as well, replaces the name in every module."""
+    return next(kind for kind in tagged._WRITERS if kind.__name__ == "OrderedDict")(items)
+
+
+_ZONES = st.sampled_from([None, datetime.UTC, datetime.timezone(datetime.timedelta(hours=-9, minutes=-30))])
+_LEAVES: st.SearchStrategy[Any] = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.integers(-(10**1500), 10**1500), st.floats(), st.complex_numbers(),
+    st.text(st.characters(exclude_categories=["Cs"])), st.binary(), st.binary().map(bytearray), st.decimals(),
+    st.fractions(), st.uuids(), st.dates(), st.times(timezones=_ZONES).map(_unfolded), st.datetimes(timezones=_ZONES).map(_unfolded), st.timedeltas(),
+    st.builds(range, st.integers(-9, 9), st.integers(), st.integers(1, 9)),
+)  # fmt: skip
+_KEYS: st.SearchStrategy[Any] = st.one_of(
+    st.text("$abc"), st.integers(), st.booleans(), st.none(), st.floats(allow_nan=False), st.binary(), st.uuids(),
+    st.fractions(), st.dates(), st.tuples(st.integers(), st.text("ab")), st.frozensets(st.integers()),
+)  # fmt: skip
+_VALUES: st.SearchStrategy[Any] = st.recursive(
+    _LEAVES,
+    lambda inner: st.one_of(
+        st.lists(inner), st.lists(inner).map(tuple), st.lists(inner).map(deque), st.dictionaries(_KEYS, inner),
+        st.dictionaries(st.text("$xy", min_size=1, max_size=2), inner), st.dictionaries(_KEYS, inner).map(ordered),
+        st.dictionaries(_KEYS, st.integers()).map(Counter), st.sets(_KEYS), st.frozensets(_KEYS),
+    ),
+    max_leaves=12,
+)  # fmt: skip
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Whether both are of the same classes and equal, NaN included."""
+    return shape(one) == shape(other)
+
+
+def shape(value: Any) -> Any:
+    kind = type(value).__name__
+    if isinstance(value, dict):
+        items = [(shape(key), shape(item)) for key, item in value.items()]
+        return kind, items
+    if isinstance(value, set | frozenset):
+        return kind, sorted((shape(item) for item in value), key=repr)
+    if isinstance(value, list | tuple | deque):
+        return kind, [shape(item) for item in value]
+    return kind, repr(value)
+
+
+def guest(value: Any) -> Any:
+    """`value` as a cell has it: its OrderedDict is another class."""
+    if type(value).__name__ == "OrderedDict":
+        return ordered_dict.OrderedDict({key: guest(item) for key, item in value.items()})
+    if type(value) is dict:
+        return {key: guest(item) for key, item in value.items()}
+    if type(value) in (list, tuple, deque):
+        return type(value)(guest(item) for item in value)
+    return value
+
+
+def sent(value: Any) -> Any:
+    return json.loads(json.dumps(value))
+
+
+@given(_VALUES)
+def test_what_a_cell_has_arrives_as_what_it_was(value: Any) -> None:
+    made = inside.tag(guest(value), LIMIT, NODES)
+    written = json.dumps(made.json, ensure_ascii=False, separators=(",", ":")).encode()
+    assert len(written) <= made.most
+    assert alike(untag(sent(made.json)), value)
+
+
+@given(_VALUES)
+def test_what_the_host_sets_arrives_as_what_it_was(value: Any) -> None:
+    assert alike(inside.untag(sent(tagged.tag(value))), guest(value))
+
+
+@given(_VALUES, st.integers(1, 200))
+def test_a_value_is_sent_within_its_limit_or_not_at_all(value: Any, limit: int) -> None:
+    size = len(json.dumps(tagged.tag(value), ensure_ascii=False, separators=(",", ":")).encode())
+    if size <= limit:
+        inside.tag(guest(value), limit, NODES)
+        return
+    with pytest.raises(inside.TooLarge) as refused:
+        inside.tag(guest(value), limit, NODES)
+    assert refused.value.size <= size
+
+
+def test_a_defaultdict_is_a_dict_and_a_zone_its_offset() -> None:
+    made = inside.tag(defaultdict(list, {"a": [1]}), LIMIT, NODES).json
+    assert alike(untag(made), {"a": [1]})
+    assert alike(tagged.tag(defaultdict(list, {1: [1]})), {"$dict": [[1, [1]]]})
+    moment = datetime.datetime(2024, 7, 1, 12, tzinfo=ZoneInfo("Europe/Berlin"))
+    arrived = untag(inside.tag(moment, LIMIT, NODES).json)
+    assert (arrived, arrived.utcoffset()) == (moment, datetime.timedelta(hours=2))
+
+
+class _Text(str):
+    __slots__ = ()
+
+
+class _Zone(datetime.tzinfo):
+    def utcoffset(self, _moment: Any) -> datetime.timedelta:
+        raise AssertionError("a class of the cell was asked")
+
+
+class _Hook(dict[str, Any]):
+    def items(self) -> Any:
+        raise AssertionError("a class of the cell was asked")
+
+
+_LOOP: list[Any] = []
+_LOOP.append(_LOOP)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        object(), print, int, ..., NotImplemented, _Text("a"), _Hook(a=1), namedtuple("P", "x")(1),
+        datetime.datetime(2024, 1, 1, tzinfo=_Zone()), datetime.time(1, tzinfo=_Zone()), _LOOP, [1, {2: [_Text("b")]}],
+        slice(1), memoryview(b"a"), range(1 << 5000), Fraction(1 << 5000),
+    ],
+    ids=lambda value: type(value).__name__,
+)  # fmt: skip
+def test_what_is_no_plain_data_is_not_sent_and_not_asked(value: Any) -> None:
+    with pytest.raises(inside.NotPlain):
+        inside.tag(value, LIMIT, NODES)
+
+
+@pytest.mark.parametrize("value", [object(), print, _Text("a"), _LOOP, {1: object()}, (1, [_Hook()])], ids=repr)
+def test_the_host_sends_no_other_class(value: Any) -> None:
+    with pytest.raises(TypeError, match=r"no plain data|nested deeper"):
+        tagged.tag(value)
+
+
+def test_what_is_too_large_is_refused_before_it_is_walked() -> None:
+    for value in ([0] * 10_000_000, b"x" * 10_000_000, dict.fromkeys(range(3_000_000)), 1 << 80_000_000):
+        with pytest.raises(inside.TooLarge) as refused:
+            inside.tag(value, LIMIT, NODES)
+        assert refused.value.size > LIMIT
+    with pytest.raises(inside.TooLarge):
+        inside.tag([[]] * 200, LIMIT, 100)
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        {"$unknown": 1}, {"$": 1}, {"$set": 1}, {"$set": {"a": 1}}, {"$set": [[1]]}, {"$tuple": "ab"}, {"$dict": [1]},
+        {"$dict": [[1]]}, {"$dict": [[1, 2, 3]]}, {"$dict": [[[1], 2]]}, {"$dict": {"a": 1}}, {"$counter": 1},
+        {"$ordered": "ab"}, {"$deque": 5}, {"$bytes": 5}, {"$bytes": "a"}, {"$bytes": "a b="}, {"$bytes": "\u00e9"},
+        {"$float": "1.5"}, {"$float": 1}, {"$float": "Infinity"}, {"$float": ["nan"]}, {"$int": "10"}, {"$int": 10},
+        {"$int": "0xg"}, {"$int": " 0x1"}, {"$int": "0x1_0"}, {"$complex": [1]}, {"$complex": ["a", 1]},
+        {"$complex": [True, 1]}, {"$range": [1, 2]}, {"$range": [1, 2, 0]}, {"$range": [1, 2, 1.0]},
+        {"$decimal": 1}, {"$decimal": "a"}, {"$decimal": "1e9999999999999999999"}, {"$decimal": "1\n"},
+        {"$decimal": "\u0661"}, {"$fraction": [1, 0]}, {"$fraction": ["1", 2]}, {"$fraction": [1.5, 2]},
+        {"$uuid": "x"}, {"$uuid": "0" * 99}, {"$uuid": 1}, {"$date": "yesterday"}, {"$date": 1}, {"$date": "2024-13-01"},
+        {"$time": "25:00"}, {"$datetime": "x"}, {"$datetime": "2024-01-01T00:00" + "0" * 99}, {"$timedelta": [1, 2]},
+        {"$timedelta": [10**12, 0, 0]}, {"$timedelta": [True, 0, 0]}, [{"$set": [{"$tuple": [[]]}]}],
+        {"$set": [{"$int": hex(number * (2**61 - 1))} for number in range(40)]},
+        {"$dict": [[number * (2**61 - 1), 0] for number in range(40)]},
+    ],
+    ids=lambda value: json.dumps(value)[:50],
+)  # fmt: skip
+def test_what_a_tag_does_not_promise_is_malformed(hostile: Any) -> None:
+    with pytest.raises(MalformedValue):
+        untag(hostile)
+
+
+_NAMES = [*tagged._READERS, "$unknown", "plain"]
+_HOSTILE = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text("0x1.eNa-:T"),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(_NAMES), inner, max_size=2),
+    max_leaves=20,
+)
+
+
+@settings(max_examples=500)
+@given(_HOSTILE)
+def test_any_json_is_a_value_or_malformed(hostile: Any) -> None:
+    try:
+        untag(hostile)
+    except MalformedValue:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("value", "plain"),
+    [
+        ((1, {2}, frozenset({3}), deque([4])), [1, [2], [3], [4]]),
+        ({1: "a", 2.5: "b", "c": Counter("x")}, {"1": "a", "2.5": "b", "c": {"x": 1}}),
+        (Decimal("1.5"), 1.5),
+        (datetime.date(2024, 1, 2), "2024-01-02"),
+        (datetime.time(1, 2), "01:02:00"),
+        (uuid.UUID(int=5), "00000000-0000-0000-0000-000000000005"),
+        (math.nan, None),
+        (Decimal("Infinity"), None),
+        (b"bytes", None),
+        ({(1, 2): 3}, None),
+        ({True: 3}, None),
+        (Fraction(1, 2), None),
+    ],
+)
+def test_a_value_as_json(value: Any, plain: Any) -> None:
+    assert as_json(value) == plain
