@@ -55,6 +55,7 @@ from rlm_secure.errors import (
 )
 
 if TYPE_CHECKING:
+    from rlm_secure.async_sandbox import AsyncSandbox
     from rlm_secure.guarantees import EnforcementReport, Guarantee, Level, Wall
     from rlm_secure.logger import RLMLogger
     from rlm_secure.policy import Policy
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _LAZY = {
+    "AsyncSandbox": "rlm_secure.async_sandbox",
     "EnforcementReport": "rlm_secure.guarantees",
     "Guarantee": "rlm_secure.guarantees",
     "Level": "rlm_secure.guarantees",
@@ -94,6 +96,7 @@ def __dir__() -> list[str]:
 
 __all__ = [  # noqa: RUF022 - in the order of sorted(), which a test checks
     "AnswerInvalidError",
+    "AsyncSandbox",
     "AuditLogError",
     "BudgetExceededError",
     "CallFailed",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -41,7 +42,8 @@ class Sandbox(Owned):
         tools: Mapping[str, Callable[..., Any]] | None = None,
         audit: AuditSink | None = None,
     ) -> None:
-        self._repl = REPL(
+        self._open = functools.partial(
+            REPL,
             create_environment(environment, **dict(environment_kwargs or {})),
             policy=policy,
             context_payload=context,
@@ -49,13 +51,22 @@ class Sandbox(Owned):
             audit=audit,
             with_values=True,
         )
+        self._repl = self._open()
 
     @property
     def report(self) -> EnforcementReport:
         """The walls in force around this sandbox, found by trying."""
         return self._repl.report
 
-    def run(self, code: str, timeout: float | None = None, *, exclude_host_time: bool = False) -> REPLResult:
+    def run(
+        self,
+        code: str,
+        timeout: float | None = None,
+        *,
+        exclude_host_time: bool = False,
+        on_stdout: Callable[[str], object] | None = None,
+        on_stderr: Callable[[str], object] | None = None,
+    ) -> REPLResult:
         """Run one cell, for at most `timeout` seconds of wall time (the policy's limits by default).
 
         The time counts from the call: it includes waiting for the cell of another thread, or for the session to be
@@ -66,10 +77,25 @@ class Sandbox(Owned):
         limits.cell_seconds does under a policy that says so, and limits.run_seconds limits the total. A tool that still
         runs when the cell ends, or after limits.tool_seconds, is abandoned: it goes on in a daemon thread.
 
+        `on_stdout` and `on_stderr` are called in this thread with what the cell prints, soon after it is printed, and
+        with the rest when it ends: together they get what the result holds. What they raise stops the cell, and is
+        raised here. The text is the cell's: rlm_secure.inert.inert() makes it safe for a terminal.
+
         A failure of the cell is in `result.stderr` and, typed, in `result.error`; `result.check()` raises it.
         Raises SessionEnded when an earlier cell ended the session.
         """
-        return self._repl.execute_code(code, timeout=timeout, exclude_host_time=exclude_host_time)
+        told = {"stdout": on_stdout, "stderr": on_stderr}
+
+        def output(stream: str, text: str) -> None:
+            if (tell := told[stream]) is not None:
+                tell(text)
+
+        return self._repl.execute_code(
+            code,
+            timeout=timeout,
+            exclude_host_time=exclude_host_time,
+            output=output if on_stdout or on_stderr else None,
+        )
 
     def set(self, **values: Any) -> None:
         """Bind variables of the session, which cells may change, to plain data of any size: see REPLResult.
@@ -86,6 +112,14 @@ class Sandbox(Owned):
         CellTimeout if it could not be read in time.
         """
         return self._repl.get(name)
+
+    def reset(self) -> None:
+        """Start again without variables: a new session with the same policy, context and tools, and its own limits.
+
+        Raises what the constructor raises; the old session is over then.
+        """
+        self._repl.cleanup()
+        self._repl = self._open()
 
     def interrupt(self) -> None:
         """Stop the running cell, from another thread."""

@@ -33,6 +33,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("events", "logger"),
     ("rlm",),
     ("sandbox",),
+    ("async_sandbox",),
     ("compat",),
     ("testing",),
     ("audit",),

@@ -62,6 +62,14 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class Printed:
+    """What a cell has printed to its stdout or stderr since it was last told, while it runs."""
+
+    stream: Literal["stdout", "stderr"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Variable:
     """A variable as the guest describes it: a type name, a JSON value when it is small, else a safe repr.
 
@@ -121,14 +129,16 @@ def decode(data: bytes | bytearray | memoryview, *, limit: int) -> dict[str, Any
         raise _broken(f"a frame is refused: {refused}") from None
 
 
-def event(message: Mapping[str, Any], *, value_bytes: int, stdout_bytes: int, result_bytes: int) -> Call | CellResult:
+def event(
+    message: Mapping[str, Any], *, value_bytes: int, stdout_bytes: int, result_bytes: int
+) -> Call | Printed | CellResult:
     """The `call` or `done` that a frame carries, fully checked. Raises ProtocolViolation.
 
     A worker truncates its output and values itself. Where it did not, they are truncated here and count as dropped.
     """
     op = message.get("op")
     if op == "call":
-        return _call(message)
+        return _printed(message, stdout_bytes) if message.get("call") == "output" else _call(message)
     if op == "done":
         return _result(message, value_bytes, stdout_bytes, result_bytes)
     raise _broken("a frame is neither a call nor a result")
@@ -165,6 +175,15 @@ def findings(value: Any) -> dict[str, tuple[str, str]]:
             raise _broken("a wall or its level has no known name")
         walls[name] = (level, inert_line(evidence[:400]))
     return walls
+
+
+def _printed(message: Mapping[str, Any], stdout_bytes: int) -> Printed:
+    stream, text = message.get("stream"), _string(message, "text")
+    if stream not in ("stdout", "stderr"):
+        raise _broken("output comes from no known stream")
+    if not _fits(text, stdout_bytes):
+        raise _broken("output is longer than limits.stdout_bytes")
+    return Printed(cast(Literal["stdout", "stderr"], stream), text)
 
 
 def _call(message: Mapping[str, Any]) -> Call:

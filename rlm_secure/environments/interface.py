@@ -27,6 +27,8 @@ __all__ = ["AuditSink", "CallFailed", "Environment", "HostCalls", "Session"]
 #: It runs on the host and is the only thing that a guest can make the host do. It runs in a thread of its own, which
 #: is abandoned if it takes too long. If it has a true attribute `interruptible`, it ends by itself when its run is
 #: stopped, and calls other than tools run in the caller's thread, unless the caller set a time limit for the cell.
+#: If it has an attribute `output`, a function of "stdout" or "stderr" and a text, that is told what a cell prints while
+#: it runs; the caller's thread runs it, and its time is the host's.
 #: Sessions with the same attribute `owner`, such as those of one RLM, share a limit of abandoned calls.
 HostCalls = Callable[[Call], Any]
 

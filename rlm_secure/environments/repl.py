@@ -224,13 +224,20 @@ class REPL(Owned):
         """Raise WrongProcess or ReentrantCall if the caller may not use the session; else do nothing."""
 
     def execute_code(
-        self, code: str, *, timeout: float | None = None, exclude_host_time: bool = False
+        self,
+        code: str,
+        *,
+        timeout: float | None = None,
+        exclude_host_time: bool = False,
+        output: Callable[[str, str], object] | None = None,
     ) -> REPLResult:
         """Run one cell. Never raises for what the cell does; raises SessionEnded when the session is over.
 
         `timeout` is wall time in seconds, with all that the cell waits for; with `exclude_host_time`, the cell's own.
+        `output` is called with "stdout" or "stderr", and what the cell has printed there, while it runs.
         """
-        result = self._execute(code, self._served, seconds=timeout, exclude_host_time=exclude_host_time)
+        served = self._served if output is None else _Served(self, self._served.toolbox, output)
+        result = self._execute(code, served, seconds=timeout, exclude_host_time=exclude_host_time)
         ask = self._asking() if self._session.with_values else None
         if (report := getattr(self.calls, "report", None)) is not None:
             for decision in self._session.refused:
@@ -429,9 +436,10 @@ class _Numbers:
 class _Served:
     """Answers the calls of a REPL's cells: tool calls by the toolbox, all others by `REPL.calls`."""
 
-    def __init__(self, repl: REPL, toolbox: Toolbox) -> None:
+    def __init__(self, repl: REPL, toolbox: Toolbox, output: Callable[[str, str], object] | None = None) -> None:
         self._repl = repl
-        self._toolbox = toolbox
+        self.toolbox = toolbox
+        self.output = output
 
     @property
     def interruptible(self) -> bool:
@@ -445,7 +453,7 @@ class _Served:
 
     def __call__(self, call: Call) -> Any:
         if call.kind == "tool":
-            return self._toolbox.call(call.tool, call.args, call.kwargs)
+            return self.toolbox.call(call.tool, call.args, call.kwargs)
         return self._repl.calls(call)
 
 

@@ -13,11 +13,11 @@ import secrets
 import threading
 import time
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from rlm_secure.broker.protocol import Call, CellResult, Variable
+from rlm_secure.broker.protocol import Call, CellResult, Printed, Variable
 from rlm_secure.decision import Decided
 from rlm_secure.environments.deadline import INTERRUPT_EVERY_SECONDS, SESSION_CPU, Deadline
 from rlm_secure.environments.interface import HostCalls, Session
@@ -70,8 +70,8 @@ class Reachable(Protocol):
 
     interrupted: threading.Event
 
-    def event(self, deadline: Deadline) -> Call | CellResult:
-        """The next call or result."""
+    def event(self, deadline: Deadline) -> Call | Printed | CellResult:
+        """The next call, output or result."""
         ...
 
     def reply(self, message: Mapping[str, Any], deadline: Deadline) -> None:
@@ -145,11 +145,11 @@ class ReplayedSession(Session):
         if self._log_seconds > REPLAY_SECONDS:
             self._log = None
 
-    def _cell(self, code: str) -> LogEntry:
+    def _cell(self, code: str, *, stream: bool) -> LogEntry:
         """The request that runs `code`; carries the seed until a worker has survived one that does."""
         seed = {} if self._seeded else {"seed": self._seed}
-        values = {"values": True} if self.with_values else {}
-        return LogEntry({"op": "exec", "code": code, **seed, **values})
+        wanted = {name: True for name, wants in (("values", self.with_values), ("stream", stream)) if wants}
+        return LogEntry({"op": "exec", "code": code, **seed, **wanted})
 
     # -- Session --------------------------------------------------------------------------------------
 
@@ -186,7 +186,19 @@ class ReplayedSession(Session):
                     raise SessionEnded(count.reason)
                 self._cells += 1
                 wall = limits.cell_seconds if seconds is None else min(seconds, limits.cell_seconds)
-                return self._run(self._cell(code), lambda call, end: self._ask(calls, call, end, most), wall, wait)
+                streamed = _Streamed(getattr(calls, "output", None), limits.stdout_bytes)
+
+                def answer(call: Call | Printed, deadline: Deadline) -> Any:
+                    if not isinstance(call, Printed):
+                        return self._ask(calls, call, deadline, most)
+                    began = time.monotonic()
+                    streamed.tell(call)
+                    self._exclude(deadline, time.monotonic() - began)
+                    return None
+
+                result = self._run(self._cell(code, stream=streamed.wanted), answer, wall, wait)
+                streamed.end(result)
+                return result
         except NoTurn as none:
             if self._lock.taken:  # by background work: no cell ran
                 self._refused = {}
@@ -336,11 +348,14 @@ class ReplayedSession(Session):
                 reply = {"op": "reply", "error": str(ended)}
                 self._cut = True
                 deadline.expire(ended)
+            except ProtocolViolation:
+                raise
             except BaseException as error:  # noqa: BLE001 - raised again by _run, once the worker is idle
                 stopped.append(error)
                 reply = STOPPED
                 deadline.expire(CellTimeout("the run was stopped", limit="interrupt", wall="wall-clock"))
-            entry.answered(reply)
+            if not isinstance(said, Printed):
+                entry.answered(reply)
             worker.reply(reply, deadline)
 
     def _ask(self, calls: HostCalls, call: Call, deadline: Deadline, most: float | None) -> Any:
@@ -546,6 +561,35 @@ class ReplayedSession(Session):
     def _require(self) -> None:
         if self._ended or self._closing:
             raise SessionEnded(f"the session is over: {self._ended or 'it was closed'}; start a new one")
+
+
+class _Streamed:
+    """Tells a caller what its cell prints, while it runs, and the rest when it is over."""
+
+    def __init__(self, output: Callable[[str, str], object] | None, most: int) -> None:
+        self._output = output
+        self._most = most
+        self._sent = {"stdout": 0, "stderr": 0}
+        self._bytes = 0
+
+    @property
+    def wanted(self) -> bool:
+        """Whether there is somebody to tell."""
+        return self._output is not None
+
+    def tell(self, printed: Printed) -> None:
+        """Raises ProtocolViolation for more than a worker keeps, and for output that nobody asked for."""
+        self._bytes += len(printed.text.encode())
+        if self._output is None or self._bytes > 2 * self._most:
+            raise ProtocolViolation("the sandbox broke the protocol: output that nobody asked for")
+        self._sent[printed.stream] += len(printed.text)
+        self._output(printed.stream, printed.text)
+
+    def end(self, result: CellResult) -> None:
+        """Tell what the result has beyond what was told."""
+        for stream, text in (("stdout", result.stdout), ("stderr", result.stderr)):
+            if self._output is not None and (rest := text[self._sent[stream] :]):
+                self._output(stream, rest)
 
 
 def begin(policy: Policy, tools: Mapping[str, str] | None, *, screen: bool) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
-from rlm_secure.broker.protocol import Call
+from rlm_secure.broker.protocol import Call, Printed
 from rlm_secure.environments.deadline import Deadline
 from rlm_secure.errors import CallFailed
 
@@ -16,14 +16,16 @@ ANSWER_BYTES = 240 << 20
 STOPPED: dict[str, Any] = {"op": "reply", "error": "the run was stopped"}
 
 #: Answers the calls of one request, under the request's deadline.
-Answers = Callable[[Call, Deadline], Any]
+Answers = Callable[[Call | Printed, Deadline], Any]
 
 
 def recorded(replies: list[Mapping[str, Any]]) -> Answers:
     """Answer calls as they were answered the first time."""
     remaining = iter(replies)
 
-    def answer(_call: Call, _deadline: Deadline) -> Any:
+    def answer(call: Call | Printed, _deadline: Deadline) -> Any:
+        if isinstance(call, Printed):
+            return None  # it was told the first time
         reply = next(remaining, STOPPED)
         if "error" in reply:
             raise CallFailed(reply["error"])
@@ -32,9 +34,9 @@ def recorded(replies: list[Mapping[str, Any]]) -> Answers:
     return answer
 
 
-def nobody(call: Call, _deadline: Deadline) -> NoReturn:
+def nobody(call: Call | Printed, _deadline: Deadline) -> NoReturn:
     """Raise CallFailed for every call of a request that may make none."""
-    raise CallFailed(f"{call.kind} is not available here")
+    raise CallFailed(f"{'output' if isinstance(call, Printed) else call.kind} is not available here")
 
 
 def sendable(value: Any) -> Any:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from rlm_secure.broker.protocol import Call, CellResult, check_nonce, decode, event, fresh_nonce
+from rlm_secure.broker.protocol import Call, CellResult, Printed, check_nonce, decode, event, fresh_nonce
 from rlm_secure.environments.deadline import SLICE_SECONDS, Deadline
 from rlm_secure.environments.exit_reason import exit_reason
 from rlm_secure.environments.local import pidfd
@@ -252,7 +252,7 @@ class Worker:
         del buffer[:end]
         return frame
 
-    def event(self, deadline: Deadline) -> Call | CellResult:
+    def event(self, deadline: Deadline) -> Call | Printed | CellResult:
         """The next call or result. Raises as `receive`.
 
         The worker is stopped until the host sends the next frame: a hostile one would otherwise run on, and its time

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Final
 
 from rlm_secure.broker.client import BrokerClient, Declined, Lost
-from rlm_secure.broker.protocol import Call, CellResult, check_nonce, decode, event, fresh_nonce
+from rlm_secure.broker.protocol import Call, CellResult, Printed, check_nonce, decode, event, fresh_nonce
 from rlm_secure.broker.signed import Asked, Ended, Events, Stopped
 from rlm_secure.environments.deadline import SESSION_CPU, Deadline
 from rlm_secure.environments.exit_reason import exit_reason
@@ -75,7 +75,7 @@ class RemoteWorker:
         """Reply to a call. The reply is sent with the next wait, under its deadline."""
         self.send(message)
 
-    def event(self, deadline: Deadline) -> Call | CellResult:
+    def event(self, deadline: Deadline) -> Call | Printed | CellResult:
         """Send the queued frame, and return the next call or result.
 
         Raises RemoteDied, RemoteOverdue, Lost or ProtocolViolation.

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 from ..language.registry import is_instance, title
+
+#: Least seconds between two pieces of output on their way to the host: for whole lines, and for a part of one.
+_LINES_SECONDS, _PART_SECONDS = 0.05, 0.25
+#: Characters that do not wait so long.
+_AT_ONCE = 65_536
 
 
 class Output:
-    """A text sink. `text()` is at most `cap` bytes of UTF-8; `dropped` counts the bytes that were not kept."""
+    """A text sink. `text()` is at most `cap` bytes of UTF-8; `dropped` counts the bytes that were not kept.
+
+    If `stream` is set, it is called with what is kept, soon after it is written.
+    """
 
     encoding = "utf-8"
 
@@ -15,10 +26,18 @@ class Output:
         self._pieces: list[str] = []
         self._left = cap
         self.dropped = 0
+        self.stream: Callable[[str], object] | None = None
+        self._waiting: list[str] = []
+        self._size = 0
+        self._sent_at = 0.0
 
     def clear(self) -> None:
         """Forget everything, for the next cell."""
         self._pieces = []
+        self.stream = None
+        self._waiting = []
+        self._size = 0
+        self._sent_at = time.monotonic() - _LINES_SECONDS  # the first line goes at once
         self._left = self._cap
         self.dropped = 0
 
@@ -31,19 +50,34 @@ class Output:
         size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
         if size <= self._left:
             self._left -= size
-            self._pieces.append(text)
+            self._keep(text)
         else:
             kept = text[: self._left]
             while kept and not kept.isascii() and len(kept.encode("utf-8", "surrogatepass")) > self._left:
                 kept = kept[: len(kept) * 3 // 4]
             if kept:
-                self._pieces.append(kept)
+                self._keep(kept)
             self.dropped += size - (len(kept) if kept.isascii() else len(kept.encode("utf-8", "surrogatepass")))
             self._left = 0
         return len(text)
 
+    def _keep(self, text: str) -> None:
+        self._pieces.append(text)
+        if self.stream is not None:
+            self._waiting.append(text)
+            self._size += len(text)
+            since = time.monotonic() - self._sent_at
+            if self._size >= _AT_ONCE or since >= (_LINES_SECONDS if text.endswith("\n") else _PART_SECONDS):
+                self.flush()
+
     def flush(self) -> None:
-        """Do nothing: output is never buffered. It exists for code that calls it."""
+        """Send what waits to be streamed; else do nothing, for output is not buffered."""
+        if self.stream is not None and self._waiting:
+            text = "".join(self._waiting)
+            self._waiting, self._size = [], 0
+            self._sent_at = time.monotonic()
+            if text:
+                self.stream(text)
 
     def isatty(self) -> bool:
         """False: this is never a terminal."""

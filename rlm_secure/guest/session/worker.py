@@ -161,7 +161,8 @@ class SessionWorker:
 
         codes: list[types.CodeType] = []
         before = self._repl.identities() if request.get("values") else None
-        return self._run(cell, source, answer=True, codes=codes, before=before)
+        streams = request.get("stream", False)
+        return self._run(cell, source, answer=True, codes=codes, before=before, streams=streams)
 
     def _read(self, request: dict[str, Any]) -> dict[str, Any]:
         text: list[str] = []
@@ -240,10 +241,12 @@ class SessionWorker:
         answer: bool = False,
         codes: list[types.CodeType] | None = None,
         before: dict[str, int] | None = None,
+        streams: bool = False,
     ) -> dict[str, Any]:
         """Run `body` as a cell and build its result. Only a cell has an `answer`.
 
-        With `before`, the identities of its variables, the result has the values that it bound; `codes` is its code.
+        With `before`, the identities of its variables, the result has the values that it bound; `codes` is its code. If
+        it `streams`, the host gets its output while it runs, in calls.
 
         It can be interrupted until the result is built; its output is captured, and every exception is caught. Code of
         a cell also runs after its last line: the text of its exception comes from its own method, and releasing an
@@ -255,10 +258,14 @@ class SessionWorker:
         repl = self._repl
         repl.begin()
         self._interrupted = False
+        if streams:
+            self.output.stream = lambda text: self._ask({"call": "output", "stream": "stdout", "text": text})
+            self.errors.stream = lambda text: self._ask({"call": "output", "stream": "stderr", "text": text})
         self._take_reserve()
         result = _done()
         started = time.process_time()
         ended = self._contained(body)
+        self.output.stream = self.errors.stream = None  # the result has the rest
         if ended:
             # SystemExit and other exceptions of a cell end the cell, not the worker.
             self._conclude(lambda: self._fault(ended, source, result))

@@ -1,0 +1,236 @@
+"""The sandbox for an event loop: each call runs in a thread, and cancelling it stops its cell."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import threading
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self, TypeVar
+
+from rlm_secure.clients.base import InThread, in_thread
+from rlm_secure.environments import AuditSink
+from rlm_secure.environments.waiting import too_long
+from rlm_secure.guarantees import EnforcementReport
+from rlm_secure.policy import Policy
+from rlm_secure.sandbox import Sandbox
+from rlm_secure.tools.hostcall import on_abandon
+from rlm_secure.types import REPLResult
+
+T = TypeVar("T")
+
+#: Seconds after which the cell of a cancelled call is interrupted again: the first may come before the cell begins.
+_AGAIN_SECONDS: Final = 0.05
+
+
+class AsyncSandbox:
+    """As Sandbox, with methods to await; from any event loop and any thread, also several at once.
+
+    >>> async with AsyncSandbox() as sandbox:
+    ...     result = await sandbox.run("1 + 1")
+
+    Calls take turns. Cancelling one that waits for its turn changes nothing in the session; cancelling `run` while
+    its cell runs stops the cell within twice limits.grace_seconds, and the session goes on as after a timeout. Tools
+    that are coroutine functions run on the event loop that awaits the cell, all others in threads.
+
+    The session starts with `async with`, or with the first call; see Sandbox for the arguments and for what is raised.
+    """
+
+    def __init__(
+        self,
+        policy: Policy | str | Path | Mapping[str, Any] = "strict",
+        context: Any = None,
+        environment: str = "local",
+        environment_kwargs: Mapping[str, Any] | None = None,
+        tools: Mapping[str, Callable[..., Any]] | None = None,
+        audit: AuditSink | None = None,
+    ) -> None:
+        self._tools = tools
+        self._make = functools.partial(
+            Sandbox,
+            policy=policy,
+            context=context,
+            environment=environment,
+            environment_kwargs=environment_kwargs,
+            audit=audit,
+        )
+        self._sandbox: Sandbox | None = None
+        self._closed = False
+        self._lock = threading.Lock()
+        self._running: _Call | None = None
+
+    @property
+    def report(self) -> EnforcementReport:
+        """The walls in force around this sandbox. Raises RuntimeError before it was started."""
+        if self._sandbox is None:
+            raise RuntimeError("the sandbox has not been started; use `async with`, or run something first")
+        return self._sandbox.report
+
+    async def run(
+        self,
+        code: str,
+        timeout: float | None = None,
+        *,
+        exclude_host_time: bool = False,
+        on_stdout: Callable[[str], Awaitable[object] | object] | None = None,
+        on_stderr: Callable[[str], Awaitable[object] | object] | None = None,
+    ) -> REPLResult:
+        """Run one cell; see Sandbox.run. `on_stdout` and `on_stderr` run on this event loop, and may be async."""
+        began, loop = time.monotonic(), asyncio.get_running_loop()
+
+        def work(sandbox: Sandbox) -> REPLResult:
+            left = None if timeout is None else timeout - (time.monotonic() - began)
+            if left is not None and left <= 0 < (timeout or 0):
+                error = too_long(timeout or 0)
+                said = f"{error}; it did not begin, and the session's variables are as they were\n"
+                return REPLResult("", said, {}, timeout, error=error)
+            return sandbox.run(
+                code,
+                left,
+                exclude_host_time=exclude_host_time,
+                on_stdout=_on_loop(on_stdout, loop),
+                on_stderr=_on_loop(on_stderr, loop),
+            )
+
+        return await self._call(work)
+
+    async def set(self, **values: Any) -> None:
+        """Bind variables of the session; see Sandbox.set."""
+        await self._call(lambda sandbox: sandbox.set(**values))
+
+    async def get(self, name: str) -> Any:
+        """The value of a variable; see Sandbox.get."""
+        return await self._call(lambda sandbox: sandbox.get(name))
+
+    async def reset(self) -> None:
+        """Start again without variables; see Sandbox.reset."""
+        await self._call(lambda sandbox: sandbox.reset())
+
+    def interrupt(self) -> None:
+        """Stop the running cell, from anywhere."""
+        if self._sandbox is not None:
+            self._sandbox.interrupt()
+
+    async def close(self) -> None:
+        """End the session. Idempotent; a cell that runs is stopped."""
+        self._closed = True
+        closing = asyncio.ensure_future(in_thread(self._close))
+        try:
+            await asyncio.shield(closing)
+        except asyncio.CancelledError:
+            await asyncio.wait([closing])
+            raise
+
+    def _close(self) -> None:
+        if self._sandbox is not None:
+            self._sandbox.close()
+        with self._lock:  # a start that was on its way has ended by now
+            if self._sandbox is not None:
+                self._sandbox.close()
+
+    async def _call(self, work: Callable[[Sandbox], T]) -> T:
+        """`work(sandbox)` in a thread, in its turn. Cancelling it stops its cell, and waits until that has ended."""
+        call = _Call(asyncio.get_running_loop())
+
+        def in_turn() -> T:
+            with self._lock:
+                self._running = call
+                try:
+                    call.begin()
+                    return work(self._started())
+                finally:
+                    self._running = None
+
+        running = asyncio.ensure_future(in_thread(in_turn))
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            if call.cancel():
+                while not running.done():
+                    if self._running is call:
+                        await in_thread(self.interrupt)
+                    await asyncio.wait([running], timeout=_AGAIN_SECONDS)
+                running.exception()  # marks it as retrieved: the caller gets the cancellation, not what it caused
+            else:
+                running.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+            raise
+        except InThread as carried:
+            raise carried.cause from None
+
+    def _started(self) -> Sandbox:
+        if self._closed:
+            raise RuntimeError("the sandbox was closed; make a new one")
+        if self._sandbox is None:
+            tools = {name: self._tool(tool) for name, tool in (self._tools or {}).items()}
+            self._sandbox = self._make(tools=tools)
+        return self._sandbox
+
+    def _tool(self, tool: Any) -> Any:
+        """A coroutine function as a function that runs it on the caller's event loop; anything else as it is."""
+        if not inspect.iscoroutinefunction(tool):
+            return tool
+
+        @functools.wraps(tool)
+        def on_loop(*args: Any, **kwargs: Any) -> Any:
+            call = self._running
+            if call is None:
+                raise RuntimeError("the call was cancelled")
+            future = asyncio.run_coroutine_threadsafe(tool(*args, **kwargs), call.loop)
+            if on_abandon(future.cancel):
+                future.cancel()
+            return future.result()
+
+        return on_loop
+
+    async def __aenter__(self) -> Self:
+        await self._call(lambda _sandbox: None)
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+class _Cancelled(Exception):
+    """A call that was cancelled before its turn."""
+
+
+class _Call:
+    """One call of a sandbox, which is cancelled before it begins or while it runs."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self._lock = threading.Lock()
+        self._begun = self._over = False
+
+    def begin(self) -> None:
+        """Begin it, in its turn. Raises _Cancelled."""
+        with self._lock:
+            if self._over:
+                raise _Cancelled
+            self._begun = True
+
+    def cancel(self) -> bool:
+        """Returns whether it has begun; else it never will."""
+        with self._lock:
+            self._over = True
+            return self._begun
+
+
+def _on_loop(
+    tell: Callable[[str], Awaitable[object] | object] | None, loop: asyncio.AbstractEventLoop
+) -> Callable[[str], object] | None:
+    if tell is None:
+        return None
+
+    async def told(text: str) -> None:
+        said = tell(text)
+        if inspect.isawaitable(said):
+            await said
+
+    return lambda text: asyncio.run_coroutine_threadsafe(told(text), loop).result()

@@ -1,0 +1,209 @@
+"""The sandbox for event loops: turns, cancellation, tools and output, from several loops and threads."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from rlm_secure import AsyncSandbox, Policy
+from rlm_secure.errors import CellTimeout, PolicyError, SessionEnded
+
+ENDLESS = "while True: pass"
+
+
+def test_it_runs_sets_gets_and_resets() -> None:
+    async def use() -> None:
+        async with AsyncSandbox(context="the context") as sandbox:
+            assert (await sandbox.run("len(context)")).value == 11
+            await sandbox.set(x=(1, {2}))
+            assert await sandbox.get("x") == (1, {2})
+            await sandbox.reset()
+            assert (await sandbox.run("context")).value == "the context"
+            with pytest.raises(KeyError):
+                await sandbox.get("x")
+            assert sandbox.report
+        with pytest.raises(RuntimeError, match="was closed"):
+            await sandbox.run("1")
+
+    asyncio.run(use())
+
+
+def test_it_starts_with_the_first_call_and_says_what_is_wrong_then() -> None:
+    async def use() -> None:
+        sandbox = AsyncSandbox()
+        with pytest.raises(RuntimeError, match="has not been started"):
+            _ = sandbox.report
+        assert (await sandbox.run("1")).value == 1
+        await sandbox.close()
+        await sandbox.close()
+        with pytest.raises(PolicyError):
+            async with AsyncSandbox(policy="no-such-policy"):
+                pass
+
+    asyncio.run(use())
+
+
+def test_many_sandboxes_and_many_calls_at_once() -> None:
+    async def use() -> list[Any]:
+        async with AsyncSandbox() as one, AsyncSandbox() as other:
+            await asyncio.gather(*(sandbox.run("n = 0") for sandbox in (one, other)))
+            await asyncio.gather(*(sandbox.run("n += 1") for sandbox in (one, other) for _ in range(20)))
+            return [await one.get("n"), await other.get("n")]
+
+    assert asyncio.run(use()) == [20, 20]
+
+
+def test_the_loop_goes_on_while_a_cell_runs() -> None:
+    async def use() -> int:
+        ticks = 0
+        async with AsyncSandbox() as sandbox:
+            running = asyncio.ensure_future(sandbox.run(ENDLESS, timeout=1))
+            while not running.done():
+                await asyncio.sleep(0.01)
+                ticks += 1
+            assert isinstance((await running).error, CellTimeout)
+        return ticks
+
+    assert asyncio.run(use()) > 20
+
+
+def test_cancelling_stops_the_cell_within_its_grace() -> None:
+    async def use() -> None:
+        async with AsyncSandbox() as sandbox:
+            await sandbox.run("kept = 1")
+            for wait in (0.0, 0.001, 0.3):
+                running = asyncio.ensure_future(sandbox.run(ENDLESS))
+                await asyncio.sleep(wait)
+                begun = time.monotonic()
+                running.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await running
+                assert time.monotonic() - begun < 2 * Policy.load("strict").limits.grace_seconds + 1
+                assert (await sandbox.run("kept")).value == 1
+
+    asyncio.run(use())
+
+
+def test_cancelling_a_call_that_waits_stops_no_other() -> None:
+    async def use() -> None:
+        async with AsyncSandbox() as sandbox:
+            first = asyncio.ensure_future(sandbox.run("for n in range(8_000_000): pass\n'done'"))
+            await asyncio.sleep(0.05)
+            second = asyncio.ensure_future(sandbox.run("changed = 1"))
+            await asyncio.sleep(0.05)
+            second.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await second
+            assert (await first).value == "done"
+            with pytest.raises(KeyError):
+                await sandbox.get("changed")
+
+    asyncio.run(use())
+
+
+def test_a_timeout_counts_the_wait_for_a_turn() -> None:
+    async def use() -> None:
+        async with AsyncSandbox() as sandbox:
+            first = asyncio.ensure_future(sandbox.run(ENDLESS, timeout=1))
+            await asyncio.sleep(0.1)
+            second = await sandbox.run("changed = 1", timeout=0.2)
+            assert isinstance(second.error, CellTimeout)
+            assert "it did not begin" in second.stderr
+            await first
+            with pytest.raises(KeyError):
+                await sandbox.get("changed")
+
+    asyncio.run(use())
+
+
+def test_async_tools_run_on_the_loop_and_see_their_cancellation() -> None:
+    seen: list[Any] = []
+
+    async def double(number: int) -> int:
+        """Twice the number."""
+        seen.append(asyncio.get_running_loop())
+        await asyncio.sleep(0)
+        return 2 * number
+
+    async def forever() -> None:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            seen.append("cancelled")
+            raise
+
+    async def use() -> None:
+        async with AsyncSandbox(tools={"double": double, "forever": forever, "plain": lambda: "plain"}) as sandbox:
+            assert (await sandbox.run("(double(21), plain())")).value == (42, "plain")
+            assert seen == [asyncio.get_running_loop()]
+            refused = await sandbox.run("double('x')")
+            assert refused.error is not None and "number" in str(refused.error)
+            running = asyncio.ensure_future(sandbox.run("forever()"))
+            await asyncio.sleep(0.3)
+            running.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await running
+            await asyncio.sleep(0.1)
+            assert seen[1:] == ["cancelled"]
+
+    asyncio.run(use())
+
+
+def test_output_is_told_on_the_loop() -> None:
+    async def use() -> None:
+        told: list[str] = []
+        threads: set[int] = set()
+
+        async def listen(text: str) -> None:
+            await asyncio.sleep(0)
+            threads.add(threading.get_ident())
+            told.append(text)
+
+        async with AsyncSandbox() as sandbox:
+            result = await sandbox.run("for n in range(1000): print(n)\n1/0", on_stdout=listen, on_stderr=told.append)
+        assert "".join(told) == result.stdout + result.stderr
+        assert threads == {threading.get_ident()}
+
+    asyncio.run(use())
+
+
+def test_one_sandbox_serves_loops_one_after_another_and_at_once() -> None:
+    async def where() -> str:
+        return threading.current_thread().name
+
+    sandbox = AsyncSandbox(tools={"where": where})
+    assert asyncio.run(sandbox.run("n = 0\nwhere()")).value == "MainThread"
+    found: list[Any] = []
+
+    def other() -> None:
+        found.append(asyncio.run(sandbox.run("n += 1\nwhere()")).value)
+
+    threads = [threading.Thread(target=other, name=f"loop {number}") for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(found) == [f"loop {number}" for number in range(4)]
+    assert asyncio.run(sandbox.get("n")) == 4
+    asyncio.run(sandbox.close())
+
+
+def test_closing_stops_a_cell() -> None:
+    async def use() -> None:
+        sandbox = AsyncSandbox()
+        await sandbox.run("1")
+        running = asyncio.ensure_future(sandbox.run(ENDLESS))
+        await asyncio.sleep(0.2)
+        begun = time.monotonic()
+        await sandbox.close()
+        assert time.monotonic() - begun < 3
+        try:
+            assert (await running).error is not None
+        except SessionEnded:
+            pass
+
+    asyncio.run(use())
