@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from rlm_secure.environments import REPL, AuditSink
 from rlm_secure.environments.registry import create_environment
+from rlm_secure.environments.session_files import SessionFiles
 from rlm_secure.environments.turn import Owned
 from rlm_secure.guarantees import EnforcementReport
 from rlm_secure.policy import Policy
@@ -112,6 +113,11 @@ class Sandbox(Owned):
         CellTimeout if it could not be read in time.
         """
         return self._repl.get(name)
+
+    @property
+    def files(self) -> SessionFiles:
+        """The files of the session, by name: bytes in its memory, which cells have as `files`. See SessionFiles."""
+        return self._repl.files
 
     def reset(self) -> None:
         """Start again without variables: a new session with the same policy, context and tools, and its own limits.

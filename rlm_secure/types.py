@@ -367,6 +367,8 @@ class REPLResult:
 
     Of Sandbox.run also: `value` is the value of its last expression, as in a notebook, and `text` how it is shown, ''
     if the cell ended on a statement or on None. `values` has the variables, whole, and `reprs` a short text of each.
+    `files` has the files that it wrote, by name.
+
     A value is plain data: None, bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset,
     deque, range, Counter, OrderedDict, Decimal, Fraction, UUID, date, time, datetime and timedelta, also inside each
     other, and arrives as what it was. Only a defaultdict arrives as a dict, a time zone as its offset, a time without
@@ -388,6 +390,7 @@ class REPLResult:
     values: Values
     reprs: dict[str, str]
     text: str
+    files: dict[str, bytes]
 
     def __init__(
         self,
@@ -421,6 +424,7 @@ class REPLResult:
         self.values = Values()
         self.reprs = {}
         self.text = ""
+        self.files = {}
 
     def keep(self, value: Any, text: str) -> None:
         """Keep the value of the last expression, or the ValueUnavailable that says why there is none, and its text."""
@@ -453,8 +457,8 @@ class REPLResult:
     def to_dict(self) -> dict[str, Any]:
         """JSON-safe form with upstream's six keys, and `error`, `dropped_calls`, `value` and `values` if there are any.
 
-        Values are written with tags ({"$set": [...]}), which are listed in rlm_secure/tagged.py; one that could not be
-        returned is {"$too_large": BYTES} or {"$no_data": CLASS}.
+        Files are shown by name, with their sizes in bytes. Values are written with tags ({"$set": [...]}), which are
+        listed in rlm_secure/tagged.py; one that could not be returned is {"$too_large": BYTES} or {"$no_data": CLASS}.
         """
         known: dict[str, Any] = {
             "stdout": self.stdout,
@@ -476,6 +480,8 @@ class REPLResult:
             known["dropped_calls"] = self.dropped_calls
         if self.text:
             known["value"], known["text"] = _tagged(self._value), self.text
+        if self.files:
+            known["files"] = {name: len(data) for name, data in self.files.items()}
         if self.values or self.values.refused:
             every = {**self.values, **self.values.refused}
             known["values"] = {name: _tagged(value) for name, value in every.items()}

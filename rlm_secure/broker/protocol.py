@@ -43,6 +43,13 @@ _LEVELS: Final = frozenset({"full", "partial", "none"})
 #: A level and its evidence, by wall.
 Findings = Mapping[str, tuple[str, str]]
 
+#: What the name of a file in a sandbox may be: as guest/session/store.py has it, so that a user may write it below a
+#: folder. No absolute path, no step up, no drive, no control character.
+_PART: Final = r"(?!\.\.?(?:/|\Z))[^/\\:\x00-\x1f\x7f-\x9f\ud800-\udfff]+"
+_FILE_NAME: Final = re.compile(rf"{_PART}(?:/{_PART})*")
+MAX_FILES: Final = 8192
+MAX_FILE_NAME: Final = 200
+
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
 
@@ -107,6 +114,7 @@ class CellResult:
     stderr: str = ""
     variables: Mapping[str, Variable] = field(default_factory=dict)
     value: Variable | None = None
+    files: Mapping[str, int | None] = field(default_factory=dict)
     answer: TextAnswer | None = None
     error: CellError | None = None
     seconds: float = 0.0
@@ -177,6 +185,18 @@ def findings(value: Any) -> dict[str, tuple[str, str]]:
     return walls
 
 
+def file_sizes(listed: Any) -> dict[str, int | None]:
+    """Files of a session by name, and the size of each; None for one that is gone. Raises ProtocolViolation."""
+    if not isinstance(listed, dict) or len(listed) > MAX_FILES:
+        raise _broken(f"files are no object of at most {MAX_FILES}")
+    for name, size in listed.items():
+        if not isinstance(name, str) or len(name) > MAX_FILE_NAME or not _FILE_NAME.fullmatch(name):
+            raise _broken("a file has a name that no file has")
+        if size is not None and (type(size) is not int or not 0 <= size <= _LARGEST):
+            raise _broken("a file has no size")
+    return dict(listed)
+
+
 def _printed(message: Mapping[str, Any], stdout_bytes: int) -> Printed:
     stream, text = message.get("stream"), _string(message, "text")
     if stream not in ("stdout", "stderr"):
@@ -224,6 +244,7 @@ def _result(message: Mapping[str, Any], value_bytes: int, stdout_bytes: int, res
         stderr=stderr,
         variables=variables,
         value=value,
+        files=file_sizes(message.get("files", {})),
         answer=answer,
         error=_error(message.get("error")),
         cpu_seconds=_number(message, "cpu"),

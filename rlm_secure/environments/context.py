@@ -56,7 +56,7 @@ class Flat:
 
 
 def flatten(payload: Any, gate: Gate) -> Flat:
-    """`payload` (str, list or dict of JSON values) as bytes; a str is not copied where that is possible.
+    """`payload` (str, list or dict of JSON values, or bytes) as bytes; a str is not copied where that is possible.
 
     The view is valid as long as `payload` is. Raises Refused when `gate` refuses the size, TypeError when it is not
     JSON.
@@ -64,6 +64,8 @@ def flatten(payload: Any, gate: Gate) -> Flat:
     if isinstance(payload, str):
         kind, view, width = _characters(payload)
         flat = Flat(kind, view, width, len(payload))
+    elif isinstance(payload, bytes):
+        flat = Flat("bytes", memoryview(payload), 1, len(payload))
     else:
         try:
             data = json.dumps(payload, ensure_ascii=True).encode("ascii")

@@ -106,6 +106,18 @@ class Session(Owned, ABC):
         """Bind `name` to a value that rlm_secure.tagged wrote as JSON. A cell may overwrite it."""
         raise EnvironmentUnavailable(f"this environment takes no values, so {name} cannot be set; give it as a context")
 
+    def list_files(self) -> dict[str, int]:
+        """The files of the session, and their sizes in bytes."""
+        raise EnvironmentUnavailable("this environment has no files; give the data as a context")
+
+    def read_file(self, name: str) -> bytes | None:
+        """The contents of a file; None if there is no such file."""
+        raise EnvironmentUnavailable(f"this environment has no files, so {name!r} cannot be read")
+
+    def write_file(self, name: str, data: bytes | None) -> None:  # noqa: ARG002 - those of a session that can
+        """Set the contents of a file, or remove it if there are none."""
+        raise EnvironmentUnavailable(f"this environment has no files, so {name!r} cannot be written; give a context")
+
     @abstractmethod
     def interrupt(self) -> None:
         """From another thread, stop the running cell, or a request that waits for a resume or a checkpoint: CellTimeout

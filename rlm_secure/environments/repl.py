@@ -19,6 +19,7 @@ from typing import Any, Self
 
 from rlm_secure.broker.protocol import Call, CellResult, Variable
 from rlm_secure.environments.interface import AuditSink, Environment, HostCalls, Session, require_walls
+from rlm_secure.environments.session_files import SessionFiles
 from rlm_secure.environments.turn import Owned, refuse
 from rlm_secure.errors import (
     CellCrashed,
@@ -238,12 +239,31 @@ class REPL(Owned):
         """
         served = self._served if output is None else _Served(self, self._served.toolbox, output)
         result = self._execute(code, served, seconds=timeout, exclude_host_time=exclude_host_time)
+        written = self._written(result) if self._session.with_values else {}
         ask = self._asking() if self._session.with_values else None
         if (report := getattr(self.calls, "report", None)) is not None:
             for decision in self._session.refused:
                 report(decision)
         drain = getattr(self.calls, "drain", None)
-        return to_repl_result(result, drain() if drain else [], self.policy.limits.value_bytes, ask)
+        made = to_repl_result(result, drain() if drain else [], self.policy.limits.value_bytes, ask)
+        made.files = written
+        return made
+
+    def _written(self, result: CellResult) -> dict[str, bytes]:
+        """The files that a cell wrote, read in requests that follow it."""
+        written: dict[str, bytes] = {}
+        for name, size in result.files.items():
+            if size is not None and self._session.alive:
+                with self._walled() as session:
+                    data = session.read_file(name)
+                if data is not None:  # else another thread's cell has removed it
+                    written[name] = data
+        return written
+
+    @property
+    def files(self) -> SessionFiles:
+        """The files of the session. See SessionFiles."""
+        return SessionFiles(self.policy, self._walled)
 
     def _asking(self) -> Callable[[str], Any]:
         """Reads a variable as the last cell left it. Keeps no session alive."""

@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from rlm_secure.broker.protocol import Call, CellResult, Printed, Variable
+from rlm_secure.broker.protocol import Call, CellResult, Printed, Variable, file_sizes
 from rlm_secure.decision import Decided
 from rlm_secure.environments.deadline import INTERRUPT_EVERY_SECONDS, SESSION_CPU, Deadline
 from rlm_secure.environments.interface import HostCalls, Session
 from rlm_secure.environments.replies import STOPPED, Answers, nobody, recorded, sendable
-from rlm_secure.environments.request_log import LOG_ATTACHMENTS, LOG_BYTES, LogEntry
+from rlm_secure.environments.request_log import LOG_ATTACHMENTS, LOG_BYTES, READS, LogEntry
 from rlm_secure.environments.turn import Turn, serve
 from rlm_secure.environments.waiting import NoTurn, Wait, longer_than_a_run, too_long
 from rlm_secure.errors import (
@@ -47,9 +47,6 @@ from rlm_secure.tools.hostcall import HostCall, abandoned
 _SMALL = 64 * 1024
 #: The name that a large value has on its way to its own: no identifier, so no cell can read it.
 _SENT = "<sent>"
-#: Requests that run a cell's code and change nothing.
-READS = ("read", "value")
-
 _logger = logging.getLogger("rlm_secure")
 
 #: A log that took more CPU seconds than this is not replayed: the session ends with its worker.
@@ -240,6 +237,43 @@ class ReplayedSession(Session):
         else:
             request["value"] = value
         self._command(LogEntry({**request, "tagged": not isinstance(value, str)}))
+
+    def list_files(self) -> dict[str, int]:
+        """The files of the session, and their sizes in bytes."""
+        return _file_sizes(self._seen({"op": "files"}))
+
+    def read_file(self, name: str) -> bytes | None:
+        """The contents of a file, in as many requests as it takes; None if there is no such file."""
+        count = max(3 * self._policy.limits.value_bytes // 4 - 64, 48)
+        parts: list[bytes] = []
+        while True:
+            part = self._seen({"op": "part", "name": name, "at": sum(map(len, parts)), "count": count})
+            if part is None and not parts:
+                return None
+            if type(part) is not bytes or len(part) > count:
+                raise ProtocolViolation("the sandbox broke the protocol: a part of a file is not what was asked for")
+            parts.append(part)
+            if len(part) < count:
+                return b"".join(parts)
+            self._gate.file_bytes(sum(map(len, parts))).require()
+
+    def write_file(self, name: str, data: bytes | None) -> None:
+        """Set the contents of a file, or remove it if there are none."""
+        request: dict[str, Any] = {"op": "file", "name": name}
+        if data is not None:
+            self.load_context(_SENT, data)
+            request["sent"] = _SENT
+        self._command(LogEntry(request))
+
+    def _seen(self, request: Mapping[str, Any]) -> Any:
+        """The value that the worker answers to a request that reads."""
+        try:
+            result = self._look(LogEntry(request))
+        except NoTurn as none:
+            raise none.error from None
+        if result.error is not None:
+            raise result.error
+        return None if result.value is None or result.value.whole is None else result.value.whole[0]
 
     def _look(self, entry: LogEntry) -> CellResult:
         """The result of a request that reads. Raises NoTurn if its turn does not come in time."""
@@ -563,6 +597,11 @@ class ReplayedSession(Session):
             raise SessionEnded(f"the session is over: {self._ended or 'it was closed'}; start a new one")
 
 
+def _file_sizes(listed: Any) -> dict[str, int]:
+    """What a worker says about its files, checked. Raises ProtocolViolation."""
+    return {name: size for name, size in file_sizes(listed).items() if size is not None}
+
+
 class _Streamed:
     """Tells a caller what its cell prints, while it runs, and the rest when it is over."""
 
@@ -602,6 +641,8 @@ def begin(policy: Policy, tools: Mapping[str, str] | None, *, screen: bool) -> d
         "stdout_bytes": policy.limits.stdout_bytes,
         "value_bytes": policy.limits.value_bytes,
         "result_bytes": policy.limits.result_bytes,
+        "files": policy.limits.files,
+        "file_bytes": policy.limits.file_bytes,
         "tools": sorted(tools or {}),
         "screen": screen,
     }

@@ -15,6 +15,10 @@ LOG_BYTES = 64 << 20
 LOG_ATTACHMENTS = 64
 
 
+#: Requests that change nothing, though some of them run code of the cell: they are not replayed.
+READS = ("read", "value", "files", "part")
+
+
 @dataclass(slots=True)
 class LogEntry:
     """One request of the log, its attachment (a context), and the host's replies."""

@@ -229,6 +229,17 @@ class Gate:
         said = f"the context takes {size:,} bytes, more than limits.context_bytes = {limit:,}; raise it or send less"
         return _unless("context-bytes", size > limit, said)
 
+    def files(self) -> Decision:
+        """Whether a session may have files."""
+        said = "this policy grants no files (limits.files = 0); give the data as a context, or use the policy standard"
+        return _unless("files", self.policy.limits.files == 0, said)
+
+    def file_bytes(self, size: int) -> Decision:
+        """Whether the host may put a file of `size` bytes into a session."""
+        limit = self.policy.limits.file_bytes
+        said = f"the file has {size:,} bytes, more than limits.file_bytes = {limit:,}; raise it or send less"
+        return _unless("file-bytes", size > limit, said)
+
     def cells(self, count: int) -> Decision:
         """Whether a session may run its cell number `count`, counted from 1."""
         limit = self.policy.limits.cells

@@ -55,6 +55,8 @@ ORDERS: Mapping[str, Order] = {
     "limits.result_bytes": Order.LOWER,
     "limits.value_bytes": Order.LOWER,
     "limits.context_bytes": Order.LOWER,
+    "limits.files": Order.LOWER,
+    "limits.file_bytes": Order.LOWER,
     "limits.cells": Order.LOWER,
     "limits.resumes": Order.LOWER,
     "limits.tool_seconds": Order.LOWER,

@@ -147,6 +147,10 @@ class Limits(Section):
     """Largest value of a variable that is returned, as JSON; a larger one is an error that names its size."""
     context_bytes: Positive = 4096 * MIB
     """Largest context, as loaded."""
+    files: Annotated[int, Field(ge=0, le=4096)] = 0
+    """Files in memory that a session may have (the object `files` of cells); 0 for none, and no such object."""
+    file_bytes: Positive = 256 * MIB
+    """All files of a session together."""
     cells: Positive = 1_000
     """Cells of one session."""
     resumes: Count = 3

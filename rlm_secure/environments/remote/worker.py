@@ -15,6 +15,7 @@ from rlm_secure.broker.protocol import Call, CellResult, Printed, check_nonce, d
 from rlm_secure.broker.signed import Asked, Ended, Events, Stopped
 from rlm_secure.environments.deadline import SESSION_CPU, Deadline
 from rlm_secure.environments.exit_reason import exit_reason
+from rlm_secure.environments.request_log import READS
 from rlm_secure.errors import CellError, CellMemoryLimit, CellTimeout, ProtocolViolation, WallViolation
 from rlm_secure.policy.model import Limits
 
@@ -142,7 +143,7 @@ class RemoteWorker:
             self._told = False
             self._early = self._vain = 0
             self._served = message["op"] == "exec"
-            cpu = self._limits.cell_cpu_seconds if message["op"] in ("exec", "read", "value") else None
+            cpu = self._limits.cell_cpu_seconds if message["op"] in ("exec", *READS) else None
             self._ran = 0.0
             self._nonce = fresh_nonce()
             message = {**message, "nonce": self._nonce}

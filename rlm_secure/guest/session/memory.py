@@ -47,12 +47,15 @@ def load(fd: int, kind: str, length: int) -> Any:
     """The str of `length` characters, or the JSON value of `length` bytes, in the memfd `fd`; closes `fd`.
 
     `kind` is ascii, latin-1, ucs-2 or ucs-4 (the exact width of the host's str), "utf-32" for a str whose width the
-    host could not read, or "json".
+    host could not read, "json", or "bytes", which are copied as they are.
     """
     try:
         if kind == "json":
             with _Mapping(fd, length) as address:
                 return json.loads(ctypes.string_at(address, length).decode("ascii"))
+        if kind == "bytes":
+            with _Mapping(fd, length) as address:
+                return ctypes.string_at(address, length)
         if kind == "utf-32":
             with _Mapping(fd, 4 * length) as address:
                 return _copy(4, address, length)

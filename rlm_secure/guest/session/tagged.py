@@ -139,6 +139,11 @@ class _Tagger:
             raise TooLarge(self.least)
 
 
+def of_bytes(data: bytes) -> dict[str, Any]:
+    """`data` as JSON."""
+    return {"$bytes": binascii.b2a_base64(data, newline=False).decode("ascii")}
+
+
 def alike(table: dict[str, Any]) -> bool:
     """Whether two keys of `table` become the same key on the host, which refuses duplicates.
 

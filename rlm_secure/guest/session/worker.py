@@ -5,6 +5,7 @@ A `done` frame carries
     variables        name -> {type, value? (small JSON), repr?}; where `exec` asked for values, those that the cell
                      bound have one of whole (see tagged.py), size (of what is too large) and why (it is no data)
     value            null, or such an entry: of the last expression, or of the variable that `value` asked for
+    files            name -> size, or null, of each file that the cell wrote or removed
     answer           null or {text, whole?}
     error            null or {kind: exception|refused|memory|interrupted, message, rule?}
     cpu, peak        CPU seconds of the cell; peak resident bytes of the process
@@ -32,6 +33,7 @@ from . import memory, tagged
 from .faults import INTERRUPTED, CellInterrupted, fault
 from .output import Output
 from .repl import Repl, too_large
+from .store import Store
 
 #: The worker of this process. The zygote creates `print` and the signal handler before the fork; both look it up here.
 _current: SessionWorker
@@ -85,6 +87,7 @@ class SessionWorker:
         self._interruptible = False
         self._interrupted = False
         self._options: dict[str, Any] = {}
+        self._store = Store(0, 0)
         self._suspended: list[Any] = []
         self.reserve = b""
         self.output = self.errors = Output(0)
@@ -135,6 +138,7 @@ class SessionWorker:
             namespace = _prepared.get(modules) or guards.build_globals(modules, _print)
         else:
             namespace = {"__name__": "__main__", "__builtins__": __builtins__}
+        self._store = Store(request.get("files", 0), request.get("file_bytes", 0))
         self._repl = Repl(
             namespace,
             self._ask,
@@ -189,6 +193,22 @@ class SessionWorker:
         result = self._run(look)
         result["value"] = entry[0] if entry else None
         return result
+
+    def _files(self, _request: dict[str, Any]) -> dict[str, Any]:
+        return {**_done(), "value": {"type": "dict", "whole": {"$dict": list(map(list, self._store.sizes().items()))}}}
+
+    def _part(self, request: dict[str, Any]) -> dict[str, Any]:
+        data = self._store.part(request["name"], request["at"], request["count"])
+        return {**_done(), "value": None if data is None else {"type": "bytes", "whole": tagged.of_bytes(data)}}
+
+    def _file(self, request: dict[str, Any]) -> dict[str, Any]:
+        def change() -> None:
+            if "sent" in request:
+                self._store.put(request["name"], self._repl.take(request["sent"]))
+            else:
+                self._store.remove(request["name"])
+
+        return self._run(change)
 
     def _assign(self, request: dict[str, Any]) -> dict[str, Any]:
         def assign() -> None:
@@ -272,6 +292,7 @@ class SessionWorker:
         if answer:
             self._conclude(lambda: self._answer(result))
         self._conclude(lambda: result.update(variables=repl.variables()))
+        result["files"] = self._store.changed() if answer else {}
         if before is not None and codes:
             names = compiler.mentioned(codes[0])
             self._conclude(lambda: result.update(value=repl.whole(result["variables"], before, names)))
@@ -393,5 +414,5 @@ def _done() -> dict[str, Any]:
     """The result of a request that runs no code of a cell: garbage collection, which may close generators, is off."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     empty: dict[str, Any] = {"variables": {}, "answer": None, "error": None, "stdout": "", "stderr": "", "dropped": 0}
-    empty["value"] = None
+    empty |= {"value": None, "files": {}}
     return {"op": "done", **empty, "peak": peak, "cpu": 0.0}
