@@ -27,16 +27,13 @@ Count = Annotated[int, Field(ge=0, le=MOST)]
 
 #: Every module that has a facade in the guest; a policy may name no other. A test compares both lists.
 KNOWN_MODULES = (
-    "abc", "ast", "base64", "binascii", "bisect", "calendar", "cmath", "collections", "collections.abc",
-    "contextlib", "copy", "csv", "dataclasses", "datetime", "decimal", "difflib", "enum", "fractions", "functools",
-    "hashlib", "heapq", "html", "io", "itertools", "json", "math", "numbers", "operator", "pprint", "random", "re",
-    "statistics", "string", "textwrap", "time", "types", "typing", "unicodedata", "urllib", "urllib.parse", "uuid",
-    "zlib", "zoneinfo",
-)  # fmt: skip
-
-STRICT_MODULES = (
-    "bisect", "collections", "datetime", "functools", "heapq", "itertools", "json", "math",
-    "operator", "re", "statistics", "string", "textwrap",
+    "abc", "array", "ast", "base64", "binascii", "bisect", "calendar", "cmath", "collections", "collections.abc",
+    "colorsys", "concurrent", "concurrent.futures", "contextlib", "copy", "csv", "dataclasses", "datetime",
+    "decimal", "difflib", "enum", "fnmatch", "fractions", "functools", "graphlib", "hashlib", "heapq", "hmac",
+    "html", "io", "itertools", "json", "logging", "math", "numbers", "operator", "os", "os.path", "pathlib",
+    "pprint", "queue", "random", "re", "secrets", "shlex", "statistics", "string", "struct", "sys", "textwrap",
+    "threading", "time", "traceback", "types", "typing", "unicodedata", "urllib", "urllib.parse", "uuid",
+    "warnings", "zlib", "zoneinfo",
 )  # fmt: skip
 
 
@@ -108,7 +105,7 @@ class Section(BaseModel):
 class Language(Section):
     """What source text a cell may have. Enforced in the guest, as the innermost wall."""
 
-    modules: Once[Module] = STRICT_MODULES
+    modules: Once[Module] = KNOWN_MODULES
     """Modules that `import` may name; each binds a facade, never the module."""
     source_bytes: Positive = 256 * 1024
     """Longest cell, in UTF-8 bytes."""

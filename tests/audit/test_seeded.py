@@ -165,7 +165,7 @@ def test_a_name_that_leads_nowhere_is_an_error() -> None:
 def test_a_trajectory_is_held_against_a_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     result = {"stdout": "x" * 2_000_000, "stderr": "", "locals": {}, "execution_time": 45.0, "rlm_calls": []}
-    cells = ["import os\nprint(1)", "print(len(context))", "x.__globals__"]
+    cells = ["import socket\nprint(1)", "print(len(context))", "x.__globals__"]
     lines = [{"type": "metadata"}] + [
         {"type": "iteration", "iteration": 1, "response": "", "code_blocks": [{"code": cell, "result": result}]}
         for cell in cells
@@ -180,7 +180,7 @@ def test_a_trajectory_is_held_against_a_policy(tmp_path: Path, monkeypatch: pyte
         ("trajectory-limit", 2),
         ("trajectory-limit", 2),
     ]
-    assert "turn 1, cell 1, line 1: import: cells may not import os" in report.findings[2].message
+    assert "turn 1, cell 1, line 1: import: cells may not import socket" in report.findings[2].message
 
 
 def test_a_cell_that_is_made_for_the_compiler_is_a_finding_and_harms_nothing(tmp_path, monkeypatch) -> None:

@@ -8,13 +8,13 @@ import sys
 import types
 from typing import Any
 
-from rlm_secure.guest.language import compiler, facades, guards
+from rlm_secure.guest.language import compiler, facades, guards, imports
 from rlm_secure.guest.language.violations import RuleViolation
 
 from .walk import FORBIDDEN_OBJECTS
 
 LIMITS = {"source_bytes": 256 * 1024, "ast_nodes": 50_000}
-ALL = frozenset(facades.NAMES)
+ALL = imports.NAMES
 FILE = "<cell>"
 
 facades.preload()

@@ -189,9 +189,9 @@ MISTAKES = {
         'language.modules is "re"; use an array of module names',
     ),
     "a module that reaches files": (
-        '[language]\nmodules = [\n    "re",\n    "os",\n]\n',
+        '[language]\nmodules = [\n    "re",\n    "shutil",\n]\n',
         (4, 5, "language.modules[1]"),
-        ('language.modules[1] is "os", which no policy can give to cells because it reaches the host\'s files; take it '
+        ('language.modules[1] is "shutil", which no policy can give to cells because it reaches the host\'s files; take it '
         "out, and offer a host tool instead"),
     ),
     "a submodule that reaches the network": (
@@ -285,7 +285,7 @@ def test_a_mistake_is_one_sentence_at_its_place(tmp_path: Path, mistake: str) ->
 
 
 def test_all_mistakes_are_listed_in_the_order_of_the_file(tmp_path: Path) -> None:
-    path = write(tmp_path / "mine.toml", '[lm]\ndepth = 99\n[limits]\ncells = 0\nx = 1\n[language]\nmodules = ["os"]\n')
+    path = write(tmp_path / "mine.toml", '[lm]\ndepth = 99\n[limits]\ncells = 0\nx = 1\n[language]\nmodules = ["shutil"]\n')
     assert [(error.line, error.key) for error in problems(path)] == [
         (2, "lm.depth"),
         (4, "limits.cells"),

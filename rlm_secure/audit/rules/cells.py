@@ -22,11 +22,11 @@ class RefusedBeforehand(Rule[CellsSubject]):
     """A policy would refuse a cell.
 
     Cells are compiled in a sealed session, as in a real run, but not executed. A model that writes `open` or
-    `import os` wastes a turn; one that writes `__subclasses__` was probably told to by hostile input.
+    `import socket` wastes a turn; one that writes `__subclasses__` was probably told to by hostile input.
 
     Bad:
-        import os
-        print(os.environ)
+        import socket
+        print(socket.gethostname())
 
     Good:
         print(len(context))

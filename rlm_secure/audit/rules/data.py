@@ -1,4 +1,4 @@
-"""Policy rules on data: what logs may contain, and which modules cells may import."""
+"""Policy rules on data: what logs may contain."""
 
 from __future__ import annotations
 
@@ -12,9 +12,6 @@ from rlm_secure.checks import OutOfSteps, Pattern, PatternRefused, Steps
 from rlm_secure.guarantees import Guarantee
 from rlm_secure.policy.complaint import shown
 
-_MANY_MODULES = 36
-#: Facades that hand out classes or streams rather than functions on plain values.
-_WIDE = frozenset({"abc", "io", "types"})
 #: A repeated innermost group, in a pattern without its escapes.
 _ESCAPED = re.compile(r"\\.", re.DOTALL)
 _GROUP = re.compile(r"\(([^()]*+)\)[+*{]")
@@ -143,74 +140,6 @@ class RedactSlow(Rule[PolicySubject]):
                 yield self.finding(subject.at("data.redact", index), message, about=f"data.redact {pattern}")
 
 
-class ModuleSurface(Rule[PolicySubject]):
-    """Cells may import more than 36 modules.
-
-    Each facade is code that a cell can call with any arguments. None of them opens a file or a connection, but each
-    one is attack surface on which a way around the language layer may be found.
-
-    Bad:
-        [language]
-        modules = [
-            "abc", "base64", "binascii", "bisect", "calendar", "cmath", "collections", "collections.abc",
-            "contextlib", "copy", "csv", "dataclasses", "datetime", "decimal", "difflib", "enum", "fractions",
-            "functools", "hashlib", "heapq", "html", "itertools", "json", "math", "numbers", "operator",
-            "pprint", "random", "re", "statistics", "string", "textwrap", "time", "typing", "unicodedata",
-            "urllib.parse", "uuid", "zlib",
-        ]
-
-    Good:
-        [language]
-        modules = ["collections", "itertools", "json", "math", "re"]
-
-    See:
-        threat-model.md, section 4
-    """
-
-    id = "module-surface"
-    kind = Kind.POLICY
-    severity = Severity.LOW
-    weakens = (Guarantee.NO_REFLECTION,)
-    hint = "name the modules that your cells use; strict has thirteen"
-
-    def check(self, subject: PolicySubject) -> Iterator[Finding]:
-        count = len(subject.policy.language.modules)
-        if count > _MANY_MODULES:
-            message = f"cells may import {count} modules"
-            yield self.finding(subject.at("language.modules"), message, about="language.modules")
-
-
-class ModuleWide(Rule[PolicySubject]):
-    """Cells may import a module that offers classes to build on.
-
-    `types`, `abc` and `io` create objects that other code treats specially. Their facades leave out everything that
-    is known to be unsafe, but unknown problems are most likely here.
-
-    Bad:
-        [language]
-        modules = ["json", "types"]
-
-    Good:
-        [language]
-        modules = ["json"]
-
-    See:
-        threat-model.md, section 4
-    """
-
-    id = "module-wide"
-    kind = Kind.POLICY
-    severity = Severity.LOW
-    weakens = (Guarantee.NO_REFLECTION,)
-    hint = "take it out where no cell needs it"
-
-    def check(self, subject: PolicySubject) -> Iterator[Finding]:
-        for index, name in enumerate(subject.policy.language.modules):
-            if name in _WIDE:
-                message = f"cells may import {name}"
-                yield self.finding(subject.at("language.modules", index), message, about=f"language.modules {name}")
-
-
 def _is_ordinary(pattern: str) -> bool:
     """Whether a policy's pattern matches ordinary text. Does not use `re`, which may take exponential time."""
     try:
@@ -220,4 +149,4 @@ def _is_ordinary(pattern: str) -> bool:
         return False  # it uses lookaround, or is too large
 
 
-RULES = (ContextLogged, PromptsLogged, RedactEverything, RedactSlow, ModuleSurface, ModuleWide)
+RULES = (ContextLogged, PromptsLogged, RedactEverything, RedactSlow)

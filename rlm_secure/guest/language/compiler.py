@@ -48,11 +48,11 @@ class CellRefused(Exception):
         return f"The cell was refused before it ran: {self.rule}{where}\n{shown}{self.message}.\n{also}"
 
 
-def compile_cell(source: str, *, source_bytes: int, ast_nodes: int) -> CodeType:
+def compile_cell(source: str, *, source_bytes: int, ast_nodes: int, file: str = FILENAME) -> CodeType:
     """Check the cell `source` and return its code.
 
-    `source_bytes` limits its UTF-8 length, `ast_nodes` the size of its syntax tree. Raises CellRefused, and nothing
-    else, for any text.
+    `source_bytes` limits its UTF-8 length, `ast_nodes` the size of its syntax tree. `file` is the name in tracebacks; a
+    function counts as a cell's own by it. Raises CellRefused, and nothing else, for any text.
     """
     size = len(source) if source.isascii() else len(source.encode("utf-8", "surrogatepass"))
     if size > source_bytes:
@@ -66,7 +66,7 @@ def compile_cell(source: str, *, source_bytes: int, ast_nodes: int) -> CodeType:
         if screen.findings:
             raise _refusal(screen.findings, source)
         _keep_value(tree)
-        code: CodeType = compile(tree, FILENAME, "exec", flags=screen.flags, dont_inherit=True, optimize=0)
+        code: CodeType = compile(tree, file, "exec", flags=screen.flags, dont_inherit=True, optimize=0)
         return code
     except CellRefused:
         raise

@@ -33,10 +33,13 @@ def is_internal(name: str) -> bool:
     return not name.isidentifier() or names.is_dunder(name) or name in names.HOOKS
 
 
-def build_globals(modules: frozenset[str], print_: Callable[..., None]) -> dict[str, object]:
+def build_globals(
+    modules: frozenset[str], print_: Callable[..., None], loaded: dict[str, Any] | None = None
+) -> dict[str, object]:
     """New globals for the cells of one session.
 
-    `modules` are the modules that `import` may name; `print_` is the cells' print. The guards are among the builtins,
+    `modules` are the modules that `import` may name; `print_` is the cells' print. `loaded` are the modules written in
+    the Python of cells that the session already has. The guards are among the builtins,
     under names that are no identifiers, so no cell can use them.
     """
     space: dict[str, object] = {"__name__": registry.CELL}
@@ -61,7 +64,9 @@ def build_globals(modules: frozenset[str], print_: Callable[..., None]) -> dict[
     safe[names.TYPE] = type
     safe[names.REGISTRAR] = registry.registrar(space)
     safe[names.EXCEPTION] = Exception
-    safe[names.IMPORT], safe[names.IMPORT_FROM] = import_guards(modules)
+    safe[names.IMPORT], safe[names.IMPORT_FROM] = import_guards(
+        modules, lambda granted, held: build_globals(granted, print_, held), {} if loaded is None else loaded
+    )
     # A module object, in which C code of the standard library finds an `__import__` that cells do not have. The
     # interpreter itself reads names from the module's dict, which has the contents of `safe`.
     space["__builtins__"] = Builtins(safe)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import facades, names
+from . import facades, library, names
 from .violations import ModuleRefused, NameRefused
+
+#: Every module that a cell may import under some policy, by its exact name: "json" does not include "json.tool".
+NAMES = facades.NAMES | library.NAMES
 
 
 def _granted(name: str, modules: frozenset[str]) -> bool:
@@ -16,13 +19,23 @@ def _granted(name: str, modules: frozenset[str]) -> bool:
     return name in modules or name.partition(".")[0] in modules
 
 
-def import_guards(modules: frozenset[str]) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The guards for `import x` and `from x import y`."""
+def import_guards(
+    modules: frozenset[str], new_globals: Callable[[frozenset[str], Any], dict[str, Any]], loaded: dict[str, Any]
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The guards for `import x` and `from x import y`.
+
+    `loaded` are the session's modules that are written in the Python of cells. They get globals from `new_globals`, in
+    which every module can be imported.
+    """
 
     def load(name: str) -> Any:
-        if name in facades.NAMES and _granted(name, modules):
-            return facades.load(name)
-        offered = ", ".join(sorted(each for each in facades.NAMES if _granted(each, modules)))
+        if name in NAMES and _granted(name, modules):
+            if name in facades.NAMES:
+                return facades.load(name)
+            if name not in loaded:
+                loaded[name] = library.load(name, new_globals(NAMES, loaded))
+            return loaded[name]
+        offered = ", ".join(sorted(each for each in NAMES if _granted(each, modules)))
         raise ModuleRefused(
             "import-module", f"the module {names.shown(name)} is not available in cells; available: {offered}"
         )
@@ -36,7 +49,7 @@ def import_guards(modules: frozenset[str]) -> tuple[Callable[..., Any], Callable
         try:
             return getattr(found, name)
         except AttributeError as error:
-            if f"{module}.{name}" in facades.NAMES:
+            if f"{module}.{name}" in NAMES:
                 return load(f"{module}.{name}")
             raise NameRefused("import-name", str(error).rstrip(".")) from None
 

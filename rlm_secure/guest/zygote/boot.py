@@ -12,7 +12,7 @@ import signal
 import sys
 
 from ..kernel import seal, walls
-from ..language import facades
+from ..language import facades, library
 from ..session import memory
 from . import warmup
 
@@ -39,6 +39,7 @@ def report_end(status: int) -> int:
 def preload() -> None:
     """Import and warm up everything that a session may need: no file can be opened later."""
     facades.preload()
+    library.read_all()
     memory.enable_in_place()
     streams = sys.stdout, sys.stderr
     warmup.warm_up()

@@ -9,7 +9,7 @@ import socket
 from typing import Any
 
 from .. import wire
-from ..language import facades
+from ..language import imports
 from ..session import worker
 
 _CELL = "import re\nclass A:\n    b = 1\nx = [i * i for i in range(3)]\nprint({k: f'{x}' for k in 'ab'})\n"
@@ -26,7 +26,7 @@ class _DiscardingChannel(wire.FrameChannel):
 def warm_up() -> None:
     """Serve a session that runs a cell a few times. Called in the zygote, before the walls are built."""
     limits = dict.fromkeys(("source_bytes", "ast_nodes", "stdout_bytes", "value_bytes", "result_bytes"), 1 << 16)
-    begin = {"op": "begin", "modules": sorted(facades.NAMES), "tools": [], "screen": True, **limits}
+    begin = {"op": "begin", "modules": sorted(imports.NAMES), "tools": [], "screen": True, **limits}
     session = worker.SessionWorker()
     session.reserve = b" "  # freeing a reserve of the real size would change how malloc gets its memory
     peer, ours = socket.socketpair()

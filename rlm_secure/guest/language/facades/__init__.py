@@ -28,6 +28,7 @@ from . import (
     late,
     numeric,
     shared,
+    system,
     text,
     times,
     web,
@@ -53,6 +54,7 @@ _FACADES: dict[str, Facade] = {
     "cmath": numeric.CMATH,
     "collections": containers.COLLECTIONS,
     "collections.abc": containers.COLLECTIONS_ABC,
+    "colorsys": numeric.COLORSYS,
     "contextlib": functions.CONTEXTLIB,
     "copy": containers.COPY,
     "csv": binary.CSV,
@@ -61,6 +63,7 @@ _FACADES: dict[str, Facade] = {
     "decimal": numeric.DECIMAL,
     "difflib": text.DIFFLIB,
     "enum": enums.ENUM,
+    "fnmatch": text.FNMATCH,
     "fractions": numeric.FRACTIONS,
     "functools": functions.FUNCTOOLS,
     "hashlib": binary.HASHLIB,
@@ -72,11 +75,15 @@ _FACADES: dict[str, Facade] = {
     "math": numeric.MATH,
     "numbers": numeric.NUMBERS,
     "operator": functions.OPERATOR,
+    "os": system.OS,
+    "os.path": system.OS_PATH,
     "pprint": text.PPRINT,
     "random": numeric.RANDOM,
     "re": text.RE,
+    "shlex": text.SHLEX,
     "statistics": numeric.STATISTICS,
     "string": text.STRING,
+    "sys": system.SYS,
     "textwrap": text.TEXTWRAP,
     "time": times.TIME,
     "types": classes.TYPES,
@@ -93,7 +100,7 @@ _FACADES: dict[str, Facade] = {
 NAMES: frozenset[str] = frozenset(_FACADES)
 
 #: Packages that only have submodules: `import urllib.parse` binds `urllib`.
-PACKAGES: frozenset[str] = frozenset({"urllib"})
+PACKAGES: frozenset[str] = frozenset({"concurrent", "urllib"})
 
 #: Classes of the standard library on whose instances a cell may assign attributes: decimal is used with
 #: getcontext().prec = 50, and a SimpleNamespace only consists of its attributes.

@@ -1,8 +1,9 @@
-"""Numbers: math, cmath, statistics, random, decimal, fractions, numbers."""
+"""Numbers: math, cmath, statistics, random, decimal, fractions, numbers, colorsys."""
 
 from __future__ import annotations
 
 import cmath
+import colorsys
 import decimal
 import fractions
 import math
@@ -90,3 +91,7 @@ FRACTIONS = facade("fractions", fractions, take="Fraction")
 # `register` of an ABC changes the result of isinstance, but only in this session's process. The guards decide by exact
 # types, never by an ABC.
 NUMBERS = facade("numbers", numbers, take="Complex Integral Number Rational Real")
+
+COLORSYS = facade(
+    "colorsys", colorsys, own=functions(colorsys, "hls_to_rgb hsv_to_rgb rgb_to_hls rgb_to_hsv rgb_to_yiq yiq_to_rgb")
+)

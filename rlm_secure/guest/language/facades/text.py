@@ -1,13 +1,15 @@
-"""Text: string, re, json, ast, textwrap, unicodedata, difflib, pprint, html."""
+"""Text: string, re, json, ast, textwrap, unicodedata, difflib, pprint, html, fnmatch, shlex."""
 
 from __future__ import annotations
 
 import ast
 import difflib
+import fnmatch
 import html
 import json
 import pprint
 import re
+import shlex
 import string
 import textwrap
 import unicodedata
@@ -194,4 +196,22 @@ HTML = facade(
     html,
     own=functions(html, "escape unescape"),
     left_out={"entities": "a module of mutable tables; use html.unescape", "parser": "not needed to read text"},
+)
+
+FNMATCH = facade("fnmatch", fnmatch, own=functions(fnmatch, "filter filterfalse fnmatch fnmatchcase translate"))
+
+
+def split(s: str, comments: bool = False, posix: bool = True) -> list[str]:
+    """shlex.split of a text; the original reads standard input for None."""
+    s = exact_text(s)
+    if type(s) is not str:
+        raise TypeError(f"shlex.split takes a str, not {type(s).__name__}.")
+    return shlex.split(s, bool(comments), bool(posix))
+
+
+SHLEX = facade(
+    "shlex",
+    shlex,
+    own={"split": split, **functions(shlex, "join quote")},
+    left_out={"shlex": "it reads on from files that its text names; use shlex.split"},
 )
