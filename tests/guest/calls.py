@@ -252,5 +252,5 @@ def main(seed: int, rounds: int, planted: bool) -> None:
 
 
 if __name__ == "__main__":
-    sys.stdout = io.StringIO()
+    sys.stdout, sys.stderr = io.StringIO(), io.StringIO()  # where calls write
     main(int(sys.argv[1]), int(sys.argv[2]), planted=sys.argv[3:] == ["planted"])

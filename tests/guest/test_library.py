@@ -66,6 +66,11 @@ def test_an_unknown_module_is_a_key_error() -> None:
 
 
 SAME = [
+    "import threading\nout = []\nlock = threading.Lock()\ndef f(x, by=1):\n    with lock: out.append(x * by)\nts = [threading.Thread(target=f, args=(i,), kwargs={'by': 2}, daemon=True) for i in range(3)]\nfor t in ts: t.start()\nfor t in ts: t.join(); print(t.is_alive())\nprint(out)\nclass Mine(threading.Thread):\n    def __init__(self, x):\n        super().__init__(name='mine')\n        self.x = x\n    def run(self): print(self.x, self.name, threading.current_thread().name)\nm = Mine(4); m.start(); m.join()",
+    "import os\nprint(os.environ.get('NOT_THERE'), os.getenv('NOT_THERE', 'x'), 'NOT_THERE' in os.environ)\nos.environ['NOT_THERE'] = 'y'\nprint(os.getenv('NOT_THERE'))\ndel os.environ['NOT_THERE']",
+    "import os.path\nprint(os.path.join('a', 'b'), os.path.splitext('x.tar.gz'), os.path.basename('/a/b'), os.path.abspath('/a/../b'), os.path.relpath('/a/b', '/a/c'), os.path.exists('/not there'), os.path.commonpath(['/a/b', '/a/c']), os.sep)",
+    "import sys\nprint(sys.version_info >= (3, 8), sys.version_info[:2] == (sys.version_info.major, sys.version_info.minor), sys.maxsize, sys.float_info.epsilon, sys.byteorder, sys.getsizeof(1))\ntry: sys.exit(3)\nexcept SystemExit as e: print(e.code)\ntry: 1 / 0\nexcept ZeroDivisionError: print(sys.exc_info()[:2])\nprint(sys.exc_info(), sys.intern('a'))",
+    "import shlex, fnmatch, colorsys\nprint(shlex.split(\"a 'b c' # d\", comments=True), shlex.quote('a b'), shlex.join(['a', 'b c']), fnmatch.filter(['a.py', 'b.c'], '*.py'), fnmatch.fnmatch('x', '?'), colorsys.rgb_to_hsv(.1, .2, .3))",
     "import struct\nprint(struct.pack('<IHd', 1, 2, .5), struct.unpack('>H', b'\\1\\2'), struct.calcsize('3sI'))",
     "import struct\ns = struct.Struct('<2h')\nprint(s.size, s.format, s.pack(1, -2), s.unpack_from(b'\\0' * 9, 3))",
     "import struct\nb = bytearray(6)\nstruct.pack_into('<H', b, 2, 513)\nprint(b, list(struct.iter_unpack('<H', bytes(b))))",
@@ -124,12 +129,11 @@ def test_what_would_wait_forever_is_an_error(cell: str) -> None:
     ("cell", "says"),
     [
         ("from pathlib import Path", "use pathlib.PurePath"),
-        ("import threading\nthreading.Thread(target=print)", "llm_query_batched"),
         ("import concurrent.futures as f\nf.ProcessPoolExecutor()", "llm_query_batched"),
         ("import logging\nlogging.FileHandler('x')", "there are no files"),
         ("import logging\nlogging.basicConfig(filename='x')", "there are no files"),
         ("import os\nos.listdir('.')", "there are no files"),
-        ("import os\nos.environ['HOME']", "the environment of a session is empty"),
+        ("import os\nos.putenv('a', 'b')", "use os.environ"),
         ("import os\nos.system('ls')", "no cell may"),
         ("import sys\nsys.modules", "import statement"),
         ("import sys\nsys.settrace(None)", "leads into the interpreter"),

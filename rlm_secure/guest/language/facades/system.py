@@ -89,7 +89,19 @@ def cpu_count() -> int:
     return 1
 
 
+def _environment() -> dict[str, Any]:
+    """os.environ of the cell, which is empty until it writes there, and the function that reads it."""
+    kept: dict[str, str] = {}
+
+    def getenv(key: str, default: Any = None) -> Any:
+        """os.getenv."""
+        return kept.get(key, default)
+
+    return {"environ": kept, "getenv": getenv}
+
+
 _OWN_OF_OS: dict[str, Any] = {
+    **_environment(),
     "path": OS_PATH,
     "fspath": _exact_path,
     "fsdecode": lambda path: path.decode() if type(path) is bytes else _exact_path(path),
@@ -102,7 +114,7 @@ _OF_FILES = (
     "DirEntry PathLike access chdir chmod chown fdopen fwalk getcwd getcwdb link listdir lstat makedirs mkdir open "
     "readlink remove removedirs rename renames replace rmdir scandir stat symlink truncate unlink utime walk"
 )
-_OF_ENVIRONMENT = "environ environb getenv getenvb putenv supports_bytes_environ unsetenv"
+_OF_ENVIRONMENT = "environb getenvb putenv supports_bytes_environ unsetenv"
 _DECIDED = {*_OWN_OF_OS, *_CONSTANTS_OF_OS.split(), *_OF_FILES.split(), *_OF_ENVIRONMENT.split()}
 
 OS = facade(
@@ -112,7 +124,7 @@ OS = facade(
     own=_OWN_OF_OS,
     left_out={
         _OF_FILES: "there are no files; the data of a task is in the variable context",
-        _OF_ENVIRONMENT: "the environment of a session is empty; write the value in the cell",
+        _OF_ENVIRONMENT: "use os.environ, which is empty until the cell writes to it",
         " ".join(name for name in dir(os) if name not in _DECIDED): "it asks the operating system, which no cell "
         "may; os.path has the functions on names",
     },

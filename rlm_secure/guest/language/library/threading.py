@@ -1,7 +1,12 @@
-"""threading, for the one thread that a cell has: what would wait forever raises RuntimeError."""
+"""threading, for the one thread that a cell has: `start()` runs the target to its end, one thread after the other.
+
+What would wait forever raises RuntimeError.
+"""
 
 from __future__ import annotations
 
+import sys
+import traceback
 from typing import Any
 
 __all__ = [
@@ -12,7 +17,7 @@ __all__ = [
     "Lock",
     "RLock",
     "Semaphore",
-    "ThreadError",
+    "Thread", "ThreadError",
     "active_count",
     "current_thread",
     "enumerate",
@@ -22,8 +27,7 @@ __all__ = [
     "main_thread",
 ]  # fmt: skip
 LEFT_OUT = {
-    "Thread Timer Barrier BrokenBarrierError": "a cell has one thread; call the function itself, or llm_query_batched "
-    "to ask many prompts at once",
+    "Timer Barrier BrokenBarrierError": "a cell has one thread; call the function itself",
     "ExceptHookArgs excepthook gettrace getprofile setprofile settrace stack_size setprofile_all_threads "
     "settrace_all_threads": "it is about threads, and a cell has one",
 }
@@ -152,6 +156,50 @@ class local:
     pass
 
 
+class Thread:
+    """A function that start() runs at once. llm_query_batched asks many prompts side by side."""
+
+    _count = 0
+
+    def __init__(
+        self, group: None = None, target: Any = None, name: str | None = None, args: Any = (), kwargs: Any = None, *,
+        daemon: bool | None = None,
+    ) -> None:  # fmt: skip
+        Thread._count += 1
+        self.name = name or f"Thread-{Thread._count}" + (f" ({target.__name__})" if hasattr(target, "__name__") else "")
+        self.daemon = bool(daemon)
+        self.ident: Any = None
+        self._target, self._args, self._kwargs = target, args, kwargs or {}
+
+    def run(self) -> None:
+        if self._target is not None:
+            self._target(*self._args, **self._kwargs)
+
+    def start(self) -> None:
+        if self.ident is not None:
+            raise RuntimeError("threads can only be started once")
+        self.ident = Thread._count + 1
+        _running.append(self)
+        try:
+            self.run()
+        except SystemExit:
+            pass
+        except Exception:
+            sys.stderr.write(f"Exception in thread {self.name}:\n{traceback.format_exc()}")
+        finally:
+            _running.pop()
+
+    def join(self, timeout: float | None = None) -> None:
+        if self.ident is None:
+            raise RuntimeError("cannot join thread before it is started")
+
+    def is_alive(self) -> bool:
+        return any(each is self for each in _running)
+
+
+_running: list[Any] = []
+
+
 class _MainThread:
     name, ident, native_id, daemon = "MainThread", 1, 1, False
 
@@ -166,7 +214,7 @@ _MAIN = _MainThread()
 
 
 def current_thread() -> Any:
-    return _MAIN
+    return _running[-1] if _running else _MAIN
 
 
 def main_thread() -> Any:
