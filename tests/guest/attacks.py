@@ -71,7 +71,7 @@ ATTRIBUTES = {
         "class A(B, x=(lambda: 0).__code__): pass\nloot = A.x"
     ),
     "in-slice": "class A:\n    def __getitem__(self, key): return key\nloot = A()[(lambda: 0).__code__]",
-    "in-await": "async def f(): pass\nc = f()\nloot = c.cr_frame\nc.close()",
+    "in-await": "async def f():\n    global loot\n    loot = (lambda: 0).__code__\n    await f\nc = f()\ntry: c.send(None)\nexcept TypeError: pass",
     "in-match-subject": "match (lambda: 0).__code__:\n    case x:\n        loot = x",
     "in-match-guard": "match 1:\n    case 1 if (loot := (lambda: 0).__code__):\n        pass",
     "in-global-statement": "def f():\n    global loot\n    loot = f.__code__\nf()",
@@ -419,6 +419,19 @@ _TAKE = "    global loot\n    o.extra = 'won'\n    loot = o.extra\n"
 _CALL = "f(Own())\n"
 
 #: A parameter is asked once, at the function's entry, whose it is: ways to make it name something else afterwards.
+COROUTINES = {
+    "frame": "async def f(): pass\nc = f()\nloot = c.cr_frame\nc.close()",
+    "frame-by-name": "async def f(): pass\nc = f()\nloot = getattr(c, 'cr_frame')\nc.close()",
+    "code-by-attrgetter": "import operator\nasync def f(): pass\nc = f()\nloot = operator.attrgetter('cr_code')(c)\nc.close()",
+    "globals-of-its-function": "async def f(): pass\nloot = f.__globals__",
+    "frame-in-an-await": "async def f(x): return x\nc = f((lambda: 0).__code__)\ntry: c.send(None)\nexcept StopIteration as e: loot = e.value",
+    "generator-frame": "async def f():\n    yield 1\nloot = f().ag_frame",
+    "generator-code-by-name": "async def f():\n    yield 1\nloot = getattr(f(), 'ag_code')",
+    "frame-of-a-traceback": (
+        "async def f(): 1 / 0\nc = f()\ntry: c.send(None)\nexcept ZeroDivisionError as e: loot = e.__traceback__.tb_frame"
+    ),
+}
+
 PARAMETERS = {
     "assigned": f"{_OWN}def f(o):\n    o = foreign\n{_TAKE}{_CALL}",
     "unpacked": f"{_OWN}def f(o):\n    o, x = foreign, 1\n{_TAKE}{_CALL}",
@@ -480,5 +493,6 @@ GROUPS = {
     "classes": CLASSES,
     "stores": STORES,
     "builtins": BUILTINS,
+    "coroutines": COROUTINES,
 }
 ATTACKS = {f"{group}/{name}": source for group, table in GROUPS.items() for name, source in table.items()}

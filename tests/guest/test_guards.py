@@ -77,7 +77,8 @@ def test_guards_have_names_that_no_source_can_spell() -> None:
     hidden = {name for name in table if not name.isidentifier()}
     assert hidden == {
         names.STORE, names.PRIVATE, names.ATTRIBUTE, names.IMPORT, names.IMPORT_FROM, names.REMOVED, names.RENAME,
-        names.PATTERN, names.OPERATED, names.CLASSES, names.TYPE, names.EXCEPTION, names.REGISTRAR,
+        names.PATTERN, names.OPERATED, names.CLASSES, names.TYPE, names.EXCEPTION, names.REGISTRAR, names.IMPORT_ALL,
+        names.AWAITED, names.RUN_ASYNC,
     }  # fmt: skip
 
 

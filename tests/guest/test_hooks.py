@@ -68,8 +68,8 @@ def tried(function):
                 pass
 """
 
-#: Functions that end only with the wall clock when an object never ends, or that wait.
-ENDLESS = {"itertools": {"count", "cycle", "repeat"}, "time": {"sleep"}, "builtins": {"input"}}
+#: Functions that end only with the wall clock when an object never ends, or that wait; and one that ends the cell.
+ENDLESS = {"itertools": {"count", "cycle", "repeat"}, "time": {"sleep"}, "builtins": {"input"}, "sys": {"exit"}}
 
 
 class _Late(BaseException):

@@ -12,7 +12,7 @@ import warnings
 from types import CodeType
 from typing import Any
 
-from .names import VALUE
+from . import names
 from .registry import FILENAME
 from .transformer import CellTransformer, ScreenFinding
 
@@ -97,7 +97,9 @@ def mentioned(code: CodeType) -> frozenset[str]:
 
 def run(code: CodeType, namespace: dict[str, Any]) -> None:
     """Execute `code` in `namespace`. Raises whatever the code raises."""
-    exec(code, namespace)
+    waiting = eval(code, namespace)
+    if waiting is not None:  # it awaits at its top
+        vars(namespace["__builtins__"])[names.RUN_ASYNC](waiting)
 
 
 def _parse(source: str) -> ast.Module:
@@ -108,10 +110,10 @@ def _parse(source: str) -> ast.Module:
 
 
 def _keep_value(tree: ast.Module) -> None:
-    """Bind VALUE to the value of the last expression, where the cell ends on one, as a notebook shows it."""
+    """Bind names.VALUE to the value of the last expression, where the cell ends on one, as a notebook shows it."""
     last = tree.body[-1] if tree.body else None
     if isinstance(last, ast.Expr):
-        target = ast.copy_location(ast.Name(VALUE, ast.Store()), last)
+        target = ast.copy_location(ast.Name(names.VALUE, ast.Store()), last)
         tree.body[-1] = ast.copy_location(ast.Assign([target], last.value), last)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -64,9 +65,11 @@ def build_globals(
     safe[names.TYPE] = type
     safe[names.REGISTRAR] = registry.registrar(space)
     safe[names.EXCEPTION] = Exception
-    safe[names.IMPORT], safe[names.IMPORT_FROM] = import_guards(
+    safe[names.AWAITED] = _awaited
+    safe[names.IMPORT], safe[names.IMPORT_FROM], import_all, safe[names.RUN_ASYNC] = import_guards(
         modules, lambda granted, held: build_globals(granted, print_, held), {} if loaded is None else loaded
     )
+    safe[names.IMPORT_ALL] = functools.partial(import_all, space)
     # A module object, in which C code of the standard library finds an `__import__` that cells do not have. The
     # interpreter itself reads names from the module's dict, which has the contents of `safe`.
     space["__builtins__"] = Builtins(safe)
@@ -117,6 +120,15 @@ def _removed(space: dict[str, object]) -> Callable[[str], object]:
         raise RuleViolation("removed-builtin", f"{name}() does not exist here; {names.REMOVED_BUILTINS[name]}")
 
     return removed
+
+
+async def _ready(value: Any) -> Any:
+    return value
+
+
+def _awaited(value: Any) -> Any:
+    """What `await value` awaits. llm_query and tools answer at once: awaiting their plain values gives these."""
+    return _ready(value) if type(value) in classes.PLAIN_TYPES else value
 
 
 def _pattern_class(kind: Any) -> Any:

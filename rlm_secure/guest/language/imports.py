@@ -21,8 +21,9 @@ def _granted(name: str, modules: frozenset[str]) -> bool:
 
 def import_guards(
     modules: frozenset[str], new_globals: Callable[[frozenset[str], Any], dict[str, Any]], loaded: dict[str, Any]
-) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The guards for `import x` and `from x import y`.
+) -> tuple[Callable[..., Any], ...]:
+    """The guards for `import x` and `from x import y`; for `from x import *`, which takes the cell's globals first; and
+    for a cell that awaits at its top: its coroutine is run to the end, whatever `modules` say.
 
     `loaded` are the session's modules that are written in the Python of cells. They get globals from `new_globals`, in
     which every module can be imported.
@@ -53,4 +54,13 @@ def import_guards(
                 return load(f"{module}.{name}")
             raise NameRefused("import-name", str(error).rstrip(".")) from None
 
-    return import_, import_from
+    def import_all(space: dict[str, Any], module: str) -> None:
+        found = load(module)
+        space.update((name, getattr(found, name)) for name in facades.members(found) if not name.startswith("_"))
+
+    def run_async(coroutine: Any) -> None:
+        if "asyncio" not in loaded:
+            loaded["asyncio"] = library.load("asyncio", new_globals(NAMES, loaded))
+        loaded["asyncio"].run(coroutine)
+
+    return import_, import_from, import_all, run_async

@@ -19,6 +19,9 @@ PRIVATE = "<private>"
 ATTRIBUTE = "<attribute>"
 IMPORT = "<import>"
 IMPORT_FROM = "<import from>"
+IMPORT_ALL = "<import all>"
+AWAITED = "<awaited>"
+RUN_ASYNC = "<run async>"
 REMOVED = "<removed>"
 RENAME = "<rename>"
 PATTERN = "<pattern>"
@@ -80,11 +83,12 @@ OPERATORS = words(
 #: __reduce__, __getstate__ and similar ones because copy passes their result to an unguarded setattr;
 #: __del__ because it would run between cells; __prepare__, __instancecheck__ and the rest of a metaclass
 #: because metaclasses are refused; __mro_entries__ because it would add bases after the guard has checked them;
-#: __buffer__ because it returns a memoryview; __aenter__, __await__ and similar ones because async is refused.
+#: __buffer__ because it returns a memoryview.
 HOOK_METHODS = frozenset(
     {
         "__new__", "__getattr__", "__setattr__", "__delattr__", "__get__", "__set__", "__delete__",
         "__set_name__", "__init_subclass__", "__class_getitem__",
+        "__await__", "__aiter__", "__anext__", "__aenter__", "__aexit__",
     }
 )  # fmt: skip
 DEFINABLE = OPERATORS | HOOK_METHODS
@@ -121,8 +125,8 @@ REMOVED_BUILTINS = {
     "help": "use print(x.__doc__)",
     "exit": "let the cell end; finish with final_answer(...)",
     "quit": "let the cell end; finish with final_answer(...)",
-    "aiter": "cells are synchronous; use llm_query_batched for parallel calls",
-    "anext": "cells are synchronous; use llm_query_batched for parallel calls",
+    "aiter": "use `async for`",
+    "anext": "use `async for`",
 }
 
 #: What to use instead of a closed name, where there is better advice than the general one.

@@ -53,12 +53,12 @@ def choice(test: ast.expr, value: ast.expr, otherwise: ast.expr) -> ast.expr:
     return made
 
 
-def bind(scope: ast.FunctionDef | ast.ClassDef, name: str, value: ast.expr) -> None:
+def bind(scope: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, name: str, value: ast.expr) -> None:
     """Insert `name = value` before the first statement of `scope`."""
     insert(scope, placed(ast.Assign([placed(ast.Name(name, ast.Store()), value)], value), value))
 
 
-def insert(scope: ast.FunctionDef | ast.ClassDef, statement: ast.stmt) -> None:
+def insert(scope: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, statement: ast.stmt) -> None:
     """Insert `statement` before the first statement of `scope`, but after its docstring."""
     first = scope.body[0]
     text = first.value if isinstance(first, ast.Expr) else None

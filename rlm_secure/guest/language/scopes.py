@@ -13,7 +13,13 @@ class Scope:
 
     __slots__ = ("function", "kind", "owner", "parameters", "stack")
 
-    def __init__(self, stack: list[Any], kind: str, owner: str | None, function: ast.FunctionDef | None) -> None:
+    def __init__(
+        self,
+        stack: list[Any],
+        kind: str,
+        owner: str | None,
+        function: ast.FunctionDef | ast.AsyncFunctionDef | None,
+    ) -> None:
         self.stack = stack
         self.kind = kind
         self.owner = owner
@@ -21,7 +27,7 @@ class Scope:
         self.parameters = parameters(function) if function else frozenset()
 
 
-def parameters(node: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
+def parameters(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:
     """The names of a function's parameters, of all kinds."""
     args = node.args
     variadic = [each for each in (args.vararg, args.kwarg) if each is not None]

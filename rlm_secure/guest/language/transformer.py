@@ -54,7 +54,11 @@ class CellTransformer(RestrictingNodeTransformer):
         self._removed: list[ast.Name] = []
         self._rebound: set[str] = set()
         self._stored: set[str] = set()
-        self._on_parameters: list[tuple[ast.Attribute, ast.Name, ast.expr, ast.FunctionDef]] = []
+        self._on_parameters: list[
+            tuple[ast.Attribute, ast.Name, ast.expr, ast.FunctionDef | ast.AsyncFunctionDef]
+        ] = []
+        self._generators: list[ast.GeneratorExp] = []
+        self._asynchronous = False
 
     def screen(self, tree: ast.Module) -> None:
         """Check and rewrite `tree`."""
@@ -102,7 +106,9 @@ class CellTransformer(RestrictingNodeTransformer):
             if name.id not in self._rebound:
                 asked = nodes.call(names.REMOVED, name, nodes.constant(name.id, name))
                 nodes.become(name, ast.Call, func=asked.func, args=asked.args, keywords=[])
-        flagged: set[tuple[ast.FunctionDef, str]] = set()
+        if self._asynchronous:
+            self._no_async_generators()
+        flagged: set[tuple[ast.AST, str]] = set()
         for node, value, otherwise, function in self._on_parameters:
             if value.id in self._stored:
                 node.value = nodes.choice(nodes.known(value), value, otherwise)
@@ -283,6 +289,9 @@ class CellTransformer(RestrictingNodeTransformer):
         if node.module == "__future__":
             self._future(node)
             return
+        if node.names[0].name == "*":
+            self._import_all(node)
+            return
         values: list[ast.expr] = []
         for alias in node.names:
             self._imported(node, alias.name, alias.asname or alias.name)
@@ -290,10 +299,14 @@ class CellTransformer(RestrictingNodeTransformer):
             values.append(nodes.call(names.IMPORT_FROM, node, module, name))
         _assign(node, [alias.asname or alias.name for alias in node.names], values)
 
+    def _import_all(self, node: ast.ImportFrom) -> None:
+        if self._scope.kind != MODULE:
+            self.refuse(node, "star-import", "`import *` stands only at the top of a cell; import the names you use")
+        name = node.module or ""
+        nodes.become(node, ast.Expr, value=nodes.call(names.IMPORT_ALL, node, nodes.constant(name, node)))
+
     def _imported(self, node: ast.stmt, name: str, bound: str) -> None:
-        if name == "*":
-            self.refuse(node, "star-import", "`import *` is not supported; import the names you use")
-        elif any(part.startswith("_") for part in name.split(".")):
+        if any(part.startswith("_") for part in name.split(".")):
             self.refuse(node, "private-import", f"{names.shown(name)} is private; import a public name")
         else:
             self.bind(node, bound)
@@ -308,7 +321,7 @@ class CellTransformer(RestrictingNodeTransformer):
 
     # Functions and classes
 
-    def _function(self, node: ast.FunctionDef) -> None:
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self.bind(node, node.name, names.DEFINABLE if self._scope.kind == CLASS else _NOTHING)
         self._type_parameters(node)
         self._scopes.append(Scope(node.body[::-1], FUNCTION, self._scope.owner, node))
@@ -326,25 +339,51 @@ class CellTransformer(RestrictingNodeTransformer):
         nodes.bind(node, names.REGISTRAR, nodes.guard(names.REGISTRAR, node))
         nodes.insert(node, nodes.placed(ast.Global([*names.IN_BODIES]), node))
 
-    def _type_parameters(self, node: ast.FunctionDef | ast.ClassDef) -> None:
+    def _type_parameters(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> None:
         if getattr(node, "type_params", None):
             self.refuse(node, "type-parameters", "type parameters are not supported; use typing.TypeVar")
 
     def _match(self, node: ast.Match) -> None:
         patterns.screen_match(self, node)
 
-    # Syntax that is always refused
+    # Coroutines. Asynchronous generators are refused: their objects have methods and states that nobody reviewed.
 
-    def _async(self, node: ast.AST) -> None:
-        self.refuse(
-            node,
-            "async",
-            "cells are synchronous; call llm_query(...) directly, or llm_query_batched([...]) to run many at once",
-        )
+    def _async(self, _node: ast.AST) -> None:
+        self._asynchronous = True
+        if self._scope.kind == MODULE:
+            self.flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+
+    def _await(self, node: ast.Await) -> None:
+        self._async(node)
+        node.value = nodes.call(names.AWAITED, node, node.value)
 
     def _comprehension(self, node: ast.comprehension) -> None:
         if node.is_async:
-            self._async(node.target)
+            self._async(node)
+
+    def _generator(self, node: ast.GeneratorExp) -> None:
+        self._generators.append(node)
+
+    def _yield(self, node: ast.Yield) -> None:
+        if isinstance(self._scope.function, ast.AsyncFunctionDef):
+            self._refuse_async_generator(node)
+
+    def _no_async_generators(self) -> None:
+        """Refuse generator expressions that await."""
+        seen: set[ast.AST] = set()
+        for generator in self._generators:
+            for node in ast.walk(generator):
+                if node in seen:
+                    continue  # also below a generator that was walked before
+                seen.add(node)
+                if isinstance(node, ast.Await) or (isinstance(node, ast.comprehension) and node.is_async):
+                    self._refuse_async_generator(generator)
+                    break
+
+    def _refuse_async_generator(self, node: ast.AST) -> None:
+        self.refuse(node, "async-generator", "asynchronous generators are not supported; collect a list and return it")
+
+    # Syntax that is always refused
 
     def _except_star(self, node: ast.AST) -> None:
         self.refuse(
@@ -406,8 +445,8 @@ def _check(name: str, fields: str, check: _Check) -> None:
 
 _accept(
     "Expr Assign AnnAssign Delete Return Raise Assert Pass Break Continue If For While With withitem Try "
-    "BinOp UnaryOp BoolOp Compare IfExp NamedExpr arguments keyword Starred Yield YieldFrom "
-    "List Tuple Set Dict ListComp SetComp DictComp GeneratorExp JoinedStr FormattedValue Subscript Slice"
+    "BinOp UnaryOp BoolOp Compare IfExp NamedExpr arguments keyword Starred YieldFrom "
+    "List Tuple Set Dict ListComp SetComp DictComp JoinedStr FormattedValue Subscript Slice"
 )
 _check("Attribute", "value", CellTransformer._attribute)
 _check("AugAssign", "target value", CellTransformer._augmented)
@@ -425,8 +464,12 @@ _check("ClassDef", "decorator_list bases keywords", CellTransformer._class)
 _check("Match", "subject cases", CellTransformer._match)
 _TABLE[ast.match_case] = (("guard", "body"), None)
 _TABLE[ast.alias] = ((), None)
-for _name in ("AsyncFunctionDef", "AsyncFor", "AsyncWith", "Await"):
-    _check(_name, "", CellTransformer._async)
+_check("AsyncFunctionDef", "decorator_list args returns", CellTransformer._function)
+_check("AsyncFor", "target iter body orelse", CellTransformer._async)
+_check("AsyncWith", "items body", CellTransformer._async)
+_check("Await", "value", CellTransformer._await)
+_check("GeneratorExp", "elt generators", CellTransformer._generator)
+_check("Yield", "value", CellTransformer._yield)
 _check("TryStar", "", CellTransformer._except_star)
 
 # Operators are not walked, so an operator of a new Python version must not be accepted without review.

@@ -40,6 +40,7 @@ _current: SessionWorker
 #: Prebuilt globals for future sessions, by the modules that they may import.
 _prepared: dict[frozenset[str], dict[str, Any]] = {}
 _RESERVE = 8 << 20
+_SUSPENDED = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
 
 
 def prepare(modules: Iterable[str]) -> None:
@@ -248,7 +249,7 @@ class SessionWorker:
 
         Suspended generators are kept: to release one runs its `finally`, and nothing here can stop a cell's code.
         """
-        self._suspended = [each for each in gc.get_objects() if type(each) is types.GeneratorType]
+        self._suspended = [each for each in gc.get_objects() if type(each) in _SUSPENDED]
         self._repl.namespace.clear()
         self._repl = cast(Repl, None)
         gc.collect()
