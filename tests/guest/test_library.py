@@ -169,3 +169,81 @@ def test_a_traceback_has_no_frames_but_the_cells() -> None:
     )
     assert "/" not in shown.replace("x/y", "") and "guest" not in shown
     assert shown.count('File "<cell>", line 3') == 3
+
+
+ASYNC = [
+    "import asyncio\nasync def f(x):\n    await asyncio.sleep(x / 100)\n    print('done', x)\n    return x * 2\nasync def main():\n    print(await asyncio.gather(f(3), f(1), f(2)))\n    print(await f(0))\nasyncio.run(main())",
+    "import asyncio\nasync def slow():\n    try: await asyncio.sleep(10)\n    except asyncio.CancelledError:\n        print('cancelled'); raise\nasync def main():\n    try: await asyncio.wait_for(slow(), 0.01)\n    except asyncio.TimeoutError: print('timeout')\n    try:\n        async with asyncio.timeout(0.01): await asyncio.sleep(10)\n    except TimeoutError: print('again')\n    t = asyncio.create_task(slow()); await asyncio.sleep(0); t.cancel()\n    try: await t\n    except asyncio.CancelledError: print(t.cancelled(), t.done())\nasyncio.run(main())",
+    "import asyncio\nasync def bad(): raise ValueError('no')\nasync def ok(): return 1\nasync def main():\n    print(await asyncio.gather(bad(), ok(), return_exceptions=True))\n    try: await asyncio.gather(ok(), bad())\n    except ValueError as e: print(e)\n    t = asyncio.create_task(bad(), name='b'); await asyncio.wait([t]); print(repr(t.exception()), t.get_name())\n    done, rest = await asyncio.wait([asyncio.create_task(ok()), asyncio.create_task(asyncio.sleep(5))], return_when=asyncio.FIRST_COMPLETED)\n    print(len(done), len(rest))\nasyncio.run(main())",
+    "import asyncio\nasync def main():\n    sem, running, most = asyncio.Semaphore(2), 0, 0\n    async def work(i):\n        nonlocal running, most\n        async with sem:\n            running += 1; most = max(most, running)\n            await asyncio.sleep(0.001); running -= 1\n            return i\n    print(sorted([await c for c in asyncio.as_completed([work(i) for i in range(5)])]), most)\n    async with asyncio.TaskGroup() as group:\n        ts = [group.create_task(work(i)) for i in range(3)]\n    print([t.result() for t in ts])\n    lock = asyncio.Lock()\n    async with lock: print(lock.locked())\nasyncio.run(main())",
+    "import asyncio\nasync def main():\n    q = asyncio.Queue(2)\n    async def put():\n        for i in range(5): await q.put(i)\n    async def get():\n        while True:\n            print(await q.get()); q.task_done()\n    g = asyncio.create_task(get()); await put(); await q.join(); g.cancel()\n    e = asyncio.Event(); asyncio.get_running_loop().call_later(0.001, e.set); print(await e.wait())\n    c = asyncio.Condition()\n    async def waiter():\n        async with c:\n            await c.wait(); return 'woken'\n    t = asyncio.create_task(waiter()); await asyncio.sleep(0)\n    async with c: c.notify_all()\n    print(await t, await asyncio.shield(asyncio.sleep(0, 5)), await asyncio.to_thread(pow, 2, 3), await asyncio.get_running_loop().run_in_executor(None, len, 'ab'))\n    p = asyncio.PriorityQueue(); p.put_nowait(2); p.put_nowait(1); print(await p.get(), p.qsize())\n    try: asyncio.Queue().get_nowait()\n    except asyncio.QueueEmpty: print('empty')\nasyncio.run(main())",
+    "import asyncio\nclass C:\n    async def __aenter__(self): return 'in'\n    async def __aexit__(self, kind, error, trace): print(kind.__name__ if kind else None); return True\nclass I:\n    n = 0\n    def __aiter__(self): return self\n    async def __anext__(self):\n        self.n += 1\n        if self.n > 3: raise StopAsyncIteration\n        return self.n\nclass A:\n    def __await__(self):\n        yield from asyncio.sleep(0).__await__() if False else ()\n        return 'awaited'\nasync def main():\n    async with C() as c: print(c); raise ValueError\n    async for i in I(): print(i)\n    else: print('end')\n    print([i async for i in I() if i > 1], {i: await A() async for i in I()})\n    async with C(), C(): pass\nasyncio.run(main())",
+    "import asyncio\nloop = asyncio.new_event_loop()\nasync def f(): return 3\nprint(loop.run_until_complete(f())); loop.close()\nprint(asyncio.iscoroutinefunction(f), asyncio.iscoroutinefunction(len))\nc = f(); print(asyncio.iscoroutine(c)); c.close()\nasync def main():\n    print(asyncio.current_task() is not None, len(asyncio.all_tasks()))\n    try: asyncio.run(f())\n    except RuntimeError as e: print(e)\nasync def outer(): await main()\nx = outer(); asyncio.run(x)\ntry: asyncio.run(3)\nexcept ValueError as e: print(e)\ntry: asyncio.get_running_loop()\nexcept RuntimeError as e: print(e)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("cell", ASYNC)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_tasks_do_what_they_do_in_plain_python(cell: str) -> None:
+    assert Session().run(cell) == plain(cell)[0]
+
+
+def test_a_cell_may_await_at_its_top_and_await_plain_values() -> None:
+    session = Session(frozenset())
+    session.space["llm_query"] = lambda prompt: f"to {prompt}"
+    assert session.run("x = await llm_query('a')\nprint(x, await llm_query('b'))") == "to a to b\n"
+    assert session.run("print(x, [await llm_query(p) for p in 'cd'])") == "to a ['to c', 'to d']\n"
+    assert session.run("async def f(p):\n    return await llm_query(p)\nprint(await f('e'))") == "to e\n"
+    assert session.outcome("import asyncio") == "import-module"
+    assert session.outcome("await 1 / 0") == "ZeroDivisionError"
+    assert session.outcome("await print") == "TypeError"
+
+
+def test_gather_takes_replies() -> None:
+    session = Session()
+    session.space["llm_query"] = lambda prompt: f"to {prompt}"
+    cell = "import asyncio\nprint(await asyncio.gather(llm_query('a'), llm_query('a'), asyncio.sleep(0, 1)))"
+    assert session.run(cell) == "['to a', 'to a', 1]\n"
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "import asyncio\nasyncio.run(asyncio.Event().wait())",
+        "import asyncio\nasyncio.run(asyncio.Queue().get())",
+        "import asyncio\nasync def main():\n    lock = asyncio.Lock()\n    await lock.acquire()\n    await lock.acquire()\nasyncio.run(main())",
+    ],
+)
+def test_tasks_that_wait_for_each_other_end(cell: str) -> None:
+    assert Session().outcome(cell) == "RuntimeError"
+
+
+def test_star_import_binds_what_the_facade_has() -> None:
+    session = Session()
+    assert session.run("from math import *\nprint(sqrt(4), pi > 3)") == "2.0 True\n"
+    assert session.run("if 1:\n    from queue import *\nprint(Queue.__name__)") == "Queue\n"
+    assert session.outcome("from os import *\nsystem('ls')") == "NameError"
+    assert session.outcome("from sys import *\nprint(_getframe)") == "NameError"
+    assert session.outcome("from nothing import *") == "import-module"
+    assert Session(frozenset({"re"})).outcome("from math import *") == "import-module"
+    assert session.run("from sys import *\ntry: exit(3)\nexcept SystemExit as e: print(e.code)") == "3\n"
+
+
+@pytest.mark.parametrize(
+    ("cell", "rule"),
+    [
+        ("async def f(): pass\nc = f()\nloot = '{0.cr_code}'.format(c)", "format-attribute"),
+        ("async def f(): pass\nc = f()\nc.__await__", "dunder-attribute"),
+        ("async def f(): pass\nc = f()\ntype(c).__await__", "dunder-attribute"),
+        ("async def f(): pass\nc = f()\ntype(c)()", "type-call"),
+        ("async def f(): pass\nc = f()\nimport operator\noperator.attrgetter('cr_origin')(c)", "AttributeError"),
+        ("async def f(__builtins__): pass", "dunder-name"),
+        ("async def f():\n    async for x.__class__ in y: pass", "dunder-attribute"),
+        ("async def f():\n    async with x as y.__dict__: pass", "dunder-attribute"),
+        ("async def f():\n    _getattr_ = await x", "hook-name"),
+        ("async def f(): 1 / 0\ntry: await f()\nexcept ZeroDivisionError as e: e.__traceback__", "dunder-attribute"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_coroutine_leads_nowhere(cell: str, rule: str) -> None:
+    assert Session().outcome(cell) == rule

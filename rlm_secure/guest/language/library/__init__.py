@@ -20,6 +20,7 @@ from . import natives
 #: Each module, and its file.
 _FILES = {
     "array": "array.py",
+    "asyncio": "asyncio.py",
     "concurrent": "concurrent.py",
     "concurrent.futures": "concurrent_futures.py",
     "graphlib": "graphlib.py",
