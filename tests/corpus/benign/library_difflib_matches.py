@@ -1,7 +1,7 @@
 import difflib
 
 commands = ["status", "start", "stop", "restart", "list", "help"]
-for typed in ("statsu", "stopp", "hepl", "xyzzy"):
+for typed in ("stats", "restar", "lists", "xyzzy"):
     close = difflib.get_close_matches(typed, commands, n=2)
     print(f"{typed!r}: did you mean {' or '.join(close)}?" if close else f"{typed!r}: unknown command")
 old = "the quick brown fox\njumps over\nthe lazy dog\n".splitlines(keepends=True)

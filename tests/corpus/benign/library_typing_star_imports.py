@@ -4,7 +4,7 @@ from itertools import *
 
 print(round(sqrt(2) + sin(pi / 6) + log(e), 6), floor(-1.5), ceil(1.2), gcd(84, 36), factorial(6), hypot(3, 4))
 counts = Counter("abracadabra")
-print(counts.most_common(2), OrderedDict(sorted(counts.items())), sum(counts.values()))
+print(counts.most_common(2), list(OrderedDict(sorted(counts.items()))), sum(counts.values()))
 groups = defaultdict(list)
 for word in "apple bob cat alice bar".split():
     groups[word[0]].append(word)

@@ -1,0 +1,3 @@
+print("This program greets you.")
+name = input()
+print(f"Hello, {name}!")

@@ -1,0 +1,4 @@
+values = [3, 1, 2]
+list = sorted(values)
+print(list)
+print(list("abc"))

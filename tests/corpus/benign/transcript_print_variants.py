@@ -1,0 +1,16 @@
+items = ["alpha", "beta", "gamma"]
+print(*items)
+print(*items, sep=", ", end=".\n")
+print("a", 1, None, True, [1, "x"], {"k": (1,)}, {2}, 3.0, b"raw")
+print("tab\tseparated", "line\nbreak", r"raw\n", 'quote "x"', "it's")
+print(f"{items!r:>30}|{items[0]:*^11}|{len(items):03d}")
+print("=" * 20, "TITLE".center(20), "=" * 20, sep="\n")
+print("no newline", end=" ")
+print("same line", flush=True)
+print()
+print("", "leading empty", "")
+print("multi", "part", sep="")
+for i, item in enumerate(items, 1):
+    print(f"{i}) {item.title():<8}|", "#" * len(item))
+print(repr("\u00e9\n\t\\"), ascii("é"), str(b"x"), "ünï")
+print([0.1 + 0.2, 1e100, -0.0, float("nan")], (1,), (), {}, set(), range(3))
