@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -64,13 +65,17 @@ def _context() -> str:
 CONTEXT = _context()
 
 
-@functools.cache
-def _expected() -> dict[str, tuple[str, str]]:
+def as_plain(cells: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     """What each cell prints as plain Python, and the class of the exception that ends it, or ""."""
-    given = json.dumps({"context": CONTEXT, "cells": CELLS})
+    given = json.dumps({"context": CONTEXT, "cells": cells})
     script = str(CORPUS / "plain.py")
     done = subprocess.run([sys.executable, "-I", script], input=given, capture_output=True, text=True, check=True)
-    return {name: (out, ended) for name, (out, ended) in json.loads(done.stdout).items()}
+    return {name: (printed, ended) for name, (printed, ended) in json.loads(done.stdout).items()}
+
+
+@functools.cache
+def _expected() -> dict[str, tuple[str, str]]:
+    return as_plain(CELLS)
 
 
 def _model(call: Call) -> Any:
@@ -78,32 +83,49 @@ def _model(call: Call) -> Any:
     return replies if call.kind.endswith("_batched") else replies[0]
 
 
-def compare(name: str) -> tuple[tuple[str, str], tuple[str, str]]:
-    """What a cell prints and how it ends: as plain Python, and in a session of the policy that nobody chose."""
+def as_cell(source: str) -> tuple[str, str]:
+    """The same of a cell, in a session of the policy that holds where nobody chose one."""
     repl = REPL(create_environment("local"), calls=_model, context_payload=CONTEXT)
     try:
-        result = repl.execute_code(CELLS[name])
+        result = repl.execute_code(source)
     finally:
         repl.cleanup()
-    error = result.error
-    if error is None:
-        ended = ""
-    elif isinstance(error, CellException):
-        ended = str(error).partition(":")[0].rpartition(".")[2]
-    else:
-        ended = f"{type(error).__name__} {error}"
-    return _expected()[name], (result.stdout, ended)
+    if result.error is None:
+        return result.stdout, ""
+    if type(result.error) is CellException:
+        return result.stdout, str(result.error).partition(":")[0]
+    return result.stdout, f"{type(result.error).__name__}: {result.error}"
+
+
+ENDS = {
+    "print(len(context))": "",
+    "print(llm_query('a'), llm_query_batched(['b'])); {}['x']": "KeyError",
+    "class Own(Exception): pass\nprint(1)\nraise Own('no: really')": "Own",
+    "print(1)\nraise SystemExit(3)": "SystemExit",
+}
+
+
+def test_both_sides_tell_what_was_printed_and_how_it_ended() -> None:
+    expected = as_plain({source: source for source in ENDS})
+    assert {source: ended for source, (_, ended) in expected.items()} == ENDS
+    assert all(printed for printed, _ in expected.values())
+    assert {source: as_cell(source) for source in ENDS} == expected
+
+
+def test_a_refusal_is_no_exception_of_the_cell() -> None:
+    _, ended = as_cell("print(1)\nprint(__import__)")
+    assert ended.startswith("CellRefused: ")
 
 
 @pytest.mark.parametrize("name", [name for name in CELLS if name not in EXCEPTIONS])
 def test_a_benign_cell_prints_and_ends_as_in_plain_python(name: str) -> None:
-    expected, found = compare(name)
+    expected = _expected()[name]
     assert "".join(expected).strip()
-    assert found == expected
+    assert as_cell(CELLS[name]) == expected
 
 
 def test_every_listed_exception_still_differs() -> None:
-    alike = [name for name in EXCEPTIONS if (pair := compare(name))[0] == pair[1]]
+    alike = [name for name in EXCEPTIONS if as_cell(CELLS[name]) == _expected()[name]]
     assert not alike, "these are as in plain Python now: take them off tests/corpus/EXCEPTIONS.toml"
 
 
