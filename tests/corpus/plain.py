@@ -1,7 +1,7 @@
 """Runs cells as plain Python: each in a fork of this clean process, in an empty folder, with nothing on stdin.
 
 Reads {"context": text, "cells": {name: source}} as JSON on stdin, and prints {name: [stdout, class]} as JSON, where the
-class is the name of that of the exception which ended the cell, or "". The modules that cells import most are imported
+class is the name of that of the exception which ended the cell, or "", as after an exit without an error. The modules that cells import most are imported
 before the first fork, which saves the time and changes nothing.
 """
 
@@ -59,6 +59,8 @@ def run(source: str, context: str) -> tuple[str, str]:
     try:
         exec(compile(source, "<cell>", "exec", dont_inherit=True), vars(module))
     except BaseException as error:
+        if type(error) is SystemExit and not error.code:
+            return out.getvalue(), ""  # a success, as Python itself reports it
         return out.getvalue(), type(error).__name__
     return out.getvalue(), ""
 
