@@ -1,8 +1,8 @@
 """Runs cells as plain Python: each in a fork of this clean process, in an empty folder, with nothing on stdin.
 
 Reads {"context": text, "cells": {name: source}} as JSON on stdin, and prints {name: [stdout, class]} as JSON, where the
-class is the name of that of the exception which ended the cell, or "", as after an exit without an error. The modules that cells import most are imported
-before the first fork, which saves the time and changes nothing.
+class is the name of that of the exception which ended the cell, or "", as after an exit without an error. The modules
+that cells import most are imported before the first fork, which saves the time and changes nothing.
 """
 
 from __future__ import annotations
