@@ -7,17 +7,17 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from . import classes, names, registry
+from . import classes, library, names, registry
 from .attributes import Attributes, exact
 from .facades import iterators
 from .facades.identity import identity
 from .facades.late import Builtins
-from .imports import import_guards
+from .imports import NAMES, import_guards
 from .names import VALUE
 from .registry import is_class, title
 from .violations import RuleViolation
 
-__all__ = ["VALUE", "RuleViolation", "build_globals", "is_internal"]
+__all__ = ["VALUE", "RuleViolation", "build_globals", "files", "is_internal"]
 
 _HARMLESS_BUILTINS = names.words(
     "abs all any ascii bin bool bytearray bytes callable chr classmethod complex dict divmod enumerate filter float "
@@ -74,6 +74,12 @@ def build_globals(
     # interpreter itself reads names from the module's dict, which has the contents of `safe`.
     space["__builtins__"] = Builtins(safe)
     return space
+
+
+def files(functions: dict[str, Callable[..., Any]], print_: Callable[..., None]) -> Any:
+    """The object `files` over the `functions` of a session's store."""
+    space = build_globals(NAMES, print_)
+    return library.load("files", space, {f"_{name}": function for name, function in functions.items()}).files
 
 
 def _attribute_builtins(guard: Attributes) -> dict[str, object]:

@@ -37,10 +37,19 @@ class Repl:
     """One session's namespace. `ask` sends a call frame and returns the host's reply or raises."""
 
     def __init__(
-        self, namespace: dict[str, Any], ask: Ask, *, tools: Iterable[str], value_bytes: int, result_bytes: int
+        self,
+        namespace: dict[str, Any],
+        ask: Ask,
+        *,
+        tools: Iterable[str],
+        value_bytes: int,
+        result_bytes: int,
+        offered: dict[str, Callable[[], Any]] | None = None,
     ) -> None:
         self.namespace = namespace
         self._ask = ask
+        self._offered = offered or {}
+        self._given: dict[str, Any] = {}
         self._value_bytes = value_bytes
         self._result_bytes = result_bytes
         self.begin()
@@ -78,6 +87,14 @@ class Repl:
         if kept and name != "answer":
             self._scaffold[name] = value
 
+    def provide(self, mentioned: frozenset[str]) -> None:
+        """Bind what is offered, and that a cell mentions, unless a cell has a variable of that name."""
+        for name in self._offered.keys() & mentioned:
+            if name not in self.namespace:
+                if name not in self._given:
+                    self._given[name] = self._offered[name]()
+                self.namespace[name] = self._given[name]
+
     def take(self, name: str) -> Any:
         """The value of `name`, which is bound no longer."""
         self._scaffold.pop(name, None)
@@ -99,6 +116,8 @@ class Repl:
         room = self._result_bytes // 4
         for name, value in list(self.namespace.items()):
             if name in self._hidden or guards.is_internal(name) or len(name) > 128:
+                continue
+            if self._given.get(name, _MISSING) is value:
                 continue
             if len(described) == 256:
                 break

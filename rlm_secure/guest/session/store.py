@@ -78,6 +78,8 @@ class Store:
             if type(data) not in (bytes, bytearray):
                 raise TypeError(f"a file takes bytes, not {type(data).__name__}")
             old = self._existing(name)
+            if not data:
+                return 0  # as for a file on a disk, which does not grow by writing nothing behind its end
             self._room(name, max(len(old), at + len(data)) - len(old))
             if type(old) is not bytearray:
                 old = self._files[name] = bytearray(old)
@@ -90,8 +92,9 @@ class Store:
             return len(data)
 
         def truncate(name: str, to: int) -> None:
-            data = bytes(memoryview(self._existing(_checked(name)))[: _index(to)])
-            self._write(name, data)
+            data = self._existing(_checked(name))
+            self._room(name, _index(to) - len(data))
+            self._write(name, bytes(memoryview(data)[:to]) + bytes(max(to - len(data), 0)))
 
         def remove(name: str) -> None:
             self.remove(_checked(name))

@@ -144,10 +144,15 @@ class SessionWorker:
             namespace,
             self._ask,
             tools=request["tools"],
+            offered={"files": self._make_files} if request.get("files") else {},
             value_bytes=request["value_bytes"],
             result_bytes=request["result_bytes"],
         )
         return _done()
+
+    def _make_files(self) -> Any:
+        """The object `files` of this session's cells."""
+        return guards.files(self._store.functions(), _print)
 
     def _exec(self, request: dict[str, Any]) -> dict[str, Any]:
         source = request["code"]
@@ -161,13 +166,15 @@ class SessionWorker:
                 )
             else:
                 code = compiler.compile_plain(source)
-            codes.append(code)
+            names = compiler.mentioned(code)
+            self._repl.provide(names)
+            mentioned.append(names)
             compiler.run(code, self._repl.namespace)
 
-        codes: list[types.CodeType] = []
+        mentioned: list[frozenset[str]] = []
         before = self._repl.identities() if request.get("values") else None
         streams = request.get("stream", False)
-        return self._run(cell, source, answer=True, codes=codes, before=before, streams=streams)
+        return self._run(cell, source, answer=True, mentioned=mentioned, before=before, streams=streams)
 
     def _read(self, request: dict[str, Any]) -> dict[str, Any]:
         text: list[str] = []
@@ -260,14 +267,14 @@ class SessionWorker:
         source: str = "",
         *,
         answer: bool = False,
-        codes: list[types.CodeType] | None = None,
+        mentioned: list[frozenset[str]] | None = None,
         before: dict[str, int] | None = None,
         streams: bool = False,
     ) -> dict[str, Any]:
         """Run `body` as a cell and build its result. Only a cell has an `answer`.
 
-        With `before`, the identities of its variables, the result has the values that it bound; `codes` is its code. If
-        it `streams`, the host gets its output while it runs, in calls.
+        With `before`, the identities of its variables, the result has the values that it bound; `mentioned` are
+        its names. If it `streams`, the host gets its output while it runs, in calls.
 
         It can be interrupted until the result is built; its output is captured, and every exception is caught. Code of
         a cell also runs after its last line: the text of its exception comes from its own method, and releasing an
@@ -294,8 +301,8 @@ class SessionWorker:
             self._conclude(lambda: self._answer(result))
         self._conclude(lambda: result.update(variables=repl.variables()))
         result["files"] = self._store.changed() if answer else {}
-        if before is not None and codes:
-            names = compiler.mentioned(codes[0])
+        if before is not None and mentioned:
+            names = mentioned[0]
             self._conclude(lambda: result.update(value=repl.whole(result["variables"], before, names)))
         self._conclude(repl.forget_value)
         self._conclude(repl.restore)

@@ -23,6 +23,7 @@ _FILES = {
     "asyncio": "asyncio.py",
     "concurrent": "concurrent.py",
     "concurrent.futures": "concurrent_futures.py",
+    "files": "files.py",
     "graphlib": "graphlib.py",
     "hmac": "hmac.py",
     "logging": "logging.py",
@@ -34,7 +35,8 @@ _FILES = {
     "traceback": "traceback.py",
     "warnings": "warnings.py",
 }
-NAMES = frozenset(_FILES)
+#: Those that a cell may import. `files` is an object of sessions that have files.
+NAMES = frozenset(_FILES) - {"files"}
 
 _SOURCE_BYTES, _AST_NODES = 1 << 18, 1 << 16
 _sources: dict[str, str] = {}
@@ -54,14 +56,15 @@ def read_all() -> None:
         _source(name)
 
 
-def load(name: str, space: dict[str, Any]) -> Facade:
+def load(name: str, space: dict[str, Any], functions: dict[str, Any] | None = None) -> Facade:
     """Run the module `name` in `space`, the new globals of a session, and return the facade of its public names.
 
-    Raises KeyError for a name that is not in NAMES.
+    `functions` are bound there first. Raises KeyError for a name that is not in NAMES.
     """
     code = compile_cell(_source(name), source_bytes=_SOURCE_BYTES, ast_nodes=_AST_NODES, file=f"<{name}>")
     space["__name__"] = name
     space.update(natives.TABLES.get(name, {}))
+    space.update(functions or {})
     run(code, space)
     return facade(
         name, own={each: space[each] for each in space["__all__"]}, left_out=space.get("LEFT_OUT")

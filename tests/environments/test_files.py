@@ -1,0 +1,276 @@
+"""Files of a session: in and out without a file system, within their limits, and as files of Python behave."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rlm_secure import Policy, Sandbox
+from rlm_secure.broker import protocol
+from rlm_secure.broker.protocol import file_sizes
+from rlm_secure.environments.interface import Session
+from rlm_secure.errors import CellError, CellException, EnvironmentUnavailable, ProtocolViolation, Refused
+from rlm_secure.guest.session import store
+
+SMALL = Policy.load({"extends": "standard", "limits": {"files": 3, "file_bytes": 100_000}})
+
+
+@pytest.fixture
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox("standard") as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Sandbox]:
+    with Sandbox("standard") as made:
+        yield made
+
+
+def test_the_host_puts_reads_lists_and_removes(sandbox: Sandbox, tmp_path: Path) -> None:
+    (tmp_path / "on-disk.bin").write_bytes(b"\x00\xff")
+    sandbox.files["a.csv"] = "n\n1\n"
+    sandbox.files["deep/b.bin"] = bytearray(b"\x00" * 3_000_000)
+    sandbox.files["c"] = tmp_path / "on-disk.bin"
+    assert sandbox.files.sizes() == {"a.csv": 4, "deep/b.bin": 3_000_000, "c": 2}
+    assert sandbox.run("(files.names(), files['c'], len(files), 'c' in files)").check().value == (
+        ["a.csv", "c", "deep/b.bin"], b"\x00\xff", 3, True,
+    )  # fmt: skip
+    assert sandbox.files["deep/b.bin"] == b"\x00" * 3_000_000
+    del sandbox.files["c"]
+    assert (set(sandbox.files), len(sandbox.files), "c" in sandbox.files) == ({"a.csv", "deep/b.bin"}, 2, False)
+    for use in (lambda: sandbox.files["c"], lambda: sandbox.files.pop("c"), lambda: sandbox.files.__delitem__("c")):
+        with pytest.raises(KeyError):
+            use()
+    assert "files" in repr(sandbox.files)
+    with pytest.raises(TypeError, match="not int"):
+        sandbox.files["d"] = 5  # type: ignore[assignment]
+    with pytest.raises(OSError):
+        sandbox.files["d"] = tmp_path / "not-there"
+
+
+def test_what_a_cell_writes_comes_back_once(sandbox: Sandbox) -> None:
+    sandbox.files["in.txt"] = "one\ntwo\n"
+    result = sandbox.run(
+        "import csv, json\n"
+        "with files.open('in.txt') as f:\n    lines = [line.strip() for line in f]\n"
+        "with files.open('out/rows.csv', 'w', newline='') as f:\n    csv.writer(f).writerows([[n, 'a,b'] for n in lines])\n"
+        "with files.open('out/all.json', 'w') as f:\n    json.dump(lines, f)\n"
+        "with files.open('in.txt', 'a') as f:\n    print('three', file=f)\n"
+        "files['gone'] = b'x'; files.remove('gone')\n"
+        "json.load(files.open('out/all.json'))"
+    ).check()
+    assert result.value == ["one", "two"]
+    assert result.files == {
+        "out/rows.csv": b'one,"a,b"\r\ntwo,"a,b"\r\n',
+        "out/all.json": b'["one", "two"]',
+        "in.txt": b"one\ntwo\nthree\n",
+    }
+    assert result.to_dict()["files"] == {"out/rows.csv": 22, "out/all.json": 14, "in.txt": 14}
+    assert sandbox.run("len(files)").check().files == {}
+
+
+def test_a_large_file_comes_back_whole(sandbox: Sandbox) -> None:
+    result = sandbox.run("files['big'] = bytes(range(256)) * 40_000").check()
+    assert result.files["big"] == bytes(range(256)) * 40_000
+
+
+def test_names_of_a_cell_s_own_win(sandbox: Sandbox) -> None:
+    assert sandbox.run("files = ['a']\nfiles").check().value == ["a"]
+    again = sandbox.run("files").check()
+    assert (again.value, again.locals["files"]) == (["a"], ["a"])
+    sandbox.run("del files").check()
+    result = sandbox.run("files.names()").check()
+    assert (result.value, "files" in result.locals) == ([], False)
+
+
+def test_files_outlive_a_killed_cell_and_come_back_as_they_were(sandbox: Sandbox) -> None:
+    sandbox.files["put"] = b"put"
+    sandbox.run("files['made'] = b'made'").check()
+    killed = sandbox.run("files['made'] = b'lost'\nsum(range(10**12))", timeout=0.5)  # C code that looks at no signal
+    assert killed.error is not None and not killed.error.session_ended
+    assert dict(sandbox.files) == {"put": b"put", "made": b"made"}
+
+
+def test_limits_hold_for_cells_and_for_the_host() -> None:
+    with Sandbox(SMALL) as sandbox:
+        many = sandbox.run("for n in range(4): files[str(n)] = b'x'")
+        assert isinstance(many.error, CellException)
+        assert "there may be 3 files (limits.files)" in str(many.error)
+        assert len(sandbox.files) == 3
+        large = sandbox.run("files['0'] = b'x' * 99_998\nfiles['0'] = b'x' * 99_999")
+        assert "all files together may take 100000 bytes (limits.file_bytes)" in str(large.error)
+        grown = sandbox.run("f = files.open('1', 'ab')\nwhile True: f.write(b'y' * 1000)")
+        assert "limits.file_bytes" in str(grown.error)
+        beyond = sandbox.run("f = files.open('1', 'r+b'); f.seek(1 << 40); f.write(b'z')")
+        assert "limits.file_bytes" in str(beyond.error)
+        assert sum(sandbox.files.sizes().values()) <= 100_000
+        with pytest.raises(Refused, match=r"100,001 bytes, more than limits\.file_bytes"):
+            sandbox.files["0"] = b"x" * 100_001
+        with pytest.raises(CellError, match=r"limits\.files"):
+            sandbox.files["another"] = b""
+        del sandbox.files["0"]
+        sandbox.files["another"] = b""
+
+
+def test_a_policy_without_files_has_no_such_object() -> None:
+    with Sandbox() as strict:
+        assert "NameError" in strict.run("files").stderr
+        for use in (lambda: strict.files["a"], lambda: list(strict.files), lambda: strict.files.update(a=b"")):
+            with pytest.raises(Refused, match=r"this policy grants no files \(limits\.files = 0\)"):
+                use()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "/etc/passwd", "../up", "a/../b", "a//b", "a/", ".", "..", "a\\b", "C:x", "a\x00b", "a\nb", "x" * 201, "\ud800"],
+)
+def test_a_name_that_leads_elsewhere_is_no_name(shared: Sandbox, name: str) -> None:
+    said = shared.run(f"files.open({name!r}, 'w')")
+    assert "cannot be a file's name" in str(said.error)
+    with pytest.raises(CellError):
+        shared.files[name] = b""
+    with pytest.raises(ProtocolViolation):
+        file_sizes({name: 1})
+
+
+@pytest.mark.parametrize(
+    "listed", [1, ["a"], {"a": -1}, {"a": 1.5}, {"a": True}, {"a": "1"}, {"a": 2**60}, {f"{n}": 1 for n in range(8193)}]
+)
+def test_files_that_no_worker_has_are_a_violation(listed: Any) -> None:
+    with pytest.raises(ProtocolViolation):
+        file_sizes(listed)
+    done = {"op": "done", "stdout": "", "stderr": "", "variables": {}, "cpu": 0, "peak": 0, "dropped": 0, "files": listed}
+    said = protocol.decode(json.dumps(done).encode(), limit=1 << 20)
+    with pytest.raises(ProtocolViolation):
+        protocol.event(said, value_bytes=99, stdout_bytes=99, result_bytes=9999)
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("files.open('not-there')", "FileNotFoundError"),
+        ("files['not-there']", "FileNotFoundError"),
+        ("files.remove('not-there')", "FileNotFoundError"),
+        ("files['x'] = b''\nfiles.open('x', 'x')", "FileExistsError"),
+        ("files.open('x', 'q')", "ValueError"),
+        ("files.open('x', 'rtb')", "ValueError"),
+        ("f = files.open('x', 'w'); f.close(); f.write('a')", "ValueError"),
+        ("files.open('x', 'w').read()", "UnsupportedOperation"),
+        ("files.open('x', 'wb').write('text')", "TypeError"),
+        ("files.open('x', 'w').write(b'bytes')", "TypeError"),
+        ("files.open(5, 'w').write(b'bytes')", "TypeError"),
+        ("files.open('x', 'wb').seek(-1)", "ValueError"),
+    ],
+)
+def test_errors_are_those_that_honest_code_expects(shared: Sandbox, code: str, kind: str) -> None:
+    assert str(shared.run(code).error).partition(":")[0].endswith(kind)
+
+
+# -- as files of Python behave -----------------------------------------------------------------------------------
+
+_PIECES = st.sampled_from(["", "a", "b\n", "\r\n", "c\rd", "\u20ac\n", "longer text\nof lines\n"])
+_STEP = st.one_of(
+    st.tuples(st.just("write"), _PIECES),
+    st.tuples(st.just("read"), st.integers(-1, 9)),
+    st.tuples(st.just("readline"), st.integers(1, 5) | st.just(-1)),
+    st.tuples(st.just("seek"), st.integers(0, 12)),
+    st.tuples(st.just("tell")),
+    st.tuples(st.just("lines")),
+    st.tuples(st.just("truncate"), st.integers(0, 9)),
+)
+_PROGRAM = """
+def use(file, steps, binary):
+    said = []
+    for name, *given in steps:
+        try:
+            if name == "lines":
+                said.append([line for line in file])
+            elif name == "write":
+                said.append(file.write(given[0].encode() if binary else given[0]))
+            else:
+                said.append(getattr(file, name)(*given))
+        except Exception as error:
+            said.append(type(error).__name__)
+    file.close()
+    return said
+"""
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.sampled_from(["rb", "wb", "ab", "r+b", "w+b", "a+b"]), st.lists(_STEP, max_size=8), st.binary(max_size=30))
+def test_a_binary_file_does_what_a_real_one_does(
+    shared: Sandbox, tmp_path: Path, mode: str, steps: list[Any], before: bytes
+) -> None:
+    _compare(shared, tmp_path, mode, steps, before)
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    st.sampled_from(["r", "w", "a"]),
+    st.lists(_STEP.filter(lambda step: step[0] in ("write", "read", "readline", "lines")), max_size=8),
+    st.lists(_PIECES).map("".join),
+)
+def test_a_text_file_does_what_a_real_one_does(
+    shared: Sandbox, tmp_path: Path, mode: str, steps: list[Any], before: str
+) -> None:
+    _compare(shared, tmp_path, mode, steps, before.encode())
+
+
+def _compare(sandbox: Sandbox, folder: Path, mode: str, steps: list[Any], before: bytes) -> None:
+    real = folder / "real"
+    real.write_bytes(before)
+    space: dict[str, Any] = {}
+    exec(_PROGRAM, space)  # noqa: S102 - the program of this test, beside which the sandbox's is compared
+    with contextlib.suppress(io.UnsupportedOperation):
+        plain = space["use"](open(real, mode), steps, "b" in mode)  # noqa: SIM115 - the program closes it
+    sandbox.files["compared"] = before
+    found = sandbox.run(f"{_PROGRAM}\nuse(files.open('compared', {mode!r}), {steps!r}, {'b' in mode})").check()
+    assert found.value == plain
+    assert sandbox.files["compared"] == real.read_bytes()
+
+
+def test_an_environment_without_files_says_so() -> None:
+    session = Session.__new__(_Bare)
+    for use in (session.list_files, lambda: session.read_file("a"), lambda: session.write_file("a", b"")):
+        with pytest.raises(EnvironmentUnavailable):
+            use()
+
+
+class _Bare(Session):
+    def execute(self, *_: Any, **__: Any) -> Any: ...
+    def load_context(self, *_: Any) -> None: ...
+    def assign(self, *_: Any) -> None: ...
+    def alias(self, *_: Any) -> None: ...
+    def read_text(self, *_: Any) -> Any: ...
+    def interrupt(self) -> None: ...
+    def close(self) -> None: ...
+    @property
+    def alive(self) -> bool:
+        return True
+
+
+def test_the_store_takes_exact_classes_only() -> None:
+    class Name(str):
+        __slots__ = ()
+
+    functions = store.Store(5, 100).functions()
+    functions["create"]("a")
+    for wrong in (
+        lambda: functions["read"](Name("a")),
+        lambda: functions["write"]("a", 0, "text"),
+        lambda: functions["write"]("a", 0, memoryview(b"a")),
+    ):
+        with pytest.raises(TypeError):
+            wrong()
+    for wrong in (lambda: functions["write"]("a", -1, b""), lambda: functions["write"]("a", True, b"")):
+        with pytest.raises(ValueError, match="position"):
+            wrong()
