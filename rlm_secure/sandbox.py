@@ -14,7 +14,7 @@ from rlm_secure.environments.session_files import SessionFiles
 from rlm_secure.environments.turn import Owned
 from rlm_secure.guarantees import EnforcementReport
 from rlm_secure.policy import Policy
-from rlm_secure.types import REPLResult
+from rlm_secure.types import EnvironmentType, REPLResult
 
 
 class Sandbox(Owned):
@@ -38,7 +38,7 @@ class Sandbox(Owned):
         self,
         policy: Policy | str | Path | Mapping[str, Any] = "strict",
         context: Any = None,
-        environment: str = "local",
+        environment: EnvironmentType | str = "local",
         environment_kwargs: Mapping[str, Any] | None = None,
         tools: Mapping[str, Callable[..., Any]] | None = None,
         audit: AuditSink | None = None,

@@ -13,7 +13,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PosixPath, PurePosixPath, PureWindowsPath, WindowsPath
 from types import BuiltinFunctionType, FunctionType, ModuleType
-from typing import Any, Final, Literal, Self, TypeAlias
+from typing import Any, Final, Generic, Literal, Self, TypeAlias, cast
+
+from typing_extensions import TypeVar  # one with a default, so that a plain `RLM` stays a complete annotation
 
 from rlm_secure.errors import CellError, ValueNotPlain, ValueTooLarge, ValueUnavailable
 from rlm_secure.registry import EnvironmentType as EnvironmentType
@@ -32,6 +34,9 @@ ClientBackend: TypeAlias = Literal[
     "litellm",
     "scripted",
 ]
+
+#: The type of an answer that was parsed by an `answer_schema`: Any, where type checkers are told none.
+Parsed = TypeVar("Parsed", default=Any)
 
 #: The types of the payload of a completion.
 Payload: TypeAlias = str | dict[Any, Any] | list[Any]
@@ -300,12 +305,13 @@ class Notice:
 
 
 @dataclass
-class RLMChatCompletion:
+class RLMChatCompletion(Generic[Parsed]):
     """One answer: of a whole run, of a child, or of a plain model call.
 
     `execution_time` is seconds. `metadata` is the trajectory, where one was kept. `error` says why there is
     no real answer; `response` then begins with "Error:". `notices` list what differs from the request, in the
-    whole tree of runs.
+    whole tree of runs. `parsed` is the answer as the type of `answer_schema`, or as a JSON value under a JSON Schema;
+    None without a schema. It is not part of to_dict().
     """
 
     root_model: str
@@ -316,6 +322,7 @@ class RLMChatCompletion:
     metadata: dict[str, Any] | None = None
     error: str | None = None
     notices: list[Notice] = field(default_factory=list)
+    parsed: Parsed = cast("Parsed", None)  # noqa: RUF009  evaluated once, on purpose: it is None
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-safe form; `metadata`, `error` and `notices` only where there are any."""

@@ -16,7 +16,7 @@ from rlm_secure import registry
 from rlm_secure.audit import audit, rules
 from rlm_secure.audit.finding import Location
 from rlm_secure.cli import main
-from rlm_secure.clients import get_client
+from rlm_secure.clients import BACKENDS, get_client
 from rlm_secure.environments import get_environment
 from rlm_secure.environments.registry import get_environment_class
 from rlm_secure.errors import EnforcementError, PolicyError, Refused
@@ -26,6 +26,7 @@ from rlm_secure.policy.compare import effect
 from rlm_secure.registry import ENVIRONMENTS, REMOTE_WALLS, EnvironmentType
 from rlm_secure.resources import policies_dir
 from rlm_secure.sandbox import Sandbox
+from rlm_secure.types import ClientBackend
 
 MODULE = '''
 import dataclasses
@@ -208,6 +209,7 @@ def allowing(name: str, **isolation: object) -> dict[str, object]:
 
 def test_the_table_has_what_type_checkers_read() -> None:
     assert typing.get_args(EnvironmentType) == tuple(ENVIRONMENTS)
+    assert set(typing.get_args(ClientBackend)) == set(BACKENDS)
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)

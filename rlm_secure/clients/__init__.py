@@ -9,6 +9,7 @@ from typing import Any, Final
 from rlm_secure import registry
 from rlm_secure.clients.base import BaseLM, Client, Completion, adapt
 from rlm_secure.registry import PluginGroup
+from rlm_secure.types import ClientBackend
 
 __all__ = [
     "BACKENDS",
@@ -38,7 +39,7 @@ _PLACES: Final[Mapping[str, tuple[str, str, Mapping[str, Any]]]] = {
 BACKENDS: Final = tuple(_PLACES)
 
 
-def get_client(backend: str, backend_kwargs: Mapping[str, Any] | None = None) -> BaseLM:
+def get_client(backend: ClientBackend | str, backend_kwargs: Mapping[str, Any] | None = None) -> BaseLM:
     """Create a client of `backend` from `backend_kwargs`, which are not modified.
 
     Backends of other distributions are registered as entry points, see rlm_secure.registry. Raises ValueError for an

@@ -9,9 +9,10 @@ from typing import Any
 from rlm_secure.environments.interface import AuditSink, CallFailed, Environment, HostCalls, Session
 from rlm_secure.environments.registry import create_environment
 from rlm_secure.environments.repl import REPL
+from rlm_secure.registry import EnvironmentType
 
 
-def get_environment(name: str, kwargs: Mapping[str, Any]) -> REPL:
+def get_environment(name: EnvironmentType | str, kwargs: Mapping[str, Any]) -> REPL:
     """A started REPL in the environment called `name` (upstream's entry point).
 
     `kwargs` holds REPL's own options and those of the environment; the loop adds `reservation`, so that the runs of

@@ -8,10 +8,10 @@ from typing import Any
 from rlm_secure import registry
 from rlm_secure.environments.foreign_options import own_options
 from rlm_secure.environments.interface import Environment
-from rlm_secure.registry import ENVIRONMENTS, PluginGroup
+from rlm_secure.registry import ENVIRONMENTS, EnvironmentType, PluginGroup
 
 
-def get_environment_class(name: str) -> type[Environment]:
+def get_environment_class(name: EnvironmentType | str) -> type[Environment]:
     """The class of the environment called `name`.
 
     Raises ValueError for an unknown one and for one of another distribution that cannot be used, MissingExtra for a
@@ -31,7 +31,7 @@ def get_environment_class(name: str) -> type[Environment]:
     return kind
 
 
-def create_environment(name: str, /, **kwargs: Any) -> Environment:
+def create_environment(name: EnvironmentType | str, /, **kwargs: Any) -> Environment:
     """The environment called `name`, made with `kwargs`. Raises as get_environment_class, TypeError for an option that
     it does not have."""
     kwargs = own_options(name, kwargs)

@@ -9,32 +9,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
 from rlm_secure.checks import KEYWORDS, JSONSchema, OutOfSteps, Steps, Typed
 from rlm_secure.checks.schema import Place, shown_place
 from rlm_secure.checks.typed import first_mistake
-from rlm_secure.types import RLMChatCompletion
 from rlm_secure.untrusted_json import MalformedJson, loads
 
-__all__ = ["KEYWORDS", "AnswerSchema", "StructuredCompletion"]
+__all__ = ["KEYWORDS", "AnswerSchema"]
 
 _FENCE: Final = "```"
-
-
-@dataclass
-class StructuredCompletion(RLMChatCompletion):
-    """A completion under `answer_schema`: `parsed` is the answer as the schema's type, or as a JSON value."""
-
-    parsed: Any = None
-
-    @classmethod
-    def of(cls, completion: RLMChatCompletion, parsed: Any) -> Self:
-        """`completion` with its parsed answer."""
-        return cls(**{each.name: getattr(completion, each.name) for each in fields(completion)}, parsed=parsed)
 
 
 class AnswerSchema:

@@ -5,22 +5,22 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol
 
 from rlm_secure.errors import ResultTooLarge
 from rlm_secure.events import tell
 from rlm_secure.rlm.budget import Records
 from rlm_secure.rlm.slots import ChildSlots
 from rlm_secure.rlm.tree import Tree
-from rlm_secure.types import RLMChatCompletion, held_bytes
+from rlm_secure.types import Parsed, RLMChatCompletion, held_bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class Item(Generic[Parsed]):
     """The result of one prompt: exactly one of `completion` and `error` is set."""
 
     index: int
-    completion: RLMChatCompletion | None = None
+    completion: RLMChatCompletion[Parsed] | None = None
     error: Exception | None = None
 
     @property

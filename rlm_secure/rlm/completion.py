@@ -39,7 +39,6 @@ from rlm_secure.events import (
 )
 from rlm_secure.logger import RLMLogger
 from rlm_secure.policy import Gate
-from rlm_secure.rlm.answers import StructuredCompletion
 from rlm_secure.rlm.budget import Meter
 from rlm_secure.rlm.compaction import compacted, history_entries, should_compact, summary_request
 from rlm_secure.rlm.config import RunConfig
@@ -323,10 +322,11 @@ class Run:
             usage_summary=self.handler.get_usage_summary(),
             execution_time=time.monotonic() - self._began,
             metadata=None if self.log is None else self.log.get_trajectory(),
+            parsed=answer.value,
         )
         config.verbose.print_final_answer(answer.text)
         config.verbose.print_summary(self.meter.iterations, completion.execution_time, completion.usage_summary)
-        return completion if config.answer_schema is None else StructuredCompletion.of(completion, answer.value)
+        return completion
 
     # -- limits and records --------------------------------------------------------------------------
 

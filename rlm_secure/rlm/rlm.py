@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import fields
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Generic, Self
+
+from pydantic import TypeAdapter
 
 from rlm_secure.clients import get_client, others_with_sampling, with_sampling
 from rlm_secure.clients.base import Client, adapt, in_thread
@@ -29,7 +31,7 @@ from rlm_secure.rlm.config import RunConfig
 from rlm_secure.rlm.handler import LMHandler
 from rlm_secure.rlm.tree import Tree, streamed
 from rlm_secure.tools import parse_custom_tools
-from rlm_secure.types import QueryMetadata, RLMChatCompletion
+from rlm_secure.types import ClientBackend, EnvironmentType, Parsed, QueryMetadata, RLMChatCompletion
 
 _log = logging.getLogger("rlm_secure")
 
@@ -42,7 +44,7 @@ _CLOSED: Final = "Execution cancelled: its RLM was closed"
 _CTRL_C: Final = "Execution cancelled by user (Ctrl+C)"
 
 
-class RLM:
+class RLM(Generic[Parsed]):
     """A recursive language model under a policy. Reusable and thread-safe; starts nothing before the first completion.
 
     The first thirty parameters are upstream's, in upstream's order. `policy` (a shipped name, a path, a mapping
@@ -61,7 +63,8 @@ class RLM:
     - `on_subcall_start(depth, model, prompt)`, `on_subcall_complete(depth, model, seconds, error)`,
       `on_iteration_start(depth, number)`, `on_iteration_complete(depth, number, seconds)`: called in the thread of the
       run, for children too; what they raise is logged. `on_event` gets every `rlm_secure.events.Event`.
-    - `answer_schema`: a pydantic type or a JSON Schema that the answer must fit; see `rlm_secure.rlm.answers`.
+    - `answer_schema`: a pydantic type or a JSON Schema that the answer must fit; see `rlm_secure.rlm.answers`. A type
+      is also that of `completion.parsed` for type checkers; give a union as `TypeAdapter(int | str)`.
     - `prices`: what models cost, where the provider does not report it and the bundled table (dated in
       `rlm_secure/clients/prices.toml`) lacks the model or is out of date: `{"my-model": (0.5, 1.5)}` are US dollars
       per million input and output tokens, "reported" trusts the provider's figures; see `rlm_secure.clients.prices`.
@@ -77,9 +80,9 @@ class RLM:
 
     def __init__(
         self,
-        backend: str = "openai",
+        backend: ClientBackend | str = "openai",
         backend_kwargs: Mapping[str, Any] | None = None,
-        environment: str = "local",
+        environment: EnvironmentType | str = "local",
         environment_kwargs: Mapping[str, Any] | None = None,
         depth: int = 0,
         max_depth: int = 1,
@@ -89,7 +92,7 @@ class RLM:
         max_tokens: int | None = None,
         max_errors: int | None = None,
         custom_system_prompt: str | None = None,
-        other_backends: Sequence[str] | None = None,
+        other_backends: Sequence[ClientBackend | str] | None = None,
         other_backend_kwargs: Sequence[Mapping[str, Any]] | None = None,
         logger: RLMLogger | None = None,
         verbose: bool = False,
@@ -110,7 +113,7 @@ class RLM:
         *,
         policy: Policy | str | Mapping[str, Any] = "strict",
         on_event: Listener | None = None,
-        answer_schema: Any = None,
+        answer_schema: type[Parsed] | TypeAdapter[Parsed] | Mapping[str, Any] | None = None,
         audit: AuditSink | None = None,
         prompt_set: str = "ours",
         describe_session: bool | None = None,
@@ -173,7 +176,7 @@ class RLM:
 
     # -- what users call -----------------------------------------------------------------------------
 
-    def completion(self, prompt: Any, root_prompt: str | None = None) -> RLMChatCompletion:
+    def completion(self, prompt: Any, root_prompt: str | None = None) -> RLMChatCompletion[Parsed]:
         """Answer `root_prompt` (or the question in `prompt` itself) about the context `prompt`.
 
         `prompt` is a str, a list or a dict; it becomes the variable `context` of the cells. Raises Refused
@@ -183,7 +186,7 @@ class RLM:
         with self._tree() as tree:
             return self.complete_in(tree, prompt, root_prompt)
 
-    async def acompletion(self, prompt: Any, root_prompt: str | None = None) -> RLMChatCompletion:
+    async def acompletion(self, prompt: Any, root_prompt: str | None = None) -> RLMChatCompletion[Parsed]:
         """As completion(), for an event loop. Cancelling the task ends the whole tree of runs."""
         return await self._tree().run(lambda tree: self.complete_in(tree, prompt, root_prompt))
 
@@ -203,7 +206,7 @@ class RLM:
         *,
         concurrency: int = 4,
         on_progress: Callable[[int, int], Any] | None = None,
-    ) -> list[_batch.Item]:
+    ) -> list[_batch.Item[Parsed]]:
         """Complete several prompts at the same time under one shared allowance; see rlm_secure.rlm.batch."""
         with self._tree() as tree:
             return _batch.run(self.complete_in, tree, prompts, root_prompts, concurrency, on_progress)
@@ -215,7 +218,7 @@ class RLM:
         *,
         concurrency: int = 4,
         on_progress: Callable[[int, int], Any] | None = None,
-    ) -> list[_batch.Item]:
+    ) -> list[_batch.Item[Parsed]]:
         """As batch(), for an event loop. Cancelling the task ends all its runs."""
         return await self._tree().run(
             lambda tree: _batch.run(self.complete_in, tree, prompts, root_prompts, concurrency, on_progress),
@@ -280,7 +283,7 @@ class RLM:
 
     def complete_in(
         self, tree: Tree, prompt: Any, root_prompt: str | None = None, parent: Client | None = None
-    ) -> RLMChatCompletion:
+    ) -> RLMChatCompletion[Parsed]:
         """Run one completion inside a tree that the caller entered; `parent` is the client of the parent run.
 
         For batches and children: completion() makes a tree of its own. Raises what completion() raises.
@@ -292,7 +295,7 @@ class RLM:
             RunStarted(depth=self.depth, model=self.root_model, environment=None if leaf else self.environment_type)
         )
         run: Run | None = None
-        completion: RLMChatCompletion | None = None
+        completion: RLMChatCompletion[Parsed] | None = None
         try:
             with ExitStack() as stack:
                 handler = self._handler(tree, gate, parent)

@@ -15,7 +15,6 @@ from pydantic import BaseModel
 from rlm_secure import events as kinds
 from rlm_secure.errors import AnswerInvalidError, BudgetExceededError, ErrorThresholdExceededError
 from rlm_secure.logger import RLMLogger
-from rlm_secure.rlm.answers import StructuredCompletion
 from rlm_secure.rlm.batch import Item
 from rlm_secure.rlm.rlm import RLM
 from tests.loops import Heard, cell, limited, scripted
@@ -390,7 +389,6 @@ SCHEMA = {
 )
 def test_an_answer_that_fits_is_given_as_the_schemas_type(schema, turn, parsed) -> None:
     completion = scripted([turn], answer_schema=schema).completion("c")
-    assert isinstance(completion, StructuredCompletion)
     assert completion.parsed == parsed
     assert type(completion.parsed) is type(parsed)
 
@@ -405,7 +403,7 @@ def test_an_answer_that_does_not_fit_is_told_once_and_counted() -> None:
     heard = Heard()
     rlm = scripted([cell("final_answer({'name': 'Oslo', 'people': -1})"), second], answer_schema=SCHEMA, on_event=heard)
     completion = rlm.completion("c")
-    assert completion.parsed == {"name": "Oslo", "people": 5}  # type: ignore[attr-defined]
+    assert completion.parsed == {"name": "Oslo", "people": 5}
     told = [message["content"] for message in seen[0] if "not accepted" in message["content"]]
     assert len(told) == 1 and "people" in told[0]
     assert len(heard.of(kinds.AnswerRejected)) == 1
