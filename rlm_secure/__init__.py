@@ -12,7 +12,7 @@ says what either may do. Names are imported on first use, so that `import rlm_se
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from rlm_secure.errors import (
     AnswerInvalidError,
@@ -56,30 +56,84 @@ from rlm_secure.errors import (
 
 if TYPE_CHECKING:
     from rlm_secure.async_sandbox import AsyncSandbox
-    from rlm_secure.guarantees import EnforcementReport, Guarantee, Level, Wall
-    from rlm_secure.logger import RLMLogger
-    from rlm_secure.policy import Policy
+    from rlm_secure.events import (
+        AnswerReady,
+        AnswerRejected,
+        CellCompleted,
+        CellStarted,
+        Compacted,
+        Event,
+        EventsDropped,
+        LimitReached,
+        Listener,
+        ModelCalled,
+        Noticed,
+        RunCompleted,
+        RunStarted,
+        SandboxTaken,
+        SubcallCompleted,
+        SubcallStarted,
+        TurnCompleted,
+        TurnStarted,
+        Violation,
+    )
+    from rlm_secure.guarantees import EnforcementReport, Guarantee, Level, Wall, WallStatus
+    from rlm_secure.logger import AuditLog, RLMLogger
+    from rlm_secure.policy import Policy, load_policy
+    from rlm_secure.policy.model import (
+        LM,
+        Audit,
+        BestEffort,
+        Data,
+        Ignore,
+        Isolation,
+        Language,
+        Limits,
+        Network,
+        OtherEnvironment,
+    )
+    from rlm_secure.rlm.batch import Item
     from rlm_secure.rlm.rlm import RLM
     from rlm_secure.sandbox import Sandbox
-    from rlm_secure.types import REPLResult, RLMChatCompletion
+    from rlm_secure.types import (
+        ClientBackend,
+        CodeBlock,
+        EnvironmentType,
+        ModelUsageSummary,
+        Notice,
+        RefusedCall,
+        REPLResult,
+        RLMChatCompletion,
+        RLMIteration,
+        RLMMetadata,
+        UsageSummary,
+    )
     from rlm_secure.values import Values
 
 __version__ = "0.1.0"
 
-_LAZY = {
-    "AsyncSandbox": "rlm_secure.async_sandbox",
-    "EnforcementReport": "rlm_secure.guarantees",
-    "Guarantee": "rlm_secure.guarantees",
-    "Level": "rlm_secure.guarantees",
-    "Policy": "rlm_secure.policy",
-    "REPLResult": "rlm_secure.types",
-    "RLM": "rlm_secure.rlm.rlm",
-    "RLMChatCompletion": "rlm_secure.types",
-    "RLMLogger": "rlm_secure.logger",
-    "Sandbox": "rlm_secure.sandbox",
-    "Values": "rlm_secure.values",
-    "Wall": "rlm_secure.guarantees",
+#: What is imported on first use, by its module.
+_FROM: Final = {
+    "rlm_secure.async_sandbox": "AsyncSandbox",
+    "rlm_secure.events": (
+        "AnswerReady AnswerRejected CellCompleted CellStarted Compacted Event EventsDropped LimitReached Listener "
+        "ModelCalled Noticed RunCompleted RunStarted SandboxTaken SubcallCompleted SubcallStarted TurnCompleted "
+        "TurnStarted Violation"
+    ),
+    "rlm_secure.guarantees": "EnforcementReport Guarantee Level Wall WallStatus",
+    "rlm_secure.logger": "AuditLog RLMLogger",
+    "rlm_secure.policy": "Policy load_policy",
+    "rlm_secure.policy.model": "Audit BestEffort Data Ignore Isolation LM Language Limits Network OtherEnvironment",
+    "rlm_secure.rlm.batch": "Item",
+    "rlm_secure.rlm.rlm": "RLM",
+    "rlm_secure.sandbox": "Sandbox",
+    "rlm_secure.types": (
+        "ClientBackend CodeBlock EnvironmentType ModelUsageSummary Notice REPLResult RLMChatCompletion "
+        "RLMIteration RLMMetadata RefusedCall UsageSummary"
+    ),
+    "rlm_secure.values": "Values",
 }
+_LAZY: Final = {name: module for module, names in _FROM.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
@@ -96,30 +150,58 @@ def __dir__() -> list[str]:
 
 __all__ = [  # noqa: RUF022 - in the order of sorted(), which a test checks
     "AnswerInvalidError",
+    "AnswerReady",
+    "AnswerRejected",
     "AsyncSandbox",
+    "Audit",
+    "AuditLog",
     "AuditLogError",
+    "BestEffort",
     "BudgetExceededError",
     "CallFailed",
     "CallLimitExceededError",
     "CallRefused",
     "CancellationError",
     "CellCallsRefused",
+    "CellCompleted",
     "CellCrashed",
     "CellError",
     "CellException",
     "CellMemoryLimit",
     "CellRefused",
     "CellSkipped",
+    "CellStarted",
     "CellTimeout",
+    "ClientBackend",
+    "CodeBlock",
+    "Compacted",
+    "Data",
     "EnforcementError",
     "EnforcementReport",
+    "EnvironmentType",
     "EnvironmentUnavailable",
     "ErrorThresholdExceededError",
+    "Event",
+    "EventsDropped",
     "Guarantee",
+    "Ignore",
+    "Isolation",
+    "Item",
+    "LM",
+    "Language",
     "Level",
+    "LimitReached",
+    "Limits",
+    "Listener",
     "LogError",
     "MissingExtra",
     "MissingKey",
+    "ModelCalled",
+    "ModelUsageSummary",
+    "Network",
+    "Notice",
+    "Noticed",
+    "OtherEnvironment",
     "Policy",
     "PolicyError",
     "PriceUnknownError",
@@ -128,21 +210,35 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), which a test checks
     "REPLResult",
     "RLM",
     "RLMChatCompletion",
+    "RLMIteration",
     "RLMLogger",
+    "RLMMetadata",
     "RLMSecureError",
     "ReentrantCall",
     "Refused",
+    "RefusedCall",
     "ResultTooLarge",
+    "RunCompleted",
+    "RunStarted",
     "Sandbox",
+    "SandboxTaken",
     "SessionEnded",
+    "SubcallCompleted",
+    "SubcallStarted",
     "TimeoutExceededError",
     "TokenLimitExceededError",
+    "TurnCompleted",
+    "TurnStarted",
+    "UsageSummary",
     "ValueNotPlain",
     "ValueTooLarge",
     "ValueUnavailable",
     "Values",
+    "Violation",
     "Wall",
+    "WallStatus",
     "WallViolation",
     "WrongProcess",
     "__version__",
+    "load_policy",
 ]
