@@ -71,12 +71,12 @@ class Monty(Adapter):
         await self._pool.__aenter__()
 
     async def _feed(self, code: str, timeout: float, printed: CollectStreams) -> None:
-        if self._session is None:
+        session = self._session
+        if session is None:
             limits = {"max_feed_duration_secs": timeout, "max_memory": self._limits.memory_bytes}
-            session = self._pool.checkout(limits=limits)
-            self._session = await session.__aenter__()
+            session = self._session = await self._pool.checkout(limits=limits).__aenter__()
         inputs, self._inputs = self._inputs, {}
-        feeding = self._session.feed_run(code, inputs=inputs, print_callback=printed)
+        feeding = session.feed_run(code, inputs=inputs, print_callback=printed)
         await asyncio.wait_for(feeding, timeout + GRACE_SECONDS)
 
     async def _leave(self) -> None:

@@ -1,0 +1,121 @@
+"""What type checkers say of programs that use the library: the examples, and what a user's signature can rely on."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+#: Sandboxes of others, which nobody has installed who only wants to check the examples.
+FOREIGN = ("jupyter_client", "pydantic_monty", "smolagents")
+
+RIGHT = '''\
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, assert_type
+
+from pydantic import BaseModel, TypeAdapter
+
+import rlm_secure
+from rlm_secure import RLM, ClientBackend, EnvironmentType, Event, Item, REPLResult, RLMChatCompletion, Sandbox
+
+
+class City(BaseModel):
+    name: str
+
+
+assert_type(RLM(answer_schema=City).completion("").parsed, City)
+assert_type(RLM(answer_schema=list[City]).completion("").parsed, list[City])
+assert_type(RLM(answer_schema=TypeAdapter(dict[str, int])).completion("").parsed, dict[str, int])
+assert_type(RLM(answer_schema={"type": "object"}).completion("").parsed, Any)
+assert_type(RLM().completion("").parsed, Any)
+assert_type(RLM[City | None](answer_schema=TypeAdapter(City | None)).completion("").parsed, City | None)
+assert_type(RLM(answer_schema=City).batch([""]), list[Item[City]])
+completion = RLM(answer_schema=City).batch([""])[0].completion
+assert completion is not None
+assert_type(completion.parsed, City)
+
+
+async def several() -> None:
+    async with RLM(answer_schema=City) as rlm:
+        assert_type(await rlm.acompletion(""), RLMChatCompletion[City])
+        assert_type(await rlm.abatch([""]), list[Item[City]])
+
+
+def plain(rlm: RLM, backend: ClientBackend, environment: EnvironmentType, named: str) -> None:
+    """A type argument is never required."""
+    RLM(backend=backend, environment=environment, other_backends=[backend])
+    RLM(backend=named, environment=named, other_backends=[named])
+    for event in rlm.stream(""):
+        assert_type(event, Event)
+
+
+with Sandbox(context=Path("a.txt")) as sandbox:
+    assert_type(sandbox.run(""), REPLResult)
+'''
+
+WRONG = '''\
+from rlm_secure import RLM, ClientBackend
+
+number: int = RLM(answer_schema=str).completion("").parsed
+backend: ClientBackend = "opnai"
+RLM(answer_schema=3)
+'''
+
+
+def mypy(*paths: Path) -> list[str]:
+    """The errors of `mypy --strict`, each a line."""
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--hide-error-context", *map(str, paths)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=110,
+    )
+    assert done.returncode in (0, 1), done.stderr
+    return done.stdout.splitlines()
+
+
+def pyright(*paths: Path) -> list[str]:
+    """The errors of pyright, each a line."""
+    pytest.importorskip("pyright")
+    done = subprocess.run(
+        [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable, *map(str, paths)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=110,
+    )
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    return [
+        f"{each['file']}:{each['range']['start']['line'] + 1}: {each['message']}"
+        for each in json.loads(done.stdout)["generalDiagnostics"]
+        if each["severity"] == "error" and not any(f'Import "{name}' in each["message"] for name in FOREIGN)
+    ]
+
+
+CHECKERS = pytest.mark.parametrize("check", [mypy, pyright])
+
+
+@CHECKERS
+def test_the_examples_have_no_errors(check: Callable[..., list[str]]) -> None:
+    assert check(*sorted((ROOT / "examples").rglob("*.py"))) == []
+
+
+@CHECKERS
+def test_types_are_inferred_as_the_docstrings_say(check: Callable[..., list[str]], tmp_path: Path) -> None:
+    program = tmp_path / "right.py"
+    program.write_text(RIGHT)
+    assert check(program) == []
+
+
+@CHECKERS
+def test_a_wrong_program_has_an_error_in_each_line(check: Callable[..., list[str]], tmp_path: Path) -> None:
+    program = tmp_path / "wrong.py"
+    program.write_text(WRONG)
+    assert {int(line.split(":")[1]) for line in check(program)} == {3, 4, 5}
