@@ -14,48 +14,47 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any, Final
 
-from rlm_secure.errors import (
-    AnswerInvalidError,
-    AuditLogError,
-    BudgetExceededError,
-    CallFailed,
-    CallLimitExceededError,
-    CallRefused,
-    CancellationError,
-    CellCallsRefused,
-    CellCrashed,
-    CellError,
-    CellException,
-    CellMemoryLimit,
-    CellRefused,
-    CellSkipped,
-    CellTimeout,
-    EnforcementError,
-    EnvironmentUnavailable,
-    ErrorThresholdExceededError,
-    LogError,
-    MissingExtra,
-    MissingKey,
-    PolicyError,
-    PriceUnknownError,
-    ProtocolViolation,
-    ProviderError,
-    ReentrantCall,
-    Refused,
-    ResultTooLarge,
-    RLMSecureError,
-    SessionEnded,
-    TimeoutExceededError,
-    TokenLimitExceededError,
-    ValueNotPlain,
-    ValueTooLarge,
-    ValueUnavailable,
-    WallViolation,
-    WrongProcess,
-)
-
 if TYPE_CHECKING:
     from rlm_secure.async_sandbox import AsyncSandbox
+    from rlm_secure.errors import (
+        AnswerInvalidError,
+        AuditLogError,
+        BudgetExceededError,
+        CallFailed,
+        CallLimitExceededError,
+        CallRefused,
+        CancellationError,
+        CellCallsRefused,
+        CellCrashed,
+        CellError,
+        CellException,
+        CellMemoryLimit,
+        CellRefused,
+        CellSkipped,
+        CellTimeout,
+        EnforcementError,
+        EnvironmentUnavailable,
+        ErrorThresholdExceededError,
+        LogError,
+        MissingExtra,
+        MissingKey,
+        PolicyError,
+        PriceUnknownError,
+        ProtocolViolation,
+        ProviderError,
+        ReentrantCall,
+        Refused,
+        ResultTooLarge,
+        RLMSecureError,
+        SessionEnded,
+        TimeoutExceededError,
+        TokenLimitExceededError,
+        ValueNotPlain,
+        ValueTooLarge,
+        ValueUnavailable,
+        WallViolation,
+        WrongProcess,
+    )
     from rlm_secure.events import (
         AnswerReady,
         AnswerRejected,
@@ -115,6 +114,14 @@ __version__ = "0.1.0"
 #: What is imported on first use, by its module.
 _FROM: Final = {
     "rlm_secure.async_sandbox": "AsyncSandbox",
+    "rlm_secure.errors": (
+        "AnswerInvalidError AuditLogError BudgetExceededError CallFailed CallLimitExceededError CallRefused "
+        "CancellationError CellCallsRefused CellCrashed CellError CellException CellMemoryLimit CellRefused "
+        "CellSkipped CellTimeout EnforcementError EnvironmentUnavailable ErrorThresholdExceededError LogError "
+        "MissingExtra MissingKey PolicyError PriceUnknownError ProtocolViolation ProviderError RLMSecureError "
+        "ReentrantCall Refused ResultTooLarge SessionEnded TimeoutExceededError TokenLimitExceededError "
+        "ValueNotPlain ValueTooLarge ValueUnavailable WallViolation WrongProcess"
+    ),
     "rlm_secure.events": (
         "AnswerReady AnswerRejected CellCompleted CellStarted Compacted Event EventsDropped LimitReached Listener "
         "ModelCalled Noticed RunCompleted RunStarted SandboxTaken SubcallCompleted SubcallStarted TurnCompleted "
@@ -137,6 +144,8 @@ _LAZY: Final = {name: module for module, names in _FROM.items() for name in name
 
 
 def __getattr__(name: str) -> Any:
+    if name == "errors":  # as an attribute of the package, without an import of its own
+        return importlib.import_module("rlm_secure.errors")
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(_LAZY[name]), name)

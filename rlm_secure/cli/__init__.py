@@ -67,16 +67,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if "command" not in parsed:
         whole.print_help(sys.stderr)
         return COULD_NOT_RUN
-    from rlm_secure.errors import RLMSecureError
+    from rlm_secure.errors import CancellationError, RLMSecureError
 
-    previous = _end_on_sigterm()
+    ending = _Ending()
     try:
         code: int = parsed.command(parsed)
         sys.stdout.flush()
         return code
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, CancellationError):
+        ending.restore()  # before the next signal: there is nothing left to unwind
         say("interrupted")
-        return INTERRUPTED
+        return ending.code
     except BrokenPipeError:
         # The reader has closed the pipe. Otherwise Python would fail again when it flushes stdout at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -85,16 +86,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say(f"rlm-secure: error: {error}", style="red")
         return COULD_NOT_RUN
     finally:
-        if previous is not None:
-            signal.signal(signal.SIGTERM, previous)
+        ending.restore()
 
 
-def _end_on_sigterm() -> Handler:
-    """Make SIGTERM unwind the stack like Ctrl-C, so that every session is closed. Main thread only."""
-    if threading.current_thread() is not threading.main_thread():
-        return None
-    return signal.signal(signal.SIGTERM, _interrupt)
+class _Ending:
+    """SIGINT and SIGTERM unwind the stack while a command runs, so that every session is closed. Main thread only.
 
+    `code` is the exit code that belongs to the signal that came.
+    """
 
-def _interrupt(*_: object) -> None:
-    raise KeyboardInterrupt
+    def __init__(self) -> None:
+        self.code = INTERRUPTED
+        self._previous: dict[signal.Signals, Handler] = {}
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup leaves it, or a shell's &
+                    self._previous[number] = signal.signal(number, self._interrupt)
+
+    def _interrupt(self, number: int, _: object) -> None:
+        self.code = 128 + number
+        raise KeyboardInterrupt
+
+    def restore(self) -> None:
+        """Give the signals back to who had them before. Idempotent."""
+        while self._previous:
+            signal.signal(*self._previous.popitem())

@@ -55,7 +55,7 @@ class Progress:
             case events.ModelCalled():
                 self._calls += 1
                 self._now(f"turn {self.turns} · {self._calls} model calls")
-                if event.error:
+                if event.error and event.error != "cancelled":  # which the user did
                     self._line(f"{indent}a model call failed: {event.error}", "yellow")
             case events.TurnCompleted(depth=0) if not self._console.is_terminal or self._verbose:
                 self._line(f"turn {event.number} · {self._calls} model calls · {event.seconds:.1f} s", "dim")

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from rlm_secure.cli import options
-from rlm_secure.cli.terminal import COULD_NOT_RUN, FAILED, INTERRUPTED, OK, say, talk, write, write_json
+from rlm_secure.cli.terminal import COULD_NOT_RUN, FAILED, OK, say, talk, write, write_json
 
 DETAILS = """\
 The context becomes the variable `context` of the model's cells: one file or stdin as a str, a directory
@@ -95,9 +95,6 @@ def run(arguments: argparse.Namespace) -> int:
         )
         with rlm, progress:
             completion = rlm.completion(payload, root_prompt=arguments.question if arguments.context else None)
-    except errors.CancellationError:
-        say("interrupted")
-        return INTERRUPTED
     except (
         errors.BudgetExceededError,
         errors.TimeoutExceededError,
