@@ -336,7 +336,7 @@ def test_one_that_cannot_be_used_is_one_sentence(
     install()
     assert main(["exec", "--environment", name, "-c", "1"]) == 2
     err = " ".join(capsys.readouterr().err.split())
-    assert sentence in err and err.startswith("rlm-secure: error: ")
+    assert sentence in err and err.startswith("rlm-secure exec: error: ")
 
 
 # -- clients ------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ NO_COLOR=1 switches colours off; so does a pipe."""
 
 def parser() -> argparse.ArgumentParser:
     """The parser of the whole command line."""
-    whole = argparse.ArgumentParser(
+    whole = options.Parser(
         prog="rlm-secure",
         usage="rlm-secure COMMAND [options]",
         description="Recursive language models, and any other untrusted Python, behind walls.",
@@ -39,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     whole.add_argument("--version", action="store_true", help="print the version and exit")
-    commands = whole.add_subparsers(title="commands", metavar="COMMAND", prog="rlm-secure")
+    commands = whole.add_subparsers(title="commands", metavar="COMMAND")
     for command in (run, exec_, demo, doctor, audit, explain, policy, sandbox, arena, log):
         command.add(commands)
     return whole
@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return COULD_NOT_RUN
     except (RLMSecureError, ValueError) as error:
-        say(f"rlm-secure: error: {error}", style="red")
+        say(f"{parsed.prog}: error: {error}", style="red")
         return COULD_NOT_RUN
     finally:
         ending.restore()

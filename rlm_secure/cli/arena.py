@@ -53,5 +53,5 @@ def run(arguments: argparse.Namespace) -> int:
                 except KeyboardInterrupt:
                     running.process.send_signal(signal.SIGINT)
     except ArenaRefused as error:
-        say(f"rlm-secure: error: {error}", style="red")
+        say(f"rlm-secure arena: error: {error}", style="red")
         return REFUSED

@@ -164,15 +164,14 @@ def run(arguments: argparse.Namespace) -> int:
             if not environment.judged:
                 shown = "\n" + indent(environment.trace, "  ") if arguments.traceback and environment.trace else ""
                 more = "; --traceback shows where" if environment.trace and not shown else ""
-                say(
-                    f"rlm-secure: {environment.name} could not be judged: {one_line(environment.reason)}{more}{shown}",
-                    style="red",
-                )
+                reason = f"{environment.name} could not be judged: {one_line(environment.reason)}{more}{shown}"
+                say(f"rlm-secure audit: {reason}", style="red")
     except (Unreadable, ArenaRefused, NotInArena, AttackFailed) as error:
-        say(f"rlm-secure: error: {error}", style="red")
+        say(f"rlm-secure audit: error: {error}", style="red")
         return COULD_NOT_RUN
     except OSError as error:
-        say(f"rlm-secure: error: {error.filename}: {error.strerror}; name a file that can be written", style="red")
+        reason = f"{error.filename}: {error.strerror}; name a file that can be written"
+        say(f"rlm-secure audit: error: {reason}", style="red")
         return COULD_NOT_RUN
     return found.code
 

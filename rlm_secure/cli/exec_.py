@@ -92,9 +92,9 @@ def run(arguments: argparse.Namespace) -> int:
         write(f"{result.text}\n", sys.stdout)
     write(result.stderr, sys.stderr)
     if result.dropped_bytes:
-        say(f"rlm-secure: {result.dropped_bytes:,} bytes of output over limits.stdout_bytes were dropped")
+        say(f"rlm-secure exec: {result.dropped_bytes:,} bytes of output over limits.stdout_bytes were dropped")
     if error is not None and not isinstance(error, CellException | CellRefused):
-        say(f"rlm-secure: stopped: {error}", style="red")  # the other two are already in stderr
+        say(f"rlm-secure exec: stopped: {error}", style="red")  # the other two are already in stderr
     return OK if error is None else FAILED
 
 
@@ -107,7 +107,7 @@ def _source(name: str) -> str:
             raise files.TooLarge(errno.EFBIG, f"it is larger than {_MOST:,} bytes")
         return data.decode("utf-8-sig")
     except OSError as error:
-        say(f"rlm-secure: error: {name} cannot be read: {error.strerror}; name a Python file, or - for stdin")
+        say(f"rlm-secure exec: error: {name} cannot be read: {error.strerror}; name a Python file, or - for stdin")
     except UnicodeDecodeError:
-        say(f"rlm-secure: error: {name} is not UTF-8; save it as UTF-8 first")
+        say(f"rlm-secure exec: error: {name} is not UTF-8; save it as UTF-8 first")
     raise SystemExit(COULD_NOT_RUN)

@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     except KeyError:
         near = difflib.get_close_matches(arguments.rule[:100], BY_ID, 1, 0.5)
         meant = f"did you mean {near[0]}?" if near else "rlm-secure audit --list-rules shows all"
-        say(f"rlm-secure: error: no rule is called {arguments.rule[:100]!r}; {meant}", style="red")
+        say(f"rlm-secure explain: error: no rule is called {arguments.rule[:100]!r}; {meant}", style="red")
         return COULD_NOT_RUN
     page = rule.page()
     if arguments.json:

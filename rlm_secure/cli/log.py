@@ -124,5 +124,5 @@ def _verify(arguments: argparse.Namespace) -> int:
 
 
 def _failed(reason: str) -> int:
-    say(f"rlm-secure: error: {reason}", style="red")
+    say(f"rlm-secure log: error: {reason}", style="red")
     return COULD_NOT_RUN

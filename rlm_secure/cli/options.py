@@ -3,14 +3,50 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import json
 import re
-from typing import TYPE_CHECKING, Any
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from rlm_secure.testing.arena import Arena
 
 _SECRET_NAME = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors name the command, and the option or choice that was probably meant."""
+
+    def parse_known_args(  # type: ignore[override]  # the overloads of argparse differ in the namespace alone
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """As argparse's. An unknown option is reported first: its value would be taken for another argument."""
+        given = sys.argv[1:] if args is None else list(args)
+        known = self._option_string_actions
+        for each in given:
+            if each == "--" or (self._subparsers is not None and not each.startswith("-")):
+                break
+            name = each.partition("=")[0]
+            if name.startswith("--") and " " not in name and name not in known:
+                self.error(f"there is no option {name}" + meant(name, known))
+        parsed, rest = super().parse_known_args(given, namespace)
+        if rest and self._subparsers is None:
+            self.error(f"unrecognized arguments: {' '.join(rest)}")
+        return parsed, rest
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage and one sentence, and exit with 2."""
+        if wrong := re.search(r"invalid choice: '(.*)' \(choose from (.*)\)$", message):
+            message += meant(wrong[1], re.findall(r"[\w.-]+", wrong[2]))
+        super().error(message)
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """The known name that is nearest, as the end of a sentence; "" where none is near."""
+    near = difflib.get_close_matches(name, known, 1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
@@ -30,15 +66,19 @@ def parser(
     within: str = "",
 ) -> argparse.ArgumentParser:
     """Add a subcommand (`within` another one): `summary` is its line in `--help`, `details` follow the options."""
-    return commands.add_parser(
+    prog = " ".join(filter(None, ("rlm-secure", within, name)))
+    command = commands.add_parser(
         name,
-        usage=" ".join(filter(None, ("rlm-secure", within, name, usage))),
+        prog=prog,
+        usage=f"{prog} {usage}".rstrip(),
         help=summary,
         description=f"{summary[0].upper()}{summary[1:]}.",
         epilog=details,
         formatter_class=Help,
         allow_abbrev=False,
     )
+    command.set_defaults(prog=prog)  # for errors that are found later
+    return command
 
 
 def verb(

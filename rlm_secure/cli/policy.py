@@ -80,10 +80,11 @@ def _init(arguments: argparse.Namespace) -> int:
         # Never overwrite a policy, and create a file that only its owner can write.
         descriptor = files.create(arguments.file, 0o644)
     except FileExistsError:
-        say(f"rlm-secure: error: {arguments.file} exists; name another file, or delete it first", style="red")
+        say(f"rlm-secure policy: error: {arguments.file} exists; name another file, or delete it first", style="red")
         return COULD_NOT_RUN
     except OSError as error:
-        say(f"rlm-secure: error: {arguments.file} cannot be written: {error.strerror}; name another file", style="red")
+        reason = f"{arguments.file} cannot be written: {error.strerror}; name another file"
+        say(f"rlm-secure policy: error: {reason}", style="red")
         return COULD_NOT_RUN
     with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123 - a file descriptor, not a path
         file.write(template())

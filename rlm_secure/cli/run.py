@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     backend_kwargs = _backend_kwargs(arguments)
     if "model_name" not in backend_kwargs and arguments.backend != "scripted":
-        say("rlm-secure: error: no model was named; add --model NAME, as the backend calls it", style="red")
+        say("rlm-secure run: error: no model was named; add --model NAME, as the backend calls it", style="red")
         return COULD_NOT_RUN
     policy = load_policy(arguments.policy)
     payload: Any = arguments.question
@@ -102,10 +102,10 @@ def run(arguments: argparse.Namespace) -> int:
         errors.ErrorThresholdExceededError,
         errors.ProviderError,
     ) as error:
-        say(f"rlm-secure: no answer: {error}", style="red")
+        say(f"rlm-secure run: no answer: {error}", style="red")
         return FAILED if progress.turns else COULD_NOT_RUN
     except (ValueError, TypeError) as error:
-        say(f"rlm-secure: error: {error}", style="red")
+        say(f"rlm-secure run: error: {error}", style="red")
         return COULD_NOT_RUN
 
     usage = completion.usage_summary

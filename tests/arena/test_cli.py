@@ -49,7 +49,7 @@ def test_it_says_what_is_shared_and_exits_as_the_command(capfd):
 def test_a_share_that_cannot_be_is_refused(capfd, options, status, said):
     assert main(["arena", *options, "--", "echo", "started"]) == status
     out, err = capfd.readouterr()
-    assert out == "" and said in " ".join(err.split()) and err.startswith("rlm-secure: error: ")
+    assert out == "" and said in " ".join(err.split()) and err.startswith("rlm-secure arena: error: ")
 
 
 def test_it_reads_the_callers_input():

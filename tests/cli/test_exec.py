@@ -64,7 +64,7 @@ def test_a_timeout_is_1_and_says_so(rlm_secure: Run) -> None:
     started = time.monotonic()
     done = rlm_secure("exec", "-c", "while True:\n    pass", "--timeout", "0.5")
     assert done.code == 1
-    assert "rlm-secure: stopped:" in done.err
+    assert "rlm-secure exec: stopped:" in done.err
     assert time.monotonic() - started < 25, "the policy itself gives 30 s"
 
 
