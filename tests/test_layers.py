@@ -22,7 +22,7 @@ PACKAGE = Path(rlm_secure.__file__).parent
 
 #: From bottom to top. A module imports from its own row or from rows above it in this list, never the other way.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("types", "errors", "decision", "causes", "files", "guarantees", "inert", "interpreters", "registry", "removal")
+    ("types", "errors", "decision", "causes", "files", "guarantees", "inert", "interpreters", "plural", "registry", "removal")
     + ("untrusted_json", "tagged", "values"),
     ("resources", "checks"),
     ("policy",),

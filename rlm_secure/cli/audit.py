@@ -15,6 +15,7 @@ from rich.text import Text
 from rlm_secure import files
 from rlm_secure.cli import options
 from rlm_secure.cli.terminal import OK, inert, report, say, talk, write_json
+from rlm_secure.plural import counted
 
 if TYPE_CHECKING:
     from rlm_secure.audit import Report
@@ -201,7 +202,7 @@ def _write_baseline(path: str, found: Report) -> None:
     from rlm_secure.audit.accept import baseline
 
     files.replace(path, (json.dumps(baseline(found.findings), indent=2) + "\n").encode())
-    say(f"{len(found.findings)} findings written to {path}")
+    say(f"{counted(len(found.findings), 'finding')} written to {path}")
 
 
 def _list_rules(name: str) -> int:

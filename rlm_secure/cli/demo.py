@@ -26,6 +26,7 @@ from rich.text import Text
 
 from rlm_secure.cli import options
 from rlm_secure.cli.terminal import FAILED, OK, inert, report, show_table
+from rlm_secure.plural import counted
 
 if TYPE_CHECKING:
     from rlm_secure import Sandbox
@@ -182,7 +183,7 @@ def answer_a_question() -> bool:
     )
     console.print(
         Text(
-            f"{calls} model calls, {usage.total_input_tokens:,} tokens in (estimated), {seconds:.1f} s",
+            f"{counted(calls, 'model call')}, {usage.total_input_tokens:,} tokens in (estimated), {seconds:.1f} s",
             style="dim",
         )
     )

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from rlm_secure import files
 from rlm_secure.errors import RLMSecureError
+from rlm_secure.plural import counted
 
 Note = Callable[[str], None]
 _HEAD = 8192
@@ -128,7 +129,7 @@ def _directory(root: Path, budget: _Budget, note: Note, *, prefix: str) -> dict[
         raise ContextError(f"{root} cannot be read: {error.strerror}; name a readable directory") from None
     left_out = ", ".join(f"{skipped[reason]:,} {reason}" for reason in _REASONS if skipped[reason])
     if left_out:
-        note(f"{root}: {len(documents):,} text files; left out: {left_out}")
+        note(f"{root}: {counted(len(documents), 'text file')}; left out: {left_out}")
     return documents
 
 

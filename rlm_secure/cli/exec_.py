@@ -10,6 +10,7 @@ from typing import Any, Final
 from rlm_secure import files
 from rlm_secure.cli import options
 from rlm_secure.cli.terminal import COULD_NOT_RUN, FAILED, OK, say, write, write_json
+from rlm_secure.plural import counted
 
 #: Most bytes of code that are read: 64 times the default limit of a policy.
 _MOST: Final = 16 * 1024 * 1024
@@ -92,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
         write(f"{result.text}\n", sys.stdout)
     write(result.stderr, sys.stderr)
     if result.dropped_bytes:
-        say(f"rlm-secure exec: {result.dropped_bytes:,} bytes of output over limits.stdout_bytes were dropped")
+        say(f"rlm-secure exec: {counted(result.dropped_bytes, 'byte')} of output over limits.stdout_bytes were dropped")
     if error is not None and not isinstance(error, CellException | CellRefused):
         say(f"rlm-secure exec: stopped: {error}", style="red")  # the other two are already in stderr
     return OK if error is None else FAILED

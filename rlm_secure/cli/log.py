@@ -13,6 +13,7 @@ from typing import TextIO
 from rlm_secure import files
 from rlm_secure.cli import options
 from rlm_secure.cli.terminal import COULD_NOT_RUN, FAILED, OK, say, write_json
+from rlm_secure.plural import counted
 
 DETAILS = """\
 examples:
@@ -116,7 +117,7 @@ def _verify(arguments: argparse.Namespace) -> int:
         write_json({"unbroken": True, **proved, "lines": found.lines, "head": found.head})
     else:
         said = ", ".join(name if holds else f"not {name}" for name, holds in proved.items())
-        print(f"unbroken, {said}: {found.lines} lines, the last has the hash {found.head}")
+        print(f"unbroken, {said}: {counted(found.lines, 'line')}, the last has the hash {found.head}")
     if not found.anchored:
         rewritten = "" if found.sealed else "that it was not rewritten, nor "
         say(f"not anchored: give --head, a hash that you kept, to see {rewritten}that no lines were cut off its end")

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from rlm_secure import events
 from rlm_secure.cli.terminal import inert
+from rlm_secure.plural import counted
 
 _SHOWN = 2_000
 
@@ -54,11 +55,11 @@ class Progress:
                 self._now(f"turn {self.turns}, child at depth {event.depth}: turn {event.number}")
             case events.ModelCalled():
                 self._calls += 1
-                self._now(f"turn {self.turns} · {self._calls} model calls")
+                self._now(f"turn {self.turns} · {counted(self._calls, 'model call')}")
                 if event.error and event.error != "cancelled":  # which the user did
                     self._line(f"{indent}a model call failed: {event.error}", "yellow")
             case events.TurnCompleted(depth=0) if not self._console.is_terminal or self._verbose:
-                self._line(f"turn {event.number} · {self._calls} model calls · {event.seconds:.1f} s", "dim")
+                self._line(f"turn {event.number} · {counted(self._calls, 'model call')} · {event.seconds:.1f} s", "dim")
             case events.CellCompleted() if self._verbose:
                 self._cell(event, indent)
             case events.Violation():
@@ -75,7 +76,8 @@ class Progress:
         self._line(f"{indent}--- cell {event.number}.{event.index}", "bold")
         for text, style in ((event.block.code, "cyan"), (result.stdout, ""), (result.stderr, "yellow")):
             if text:
-                short = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}\n... {len(text) - _SHOWN:,} more characters"
+                more = len(text) - _SHOWN
+                short = text if more <= 0 else f"{text[:_SHOWN]}\n... {counted(more, 'more character')}"
                 self._line("\n".join(indent + line for line in short.rstrip().split("\n")), style)
 
     def _now(self, message: str) -> None:

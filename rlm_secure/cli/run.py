@@ -8,6 +8,7 @@ from typing import Any
 
 from rlm_secure.cli import options
 from rlm_secure.cli.terminal import COULD_NOT_RUN, FAILED, OK, say, talk, write, write_json
+from rlm_secure.plural import counted
 
 DETAILS = """\
 The context becomes the variable `context` of the model's cells: one file or stdin as a str, a directory
@@ -126,8 +127,9 @@ def run(arguments: argparse.Namespace) -> int:
     calls = sum(each.total_calls for each in usage.model_usage_summaries.values())
     cost = "" if usage.total_cost is None else f" · ${usage.total_cost:.4f}"
     say(
-        f"{progress.turns} turns · {calls} model calls · {usage.total_input_tokens:,} tokens in, "
-        f"{usage.total_output_tokens:,} out{cost} · {completion.execution_time:.1f} s",
+        f"{counted(progress.turns, 'turn')} · {counted(calls, 'model call')} · "
+        f"{counted(usage.total_input_tokens, 'token')} in, {usage.total_output_tokens:,} out{cost} · "
+        f"{completion.execution_time:.1f} s",
         style="dim",
     )
     return OK

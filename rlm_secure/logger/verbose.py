@@ -17,6 +17,7 @@ from rich.text import Text
 
 from rlm_secure.inert import inert
 from rlm_secure.logger.redact import Redactor
+from rlm_secure.plural import counted
 from rlm_secure.types import CodeBlock, RLMIteration, RLMMetadata, UsageSummary, json_safe
 
 #: Characters of one text that are shown, and calls of one cell.
@@ -86,7 +87,7 @@ class VerbosePrinter:
             self.print_subcall(call.root_model, str(call.prompt), call.response, call.execution_time, call.metadata)
         more = max(0, len(result.rlm_calls) - _CALLS) + result.dropped_calls
         if more and self.console:
-            self._print(Text(f"... and {more:,} more calls", style="dim"))
+            self._print(Text(f"... and {counted(more, 'more call')}", style="dim"))
 
     def print_subcall(
         self,
@@ -98,7 +99,7 @@ class VerbosePrinter:
     ) -> None:
         """Print a cell's call of a model or (with `metadata`, its trajectory) of a child run."""
         turns = len(metadata.get("iterations") or ()) if isinstance(metadata, Mapping) else 0
-        title = f"{'child' if metadata else 'call'} {model}" + (f", {turns} turns" if turns else "")
+        title = f"{'child' if metadata else 'call'} {model}" + (f", {counted(turns, 'turn')}" if turns else "")
         shown = Group(self._line(prompt_preview, "dim"), self._line(response_preview))
         self._panel(title, shown, "magenta", execution_time)
 

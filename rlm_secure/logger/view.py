@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, Final
 
 from rlm_secure import files
 from rlm_secure.inert import inert
+from rlm_secure.plural import counted
 from rlm_secure.types import UNBOUNDED, json_safe
 from rlm_secure.untrusted_json import LOG_DEPTH, MalformedJson, loads
 
@@ -130,7 +131,7 @@ def _page_parts(entries: Iterable[Any]) -> Iterator[str]:
             yield _turn(entry, seen, _DEPTH)
             seen = _list(entry.get("prompt"))
     if named > _NAMED:
-        yield f'<p class="note">and {named - _NAMED:,} more such lines</p>'
+        yield f'<p class="note">and {counted(named - _NAMED, "more such line")}</p>'
 
 
 def _settings(entry: Mapping[str, Any]) -> str:
@@ -148,7 +149,7 @@ def _turn(entry: Mapping[str, Any], seen: Sequence[Any], depth: int) -> str:
     if isinstance(prompt, list):
         old = _common(prompt, seen)
         if old:
-            parts.append(f'<p class="note">{old} messages as in the turn before</p>')
+            parts.append(f'<p class="note">{counted(old, "message")} as in the turn before</p>')
         parts += [_message(message) for message in prompt[old:]]
     else:
         parts.append(_folded("prompt", prompt))
@@ -163,7 +164,7 @@ def _message(message: Any) -> str:
     if not isinstance(message, dict):
         return _folded("message", message)
     content = message.get("content")
-    size = f", {len(content):,} characters" if isinstance(content, str) else ""
+    size = ", " + counted(len(content), "character") if isinstance(content, str) else ""
     return _folded(f"{_shown(message.get('role'))}{size}", content)
 
 

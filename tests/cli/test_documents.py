@@ -56,7 +56,7 @@ def test_what_a_directory_leaves_out_is_counted(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     assert read(tmp_path) == (
         {"kept.txt": "kept"},
-        [f"{tmp_path}: 1 text files; left out: 2 binary, 2 hidden, 2 a symbolic link, 1 no regular file"],
+        [f"{tmp_path}: 1 text file; left out: 2 binary, 2 hidden, 2 a symbolic link, 1 no regular file"],
     )
 
 
@@ -134,7 +134,7 @@ def test_a_file_that_is_swapped_for_a_link_gives_no_text_from_outside(tmp_path: 
 def test_a_folder_of_any_depth_ends() -> None:
     with deep_folder() as root:
         (root / "kept").write_text("kept")
-        assert read(root) == ({"kept": "kept"}, [f"{root}: 1 text files; left out: 1 too deep"])
+        assert read(root) == ({"kept": "kept"}, [f"{root}: 1 text file; left out: 1 too deep"])
 
 
 def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
 def test_a_name_that_is_no_text_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "kept").write_text("kept")
     Path(os.fsdecode(bytes(tmp_path) + b"/caf\xe9")).write_text("x")
-    assert read(tmp_path) == ({"kept": "kept"}, [f"{tmp_path}: 1 text files; left out: 1 with a name that is not UTF-8"])
+    assert read(tmp_path) == ({"kept": "kept"}, [f"{tmp_path}: 1 text file; left out: 1 with a name that is not UTF-8"])
 
 
 def test_a_name_that_is_too_long_and_a_stdin_that_is_a_folder_are_sentences(

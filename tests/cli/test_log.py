@@ -82,7 +82,7 @@ def test_a_key_is_in_a_file_or_in_the_environment(
     key.chmod(0o600)
     AuditLog(path, key=audit_key(key)).refusal("s", rule="r", reason="no")
     done = rlm_secure("log", "verify", str(path), "--key-file", str(key))
-    assert done.code == 0 and done.out.startswith("unbroken, not anchored, sealed: 1 lines")
+    assert done.code == 0 and done.out.startswith("unbroken, not anchored, sealed: 1 line,")
     assert "cut off its end" in done.err and "rewritten" not in done.err
     assert rlm_secure("log", "verify", str(path)).out.startswith("unbroken, not anchored, not sealed")
     monkeypatch.setenv("RLM_SECURE_AUDIT_KEY", "k" * 64)

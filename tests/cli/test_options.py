@@ -69,7 +69,6 @@ def test_bad_usage_exits_2(arguments: list[str], capsys: pytest.CaptureFixture[s
     ("arguments", "sentence"),
     [
         ("exce", "rlm-secure: error: argument COMMAND: invalid choice: 'exce' (...); did you mean exec?"),
-        ("--versio", "rlm-secure: error: there is no option --versio; did you mean --version?"),
         ("exec --tmeout 3 -c 1", "rlm-secure exec: error: there is no option --tmeout; did you mean --timeout?"),
         ("exec --timeout=x -c 1", "rlm-secure exec: error: argument --timeout: 'x' is not a positive number of seconds"),
         ("exec -z -c 1", "rlm-secure exec: error: unrecognized arguments: -z"),

@@ -22,7 +22,7 @@ def test_the_answer_is_on_stdout_and_usage_on_stderr(rlm_secure: Run, tmp_path: 
     (tmp_path / "log").write_text("line\n" * 1000)
     done = rlm_secure("run", "How much?", "--context", str(tmp_path / "log"), *scripted(COUNT))
     assert (done.code, done.out) == (0, "5000 things\n")
-    assert "1 turns" in done.err or "1 turn " in done.err
+    assert "1 turn · 1 model call · " in done.err
     assert "tokens in" in done.err
 
 

@@ -13,6 +13,7 @@ from rlm_secure.audit.report import COULD_NOT_RUN, NOTHING_AUDITED, Report
 from rlm_secure.audit.subject import EnvironmentSubject, Probe
 from rlm_secure.guarantees import Guarantee
 from rlm_secure.inert import inert
+from rlm_secure.plural import counted
 from rlm_secure.testing.verdict import Reach, Result
 
 _STYLE = """
@@ -154,7 +155,7 @@ def _environment(environment: EnvironmentSubject) -> str:
     return (
         f"<h2>Environment {name}</h2>"
         f'<div class="wide" role="region" aria-label="Guarantees of {name}" tabindex="0"><table>'
-        f"<caption>{len(environment.probes)} attacks in {environment.seconds:.1f} seconds</caption>"
+        f"<caption>{counted(len(environment.probes), 'attack')} in {environment.seconds:.1f} seconds</caption>"
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
         + (f'<p class="soft">Stopped by: {_safe(walls)}</p>' if walls else "")
         + f'<p class="soft">Attacked {_safe(_where(environment))}</p>'

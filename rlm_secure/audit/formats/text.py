@@ -12,6 +12,7 @@ from rlm_secure.audit.report import Report
 from rlm_secure.audit.subject import EnvironmentSubject
 from rlm_secure.guarantees import Guarantee
 from rlm_secure.inert import inert
+from rlm_secure.plural import counted
 from rlm_secure.testing.verdict import Reach, Result
 
 _STYLES = {
@@ -42,12 +43,12 @@ def summary(report: Report) -> str:
     """One line: what passed, what was found, what was not checked."""
     counts = [f"{report.counts[each]} {each}" for each in reversed(Severity) if report.counts[each]]
     number = len(report.findings)
-    found = f"{number} finding{'s' * (number != 1)}" + (f" ({', '.join(counts)})" if counts else "")
+    found = counted(number, "finding") + (f" ({', '.join(counts)})" if counts else "")
     ignored = f" · {len(report.ignored)} ignored" if report.ignored else ""
     stopped = sum(each.count(Result.STOPPED) + each.count(Result.CONTAINED) for each in report.environments)
-    attacks = f" · {stopped} attacks held" if report.environments else ""
+    attacks = f" · {counted(stopped, 'attack')} held" if report.environments else ""
     return (
-        f"{report.passed} checks passed{attacks} · {found}{ignored} · {report.not_checked_count} not checked"
+        f"{counted(report.passed, 'check')} passed{attacks} · {found}{ignored} · {report.not_checked_count} not checked"
         f" · {report.seconds:.1f} s"
     )
 
@@ -75,7 +76,7 @@ def _finding(finding: Finding) -> Text:
 
 def _environment(environment: EnvironmentSubject) -> Text:
     text = Text(one_line(f"environment {environment.name}"), "bold")
-    text.append(f": {len(environment.probes)} attacks in {environment.seconds:.1f} s\n", "not bold")
+    text.append(f": {counted(len(environment.probes), 'attack')} in {environment.seconds:.1f} s\n", "not bold")
     for line, style in _matrix(environment):
         text.append(line + "\n", style)
     walls = ", ".join(f"{wall} {number}" for wall, number in environment.walls().most_common())
