@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         CellRefused,
         CellSkipped,
         CellTimeout,
+        ContextError,
         EnforcementError,
         EnvironmentUnavailable,
         ErrorThresholdExceededError,
@@ -117,8 +118,8 @@ _FROM: Final = {
     "rlm_secure.errors": (
         "AnswerInvalidError AuditLogError BudgetExceededError CallFailed CallLimitExceededError CallRefused "
         "CancellationError CellCallsRefused CellCrashed CellError CellException CellMemoryLimit CellRefused "
-        "CellSkipped CellTimeout EnforcementError EnvironmentUnavailable ErrorThresholdExceededError LogError "
-        "MissingExtra MissingKey PolicyError PriceUnknownError ProtocolViolation ProviderError RLMSecureError "
+        "CellSkipped CellTimeout ContextError EnforcementError EnvironmentUnavailable ErrorThresholdExceededError "
+        "LogError MissingExtra MissingKey PolicyError PriceUnknownError ProtocolViolation ProviderError RLMSecureError "
         "ReentrantCall Refused ResultTooLarge SessionEnded TimeoutExceededError TokenLimitExceededError "
         "ValueNotPlain ValueTooLarge ValueUnavailable WallViolation WrongProcess"
     ),
@@ -184,6 +185,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), which a test checks
     "ClientBackend",
     "CodeBlock",
     "Compacted",
+    "ContextError",
     "Data",
     "EnforcementError",
     "EnforcementReport",

@@ -2,6 +2,7 @@
 
 RLMSecureError
 ├── PolicyError                  a policy file is wrong; names the file, the key and a better value
+├── ContextError                 a file or folder that was given as a context cannot be read
 ├── Refused                      the policy refuses an action; carries the Decision
 │   ├── WrongProcess             a session was used in a fork of the process that created it
 │   └── ReentrantCall            a tool used the session whose cell waits for it
@@ -81,6 +82,10 @@ class PolicyError(RLMSecureError):
         self.key = key
         self.line = line
         self.column = column
+
+
+class ContextError(RLMSecureError):
+    """A context cannot be read. The message names the path and what to do."""
 
 
 class Refused(RLMSecureError):

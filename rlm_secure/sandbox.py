@@ -8,12 +8,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from rlm_secure import documents
 from rlm_secure.environments import REPL, AuditSink
 from rlm_secure.environments.registry import create_environment
 from rlm_secure.environments.session_files import SessionFiles
 from rlm_secure.environments.turn import Owned
 from rlm_secure.guarantees import EnforcementReport
-from rlm_secure.policy import Policy
+from rlm_secure.policy import Policy, load_policy
 from rlm_secure.types import EnvironmentType, REPLResult
 
 
@@ -25,13 +26,14 @@ class Sandbox(Owned):
     '2\\n'
 
     `policy` is a shipped name, a path, a mapping or a Policy. `context` (str, list or dict) is bound to the
-    variable `context`. `tools` maps names to host callables, which cells call with JSON values and which
-    return JSON values: each is an opening to the host that you make, see rlm_secure.tools. `audit`, a
+    variable `context`; a Path, or one as a value of the list or dict, is read here on the host: a file as its text,
+    a directory as a dict from path to text. `tools` maps names to host callables, which cells call with JSON values
+    and which return JSON values: each is an opening to the host that you make, see rlm_secure.tools. `audit`, a
     `rlm_secure.logger.AuditLog`, records every refusal, violation and limit.
 
     Threads take turns. A fork of the process that created it cannot use it (WrongProcess), nor can a tool for which
-    its cell is waiting (ReentrantCall). Raises PolicyError for a bad policy, ValueError for a tool that no cell could
-    call, EnforcementError when a required wall cannot be built here.
+    its cell is waiting (ReentrantCall). Raises PolicyError for a bad policy, ContextError for a Path that cannot be
+    read, ValueError for a tool that no cell could call, EnforcementError when a required wall cannot be built here.
     """
 
     def __init__(
@@ -43,6 +45,8 @@ class Sandbox(Owned):
         tools: Mapping[str, Callable[..., Any]] | None = None,
         audit: AuditSink | None = None,
     ) -> None:
+        policy = load_policy(policy)
+        context = documents.resolved(context, policy.limits.context_bytes)
         self._open = functools.partial(
             REPL,
             create_environment(environment, **dict(environment_kwargs or {})),

@@ -22,8 +22,8 @@ PACKAGE = Path(rlm_secure.__file__).parent
 
 #: From bottom to top. A module imports from its own row or from rows above it in this list, never the other way.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("types", "errors", "decision", "causes", "files", "guarantees", "inert", "interpreters", "plural", "registry", "removal")
-    + ("untrusted_json", "tagged", "values"),
+    ("types", "errors", "decision", "causes", "documents", "files", "guarantees", "inert", "interpreters", "plural")
+    + ("registry", "removal", "untrusted_json", "tagged", "values"),
     ("resources", "checks"),
     ("policy",),
     ("clients",),

@@ -54,8 +54,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the code. Returns the exit code."""
-    from rlm_secure import Sandbox
-    from rlm_secure.cli import documents
+    from rlm_secure import Sandbox, documents
     from rlm_secure.errors import CellException, CellRefused
     from rlm_secure.policy import load_policy
 

@@ -68,8 +68,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Answer the question. Returns the exit code."""
-    from rlm_secure import RLM, errors
-    from rlm_secure.cli import documents
+    from rlm_secure import RLM, documents, errors
     from rlm_secure.cli.progress import Progress
     from rlm_secure.logger import RLMLogger
     from rlm_secure.policy import load_policy

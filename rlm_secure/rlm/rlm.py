@@ -13,6 +13,7 @@ from typing import Any, Final, Generic, Self
 
 from pydantic import TypeAdapter
 
+from rlm_secure import documents
 from rlm_secure.clients import get_client, others_with_sampling, with_sampling
 from rlm_secure.clients.base import Client, adapt, in_thread
 from rlm_secure.clients.prices import Prices
@@ -179,7 +180,9 @@ class RLM(Generic[Parsed]):
     def completion(self, prompt: Any, root_prompt: str | None = None) -> RLMChatCompletion[Parsed]:
         """Answer `root_prompt` (or the question in `prompt` itself) about the context `prompt`.
 
-        `prompt` is a str, a list or a dict; it becomes the variable `context` of the cells. Raises Refused
+        `prompt` is a str, a list or a dict; it becomes the variable `context` of the cells. A Path, or one as a value
+        of the list or dict, is read on the host: a file as its text, a directory as a dict from path to text. Raises
+        ContextError when it cannot be read, Refused
         when the policy refuses, EnvironmentUnavailable when no sandbox can be started, ProviderError when the
         run's own model fails, and upstream's exceptions, with a partial answer, when a limit ends the run.
         """
@@ -288,6 +291,7 @@ class RLM(Generic[Parsed]):
 
         For batches and children: completion() makes a tree of its own. Raises what completion() raises.
         """
+        prompt = documents.resolved(prompt, self.policy.limits.context_bytes)
         gate = Gate(self.policy, self.config.models)
         gate.depth(self.max_depth).require()
         leaf = self.depth >= self.max_depth

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from rlm_secure.cli import documents
-from rlm_secure.cli.documents import ContextError
+from rlm_secure import RLM, ContextError, Sandbox, documents
+from rlm_secure.rlm.batch import Item
 from tests.test_files import deep_folder
 
 MIB = 1024 * 1024
@@ -163,3 +163,50 @@ def test_a_name_that_is_too_long_and_a_stdin_that_is_a_folder_are_sentences(
         monkeypatch.setattr("sys.stdin", stream)
         with pytest.raises(ContextError, match="stdin cannot be read: Is a directory; give"):
             read("-")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "x.txt").write_text("x")
+    (tmp_path / "y.txt").write_text("yyy")
+    return tmp_path
+
+
+def test_a_path_is_read_in_its_place_and_nothing_else_is(folder: Path) -> None:
+    file, directory = folder / "y.txt", folder / "d"
+    assert documents.resolved(file, MIB) == "yyy"
+    assert documents.resolved(folder, MIB) == {"d/x.txt": "x", "y.txt": "yyy"}
+    assert documents.resolved({"a": file, "b": directory, "c": 1}, MIB) == {"a": "yyy", "b": {"x.txt": "x"}, "c": 1}
+    assert documents.resolved([file, "text"], MIB) == ["yyy", "text"]
+    for other in (str(file), {"a": str(file)}, [str(file)], None, 3):
+        assert documents.resolved(other, MIB) is other
+
+
+def test_paths_that_cannot_be_read_are_sentences(folder: Path) -> None:
+    (folder / "empty").mkdir()
+    with pytest.raises(ContextError, match="none.txt cannot be read: No such file or directory; name a readable file"):
+        documents.resolved({"a": folder / "none.txt"}, MIB)
+    with pytest.raises(ContextError, match="there is no text file in .*empty"):
+        documents.resolved(folder / "empty", MIB)
+    with pytest.raises(ContextError, match=r"limits\.context_bytes = 5"):
+        documents.resolved([folder / "y.txt", folder / "y.txt"], 5)
+
+
+def test_a_sandbox_and_a_run_take_paths(folder: Path) -> None:
+    with Sandbox(context=folder / "y.txt") as sandbox:
+        assert sandbox.run("print(context)").check().stdout == "yyy\n"
+    with pytest.raises(ContextError):
+        Sandbox(context=folder / "none")
+    with RLM("scripted", {"turns": ["```repl\nfinal_answer(str(sorted(context.items())))\n```"] * 3}) as rlm:
+        answered = rlm.completion({"a": folder / "y.txt", "b": folder / "d"}, root_prompt="?")
+        assert answered.response == "[('a', 'yyy'), ('b', {'x.txt': 'x'})]"
+        assert answered.prompt == {"a": "yyy", "b": {"x.txt": "x"}}
+        read, failed = rlm.batch([folder, folder / "none"])
+        assert read.response == "[('d/x.txt', 'x'), ('y.txt', 'yyy')]"
+        assert isinstance(failed, Item) and isinstance(failed.error, ContextError)
+
+
+def test_a_limit_of_the_policy_holds_for_paths(folder: Path) -> None:
+    with pytest.raises(ContextError, match=r"limits\.context_bytes = 2 "):
+        Sandbox(policy={"name": "small", "limits": {"context_bytes": 2}}, context=folder / "y.txt")

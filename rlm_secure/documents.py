@@ -1,4 +1,4 @@
-"""Reads the context that a user names on the command line: files, directories, stdin.
+"""Reads the context that a user names, on the command line or as a Path: files, directories, stdin.
 
 One file or stdin becomes a str. A directory, or several paths, become a dict from path to text: text with headers
 between the documents would let a document forge a header.
@@ -6,22 +6,21 @@ between the documents would let a document forge a header.
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from rlm_secure import files
-from rlm_secure.errors import RLMSecureError
+from rlm_secure.errors import ContextError
 from rlm_secure.plural import counted
 
 Note = Callable[[str], None]
 _HEAD = 8192
-
-
-class ContextError(RLMSecureError):
-    """A context cannot be read. The message names the path and what to do."""
+_log = logging.getLogger("rlm_secure")
 
 
 def read(paths: Sequence[str], *, limit: int, note: Note) -> str | dict[str, str]:
@@ -47,6 +46,32 @@ def read(paths: Sequence[str], *, limit: int, note: Note) -> str | dict[str, str
     if not documents:
         raise ContextError(f"there is no text file in {', '.join(paths)}; name a file, or another directory")
     return documents
+
+
+def resolved(context: Any, limit: int) -> Any:
+    """`context` with the text of each Path in its place: of itself, or of the values of a dict or a list.
+
+    The host reads it, at most `limit` bytes in total: a file as a str, a directory as a dict from path to text, with
+    what read() leaves out in the log. Anything else stays as it is; a str is a text, and never a path. Raises
+    ContextError.
+    """
+    budget = _Budget(limit)
+    if isinstance(context, Path):
+        return _path(context, budget)
+    if isinstance(context, dict) and any(isinstance(each, Path) for each in context.values()):
+        return {key: _path(each, budget) if isinstance(each, Path) else each for key, each in context.items()}
+    if isinstance(context, list) and any(isinstance(each, Path) for each in context):
+        return [_path(each, budget) if isinstance(each, Path) else each for each in context]
+    return context
+
+
+def _path(path: Path, budget: _Budget) -> str | dict[str, str]:
+    if not files.is_folder(path):
+        return _file(path, budget)
+    found = _directory(path, budget, _log.info, prefix="")
+    if not found:
+        raise ContextError(f"there is no text file in {path}; name a file, or another directory")
+    return found
 
 
 class _Budget:
