@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 if TYPE_CHECKING:
     from rlm_secure.testing.arena import Arena
 
+_SCHEMA_BYTES = 1024 * 1024
 _SECRET_NAME = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
 
 
@@ -147,6 +148,35 @@ def seconds(text: str) -> float:
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} is not a positive number of seconds")
     return value
+
+
+def dollars(text: str) -> float:
+    """Parse a positive amount of US dollars, for argparse."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive amount of US dollars")
+    return value
+
+
+def schema(text: str) -> dict[str, Any]:
+    """Parse a JSON Schema, given as JSON or as the name of a file, for argparse."""
+    from rlm_secure import files
+    from rlm_secure.rlm.answers import AnswerSchema
+
+    try:
+        given = json.loads(text if text.lstrip().startswith("{") else files.read(text, _SCHEMA_BYTES))
+        if not isinstance(given, dict):
+            raise argparse.ArgumentTypeError(f"{text!r} is no JSON Schema; give an object, as JSON or as a file")
+        AnswerSchema(given)
+    except OSError as error:
+        reason = error.strerror or "it cannot be read"
+        raise argparse.ArgumentTypeError(f"{text!r}: {reason}; give a JSON Schema, as JSON or as a file") from None
+    except (ValueError, RecursionError) as error:
+        raise argparse.ArgumentTypeError(f"{text[:200]!r} is no JSON Schema: {error}") from None
+    return given
 
 
 def count(text: str) -> int:

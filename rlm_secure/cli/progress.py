@@ -18,7 +18,7 @@ _SHOWN = 2_000
 
 
 class Progress:
-    """A listener for RLM's `on_event`. Counts turns; use as a context manager around the run."""
+    """A listener for RLM's `on_event`. Counts turns; use as a context manager around each run."""
 
     def __init__(self, console: Console, *, verbose: bool = False) -> None:
         self.turns = 0
@@ -29,6 +29,7 @@ class Progress:
         self._status: Status | None = None
 
     def __enter__(self) -> Self:
+        self.turns = self._calls = 0
         if self._console.is_terminal:
             self._status = self._console.status("starting")
             self._status.start()

@@ -1,30 +1,57 @@
-"""`rlm-secure run`: a recursive language model in a sandbox answers one question about a context."""
+"""`rlm-secure run`: a recursive language model in a sandbox answers questions about a context."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
 
 from rlm_secure.cli import options
 from rlm_secure.cli.terminal import COULD_NOT_RUN, FAILED, OK, say, talk, write, write_json
+from rlm_secure.errors import (
+    AnswerInvalidError,
+    BudgetExceededError,
+    ErrorThresholdExceededError,
+    ProviderError,
+    TimeoutExceededError,
+    TokenLimitExceededError,
+)
 from rlm_secure.plural import counted
+
+if TYPE_CHECKING:
+    from rlm_secure.cli.progress import Progress
+    from rlm_secure.types import RLMChatCompletion
+
+_NO_ANSWER: Final = (
+    AnswerInvalidError,
+    BudgetExceededError,
+    ErrorThresholdExceededError,
+    ProviderError,
+    TimeoutExceededError,
+    TokenLimitExceededError,
+)
 
 DETAILS = """\
 The context becomes the variable `context` of the model's cells: one file or stdin as a str, a directory
 or several paths as a dict from path to text. Hidden files, symbolic links and files that are not UTF-8
 text are left out of a directory, and counted on stderr.
 
+With --persistent, each further line of stdin is a question about the same context: the model finds the variables
+and the conversations before in its session. The limits count for each question.
+
 API keys come from the backend's own environment variable (OPENAI_API_KEY, ...), never from an argument.
 
 examples:
   rlm-secure run "Which line is the root cause?" --context app.log --model gpt-5-mini
   git log -p | rlm-secure run "What changed in the parser?" --context - --model gpt-5-mini
+  rlm-secure run "How many users?" --context users.csv --model gpt-5-mini --schema '{"type": "integer"}'
   rlm-secure run "Who signed?" --context contracts/ --base-url http://localhost:8000/v1 --model qwen3
 
 exit codes:
   0  answered: the answer is on stdout, usage on stderr
-  1  the run ended without an answer: a limit, or a provider that failed
+  1  the run, or one of them, ended without an answer: a limit, or a provider that failed
   2  could not run: bad usage, policy, context or backend, or a wall that cannot be built here
   130  interrupted"""
 
@@ -60,6 +87,24 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command.add_argument(
         "--max-depth", type=options.count, default=1, metavar="N", help="depth of recursion (default: 1)"
     )
+    command.add_argument(
+        "--max-budget", type=options.dollars, metavar="USD", help="US dollars at most (default: the policy's)"
+    )
+    command.add_argument(
+        "--max-tokens", type=options.count, metavar="N", help="tokens at most, in and out (default: the policy's)"
+    )
+    command.add_argument(
+        "--timeout", type=options.seconds, metavar="SECONDS", help="stop earlier than the policy does"
+    )
+    command.add_argument(
+        "--schema",
+        type=options.schema,
+        metavar="FILE|JSON",
+        help="a JSON Schema; the answer is JSON that fits it",
+    )
+    command.add_argument(
+        "--persistent", action="store_true", help="keep the session, and read further questions from stdin"
+    )
     command.add_argument("--log-dir", metavar="DIR", help="write the trajectory there, as JSON lines")
     command.add_argument("--verbose", action="store_true", help="show cells and their output on stderr")
     options.add_json(command)
@@ -68,7 +113,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Answer the question. Returns the exit code."""
-    from rlm_secure import RLM, documents, errors
+    from rlm_secure import RLM, documents
     from rlm_secure.cli.progress import Progress
     from rlm_secure.logger import RLMLogger
     from rlm_secure.policy import load_policy
@@ -77,11 +122,15 @@ def run(arguments: argparse.Namespace) -> int:
     if "model_name" not in backend_kwargs and arguments.backend != "scripted":
         say("rlm-secure run: error: no model was named; add --model NAME, as the backend calls it", style="red")
         return COULD_NOT_RUN
+    if arguments.persistent and "-" in (arguments.context or ()):
+        say("rlm-secure run: error: with --persistent stdin has further questions; give --context a file", style="red")
+        return COULD_NOT_RUN
     policy = load_policy(arguments.policy)
     payload: Any = arguments.question
     if arguments.context:
         payload = documents.read(arguments.context, limit=policy.limits.context_bytes, note=say)
     progress = Progress(talk(), verbose=arguments.verbose)
+    code = OK
     try:
         rlm = RLM(
             backend=arguments.backend,
@@ -90,37 +139,63 @@ def run(arguments: argparse.Namespace) -> int:
             policy=policy,
             max_iterations=arguments.max_iterations,
             max_depth=arguments.max_depth,
+            max_budget=arguments.max_budget,
+            max_tokens=arguments.max_tokens,
+            max_timeout=arguments.timeout,
+            answer_schema=arguments.schema,
+            persistent=arguments.persistent,
             logger=RLMLogger(log_dir=arguments.log_dir) if arguments.log_dir else None,
             on_event=progress,
         )
-        with rlm, progress:
-            completion = rlm.completion(payload, root_prompt=arguments.question if arguments.context else None)
-    except (
-        errors.BudgetExceededError,
-        errors.TimeoutExceededError,
-        errors.TokenLimitExceededError,
-        errors.ErrorThresholdExceededError,
-        errors.ProviderError,
-    ) as error:
-        say(f"rlm-secure run: no answer: {error}", style="red")
-        return FAILED if progress.turns else COULD_NOT_RUN
+        with rlm:
+            for number, question in enumerate(_questions(arguments)):
+                about = payload if number == 0 else None
+                try:
+                    with progress:
+                        completion = rlm.completion(about, question if arguments.context or number else None)
+                except _NO_ANSWER as error:
+                    say(f"rlm-secure run: no answer: {error}", style="red")
+                    code = FAILED if progress.turns else COULD_NOT_RUN
+                    if number == 0:
+                        break  # the further ones would have no context, or no model
+                else:
+                    _show(arguments, completion, progress, policy.name)
     except (ValueError, TypeError) as error:
         say(f"rlm-secure run: error: {error}", style="red")
         return COULD_NOT_RUN
+    return code
 
+
+def _questions(arguments: argparse.Namespace) -> Iterator[str]:
+    """The question of the command, and with --persistent those on stdin."""
+    yield arguments.question
+    while arguments.persistent:
+        if sys.stdin.isatty():
+            talk().print("? ", end="")
+        line = sys.stdin.readline()
+        if not line:
+            return
+        if line.strip():
+            yield line.strip()
+
+
+def _show(arguments: argparse.Namespace, completion: RLMChatCompletion, progress: Progress, policy: str) -> None:
+    """Print an answer on stdout, and what it took on stderr."""
     usage = completion.usage_summary
     if arguments.json:
-        write_json(
-            {
-                "answer": completion.response,
-                "model": completion.root_model,
-                "seconds": completion.execution_time,
-                "turns": progress.turns,
-                "usage": usage.to_dict(),
-                "environment": arguments.environment,
-                "policy": policy.name,
-            }
-        )
+        answered = {
+            "answer": completion.response,
+            "model": completion.root_model,
+            "seconds": completion.execution_time,
+            "turns": progress.turns,
+            "usage": usage.to_dict(),
+            "environment": arguments.environment,
+            "policy": policy,
+        }
+        write_json(answered if arguments.schema is None else {**answered, "parsed": completion.parsed})
+        sys.stdout.flush()
+    elif arguments.schema is not None:
+        write(json.dumps(completion.parsed, ensure_ascii=False) + "\n", sys.stdout)
     else:
         write(completion.response + "\n", sys.stdout)
     calls = sum(each.total_calls for each in usage.model_usage_summaries.values())
@@ -131,7 +206,6 @@ def run(arguments: argparse.Namespace) -> int:
         f"{completion.execution_time:.1f} s",
         style="dim",
     )
-    return OK
 
 
 def _backend_kwargs(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import fields
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Generic, Self
 
@@ -112,7 +113,7 @@ class RLM(Generic[Parsed]):
         orchestrator: bool = True,
         user_prologue: str | None = None,
         *,
-        policy: Policy | str | Mapping[str, Any] = "strict",
+        policy: Policy | str | Path | Mapping[str, Any] = "strict",
         on_event: Listener | None = None,
         answer_schema: type[Parsed] | TypeAdapter[Parsed] | Mapping[str, Any] | None = None,
         audit: AuditSink | None = None,
@@ -166,6 +167,7 @@ class RLM(Generic[Parsed]):
         self.words = prompts.prompt_set(prompt_set)
         self.describe_session = self.words.describes_session if describe_session is None else describe_session
         self._persistent_env: REPL | None = None
+        self._first_prompt: Any = None  # of the persistent session
         self._persistent_lock = threading.RLock()
         #: The trees whose completions use the persistent session, or wait for it.
         self._users: list[Tree] = []
@@ -181,7 +183,8 @@ class RLM(Generic[Parsed]):
         """Answer `root_prompt` (or the question in `prompt` itself) about the context `prompt`.
 
         `prompt` is a str, a list or a dict; it becomes the variable `context` of the cells. A Path, or one as a value
-        of the list or dict, is read on the host: a file as its text, a directory as a dict from path to text. Raises
+        of the list or dict, is read on the host: a file as its text, a directory as a dict from path to text. None asks
+        about the contexts that a persistent session has already. Raises
         ContextError when it cannot be read, Refused
         when the policy refuses, EnvironmentUnavailable when no sandbox can be started, ProviderError when the
         run's own model fails, and upstream's exceptions, with a partial answer, when a limit ends the run.
@@ -243,6 +246,7 @@ class RLM(Generic[Parsed]):
                 break
         try:
             environment, self._persistent_env = self._persistent_env, None
+            self._first_prompt = None
         finally:
             self._persistent_lock.release()
         if environment is not None:
@@ -328,10 +332,12 @@ class RLM(Generic[Parsed]):
 
     def _run(self, stack: ExitStack, tree: Tree, handler: LMHandler, prompt: Any, root_prompt: str | None) -> Run:
         """Create the run of one completion, with its log and its environment; `stack` closes both."""
+        further = prompt is None and self._first_prompt is not None
+        prompt = self._first_prompt if further else prompt
         facts = QueryMetadata(prompt)
         config = self.config
         log = log_of(config, self.log_lock, stack, tree)
-        environment = self._session(stack, tree, handler, prompt)
+        environment = self._session(stack, tree, handler, prompt, further=further)
 
         def reopen(lost: REPL) -> REPL:
             return self._reopened(tree, lost, handler, prompt)
@@ -395,8 +401,8 @@ class RLM(Generic[Parsed]):
             handler.recursion = lambda prompt, model: self._child(tree, client, prompt, model)
         return handler
 
-    def _session(self, stack: ExitStack, tree: Tree, handler: LMHandler, prompt: Any) -> REPL:
-        """The environment of one completion: a new one, or the persistent one with one more context."""
+    def _session(self, stack: ExitStack, tree: Tree, handler: LMHandler, prompt: Any, *, further: bool) -> REPL:
+        """The environment of one completion: a new one, or the persistent one, `further` without one more context."""
         if not self.persistent:
             return self._environment(tree, handler, prompt)
         self._require()
@@ -406,8 +412,11 @@ class RLM(Generic[Parsed]):
         tree.check()
         if self._persistent_env is None:
             self._persistent_env = self._environment(tree, handler, prompt)
+            self._first_prompt = prompt
             return self._persistent_env
         self._persistent_env.update_handler(handler)
+        if further:
+            return self._persistent_env
         try:
             with tree.running(self._persistent_env):
                 self._persistent_env.add_context(prompt)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rlm_secure.cli import main
 from tests.cli.conftest import Run
 from tests.servers.openai_server import OpenAIServer, Raw
 
@@ -114,3 +115,91 @@ def test_failures_are_one_sentence(rlm_secure: Run, arguments: list[str], code: 
     assert (done.code, done.out) == (code, "")
     assert sentence in done.err
     assert "Traceback" not in done.err
+
+
+# -- limits, schemas, further questions --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "sentence"),
+    [
+        ("--max-budget", "0", "'0' is not a positive amount of US dollars"),
+        ("--max-budget", "nan", "'nan' is not a positive amount of US dollars"),
+        ("--max-budget", "$1", "'$1' is not a positive amount of US dollars"),
+        ("--max-tokens", "1e3", "'1e3' is not a positive whole number"),
+        ("--timeout", "-1", "'-1' is not a positive number of seconds"),
+        ("--schema", "none.json", "'none.json': No such file or directory; give a JSON Schema, as JSON or as a file"),
+        ("--schema", "/", "'/': it is a folder, not a regular file; give a JSON Schema, as JSON or as a file"),
+        ("--schema", "{", "'{' is no JSON Schema: Expecting property name"),
+        ("--schema", '{"type": "strng"}', "is no JSON Schema: "),
+        ("--schema", '{"nope": 1}', "is no JSON Schema: "),
+        ("--schema", '{"a":' * 100_000, "is no JSON Schema: "),
+    ],
+)
+def test_a_bad_value_is_one_sentence_that_names_it(
+    option: str, value: str, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["run", "?", f"{option}={value}"])
+    assert ended.value.code == 2
+    usage, said = capsys.readouterr().err.splitlines()
+    assert said.startswith(f"rlm-secure run: error: argument {option}: ") and sentence in said
+
+
+def test_limits_of_the_command_end_the_run_with_1(rlm_secure: Run) -> None:
+    turns = scripted(*["```repl\nprint('x' * 1000)\n```"] * 4, COUNT)
+    assert rlm_secure("run", "?", *turns, "--max-tokens", "100000", "--timeout", "50").code == 0
+    done = rlm_secure("run", "?", *turns, "--max-tokens", "2500")
+    assert (done.code, done.out) == (1, "") and "rlm-secure run: no answer: Token" in done.err
+    done = rlm_secure("run", "?", *scripted("```repl\nwhile True: pass\n```"), "--timeout", "1.5")
+    assert (done.code, done.out) == (1, "") and "rlm-secure run: no answer: Timeout" in done.err
+
+
+def test_a_cost_limit_needs_a_price(rlm_secure: Run) -> None:
+    usage = {"prompt_tokens": 1000, "completion_tokens": 10, "total_tokens": 1010}
+    with OpenAIServer(reply="```repl\nprint(1)\n```", usage=usage) as server:
+        reach = ("--base-url", server.base_url, "--max-budget", "0.001")
+        done = rlm_secure("run", "?", "--model", "unheard-of", *reach, env={"OPENAI_API_KEY": "k"})
+        assert done.code == 2 and "the price of the model 'unheard-of' is unknown" in done.err
+        done = rlm_secure("run", "?", "--model", "gpt-4o", *reach, env={"OPENAI_API_KEY": "k"})
+    assert done.code == 1 and "rlm-secure run: no answer: " in done.err
+
+
+@pytest.mark.parametrize("in_a_file", [False, True])
+def test_an_answer_under_a_schema_is_json_that_fits_it(rlm_secure: Run, tmp_path: Path, in_a_file: bool) -> None:
+    schema = {"type": "array", "items": {"type": "integer"}}
+    given = json.dumps(schema)
+    if in_a_file:
+        (tmp_path / "schema.json").write_text(given)
+        given = str(tmp_path / "schema.json")
+    fits = scripted("```repl\nfinal_answer('none')\n```", "```json\n[1]\n```\n```repl\nfinal_answer([1, len(context)])\n```")
+    assert rlm_secure("run", "abc", *fits, "--schema", given).out == "[1, 3]\n"
+    assert json.loads(rlm_secure("run", "abc", *fits, "--schema", given, "--json").out)["parsed"] == [1, 3]
+    done = rlm_secure("run", "abc", *scripted("FINAL(none)"), "--schema", given, "--max-iterations", "1")
+    assert (done.code, done.out) == (1, "") and "no answer" in done.err
+
+
+#: Counts the questions of its session. (The scripted model begins anew with each.)
+COUNTING = "```repl\ntry:\n    asked += 1\nexcept NameError:\n    asked = 1\n"
+
+
+def test_further_questions_find_the_context_and_the_variables(rlm_secure: Run, tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("line\n" * 10)
+    told = "more = [name for name in ('context_1', 'history', 'history_1') if name in SHOW_VARS()]\n"
+    turn = COUNTING + told + "final_answer(f'{asked} {len(context)} {more}')\n```"
+    command = ("run", "How much?", "--context", str(tmp_path / "log"), "--persistent", *scripted(turn))
+    done = rlm_secure(*command, stdin="and twice that?\n\n  what else?\n")
+    assert (done.code, done.out) == (0, "1 50 []\n2 50 ['history']\n3 50 ['history', 'history_1']\n")
+    assert done.err.count("tokens in, ") == 3
+
+
+def test_a_further_question_that_fails_is_1_and_the_next_is_answered(rlm_secure: Run) -> None:
+    turn = COUNTING + "while asked == 2:\n    pass\nfinal_answer(str(asked))\n```"
+    done = rlm_secure("run", "?", "--persistent", "--timeout", "3", *scripted(turn), stdin="loop\nand now?\n")
+    assert (done.code, done.out) == (1, "1\n3\n"), done.err
+    assert done.err.count("no answer") == 1
+
+
+def test_stdin_is_a_context_or_has_questions(rlm_secure: Run) -> None:
+    done = rlm_secure("run", "?", "--persistent", "--context", "-", *scripted(COUNT))
+    assert done.code == 2 and "with --persistent stdin has further questions" in done.err

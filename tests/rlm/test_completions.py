@@ -101,6 +101,27 @@ def test_threads_of_a_persistent_rlm_take_turns() -> None:
         assert rlm._persistent_env.get_history_count() == 4
 
 
+def test_a_further_question_needs_no_new_context() -> None:
+    seen: list[str] = []
+
+    def turn(messages) -> str:
+        seen.append(messages[1]["content"])
+        return cell("final_answer(f'{len(context)} {\"context_1\" in SHOW_VARS()}')")
+
+    with persistent(turn) as rlm:
+        assert rlm.completion("x" * 70, root_prompt="first").response == "70 False"
+        again = rlm.completion(None, root_prompt="second")
+        assert (again.response, again.prompt) == ("70 False", "x" * 70)
+        assert "second" in seen[1] and "70 characters" in seen[1]
+        rlm._persistent_env.session.close()  # lost: it is replaced, and has the context again
+        assert rlm.completion(None, root_prompt="third").response == "70 False"
+        rlm.close()
+        with pytest.raises(ValueError, match="Invalid prompt type"):
+            rlm.completion(None)
+    with pytest.raises(ValueError, match="Invalid prompt type"):
+        persistent(turn).completion(None)
+
+
 def test_closing_ends_the_persistent_session_and_the_next_completion_starts_anew() -> None:
     rlm = persistent(lambda messages: cell("final_answer(context)"))
     rlm.completion("a")
