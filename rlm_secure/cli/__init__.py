@@ -9,10 +9,13 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from rlm_secure.cli import arena, audit, demo, doctor, exec_, explain, log, options, policy, run, sandbox
 from rlm_secure.cli.terminal import COULD_NOT_RUN, INTERRUPTED, say
+
+#: Seconds after which an interrupt that was lost is raised again.
+_AGAIN: Final = 0.1
 
 Handler: TypeAlias = Callable[[int, FrameType | None], Any] | int | None
 
@@ -89,10 +92,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ending.restore()
 
 
+def _unwinding() -> bool:
+    """Whether an interrupt, or what it became, is being handled: what runs now is a `finally` or an `__exit__`."""
+    from rlm_secure.errors import CancellationError
+
+    error = sys.exc_info()[1]
+    while error is not None and not isinstance(error, KeyboardInterrupt | CancellationError):
+        error = error.__context__
+    return error is not None
+
+
 class _Ending:
     """SIGINT and SIGTERM unwind the stack while a command runs, so that every session is closed. Main thread only.
 
-    `code` is the exit code that belongs to the signal that came.
+    `code` is the exit code that belongs to the signal that came. Python drops an exception that is raised in a
+    finalizer, and libraries drop some: one that has left no trace after a while is raised again.
     """
 
     def __init__(self) -> None:
@@ -105,9 +119,17 @@ class _Ending:
 
     def _interrupt(self, number: int, _: object) -> None:
         self.code = 128 + number
+        self._previous.setdefault(signal.SIGALRM, signal.signal(signal.SIGALRM, self._again))
+        signal.setitimer(signal.ITIMER_REAL, _AGAIN, _AGAIN)
         raise KeyboardInterrupt
+
+    def _again(self, *_: object) -> None:
+        if not _unwinding():
+            raise KeyboardInterrupt
 
     def restore(self) -> None:
         """Give the signals back to who had them before. Idempotent."""
+        if signal.SIGALRM in self._previous:
+            signal.setitimer(signal.ITIMER_REAL, 0)
         while self._previous:
             signal.signal(*self._previous.popitem())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import signal
+import threading
 from typing import Final
 
 from rlm_secure.cli import options
@@ -47,6 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         with options.arena_of(arguments).start(arguments.program, stdin=None) as running:
             say(f"arena: {running.about}")
+            _interrupts()
             while True:
                 try:
                     return running.wait()
@@ -55,3 +57,11 @@ def run(arguments: argparse.Namespace) -> int:
     except ArenaRefused as error:
         say(f"rlm-secure arena: error: {error}", style="red")
         return REFUSED
+
+
+def _interrupts() -> None:
+    """Make each signal one KeyboardInterrupt: the command in the arena answers it, and may go on."""
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, signal.default_int_handler)

@@ -113,7 +113,7 @@ def test_while_the_command_line_itself_is_imported(module: str) -> None:
         (("audit", "--quick"), "rlm_secure.testing.arena"),
         (("demo",), "rlm_secure.rlm.completion"),
         (("policy", "check", "strict"), "rlm_secure.policy.model"),
-        (("log", "view", "none.jsonl"), "rlm_secure.logger.view"),
+        (("log", "view", "none.jsonl"), "rlm_secure.logger.audit_key"),
         (("arena", "--", "true"), "rlm_secure.testing.arena"),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
@@ -171,6 +171,35 @@ def test_an_interrupt_inside_exec_is_not_remembered_by_python() -> None:
         "rlm_secure.cli.main = run\nraise SystemExit(start.main())"
     )
     assert subprocess.run([sys.executable, "-c", program]).returncode == 130
+
+
+LOST = """
+import os, signal, sys, time, rlm_secure.cli, rlm_secure.__main__ as start
+
+class Finalizer:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1)  # the exception is raised in here, and dropped
+
+def command(_):
+    try:
+        Finalizer()
+        time.sleep(30)
+    finally:
+        time.sleep(0.5)  # longer than an interrupt may take to leave a trace, and not interrupted again
+        print("closed", flush=True)
+
+sys.unraisablehook = lambda _: None
+rlm_secure.cli.explain.run = command
+sys.exit(start.main())
+"""
+
+
+def test_an_interrupt_that_python_drops_is_raised_again_and_once() -> None:
+    began = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", LOST, "explain", "x"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "closed\n", "interrupted\n")
+    assert time.monotonic() - began < 15
 
 
 def test_signals_that_were_ignored_stay_ignored() -> None:
