@@ -39,8 +39,9 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the usage and one sentence, and exit with 2."""
-        if wrong := re.search(r"invalid choice: '(.*)' \(choose from (.*)\)$", message):
-            message += meant(wrong[1], re.findall(r"[\w.-]+", wrong[2]))
+        wrong, listed, choices = message.partition("invalid choice: ")[2].rpartition(" (choose from ")
+        if listed:
+            message += meant(wrong.strip("'"), re.findall(r"[\w.-]+", choices))
         super().error(message)
 
 
