@@ -19,7 +19,7 @@ from rlm_secure.guarantees import EnforcementReport
 from rlm_secure.policy import Policy
 from rlm_secure.sandbox import Sandbox
 from rlm_secure.tools.hostcall import on_abandon
-from rlm_secure.types import REPLResult
+from rlm_secure.types import EnvironmentType, REPLResult
 
 T = TypeVar("T")
 
@@ -44,7 +44,7 @@ class AsyncSandbox:
         self,
         policy: Policy | str | Path | Mapping[str, Any] = "strict",
         context: Any = None,
-        environment: str = "local",
+        environment: EnvironmentType | str = "local",
         environment_kwargs: Mapping[str, Any] | None = None,
         tools: Mapping[str, Callable[..., Any]] | None = None,
         audit: AuditSink | None = None,

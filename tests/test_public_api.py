@@ -13,7 +13,18 @@ from pathlib import Path
 import pytest
 
 import rlm_secure
-from rlm_secure import Event, Policy, errors, events, load_policy
+from rlm_secure import (
+    RLM,
+    AsyncSandbox,
+    ClientBackend,
+    EnvironmentType,
+    Event,
+    Policy,
+    Sandbox,
+    errors,
+    events,
+    load_policy,
+)
 
 #: Added to on purpose only: whatever is here is promised.
 OURS = {
@@ -91,6 +102,16 @@ def test_what_an_exported_signature_names_is_exported() -> None:
     assert len(wanted) > 20
     assert wanted - set(rlm_secure.__all__) - NOT_AT_THE_TOP.keys() == set()
     assert NOT_AT_THE_TOP.keys() - wanted == set(), "no longer named"
+
+
+@pytest.mark.parametrize("opened", [RLM, Sandbox, AsyncSandbox])
+def test_editors_complete_the_names_of_backends_and_environments(opened: type) -> None:
+    hints = typing.get_type_hints(opened.__init__)
+    expected = {"environment": EnvironmentType | str, "backend": ClientBackend | str}
+    assert {name: hints[name] for name in expected if name in hints} == {
+        name: hint for name, hint in expected.items() if name in hints
+    }
+    assert "environment" in hints
 
 
 def test_type_checkers_see_what_is_imported_on_first_use() -> None:
