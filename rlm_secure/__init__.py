@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from rlm_secure.async_sandbox import AsyncSandbox
+    from rlm_secure.environments.session_files import SessionFiles
     from rlm_secure.errors import (
         AnswerInvalidError,
         AuditLogError,
@@ -128,6 +129,7 @@ _FROM: Final = {
         "ModelCalled Noticed RunCompleted RunStarted SandboxTaken SubcallCompleted SubcallStarted TurnCompleted "
         "TurnStarted Violation"
     ),
+    "rlm_secure.environments.session_files": "SessionFiles",
     "rlm_secure.guarantees": "EnforcementReport Guarantee Level Wall WallStatus",
     "rlm_secure.logger": "AuditLog RLMLogger",
     "rlm_secure.policy": "Policy load_policy",
@@ -234,6 +236,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), which a test checks
     "Sandbox",
     "SandboxTaken",
     "SessionEnded",
+    "SessionFiles",
     "SubcallCompleted",
     "SubcallStarted",
     "TimeoutExceededError",

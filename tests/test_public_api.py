@@ -68,6 +68,7 @@ NOT_AT_THE_TOP = {
     "Decided": "the part of a gate's decision that an error keeps; nobody makes one",
     "Redactor": "for what AuditLog shall redact besides: rlm_secure.logger, with its functions",
     "RunConfig": "a snapshot of RLM's own attributes, for the loop",
+    "Session": "for authors of environments; a sandbox makes its SessionFiles with one",
     "Tree": "for the loop: complete_in() takes one",
 }
 
