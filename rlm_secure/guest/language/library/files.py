@@ -72,7 +72,7 @@ class _Binary:
         if isinstance(data, str):
             raise TypeError("a bytes-like object is required, not 'str'")
         data = bytes(data)
-        if "a" in self.mode:
+        if "a" in self.mode and data:
             self._at = _size(self.name)
         _write(self.name, self._at, data)
         self._at += len(data)
