@@ -7,5 +7,4 @@ outcome: harmless
 """
 
 names = globals()
-print("WON reached", sorted(names)[:3])
-names["__builtins__"]
+print("WON reached", type(names["__builtins__"]))

@@ -7,4 +7,4 @@ outcome: harmless
 """
 
 names = locals()
-print("WON reached", sorted(names)[:3])
+print("WON reached", type(names["__builtins__"]))

@@ -8,7 +8,7 @@ outcome: harmless
 
 class Made:
     def __radd__(self, other):
-        print("WON", other.__class__)
+        print("WON", other.__class__.__subclasses__)
         return 0
 
 sum([Made()])

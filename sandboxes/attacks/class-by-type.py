@@ -6,4 +6,4 @@ wins: reflects
 outcome: harmless
 """
 
-print("WON reached", type(()).mro())
+print("WON reached", type(()).mro()[-1].__subclasses__)

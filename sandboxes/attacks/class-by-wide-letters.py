@@ -7,4 +7,4 @@ outcome: harmless
 reference: identifiers are compared in NFKC, PEP 3131
 """
 
-print("WON reached", ().__ｃlass__.__base__)
+print("WON reached", ().__ｃlass__.__subclasses__)

@@ -8,6 +8,6 @@ outcome: harmless
 
 class Made:
     def __class_getitem__(cls, item):
-        return cls.__base__
+        return cls.__subclasses__
 
 print("WON reached", Made[0])

@@ -9,4 +9,4 @@ outcome: harmless
 import typing
 
 Made = typing.TypedDict("Made", {"a": int})
-print("WON reached", type(Made).__mro__)
+print("WON reached", type(Made).__subclasses__)

@@ -8,4 +8,4 @@ outcome: harmless
 
 # -*- coding: unicode_escape -*-
 # \u000aprint("WON", open)
-print("WON reached", ().__class__)
+print("WON reached", ().__class__.__subclasses__)

@@ -8,7 +8,7 @@ outcome: harmless
 
 class Spy:
     def __set_name__(self, owner, name):
-        print("WON told of", owner.__mro__)
+        print("WON told of", owner.__subclasses__)
 
 class Made:
     field = Spy()

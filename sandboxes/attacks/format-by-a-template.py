@@ -10,6 +10,6 @@ import string
 
 class Names:
     def __getitem__(self, name):
-        return getattr((), "__class__")
+        return getattr(tuple, "__subclasses__")
 
 print("WON reached", string.Template("$x").substitute(Names()))

@@ -8,6 +8,6 @@ outcome: harmless
 
 class Names(dict):
     def __missing__(self, name):
-        return getattr((), name)
+        return getattr(tuple, name)
 
-print("WON reached %(__class__)s" % Names())
+print("WON reached %(__subclasses__)s" % Names())

@@ -8,6 +8,6 @@ outcome: harmless
 
 class Spy:
     def __format__(self, spec):
-        return "WON " + str(spec.__class__.__base__)
+        return "WON " + str(spec.__class__.__subclasses__)
 
 print(f"{Spy():x}")

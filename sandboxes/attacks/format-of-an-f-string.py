@@ -6,4 +6,4 @@ wins: reflects
 outcome: harmless
 """
 
-print(f"WON reached {().__class__.__base__}")
+print(f"WON reached {().__class__.__subclasses__}")

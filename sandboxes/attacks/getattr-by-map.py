@@ -6,4 +6,4 @@ wins: reflects
 outcome: harmless
 """
 
-print("WON reached", list(map(getattr, [()], ["__class__"])))
+print("WON reached", list(map(getattr, [tuple], ["__subclasses__"])))

@@ -8,4 +8,4 @@ outcome: harmless
 
 import functools
 
-print("WON reached", functools.partial(getattr, ())("__class__"))
+print("WON reached", functools.partial(getattr, tuple)("__subclasses__"))

@@ -8,4 +8,4 @@ outcome: harmless
 
 import functools
 
-print("WON reached", functools.reduce(getattr, ["__class__", "__base__"], ()))
+print("WON reached", functools.reduce(getattr, ["__class__", "__base__", "__subclasses__"], ()))

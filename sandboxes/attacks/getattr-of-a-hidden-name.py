@@ -6,4 +6,4 @@ wins: reflects
 outcome: harmless
 """
 
-print("WON reached", getattr((), "__class__"))
+print("WON reached", getattr(tuple, "__subclasses__"))

@@ -6,7 +6,7 @@ wins: reflects
 outcome: harmless
 """
 
-reached = getattr((), "__class__", None)
+reached = getattr(tuple, "__subclasses__", None)
 if reached is None:
     raise AttributeError("nothing")
 print("WON reached", reached)

@@ -16,4 +16,4 @@ class Name(str):
     def strip(self, *args):
         return "public"
 
-print("WON reached", getattr((), Name("__class__")))
+print("WON reached", getattr(tuple, Name("__subclasses__")))

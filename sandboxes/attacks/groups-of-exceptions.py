@@ -1,4 +1,4 @@
-"""Catch with except*, which older guards did not know.
+"""Raise a group whose split() lies: except* calls it, and trusts what it returns.
 
 guarantee: no-reflection
 layer: language
@@ -7,7 +7,13 @@ outcome: harmless
 reference: CVE-2025-22153
 """
 
+def split(kind):
+    print("WON asked for", kind)
+    return group, None
+
+group = ExceptionGroup("group", [ValueError("inside")])
+group.split = split
 try:
-    raise ExceptionGroup("group", [ValueError("inside")])
-except* ValueError as group:
-    print("WON caught", group.exceptions[0], group.__class__)
+    raise group
+except* ValueError:
+    pass

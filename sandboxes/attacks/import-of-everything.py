@@ -6,6 +6,6 @@ wins: reflects
 outcome: harmless
 """
 
-from json import *
+from subprocess import *
 
-print("WON reached", dumps)
+print("WON reached", run)

@@ -15,7 +15,8 @@ class Spy:
         return False
 
 seen = []
-proxy = re.compile("(?P<a>x)").groupindex
-proxy == Spy()
+pattern = re.compile("(?P<a>x)")
+pattern.groupindex == Spy()
 seen[0]["a"] = 7
-print("WON reached the dict", seen[0], type(seen[0]).__mro__)
+if pattern.groupindex["a"] == 7:
+    print("WON reached the dict", seen[0])

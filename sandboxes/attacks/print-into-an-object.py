@@ -12,4 +12,4 @@ class File:
 
 seen = []
 print("x", file=File())
-print("WON reached", seen[0].__mro__)
+print("WON reached", seen[0].__subclasses__)

@@ -8,7 +8,7 @@ outcome: harmless
 
 class Made:
     def __init_subclass__(cls, **names):
-        print("WON told of", cls.__mro__)
+        print("WON told of", cls.__subclasses__)
 
 class Later(Made):
     pass

@@ -94,6 +94,6 @@ def test_the_arenas_tell_winning_from_losing(cell: Arena, plain: Arena) -> None:
         assert arena.fight("LOOT = CANARY") == {"won": True, "how": "holds the canary"}
         assert arena.fight("LOOT = 1") == {"won": False, "how": "ran to its end"}
         assert arena.fight("x = 1", "True")["how"] == "damage: True"
-    assert cell.fight("import os")["how"].startswith("ModuleRefused")
+    assert cell.fight("import subprocess")["how"].startswith("ModuleNotFoundError")
     assert cell.fight("x = (")["how"] == "refused: syntax"
     assert plain.fight("import os; LOOT = os")["how"] == "is a module"

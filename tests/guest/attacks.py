@@ -225,6 +225,18 @@ MATCHES = {
 
 #: Classes: who may be derived from, made, changed; and hooks that the interpreter calls.
 CLASSES = {
+    "group-that-lies": (
+        "class G(ExceptionGroup):\n    def split(self, kind):\n        global loot\n        loot = 'won'\n        return self, None\n"
+        "try:\n    raise G('g', [ValueError()])\nexcept* KeyError: pass\nexcept* ValueError: pass"
+    ),
+    "group-set-to-lie": (
+        "def split(kind):\n    global loot\n    loot = 'won'\n    return g, None\ng = ExceptionGroup('g', [ValueError()])\n"
+        "g.split = split\ntry:\n    raise g\nexcept* KeyError: pass\nexcept* ValueError: pass"
+    ),
+    "group-set-to-lie-by-name": (
+        "def split(kind):\n    global loot\n    loot = 'won'\n    return g, None\ng = ExceptionGroup('g', [ValueError()])\n"
+        "vars(g).update(split=split)\ntry:\n    raise g\nexcept* KeyError: pass\nexcept* ValueError: pass"
+    ),
     "three-argument-type": "loot = type('A', (), {'x': 'won'}).x",
     "type-of-class": "loot = type(int)",
     "type-of-type": "loot = type(type)",
@@ -251,6 +263,16 @@ CLASSES = {
     "type-generic-alias": "import typing\nloot = typing.get_origin(type[int])",
     "function-type": "def f(): pass\nloot = type(f)",
     "metaclass-keyword": "class M(type): pass\nclass A(metaclass=M): pass\nloot = 'won'",
+    "metaclass-named-abc-meta": (
+        "class ABCMeta(type):\n    def __call__(cls): return 'won'\nclass A(metaclass=ABCMeta): pass\nloot = A()"
+    ),
+    "metaclass-attribute-abc-meta": (
+        "class m:\n    ABCMeta = lambda *a: 'won'\nclass A(metaclass=m.ABCMeta): pass\nloot = A"
+    ),
+    "metaclass-abc-meta-by-name": "import abc\nloot = abc.ABCMeta('A', (), {'x': 'won'}).x",
+    "metaclass-abc-meta-derived": (
+        "import abc\nclass M(abc.ABCMeta):\n    def __call__(cls): return 'won'\nclass A(metaclass=M): pass\nloot = A()"
+    ),
     "metaclass-in-stars": "class A(**{'metaclass': lambda *a: 'won'}): pass\nloot = A",
     "derive-from-type": "class M(type): pass\nloot = 'won'",
     "derive-from-type-of-class": "class M(type(int)): pass\nloot = 'won'",

@@ -4,6 +4,27 @@ from __future__ import annotations
 
 CLASSES = [
     """\
+import abc
+from abc import ABCMeta, abstractmethod
+class Shape(metaclass=ABCMeta):
+    @abstractmethod
+    def area(self): ...
+    @property
+    @abstractmethod
+    def name(self): ...
+class Square(Shape):
+    _n = 0
+    def __init__(self, side): self._side = side
+    def area(self): return self._side ** 2
+    name = "square"
+class Plain(object, metaclass=abc.ABCMeta): pass
+@Shape.register
+class Other: pass
+try: Shape()
+except TypeError: print("abstract")
+print(Square(2).area(), Square(3).name, isinstance(Other(), Shape), Plain().__class__.__name__, Shape.__bases__)
+""",
+    """\
 class Plugin:
     registry = {}
     def __init_subclass__(cls, /, name=None, **kwargs):

@@ -210,7 +210,7 @@ def test_a_shortage_of_memory_is_one_when_it_is_raised_again(sandbox: Sandbox) -
 
 
 def test_a_refusal_is_of_the_cell_that_it_was_made_for(sandbox: Sandbox) -> None:
-    caught = "try:\n    getattr([], '__class__')\nexcept Exception as error:\n    kept = error\n"
+    caught = "try:\n    getattr([], '__dict__')\nexcept Exception as error:\n    kept = error\n"
     assert isinstance(sandbox.run(caught + "raise kept").error, CellRefused)
     assert type(sandbox.run("raise kept").error) is CellException
 

@@ -49,11 +49,26 @@ def test_variables_before_an_exception_are_kept(sandbox):
 
 
 @pytest.mark.parametrize(
-    "code", ["raise SystemExit(3)", "raise KeyboardInterrupt", "raise GeneratorExit", "exit()", "quit()"]
+    "code", ["raise SystemExit(3)", "raise KeyboardInterrupt", "raise GeneratorExit", "exit(3)", "quit('why')", "exit(0.0)"]
 )
 def test_exits_end_the_cell_and_not_the_session(sandbox, code):
     assert sandbox.run(code).error is not None
     assert sandbox.run("print(1)").stdout == "1\n"
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["exit()", "quit(0)", "raise SystemExit", "raise SystemExit(None)", "class E(SystemExit):\n    code = 3\nraise E(False or 0)"],
+)
+def test_an_exit_without_a_code_ends_the_cell_as_planned(sandbox, code):
+    result = sandbox.run(f"kept = 1\nprint('before')\n{code}\nprint('after')")
+    assert (result.stdout, result.stderr, result.error) == ("before\n", "", None)
+    assert sandbox.run("print(kept)").stdout == "1\n"
+
+
+def test_an_exit_in_a_cell_whose_time_is_used_up_is_no_plan(sandbox):
+    result = sandbox.run("try:\n    while True: pass\nfinally: exit()", timeout=0.3)
+    assert isinstance(result.error, CellTimeout)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +197,7 @@ def test_deep_source_is_refused(sandbox, code):
         ("open('/etc/passwd')", "removed-builtin"),
         ("__import__('os')", None),
         ("().__class__.__base__.__subclasses__()", "dunder-attribute"),
-        ("'{0.__class__}'.format(1)", "format-attribute"),
+        ("'{0.__code__}'.format(1)", "format-attribute"),
         ("def g(): yield\ng().gi_frame", None),
         ("import socket", "import-module"),
         ("import json\njson.codecs.builtins", None),

@@ -47,8 +47,9 @@ def look(source):
         for module in modules:
             if module not in LIMITS["modules"]:
                 found.append(["import", node.lineno, node.col_offset + 1, "cells may not import " + module])
-        if isinstance(node, ast.Name) and node.id in names.REMOVED_BUILTINS and node.id not in stored:
-            found.append(["removed-builtin", node.lineno, node.col_offset + 1, node.id + "() does not exist in cells"])
+        if isinstance(node, ast.Name) and node.id in names.ABSENT and node.id not in stored:
+            rule, message = names.absent(node.id)
+            found.append([rule, node.lineno, node.col_offset + 1, message])
     return found[:20]
 results = []
 for source in SOURCES:

@@ -59,7 +59,7 @@ class CellReaches(RefusedBeforehand):
     run they are a sign of an attack.
 
     Bad:
-        print(().__class__.__mro__)
+        print(().__class__.__subclasses__())
 
     Good:
         print(type(context))

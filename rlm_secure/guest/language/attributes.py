@@ -14,15 +14,16 @@ from collections.abc import Callable
 from typing import Any
 
 from . import classes, facades, formatting, names, registry
+from .facades import dataclass
 from .facades.shared import exact_text
 from .facades.signals import Signals, SignalsOf
 from .registry import derives, is_class, is_instance, own_class, own_instance, title
-from .violations import RuleViolation
+from .violations import AttributeRefused, RuleViolation
 
 _super_class = super.__dict__["__self_class__"].__get__
 _super_self = super.__dict__["__self__"].__get__
 
-_OPERABLE = classes.PLAIN_TYPES | frozenset(classes.EXCEPTIONS.values())
+_OPERABLE = classes.PLAIN_TYPES | (frozenset(classes.EXCEPTIONS.values()) - {ExceptionGroup})
 _ON_BUILTINS = names.OPERATORS | {"__new__", "__setattr__", "__delattr__"}
 
 
@@ -34,7 +35,8 @@ class Attributes:
     """
 
     def __init__(self, space: dict[str, object]) -> None:
-        self.known: set[type] = set()
+        # All attributes of a SimpleNamespace are the cell's own, and its class has no private names.
+        self.known: set[type] = {types.SimpleNamespace}
         self._judged: set[type] = set()
         self._space = space
 
@@ -57,7 +59,7 @@ class Attributes:
         if names.is_dunder(name):
             if name in names.DEFINABLE and own_class(value) and not registry.is_finished(value, name):
                 return (registry.Iterated if name in ("__iter__", "__getitem__") else registry.Changed)(value)
-            raise RuleViolation(
+            raise AttributeRefused(
                 "attribute-store", f"the attribute {names.shown(name)} cannot be set; define it in the class"
             )
         if name in names.CLOSED:
@@ -87,7 +89,7 @@ class Attributes:
             if classes.kept(subject, name):
                 return classes.records(value, subject)
             return registry.Changed(value) if on_class else value
-        raise RuleViolation(
+        raise AttributeRefused(
             "private-attribute",
             f"{names.shown(name)} is private to {title(subject)}; use its public names",
         )
@@ -117,7 +119,7 @@ class Attributes:
             return registry.Changed(value)
         if kind in facades.WRITABLE:
             return SignalsOf(value) if name in names.OF_CONTEXTS and kind is decimal.Context else value
-        raise RuleViolation(
+        raise AttributeRefused(
             "attribute-store",
             f"cannot set {names.shown(name)} on {title(kind)}; set attributes on your own classes and their instances",
         )
@@ -131,8 +133,10 @@ class Attributes:
             return _own_view(getattr(value, name, *default))
         if name in _TEMPLATED:
             return _exactly(getattr(value, name, *default))
+        if name == "mro":
+            return _order(value, *default)
         if name != "obj":
-            return formatting.contained(getattr(value, name, *default))
+            return formatting.contained(getattr(value, name, *default), self.read)
         if _holds_its_obj(value):
             return getattr(value, name, *default)
         return _nothing_found(value, name, *default)
@@ -142,9 +146,12 @@ class Attributes:
             return _text(value, name, *default)
         if name in names.OWN_ONLY:
             return self._own_only(value, name, *default)
+        if name in names.OF_CLASSES:
+            return _class(value, name)
+        if name in names.OF_EXCEPTIONS:
+            return _linked(value, name, *default)
         subject = _subject(value)
-        allowed = names.DEFINABLE if own_class(subject) else _ON_BUILTINS if subject in _OPERABLE else ()
-        if name not in allowed:
+        if name not in _allowed(value, subject):
             raise _closed_dunder(subject, name)
         found = getattr(value, name, *default)
         if name == "__new__":
@@ -158,16 +165,21 @@ class Attributes:
     def _own_only(self, value: Any, name: str, *default: Any) -> Any:
         kind = type(value)
         own = own_class(value)
-        if name == "__class__" and own_instance(value):
-            return kind
-        if name == "__dict__" and own_instance(value):
-            return getattr(value, name, *default)
-        if name == "__dict__" and own:
-            return types.MappingProxyType(classes.members_of(value))
-        if name == "__annotations__" and (own or self._own_function(value)):
+        if self._own_function(value):
+            if name in _OF_FUNCTIONS:
+                found = getattr(value, name)
+                return dict(found) if type(found) is dict else found  # the function's own dict could hold any key
+        elif name == "__dict__":
+            if own:
+                return types.MappingProxyType(classes.members_of(value))
+            if kind is types.SimpleNamespace or own_instance(value):
+                return getattr(value, name, *default)
+        elif name == "__annotations__" and own:
             return dict(getattr(value, name, *default))
-        if name == "__members__" and own:
+        elif name == "__members__" and own:
             return _own_view(getattr(value, name, *default))
+        elif name in _LISTED and own_class(_subject(value)):
+            return _listed(_subject(value), name)
         raise _closed_dunder(kind, name)
 
     def _changer(self, value: Any, name: str, found: Any) -> Callable[..., Any]:
@@ -217,6 +229,85 @@ class _Operated:
         setattr(self._guard.store(self._value, name), name, to)
 
 
+#: What a cell may read of its own functions.
+_OF_FUNCTIONS = frozenset({"__dict__", "__annotations__", "__defaults__", "__kwdefaults__"})
+#: Names of attributes, listed by a class.
+_LISTED = frozenset({"__slots__", "__match_args__", "__dataclass_fields__"})
+_bases_of = type.__dict__["__bases__"].__get__
+_base_of = type.__dict__["__base__"].__get__
+#: Read as the interpreter stores them, so that no code of the exception's class runs.
+_LINKS = {name: BaseException.__dict__[name].__get__ for name in names.OF_EXCEPTIONS - {"__notes__"}}
+_traceback_of = BaseException.__dict__["__traceback__"].__get__
+
+
+def _allowed(value: Any, subject: type) -> frozenset[str]:
+    """The data-model methods that a cell may call by name on `value`, whose rules are those of `subject`."""
+    if own_class(subject):
+        return names.DEFINABLE
+    if subject in _OPERABLE:
+        return _ON_BUILTINS
+    return frozenset() if is_class(value) or type(value) is super else names.AS_OPERATORS
+
+
+def _listed(kind: type, name: str) -> Any:
+    """The names that the own class `kind` lists. Raises RuleViolation if it lists none."""
+    if name == "__dataclass_fields__":
+        if dataclass.is_dataclass(kind):
+            return {each.name: each for each in dataclass.fields(kind)}
+    elif type(found := registry.stored(kind, name)) in (tuple, list, str):
+        return list(found) if type(found) is list else found
+    raise _closed_dunder(kind, name)
+
+
+def _class(value: Any, name: str) -> Any:
+    """`value.__class__`, as type() gives it, or the bases of the class `value`. Raises RuleViolation."""
+    if name == "__class__":
+        return classes.seen(type(value))
+    if not is_class(value):
+        raise _closed_dunder(type(value), name)
+    if name == "__base__":
+        base = _base_of(value)
+        return None if base is None else classes.ancestor(base)
+    if name == "__bases__":
+        return tuple(map(classes.ancestor, _bases_of(value)))
+    return (value, *map(classes.ancestor, registry.order_of(value)[1:]))
+
+
+def _order(value: Any, *default: Any) -> Any:
+    """`value.mro`. For a class without an own attribute of this name, a function that lists what `__mro__` does."""
+    if not is_class(value):
+        return getattr(value, "mro", *default)
+    if registry.stored(value, "mro") is not None:
+        return getattr(value, "mro")  # noqa: B009 - the cell's own
+    return lambda: list(_class(value, "__mro__"))
+
+
+def _linked(error: Any, name: str, *default: Any) -> Any:
+    """An attribute of the exception `error`; None for another exception that did not pass through the cell's code.
+
+    Library code and guards raise and handle exceptions of their own, with anything in their arguments.
+    """
+    if not is_instance(error, BaseException):
+        raise _closed_dunder(_subject(error), name)
+    if name == "__notes__":
+        notes = getattr(error, name, *default)
+        return list(notes) if type(notes) is list else notes
+    found = _LINKS[name](error)
+    return found if not is_instance(found, BaseException) or _passed(found) else None
+
+
+def _passed(error: BaseException) -> bool:
+    """Whether a cell could have caught `error`, or has made it."""
+    trace = _traceback_of(error)
+    if trace is None:
+        return own_instance(error) or type(error) in _OPERABLE or type(error) is ExceptionGroup
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == registry.FILENAME:
+            return True
+        trace = trace.tb_next
+    return False
+
+
 def _subject(value: Any) -> type:
     """The class whose rules apply to `value`: itself if it is a class, the class of a super(), otherwise its type."""
     kind = type(value)
@@ -245,7 +336,7 @@ def _text(value: Any, name: str, *default: Any) -> Any:
         return found
     if is_instance(found, str):
         return str.__str__(found)
-    raise RuleViolation("dunder-attribute", f"the attribute {name!r} is not text here")
+    raise AttributeRefused("dunder-attribute", f"the attribute {name!r} is not text here")
 
 
 #: Methods of patterns and matches that take a template. `re` looks it up in a cache, which calls `==`.
@@ -281,7 +372,7 @@ def _signals(value: Any, name: str, *default: Any) -> Any:
         return Signals(value, name)
     found = getattr(value, name, *default)
     if type(found) in _RAW_SIGNALS:
-        raise RuleViolation("closed-attribute", f"{names.shown(name)} is read from a decimal.Context itself")
+        raise AttributeRefused("closed-attribute", f"{names.shown(name)} is read from a decimal.Context itself")
     return found
 
 
@@ -302,7 +393,7 @@ def _nothing_found(value: Any, name: str, *default: Any) -> Any:
     found = getattr(value, name, *default)
     if default and found is default[0]:
         return found
-    raise RuleViolation(
+    raise AttributeRefused(
         "closed-attribute", f"{names.shown(name)} of {title(type(value))} is closed to cells; use its text"
     )
 
@@ -344,13 +435,13 @@ def _of_instances(found: Any, kind: type) -> Callable[..., Any]:
     return method
 
 
-def _closed(name: str) -> RuleViolation:
-    return RuleViolation(
+def _closed(name: str) -> AttributeRefused:
+    return AttributeRefused(
         "closed-attribute", f"the attribute {names.shown(name)} is closed to cells; {names.advice(name)}"
     )
 
 
-def _closed_dunder(kind: type, name: str) -> RuleViolation:
-    return RuleViolation(
+def _closed_dunder(kind: type, name: str) -> AttributeRefused:
+    return AttributeRefused(
         "dunder-attribute", f"{names.shown(name)} of {title(kind)} is closed to cells; {names.advice(name)}"
     )

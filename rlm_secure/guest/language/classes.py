@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 from . import facades, names, registry
 from .facades import generated
 from .registry import derives, is_class, is_instance, namespace_of, order_of, own_class, stored, title
-from .violations import RuleViolation
+from .violations import AttributeRefused, RuleViolation
 
 #: Built-in types whose data-model methods do the same as operators, on the classes and on exact instances.
 PLAIN_TYPES = frozenset(
@@ -31,12 +31,14 @@ EXCEPTIONS = {
     for name, kind in vars(builtins).items()
     if isinstance(kind, type)
     and issubclass(kind, BaseException)
-    and not issubclass(kind, BaseExceptionGroup)
-    # ExceptionGroup is only useful with `except*`, which is refused. BaseException would catch the worker's interrupt.
+    # These would catch the worker's interrupt.
     and kind is not BaseException
+    and kind is not BaseExceptionGroup
 }
 _FINAL = frozenset({bool, range, slice, type(None), type(NotImplemented), type(...)})
-_BASES = (PLAIN_TYPES - _FINAL) | frozenset(EXCEPTIONS.values())
+#: `except*` calls `split` of a group, and up to Python 3.13.1 trusts what it returns (CVE-2025-22153). So no cell has a
+#: group with a `split` of its own: it cannot derive from the class, nor set an attribute on an instance.
+_BASES = (PLAIN_TYPES - _FINAL) | (frozenset(EXCEPTIONS.values()) - {ExceptionGroup})
 
 #: Facade classes that a cell may derive from. All private data of their instances comes from the cell, and none of
 #: their methods reads or writes attributes of other objects by a name that a derived class chooses. Left out because
@@ -77,6 +79,8 @@ registry.admit_bases(FOREIGN_BASES)
 _ALIASES = frozenset({type(typing.List[int]), type(typing.List), type(typing.Tuple), type(typing.Callable)} | {  # noqa: UP006
     type(list[int]), type(Callable[[], int]), type(typing.Callable[[], int])
 })  # fmt: skip
+#: What a cell writes for abc.ABCMeta.
+_ABC_META: Any = facades.load("abc").ABCMeta
 #: Functions that may be used as a base.
 _NAMED_TUPLE, _TYPED_DICT = (getattr(facades.load("typing"), name) for name in ("NamedTuple", "TypedDict"))
 
@@ -126,7 +130,8 @@ class _Records:
             return found.copy()
         if type(found) in (int, str, bool):
             return found
-        raise RuleViolation("private-attribute", f"{names.shown(name)} is private to {title(kind)}; use public names")
+        said = f"{names.shown(name)} is private to {title(kind)}; use public names"
+        raise AttributeRefused("private-attribute", said)
 
     def __setattr__(self, name: str, _value: Any) -> NoReturn:
         refuse_store(object.__getattribute__(self, "_kind"), name)
@@ -142,7 +147,7 @@ def records(value: Any, kind: type) -> Any:
 
 def refuse_store(kind: type, name: str) -> NoReturn:
     """Refuse to change a library's data on `kind`. Always raises RuleViolation."""
-    raise RuleViolation(
+    raise AttributeRefused(
         "attribute-store", f"{names.shown(name)} of {title(kind)} is kept by a library; define it in the class"
     )
 
@@ -205,10 +210,7 @@ class _StandIn(type):
             raise RuleViolation("type-call", f"{cls.__name__} makes no objects here; write a def or a lambda")
         if len(values) != 1 or options:
             raise RuleViolation("type-call", "type() takes one value here; define classes with a class statement")
-        kind = type(values[0])
-        if kind in _OFFERED or registry.own_instance(values[0]):
-            return kind
-        return _stand_in(kind)
+        return seen(type(values[0]))
 
     def __instancecheck__(cls, value: object) -> bool:
         return is_instance(value, _STANDS_FOR[cls])
@@ -245,7 +247,7 @@ for _named, _title in ((Kind, "type"), (_StandIn, "type"), (Function, "function"
 
 def _offered() -> frozenset[type]:
     """Classes that cells can get, or whose instances can be created without further effect."""
-    found: set[Any] = set(_BASES) | _FINAL | {enumerate, filter, map, reversed, zip, super, property}
+    found: set[Any] = set(_BASES) | _FINAL | {ExceptionGroup, enumerate, filter, map, reversed, zip, super, property}
     found |= {classmethod, staticmethod, types.SimpleNamespace}
     for module in facades.NAMES:
         facade = facades.load(module)
@@ -256,18 +258,31 @@ def _offered() -> frozenset[type]:
 _OFFERED = _offered()
 
 
-def _stand_in(kind: type) -> type:
-    """The result of `type(x)` if no facade has the class of `x`: it has its name, and works with isinstance().
+def seen(kind: type) -> type:
+    """The result of `type(x)` for an `x` of the class `kind`. Raises RuleViolation for an unknown metaclass.
 
-    The class itself would give access to its constructor: that of an alias of typing takes any origin, that of a method
-    any function.
+    If no facade has the class, it is a stand-in. The class itself would give access to its constructor: that of an
+    alias of typing takes any origin, that of a method any function.
     """
+    if kind in _OFFERED or own_class(kind):
+        return kind
     if type in order_of(kind):
         return Kind
     if not is_class(kind):
         raise RuleViolation("metaclass", "the class of this value has a metaclass that nobody reviewed")
-    if derives(kind, Exception):
-        return kind
+    return kind if derives(kind, Exception) else _stand_in(kind)
+
+
+def ancestor(kind: type) -> type:
+    """`kind`, a base of a class that a cell has, as the cell gets it: a stand-in unless it may have the class itself.
+
+    For exceptions as well: the bases of a refusal are the classes with which guards make one.
+    """
+    return kind if kind in _OFFERED or own_class(kind) or type(kind) is _StandIn else _stand_in(kind)
+
+
+def _stand_in(kind: type) -> type:
+    """A class with the name of `kind` that works with isinstance(), and makes no instances."""
     found = _STAND_INS.get(kind)
     if found is None:
         own = {"__slots__": (), "__module__": kind.__module__, "__qualname__": kind.__qualname__}
@@ -287,7 +302,9 @@ def class_builder(known: set[type], space: dict[str, Any]) -> Callable[..., Any]
         for option in options:
             if type(option) is not str:  # a subclass could behave differently here and in the interpreter
                 raise RuleViolation("metaclass", "the keywords of a class are plain text; write them out")
-            if option == "metaclass" or option.startswith("_"):
+            if option == "metaclass" and options[option] is _ABC_META:
+                options[option] = abc.ABCMeta
+            elif option == "metaclass" or option.startswith("_"):
                 raise RuleViolation("metaclass", "metaclasses are not supported; use a class decorator")
         if bases:
             _check_bases(bases)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import builtins
 import functools
+import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from . import classes, library, names, registry
 from .attributes import Attributes, exact
@@ -15,7 +16,14 @@ from .facades.late import Builtins
 from .imports import NAMES, import_guards
 from .names import VALUE
 from .registry import is_class, title
-from .violations import RuleViolation
+from .violations import (
+    AttributeRefused,
+    BuiltinRefused,
+    FileRefused,
+    InputRefused,
+    ModuleRefused,
+    RuleViolation,
+)
 
 __all__ = ["VALUE", "RuleViolation", "build_globals", "files", "is_internal"]
 
@@ -43,12 +51,14 @@ def build_globals(
     the Python of cells that the session already has. The guards are among the builtins,
     under names that are no identifiers, so no cell can use them.
     """
-    space: dict[str, object] = {"__name__": registry.CELL}
+    space: dict[str, object] = {"__name__": registry.CELL, "__doc__": None}
     registry.register_globals(space)
     guard = Attributes(space)
     safe: dict[str, object] = {name: getattr(builtins, name) for name in _HARMLESS_BUILTINS}
     safe.update(classes.EXCEPTIONS)
     safe.update(_attribute_builtins(guard))
+    safe.update(_scope_builtins(guard, space))
+    safe["exit"] = safe["quit"] = _leave
     safe["BaseException"] = Exception
     safe["type"] = classes.Kind
     safe["print"] = print_
@@ -70,6 +80,7 @@ def build_globals(
         modules, lambda granted, held: build_globals(granted, print_, held), {} if loaded is None else loaded
     )
     safe[names.IMPORT_ALL] = functools.partial(import_all, space)
+    safe[names.NAMESPACE] = _namespace(space, safe["globals"])
     # A module object, in which C code of the standard library finds an `__import__` that cells do not have. The
     # interpreter itself reads names from the module's dict, which has the contents of `safe`.
     space["__builtins__"] = Builtins(safe)
@@ -88,10 +99,23 @@ def _attribute_builtins(guard: Attributes) -> dict[str, object]:
     def getattr(value: Any, name: str, /, *default: Any) -> Any:  # noqa: A001 - stands in for the builtin
         if len(default) > 1:
             raise TypeError(f"getattr expected at most 3 arguments, got {2 + len(default)}")
-        return guard.read(value, exact(name), *default)
+        name = exact(name)
+        try:
+            return guard.read(value, name, *default)
+        except AttributeRefused:
+            if default:
+                return default[0]
+            raise
 
     def hasattr(value: Any, name: str, /) -> bool:  # noqa: A001 - stands in for the builtin
-        return builtins.hasattr(value, exact(name))  # the answer alone gives no access
+        name = exact(name)
+        if name not in _READ_AFTER_QUESTION and (not names.is_private(name) or names.is_dunder(name)):
+            return builtins.hasattr(value, name)  # the answer alone gives no access
+        try:
+            guard.read(value, name)
+        except AttributeError:
+            return False
+        return True
 
     def setattr(value: Any, name: str, to: Any, /) -> None:  # noqa: A001 - stands in for the builtin
         name = exact(name)
@@ -101,31 +125,115 @@ def _attribute_builtins(guard: Attributes) -> dict[str, object]:
         name = exact(name)
         builtins.delattr(guard.store(value, name), name)
 
+    return _named(getattr, hasattr, setattr, delattr)
+
+
+def _scope_builtins(guard: Attributes, space: dict[str, object]) -> dict[str, object]:
+    """The builtins that list names. What they return is a copy, without the names of guards."""
+
+    def globals() -> dict[str, object]:  # noqa: A001 - stands in for the builtin
+        return _shown(space, "__name__")
+
+    def locals() -> dict[str, object]:  # noqa: A001 - stands in for the builtin
+        return _variables(space, sys._getframe(1))
+
     def vars(value: Any = _NONE, /) -> Any:  # noqa: A001 - stands in for the builtin
-        if value is _NONE:
-            raise RuleViolation("removed-builtin", "vars() without a value does not exist here; use SHOW_VARS()")
-        return guard.read(value, "__dict__")
+        return _variables(space, sys._getframe(1)) if value is _NONE else guard.read(value, "__dict__")
 
     def dir(value: Any = _NONE, /) -> list[str]:  # noqa: A001 - stands in for the builtin
         if value is _NONE:
-            raise RuleViolation("removed-builtin", "dir() without a value does not exist here; use SHOW_VARS()")
-        return [name for name in builtins.dir(value) if type(name) is str and names.is_public(name)]
+            return sorted(_variables(space, sys._getframe(1)))
+        return [name for name in builtins.dir(value) if type(name) is str and _is_listed(name)]
 
-    made = (getattr, hasattr, setattr, delattr, vars, dir)
-    for function in made:
+    return _named(globals, locals, vars, dir)
+
+
+def _named(*functions: Any) -> dict[str, object]:
+    for function in functions:
         function.__qualname__ = function.__name__
-    return {function.__name__: function for function in made}
+    return {function.__name__: function for function in functions}
+
+
+def _is_listed(name: str) -> bool:
+    """Whether dir() shows the attribute `name`: the names of the interpreter's own records are left out."""
+    return name in names.READABLE if names.is_dunder(name) else name not in names.CLOSED
+
+
+def _shown(variables: Any, *others: str) -> dict[str, object]:
+    """A copy of `variables` without internal names, except `others`."""
+    found = dict(variables).items()
+    return {name: value for name, value in found if type(name) is str and (not is_internal(name) or name in others)}
+
+
+def _variables(space: dict[str, object], frame: Any) -> dict[str, object]:
+    """A copy of the variables of `frame`, which must be one of a cell: library code may call what it is given."""
+    if frame.f_globals is not space or frame.f_code.co_filename != registry.FILENAME:
+        raise BuiltinRefused("removed-builtin", "the variables of other code cannot be listed; call locals() yourself")
+    held = frame.f_locals
+    return _shown(held, "__name__") if held is space else _shown(held)
+
+
+class _Namespace:
+    """Sets, deletes and reads variables of cells by name, for `globals()[name] = value`. It never leaves the guards."""
+
+    __slots__ = ("_space",)
+
+    def __init__(self, space: dict[str, object]) -> None:
+        self._space = space
+
+    def __getitem__(self, name: str) -> object:
+        return self._space[_variable(name)]
+
+    def __setitem__(self, name: str, value: object) -> None:
+        self._space[_variable(name)] = value
+
+    def __delitem__(self, name: str) -> None:
+        del self._space[_variable(name)]
+
+
+def _variable(name: Any) -> str:
+    """`name`, if a cell could also write it as a variable. Raises RuleViolation."""
+    if type(name) is not str or is_internal(name):
+        raise RuleViolation("dunder-name", "globals() takes the names of variables; those of guards cannot be bound")
+    return name
+
+
+def _namespace(space: dict[str, object], own: object) -> Callable[[Any], Any]:
+    """The guard for `globals()[name] = value`: the namespace, unless the cell bound `globals` to something else."""
+
+    def namespace(called: Any) -> Any:
+        return _Namespace(space) if called is own else called()
+
+    return namespace
+
+
+def _leave(code: object = None) -> NoReturn:
+    """The builtins exit() and quit()."""
+    raise SystemExit(code)
+
+
+_leave.__name__ = _leave.__qualname__ = "exit"
 
 
 def _removed(space: dict[str, object]) -> Callable[[str], object]:
-    """The guard for names of removed builtins: returns a variable of that name, or raises RuleViolation."""
+    """The guard for names that cells do not have: returns a variable of that name, or raises RuleViolation."""
 
     def removed(name: str) -> object:
         if name in space:
             return space[name]
-        raise RuleViolation("removed-builtin", f"{name}() does not exist here; {names.REMOVED_BUILTINS[name]}")
+        raise _REFUSED_AS.get(name, BuiltinRefused)(*names.absent(name))
 
     return removed
+
+
+#: The refusals that are not a NameError, by name.
+_REFUSED_AS: dict[str, type[RuleViolation]] = {
+    "open": FileRefused,
+    "input": InputRefused,
+    "__import__": ModuleRefused,
+}
+#: Names that hasattr() only finds where they can be read, because honest code reads them next.
+_READ_AFTER_QUESTION = names.OWN_ONLY | names.OF_CLASSES | names.OF_EXCEPTIONS
 
 
 async def _ready(value: Any) -> Any:
@@ -149,7 +257,7 @@ def _pattern_class(kind: Any) -> Any:
     # Read the stored object: a descriptor could give the check one tuple and the pattern another.
     parts = registry.stored(kind, "__match_args__")
     if parts is not None and not (type(parts) is tuple and all(map(names.is_positional, parts))):
-        raise RuleViolation(
+        raise AttributeRefused(
             "pattern-attribute",
             f"__match_args__ of {title(kind)} must be a tuple of public attribute names to stand in a pattern",
         )

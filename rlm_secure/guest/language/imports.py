@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -37,9 +38,11 @@ def import_guards(
                 loaded[name] = library.load(name, new_globals(NAMES, loaded))
             return loaded[name]
         offered = ", ".join(sorted(each for each in NAMES if _granted(each, modules)))
-        raise ModuleRefused(
+        refused = ModuleRefused(
             "import-module", f"the module {names.shown(name)} is not available in cells; available: {offered}"
         )
+        refused.name = name
+        raise refused
 
     def import_(name: str, whole: bool) -> Any:
         found = load(name)
@@ -56,7 +59,12 @@ def import_guards(
 
     def import_all(space: dict[str, Any], module: str) -> None:
         found = load(module)
-        space.update((name, getattr(found, name)) for name in facades.members(found) if not name.startswith("_"))
+        listed = getattr(sys.modules.get(module), "__all__", None)
+        for name in facades.members(found):
+            value = getattr(found, name)
+            # A submodule is not meant by `*`.
+            if name[0] != "_" and (listed is None or name in listed) and not isinstance(value, facades.Facade):
+                space[name] = value
 
     def run_async(coroutine: Any) -> None:
         if "asyncio" not in loaded:

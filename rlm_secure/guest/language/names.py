@@ -26,6 +26,7 @@ REMOVED = "<removed>"
 RENAME = "<rename>"
 PATTERN = "<pattern>"
 OPERATED = "<operated>"
+NAMESPACE = "<namespace>"
 CLASSES = "<classes>"
 TYPE = "<type>"
 EXCEPTION = "<exception>"
@@ -35,7 +36,8 @@ VALUE = "<value>"
 #: The guards that code in a class body calls. Class bodies look up names first in what a `__prepare__` returned, so
 #: these are declared global there.
 IN_BODIES = (
-    STORE, PRIVATE, ATTRIBUTE, IMPORT, IMPORT_FROM, REMOVED, RENAME, PATTERN, OPERATED, CLASSES, TYPE, EXCEPTION,
+    STORE, PRIVATE, ATTRIBUTE, IMPORT, IMPORT_FROM, REMOVED, RENAME, PATTERN, OPERATED, NAMESPACE, CLASSES, TYPE,
+    EXCEPTION,
 )  # fmt: skip
 
 #: Names that RestrictedPython uses for its guards. They have no meaning here, but stay reserved, so that a reader never
@@ -48,13 +50,14 @@ HOOKS = frozenset(
 )  # fmt: skip
 
 #: Public attributes that lead from a value to frames, code or classes that the cell was not given; and the registrar.
-CLOSED = INSPECT_ATTRIBUTES | {"mro", REGISTRAR}
+CLOSED = INSPECT_ATTRIBUTES | {REGISTRAR}
 
 #: `str.format` and similar functions read attributes by string; AttributeError.obj is an object of the code that failed
 #: (CVE-2024-47532); a pattern's groupindex is a view of a dict that `re` keeps. Loads of these names have a guard; all
 #: other public names are plain attribute loads.
 FORMATTERS = frozenset({"format", "format_map", "vformat", "get_field", "get_value", "Formatter"})
-GUARDED = FORMATTERS | {"obj", "groupindex", "sub", "subn", "expand"}
+#: `mro` of a class lists classes that cells must not get.
+GUARDED = FORMATTERS | {"obj", "groupindex", "sub", "subn", "expand", "mro"}
 #: decimal returns objects for them that point into the memory of the context without a reference to it. On all other
 #: objects they are ordinary public names.
 OF_CONTEXTS = frozenset({"flags", "traps"})
@@ -76,6 +79,14 @@ OPERATORS = words(
     f"__{prefix}{operator}__"
     for operator in words("add sub mul truediv floordiv mod divmod pow lshift rshift and or xor matmul")
     for prefix in ("", "r", "i")
+)
+
+#: Those that a cell may call by name on instances of all classes, because the operator does exactly the same. Left out
+#: are those whose operator or statement checks or prepares the arguments first, such as `__format__` and `__exit__`.
+AS_OPERATORS = words(
+    "__repr__ __str__ __hash__ __bool__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __len__ __contains__ __iter__ "
+    "__next__ __reversed__ __getitem__ __call__ __neg__ __pos__ __abs__ __int__ __float__ __index__ __add__ __sub__ "
+    "__mul__ __truediv__ __floordiv__ __mod__ __and__ __or__ __xor__"
 )
 
 #: Hooks that only receive names, classes or instances that the cell itself made. A class may define them.
@@ -100,10 +111,19 @@ MODULE_LEVEL = frozenset({"__all__", "__version__", "__author__", "__doc__"})
 
 #: Attributes whose value is text (or None): their guard returns nothing else.
 TEXTS = frozenset({"__name__", "__qualname__", "__module__", "__doc__", "__version__"})
-#: Attributes that their guard only allows on the cell's own classes and their instances.
-OWN_ONLY = frozenset({"__class__", "__dict__", "__annotations__", "__members__"})
+#: Attributes that their guard only allows on the cell's own classes, their instances and the cell's own functions.
+OWN_ONLY = frozenset(
+    {
+        "__dict__", "__annotations__", "__members__", "__slots__", "__match_args__", "__defaults__", "__kwdefaults__",
+        "__dataclass_fields__",
+    }
+)  # fmt: skip
+#: Attributes that lead to classes: their guard gives what type() gives.
+OF_CLASSES = frozenset({"__class__", "__mro__", "__bases__", "__base__"})
+#: Attributes of exceptions: their guard leads to no exception that the cell could not have caught itself.
+OF_EXCEPTIONS = frozenset({"__cause__", "__context__", "__suppress_context__", "__notes__"})
 #: Every dunder attribute that a cell may write after a dot; each goes through a guard at run time.
-READABLE = DEFINABLE | TEXTS | OWN_ONLY
+READABLE = DEFINABLE | TEXTS | OWN_ONLY | OF_CLASSES | OF_EXCEPTIONS
 #: Attributes that a cell may set on its own functions and classes, as text only.
 RENAMABLE = frozenset({"__name__", "__qualname__", "__doc__"})
 
@@ -119,29 +139,27 @@ REMOVED_BUILTINS = {
     "compile": "write the code in the cell itself; for patterns use re.compile()",
     "input": "nobody can answer; the data is in the variable `context`",
     "breakpoint": "use print()",
-    "globals": "use SHOW_VARS() to list variables, or keep values in a dict of your own",
-    "locals": "use SHOW_VARS() to list variables, or keep values in a dict of your own",
     "memoryview": "slice bytes or a bytearray",
     "help": "use print(x.__doc__)",
-    "exit": "let the cell end; finish with final_answer(...)",
-    "quit": "let the cell end; finish with final_answer(...)",
     "aiter": "use `async for`",
     "anext": "use `async for`",
 }
 
+#: Names that are refused where a cell loads them, and only when it does: honest code expects some to be missing.
+ABSENT = frozenset(REMOVED_BUILTINS) | {"__import__", "__file__"}
+
 #: What to use instead of a closed name, where there is better advice than the general one.
 INSTEAD = {
-    "__class__": "use type(x), or isinstance()",
     "__dict__": "use vars(x) on instances of your own classes",
+    "__class__": "make an instance of the other class",
     "__import__": "use an import statement",
     "__builtins__": "call the builtin by its own name",
-    "__traceback__": "print repr(error) instead",
-    "__context__": "print repr(error) instead",
-    "__cause__": "print repr(error) instead",
-    "mro": "use isinstance() or issubclass()",
-    "__mro__": "use isinstance() or issubclass()",
-    "__bases__": "use isinstance() or issubclass()",
-    "__base__": "use isinstance() or issubclass()",
+    "__traceback__": "use traceback.format_exc(), or print repr(error)",
+    "__context__": "write `raise ... from error`",
+    "__cause__": "write `raise ... from error`",
+    "__notes__": "use error.add_note()",
+    "__code__": "keep what you need in variables of your own",
+    "__globals__": "use globals() for the variables of the cell",
     "__subclasses__": "keep a list of your classes yourself",
     "__del__": "use a with statement or try/finally",
     "__getattribute__": "define __getattr__ instead",
@@ -184,6 +202,14 @@ def advice(name: str) -> str:
     if is_dunder(name):
         return "use the operator or builtin that stands for it, or a name without the double underscores"
     return "keep what you need in variables of your own"
+
+
+def absent(name: str) -> tuple[str, str]:
+    """The rule and the sentence for a load of `name`, one of ABSENT."""
+    if is_dunder(name):
+        return "dunder-name", f"the name {shown(name)} belongs to the interpreter; {advice(name)}"
+    rule = "code-from-text" if name in ("exec", "eval") else "removed-builtin"
+    return rule, f"{name}() does not exist here; {REMOVED_BUILTINS[name]}"
 
 
 def is_public(name: str) -> bool:

@@ -98,5 +98,5 @@ def _value(screen: Screen, node: ast.expr) -> None:
     while isinstance(base, ast.Attribute):
         _attribute(screen, base, base.attr)
         base = base.value
-    if not (isinstance(base, ast.Name) and base.id in names.REMOVED_BUILTINS):
+    if not (isinstance(base, ast.Name) and base.id in names.ABSENT):
         screen.walk(node)

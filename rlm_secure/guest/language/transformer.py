@@ -147,11 +147,11 @@ class CellTransformer(RestrictingNodeTransformer):
         name = node.id
         if not isinstance(node.ctx, ast.Load):
             self._check_bound(node, name, _BINDABLE[self._scope.kind])
-        elif name in names.REMOVED_BUILTINS:
+        elif name in names.ABSENT:
             self._removed.append(node)
         elif names.is_dunder(name):
             readable = name == "__name__" or name in names.MODULE_LEVEL
-            if not readable and not (self._scope.kind == CLASS and name in names.DEFINABLE):
+            if not readable and not (self._scope.kind != MODULE and name in names.DEFINABLE):
                 self.refuse(
                     node,
                     "dunder-name",
@@ -228,7 +228,7 @@ class CellTransformer(RestrictingNodeTransformer):
 
     def _dunder_load(self, node: ast.Attribute) -> None:
         name, value = node.attr, node.value
-        if name not in names.READABLE or (name in names.OWN_ONLY and isinstance(value, _LITERALS)):
+        if name not in names.READABLE:
             self._refuse_attribute(node, "dunder-attribute")
             return
         if name in names.TEXTS and isinstance(value, ast.Attribute) and value.attr == "__class__":
@@ -266,10 +266,13 @@ class CellTransformer(RestrictingNodeTransformer):
             holder = nodes.call(names.OPERATED, target, target.value)
             nodes.become(target, ast.Subscript, value=holder, slice=nodes.constant(target.attr, target))
 
-    def _called(self, node: ast.Call) -> None:
-        if isinstance(node.func, ast.Name) and node.func.id in ("exec", "eval"):
-            name = node.func.id
-            self.refuse(node, "code-from-text", f"{name}() does not exist here; {names.REMOVED_BUILTINS[name]}")
+    def _subscript(self, node: ast.Subscript) -> None:
+        """Rewrite a store or deletion of `globals()[name]`, which is a copy, as one of `<namespace>(globals)[name]`."""
+        held = node.value
+        if isinstance(node.ctx, ast.Load) or not isinstance(held, ast.Call):
+            return
+        if isinstance(held.func, ast.Name) and held.func.id == "globals" and not held.args and not held.keywords:
+            node.value = nodes.call(names.NAMESPACE, held, held.func)
 
     # Imports: no IMPORT_NAME instruction is ever compiled; each import becomes an assignment of a guard's result.
 
@@ -322,14 +325,15 @@ class CellTransformer(RestrictingNodeTransformer):
     # Functions and classes
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        self.bind(node, node.name, names.DEFINABLE if self._scope.kind == CLASS else _NOTHING)
+        # In a function such a name is an ordinary variable. Class decorators define methods there.
+        self.bind(node, node.name, _NOTHING if self._scope.kind == MODULE else names.DEFINABLE)
         self._type_parameters(node)
         self._scopes.append(Scope(node.body[::-1], FUNCTION, self._scope.owner, node))
 
     def _class(self, node: ast.ClassDef) -> None:
         self.bind(node, node.name)
         self._type_parameters(node)
-        if any(keyword.arg == "metaclass" for keyword in node.keywords):
+        if any(keyword.arg == "metaclass" and not _may_be_abc(keyword.value) for keyword in node.keywords):
             self.refuse(
                 node,
                 "metaclass",
@@ -385,23 +389,16 @@ class CellTransformer(RestrictingNodeTransformer):
 
     # Syntax that is always refused
 
-    def _except_star(self, node: ast.AST) -> None:
-        self.refuse(
-            node,
-            "except-star",
-            "`except*` is not supported, it can confuse types inside the interpreter (CVE-2025-22153); use `except`",
-        )
-
-
-_WATCHED = frozenset(names.REMOVED_BUILTINS)
+_WATCHED = names.ABSENT
 #: Attributes that cells can set, and whose loads need a guard. Private ones have the same guard for both.
 _READ_BY_GUARD = names.GUARDED | names.OF_CONTEXTS | names.DEFINABLE
 _BINDABLE = {MODULE: names.MODULE_LEVEL, CLASS: names.CLASS_LEVEL, FUNCTION: _NOTHING}
 _PAST_FEATURES = frozenset(__future__.all_feature_names) - {"annotations", "barry_as_FLUFL"}
-_LITERALS = (
-    ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.JoinedStr, ast.Lambda,
-    ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp,
-)  # fmt: skip
+
+
+def _may_be_abc(node: ast.expr) -> bool:
+    """Whether `node` is written like abc.ABCMeta, the only metaclass that the guard of class statements accepts."""
+    return getattr(node, "id", None) == "ABCMeta" or getattr(node, "attr", None) == "ABCMeta"
 
 
 def _public_template(node: ast.Attribute) -> bool:
@@ -444,13 +441,13 @@ def _check(name: str, fields: str, check: _Check) -> None:
 
 
 _accept(
-    "Expr Assign AnnAssign Delete Return Raise Assert Pass Break Continue If For While With withitem Try "
+    "Expr Assign AnnAssign Delete Return Raise Assert Pass Break Continue If For While With withitem Try TryStar "
     "BinOp UnaryOp BoolOp Compare IfExp NamedExpr arguments keyword Starred YieldFrom "
-    "List Tuple Set Dict ListComp SetComp DictComp JoinedStr FormattedValue Subscript Slice"
+    "List Tuple Set Dict ListComp SetComp DictComp JoinedStr FormattedValue Slice Call"
 )
 _check("Attribute", "value", CellTransformer._attribute)
 _check("AugAssign", "target value", CellTransformer._augmented)
-_check("Call", "func args keywords", CellTransformer._called)
+_check("Subscript", "value slice", CellTransformer._subscript)
 _check("comprehension", "target iter ifs", CellTransformer._comprehension)
 _check("arg", "annotation", CellTransformer._argument)
 _check("Lambda", "args body", CellTransformer._lambda)
@@ -470,7 +467,6 @@ _check("AsyncWith", "items body", CellTransformer._async)
 _check("Await", "value", CellTransformer._await)
 _check("GeneratorExp", "elt generators", CellTransformer._generator)
 _check("Yield", "value", CellTransformer._yield)
-_check("TryStar", "", CellTransformer._except_star)
 
 # Operators are not walked, so an operator of a new Python version must not be accepted without review.
 _REVIEWED = names.words(

@@ -12,6 +12,7 @@ _FRAMES = 8
 #: Read as the interpreter stores them: no code of the exception's class runs.
 _traceback_of = BaseException.__dict__["__traceback__"].__get__
 _arguments_of = BaseException.__dict__["args"].__get__
+_code_of = SystemExit.__dict__["code"].__get__
 
 
 #: The text for a cell whose time is used up. Fixed, never the exception's own: a cell can raise any class itself.
@@ -25,6 +26,14 @@ class CellInterrupted(BaseException):
 
 class FinalAnswerCalled(BaseException):
     """Raised by final_answer(): ends the cell, which now has an answer."""
+
+
+def leaves(error: BaseException) -> bool:
+    """Whether `error` ends the cell as planned: exit(), or SystemExit with no code or the code 0."""
+    if not derives(type(error), SystemExit):
+        return False
+    code = _code_of(error)
+    return code is None or (type(code) is int and code == 0)
 
 
 def fault(error: BaseException, source: str, *, interrupted: bool) -> tuple[str, str, str | None, str]:

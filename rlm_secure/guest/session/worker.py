@@ -30,7 +30,7 @@ from ..language import compiler, facades, guards
 from ..language.registry import derives, title
 from ..wire import Closed
 from . import memory, tagged
-from .faults import INTERRUPTED, CellInterrupted, fault
+from .faults import INTERRUPTED, CellInterrupted, fault, leaves
 from .output import Output
 from .repl import Repl, too_large
 from .store import Store
@@ -348,7 +348,7 @@ class SessionWorker:
         if not ended:
             return
         raised = ended[0]
-        if not self._repl.ended_by(raised) and result["error"] is None:
+        if not self._repl.ended_by(raised) and not leaves(raised) and result["error"] is None:
             self.reserve = b""  # the cell may have left no memory for building a result
             kind, message, rule, text = fault(raised, source, interrupted=self._interrupted)
             self.errors.write(text)

@@ -10,7 +10,7 @@ LOOT = helper.__\uff47lobals__
 LOOT = helper.__\U0001d454\U0001d459\U0001d45c\U0001d44f\U0001d44e\U0001d459\U0001d460__
 """,
     "name": """
-LOOT = \uff47\uff4c\uff4f\uff42\uff41\uff4c\uff53()
+LOOT = \uff47\uff4c\uff4f\uff42\uff41\uff4c\uff53()["__builtins__"]
 """,
     "builtin": """
 LOOT = \U0001d552\U0001d567\U0001d552\U0001d55d if False else \U0001d556\U0001d567\U0001d552\U0001d55d

@@ -10,13 +10,33 @@ LOOT = vars(record)
 LOOT = vars(type(helper))["__globals__"].__get__(helper)
 """,
     "vars_without_argument": """
-LOOT = vars()
+LOOT = vars()["__builtins__"]
 """,
     "locals": """
-LOOT = locals()
+LOOT = locals()["__builtins__"]
 """,
     "globals": """
-LOOT = globals()
+LOOT = globals()["__builtins__"]
+""",
+    "globals_through_a_library": """
+import dataclasses
+@dataclasses.dataclass
+class D:
+    x: object = dataclasses.field(default_factory=globals)
+LOOT = D().x["__builtins__"]
+""",
+    "store_in_globals": """
+globals()["__builtins__"] = {"len": lambda x: CANARY}
+def f():
+    return len([])
+LOOT = (lambda: f)()()
+""",
+    "store_in_globals_of_a_guard": """
+def f(o):
+    o.public = CANARY
+globals()["<store>"] = lambda value, name: value
+globals()["__class__"] = CANARY
+LOOT = __class__ if "<store>" in globals() else None
 """,
     "setattr_on_a_host_object": """
 setattr(record, "public", CANARY)

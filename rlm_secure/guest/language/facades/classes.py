@@ -131,15 +131,25 @@ def abstractmethod(function: Any) -> Any:
     return abc.abstractmethod(function)
 
 
+class ABCMeta:
+    """Stands for abc.ABCMeta in `class A(metaclass=ABCMeta)`. It makes nothing itself."""
+
+    __slots__ = ()
+
+    def __new__(cls, *_values: object, **_options: object) -> Any:
+        raise TypeError("abc.ABCMeta makes no classes here; write class A(metaclass=ABCMeta).")
+
+
+ABCMeta.__module__ = "abc"
+
 ABC = facade(
     "abc",
     abc,
     take="ABC",
-    own={"abstractmethod": abstractmethod},
+    own={"ABCMeta": ABCMeta, "abstractmethod": abstractmethod},
     left_out={
         "abstractclassmethod abstractproperty abstractstaticmethod": "deprecated; put abstractmethod under property, "
         "classmethod or staticmethod",
-        "ABCMeta": "a metaclass makes classes with any attribute; derive from abc.ABC",
         "get_cache_token update_abstractmethods": "internal",
     },
 )
