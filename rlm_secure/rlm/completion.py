@@ -46,9 +46,11 @@ from rlm_secure.rlm.handler import LMHandler
 from rlm_secure.rlm.parsing import (
     FinalText,
     FinalUnclear,
+    find_cells,
     find_code_blocks,
     format_iteration,
     parse_final,
+    why_nothing_ran,
 )
 from rlm_secure.rlm.prompts import Message, describe_session
 from rlm_secure.rlm.tree import Tree
@@ -135,7 +137,8 @@ class Run:
         asked = list(self.messages)
         response = self.handler.ask(asked).text
         self.partial = response or self.partial
-        blocks = self.run_cells(number, find_code_blocks(response))
+        cells = find_cells(response) if self.words.runs_unmarked else find_code_blocks(response)
+        blocks = self.run_cells(number, cells)
         answer, objection = self.answer_in(response, blocks)
         error = objection["content"] if objection else _first_error(blocks)
         self.meter.count(error)
@@ -149,6 +152,7 @@ class Run:
         self.messages += format_iteration(iteration)
         if answer is None:
             self.messages += [objection] if objection else []
+            self.messages += [] if blocks else self.nothing_ran(response, objection)
             self.check()
         return answer
 
@@ -233,6 +237,12 @@ class Run:
         result.rlm_calls = result.rlm_calls or self.handler.drain()
         result.dropped_calls += self.handler.dropped()
         return result
+
+    def nothing_ran(self, response: str, objection: Message | None) -> list[Message]:
+        """What the model reads after a reply of which nothing was run; an objection to its answer may say enough."""
+        why = why_nothing_ran(response)
+        said = None if objection is not None and why is None else self.words.nothing_ran(why)
+        return [] if said is None else [said]
 
     # -- answers -------------------------------------------------------------------------------------
 

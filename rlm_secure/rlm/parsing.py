@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from rlm_secure.errors import CellError, CellException, CellRefused
-from rlm_secure.inert import inert_for_model
+from rlm_secure.inert import excerpt, inert_for_model
 from rlm_secure.types import REPLResult, RLMIteration
 
 #: Characters of one cell's output that the model is shown.
@@ -20,7 +20,9 @@ FEEDBACK_CHARACTERS: Final = 20_000
 
 _CELL = re.compile(r"```repl[^\S\n]*\n")
 _CELL_END: Final = "\n```"
-_FENCE = re.compile(r"^[^\S\n]*(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
+_FENCE = re.compile(r"^([^\S\n]*)(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
+#: How models mark Python that they mean to be run, other than with a "```repl" line.
+_PYTHON: Final = frozenset({"python", "python3", "py", "ipython", "repl", "tool_code"})
 _FINAL = re.compile(r"^[^\S\n]*(FINAL_VAR|FINAL)\(", re.MULTILINE)
 _PARENTHESIS = re.compile(r"[()]")
 _NOT_FOUND = re.compile(r"(?:Error: )?Variable '.*' not found", re.DOTALL)
@@ -52,6 +54,19 @@ class FinalUnclear:
     problem: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Fence:
+    """A Markdown fence outside of cells: its language ("" without one), its place, and the code in it.
+
+    `code` is None where the fence is never closed.
+    """
+
+    language: str
+    start: int
+    end: int
+    code: str | None
+
+
 class _RunsCode(Protocol):
     """An environment, as far as FINAL_VAR needs one."""
 
@@ -65,6 +80,40 @@ def find_code_blocks(text: str | None) -> list[str]:
     """
     cells = ((text or "")[begin:end].strip() for _, begin, end in _cells(text or "") if end >= 0)
     return [cell for cell in cells if cell]
+
+
+def find_cells(text: str | None) -> list[str]:
+    """As find_code_blocks; in a reply without a `repl` block, its one block of Python, or its one block without a mark.
+
+    That one block is not a cell where a final answer stands beside it: the answer may quote it.
+    """
+    text = text or ""
+    if next(_cells(text), None) is not None:
+        return find_code_blocks(text)
+    fences = _fences(text, [])
+    meant = [fence for fence in fences if fence.language in _PYTHON]
+    if len(fences) == 1 and not fences[0].language:
+        meant = fences
+    if len(meant) != 1 or any(fence.code is None for fence in fences) or parse_final(text) is not None:
+        return []
+    return [meant[0].code] if meant[0].code else []
+
+
+def why_nothing_ran(text: str | None) -> str | None:
+    """Why a reply of which nothing was run has no cell, as the end of a sentence; None if it has no block at all."""
+    text = text or ""
+    cells = list(_cells(text))
+    fences = _fences(text, cells)
+    if not cells and not fences:
+        return None
+    if any(end < 0 for *_, end in cells) or any(fence.code is None for fence in fences):
+        return "it ends inside a block, which has no closing line"
+    if cells or not any(fence.code for fence in fences):
+        return "its `repl` block is empty" if cells else "its block is empty"
+    if len(fences) > 1:
+        return f"none of its {len(fences)} blocks is marked `repl`"
+    marked = f"marked `{excerpt(fences[0].language, 20)}`" if fences[0].language else "not marked"
+    return f"its block is {marked}"
 
 
 def parse_final(text: str | None) -> FinalText | FinalVar | FinalUnclear | None:
@@ -202,25 +251,49 @@ def _cells(text: str) -> Iterator[tuple[int, int, int]]:
 
 def _code_spans(text: str) -> list[tuple[int, int]]:
     """The sorted, disjoint spans of code in a reply: its cells, and Markdown fences of backticks or tildes."""
-    cells = [(start, len(text) if end < 0 else end + len(_CELL_END)) for start, _, end in _cells(text)]
-    starts = [start for start, _ in cells]
-    spans = list(cells)
-    fence, opened = "", 0
-    for match in _FENCE.finditer(text):
-        mark, rest = match.groups()
-        cell = bisect_right(starts, match.start(1)) - 1
-        if cell >= 0 and match.start(1) < cells[cell][1]:
-            continue
-        if fence:
-            if mark.startswith(fence) and not rest.strip():
-                spans.append((opened, match.end()))
-                fence = ""
-        elif mark[0] == "~" or "`" not in rest:
-            fence, opened = mark, match.start(1)
-    if fence:
-        spans.append((opened, len(text)))
+    cells = list(_cells(text))
+    spans = _spans(text, cells) + [(fence.start, fence.end) for fence in _fences(text, cells)]
     spans.sort()
     return _merged(spans)
+
+
+def _spans(text: str, cells: Sequence[tuple[int, int, int]]) -> list[tuple[int, int]]:
+    return [(start, len(text) if end < 0 else end + len(_CELL_END)) for start, _, end in cells]
+
+
+def _fences(text: str, cells: Sequence[tuple[int, int, int]]) -> list[_Fence]:
+    """The Markdown fences of a reply that lie outside its cells."""
+    spans = _spans(text, cells)
+    starts = [start for start, _ in spans]
+    fences: list[_Fence] = []
+    opening: re.Match[str] | None = None
+    for match in _FENCE.finditer(text):
+        _, mark, rest = match.groups()
+        cell = bisect_right(starts, match.start(2)) - 1
+        if cell >= 0 and match.start(2) < spans[cell][1]:
+            continue
+        if opening is not None:
+            if mark.startswith(opening[2]) and not rest.strip():
+                code = _shifted(text[opening.end() + 1 : match.start()], len(opening[1]))
+                fences.append(_Fence(_language(opening), opening.start(2), match.end(), code))
+                opening = None
+        elif mark[0] == "~" or "`" not in rest:
+            opening = match
+    if opening is not None:
+        fences.append(_Fence(_language(opening), opening.start(2), len(text), None))
+    return fences
+
+
+def _language(opening: re.Match[str]) -> str:
+    return next(iter(opening[3].split(None, 1)), "").lower()
+
+
+def _shifted(code: str, indent: int) -> str:
+    """`code` without the blanks that every line of an indented fence begins with, stripped as cells are."""
+    if indent:
+        blanks = ((line, len(line) - len(line.lstrip(" \t"))) for line in code.split("\n"))
+        code = "\n".join(line[min(indent, each) :] for line, each in blanks)
+    return code.strip()
 
 
 def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -372,7 +372,8 @@ def _encoded(text: bytes) -> bool:
 
 def _model_text(text: str) -> None:
     """What else reads a model's words."""
-    parsing.find_code_blocks(text)
+    parsing.find_cells(text)
+    parsing.why_nothing_ran(text)
     parsing.parse_final(text)
     parsing.find_final_answer(text)
     for shown in (inert(text), inert_for_model(text)):

@@ -321,7 +321,14 @@ TRIALS: dict[str, Trial] = {
         _asked(DEEP_SCHEMA), {"lists": lambda size: "[" + "[null]," * (size // 7) + "null]"}, most=64 * 1024
     ),
     "a model's words": Trial(
-        lambda text: (parsing.find_code_blocks(text), parsing.find_final_answer(text), parsing.parse_final(text)), SAID
+        lambda text: (
+            parsing.find_code_blocks(text),
+            parsing.find_cells(text),
+            parsing.why_nothing_ran(text),
+            parsing.find_final_answer(text),
+            parsing.parse_final(text),
+        ),
+        SAID,
     ),
     "what is shown": Trial(lambda text: (inert(text), inert_for_model(text)), SAID),
     "secrets in text": Trial(

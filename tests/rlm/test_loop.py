@@ -10,10 +10,12 @@ from unittest.mock import Mock
 import pytest
 
 from rlm_secure.errors import PolicyError, ProviderError, Refused
+from rlm_secure.events import CellStarted
 from rlm_secure.rlm import rlm as loop
+from rlm_secure.rlm.prompts import PromptSet
 from rlm_secure.rlm.rlm import RLM
 from rlm_secure.types import ModelUsageSummary, RLMChatCompletion, UsageSummary
-from tests.loops import cell, limited, scripted
+from tests.loops import Heard, cell, limited, scripted
 
 UPSTREAM = [
     ("backend", "openai"),
@@ -164,6 +166,71 @@ def test_an_unknown_variable_is_told_to_the_model_and_is_no_answer() -> None:
     assert completion.response == "done"
     assert "unknown" in seen[0]
     assert "known" in seen[0]
+
+
+PYTHON = "Let me see.\n\n```python\nseen = len(context)\nprint('ran', seen)\n```\n"
+
+
+@pytest.mark.parametrize("prompts", ["ours", "final"])
+def test_a_reply_with_one_python_block_is_run(prompts: str) -> None:
+    told: list[str] = []
+
+    def second(messages) -> str:
+        told.extend(each["content"] for each in messages[-2:])
+        return "FINAL_VAR(seen)"
+
+    assert scripted([PYTHON, second], prompt_set=prompts).completion("four").response == "4"
+    assert "ran 4" in told[0]
+    assert "Nothing" not in "".join(told)
+
+
+def test_a_set_may_run_marked_blocks_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PromptSet, "runs_unmarked", False)
+    heard = Heard()
+    scripted([PYTHON, "FINAL(done)"], on_event=heard).completion("four")
+    assert heard.of(CellStarted) == []
+
+
+def test_a_block_that_a_final_answer_quotes_is_not_run() -> None:
+    heard = Heard()
+    completion = scripted([PYTHON + "FINAL(it prints 4)"], on_event=heard).completion("four")
+    assert completion.response == "it prints 4"
+    assert heard.of(CellStarted) == []
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        (PYTHON + PYTHON, "none of its 2 blocks is marked `repl`"),
+        ("```repl\nprint(1)", "it ends inside a block"),
+        ("The answer is 4.", "it has no block of code"),
+    ],
+)
+def test_a_reply_of_which_nothing_was_run_is_told_so_at_once(reply: str, told: str) -> None:
+    seen: list[str] = []
+
+    def second(messages) -> str:
+        seen.append(messages[-2]["content"])
+        return "FINAL(done)"
+
+    heard = Heard()
+    scripted([reply, second], on_event=heard).completion("c")
+    assert heard.of(CellStarted) == []
+    assert told in seen[0]
+    assert "```repl" in seen[0]
+    assert "`final_answer(...)`" in seen[0]
+
+
+def test_a_rejected_answer_beside_a_block_is_told_of_both() -> None:
+    seen: list[str] = []
+
+    def second(messages) -> str:
+        seen.extend(each["content"] for each in messages[-3:-1])
+        return "FINAL(done)"
+
+    scripted([PYTHON + "FINAL_VAR(seen)", second]).completion("c")
+    assert "there is no such variable" in seen[0]
+    assert "its block is marked `python`" in seen[1]
 
 
 def test_an_answer_whose_end_is_unclear_is_asked_for_again() -> None:

@@ -17,12 +17,14 @@ from rlm_secure.rlm.parsing import (
     FinalUnclear,
     FinalVar,
     check_for_final_answer,
+    find_cells,
     find_code_blocks,
     find_final_answer,
     format_execution_result,
     format_iteration,
     parse_final,
     truncated,
+    why_nothing_ran,
 )
 from rlm_secure.types import CodeBlock, REPLResult, RLMIteration
 from tests.growth.cost import assert_linear
@@ -106,6 +108,72 @@ class TestCodeBlocks:
     @given(st.text())
     def test_any_text(self, text: str) -> None:
         assert all(cell and cell in text for cell in find_code_blocks(text))
+
+
+PYTHON = "```python\nx = 1\n```"
+BARE = "```\nx = 1\n```"
+
+
+class TestUnmarked:
+    """Models write Python without the mark that they were told of."""
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            PYTHON,
+            BARE,
+            f"I will look.\n\n{PYTHON}\nThen I will know.",
+            "```Python title='a'\n\nx = 1\n\n```",
+            "~~~py\nx = 1\n~~~",
+            "``` repl\nx = 1\n```",
+            "````tool_code\nx = 1\n````",
+            f"{PYTHON}\nIt prints:\n```\n1\n```",
+            f"```bash\nls\n```\n{PYTHON}",
+            "FINAL(not closed\n" + PYTHON,
+        ],
+    )
+    def test_the_only_python_of_a_reply_is_its_cell(self, text: str) -> None:
+        assert find_code_blocks(text) == []
+        assert find_cells(text) == ["x = 1"]
+
+    def test_a_block_in_a_list_keeps_its_shape(self) -> None:
+        text = "1. Do this:\n\n   ```python\n   for n in [1]:\n       print(n)\n\n  print(2)\n   ```\n"
+        assert find_cells(text) == ["for n in [1]:\n    print(n)\n\nprint(2)"]
+
+    @pytest.mark.parametrize("text", ["", None, "no code", "```repl\nx\n```", f"```repl\nx\n```\n{PYTHON}", "```repl\nx"])
+    def test_a_marked_block_or_none_at_all_is_as_it_was(self, text: str | None) -> None:
+        assert find_cells(text) == find_code_blocks(text)
+        assert (why_nothing_ran(text) is None) is ("```" not in (text or ""))
+
+    @pytest.mark.parametrize(
+        ("text", "why"),
+        [
+            (f"{PYTHON}\n{PYTHON}", "none of its 2 blocks is marked `repl`"),
+            (f"{BARE}\n{BARE}", "none of its 2 blocks is marked `repl`"),
+            (f"{BARE}\n```json\n{{}}\n```", "none of its 2 blocks is marked `repl`"),
+            ("```python\nx = 1", "it ends inside a block, which has no closing line"),
+            (f"{PYTHON}\n```\nx", "it ends inside a block, which has no closing line"),
+            ("```repl\nx = 1", "it ends inside a block, which has no closing line"),
+            ("```sql\nSELECT 1\n```", "its block is marked `sql`"),
+            (f"{PYTHON}\nFINAL(1)", "its block is marked `python`"),
+            (f"{PYTHON}\nFINAL_VAR(x)", "its block is marked `python`"),
+            (f"{BARE}\nFINAL(1)", "its block is not marked"),
+            ("```python\n\n```", "its block is empty"),
+            ("```repl\n\n```", "its `repl` block is empty"),
+            (f"```repl\n```\n{PYTHON}", "its `repl` block is empty"),
+            ("```" + "a" * 50 + "\nx\n```", "its block is marked `" + "a" * 17 + "...`"),
+            ("```\x1b[31m\nx\n```", "its block is marked `\\x1b[31m`"),
+        ],
+    )
+    def test_what_is_not_run_is_said(self, text: str, why: str) -> None:
+        assert find_cells(text) == []
+        assert why_nothing_ran(text) == why
+
+    @given(PIECES)
+    def test_any_reply_has_a_cell_a_reason_or_no_block(self, text: str) -> None:
+        cells = find_cells(text)
+        assert cells or why_nothing_ran(text) or not re.search("^~~~", text, re.MULTILINE)
+        assert all(cell.strip() == cell and cell for cell in cells)
 
 
 class TestFinal:
@@ -284,7 +352,8 @@ class TestFinal:
 def test_a_megabyte_of_anything_takes_linear_time(before: str, unit: str) -> None:
     text = before + unit * (MEGABYTE // len(unit))
     begin = time.process_time()
-    find_code_blocks(text)
+    find_cells(text)
+    why_nothing_ran(text)
     parse_final(text)
     # Quadratic time on a megabyte would be minutes.
     assert time.process_time() - begin < 5
@@ -366,7 +435,8 @@ class TestFeedback:
 @pytest.mark.parametrize("begin", ["", "FINAL(x)\n", "```repl\n", "FINAL_VAR('"])
 def test_twice_the_reply_takes_twice_the_time(begin: str, unit: str) -> None:
     def read(text: str) -> None:
-        find_code_blocks(text)
+        find_cells(text)
+        why_nothing_ran(text)
         parse_final(text)
 
     assert_linear(lambda size: begin + unit * size, read, begin=1_000)

@@ -260,6 +260,19 @@ class TestInstalledPrompts:
         assert theirs.turn("Who?", 2, 1, 0, 9) == {"role": "user", "content": "2/9 1 0"}
         assert not theirs.describes_session
 
+    def test_it_runs_and_tells_what_the_package_does(self, installed) -> None:
+        installed(INSTALLED)
+        theirs = prompt_set("rlms")
+        assert not theirs.runs_unmarked
+        assert theirs.nothing_ran(None) is None
+        assert theirs.nothing_ran("its block is marked `python`") == {
+            "role": "user",
+            "content": (
+                "Nothing of your reply was run: its block is marked `python`. Put the code that is to run between a line "
+                'that says ```repl and a line that says ```, or set `answer["ready"] = True` in such a block.'
+            ),
+        }
+
     def test_a_custom_prompt_with_braces_passes_through_its_format(self, installed) -> None:
         installed(INSTALLED)
         opening = prompt_set("rlms").opening(METADATA, system_prompt='{"a": {0.x}}', orchestrator=False)

@@ -33,6 +33,10 @@ class PromptSet:
     system_prompt: ClassVar[str] = texts.SYSTEM
     #: Whether the prompts describe the sandbox by default.
     describes_session: ClassVar[bool] = True
+    #: Whether the one Python block of a reply without a `repl` block is run: see rlm_secure.rlm.parsing.find_cells.
+    runs_unmarked: ClassVar[bool] = True
+    #: How a reply ends the run, as the end of a sentence.
+    finish: ClassVar[str] = "hand the answer over in such a block, with `final_answer(...)`"
 
     def opening(
         self,
@@ -108,6 +112,16 @@ class PromptSet:
         """Asks for an answer in plain text when the turns are used up."""
         return {"role": "user", "content": texts.DEFAULT_ANSWER}
 
+    def nothing_ran(self, why: str | None) -> Message | None:
+        """Says that nothing of a reply was run: `why` (None: it has no block), and what to write. None: not said."""
+        return {
+            "role": "user",
+            "content": (
+                f"Nothing of your reply was run: {why or 'it has no block of code'}. Put the code that is to run "
+                f"between a line that says ```repl and a line that says ```, or {self.finish}."
+            ),
+        }
+
     def unknown_variable(self, name: str, known: Iterable[str] = ()) -> Message:
         """Says that FINAL_VAR names an unknown variable, and which variables exist."""
         names = ", ".join(f"`{excerpt(each, 80)}`" for each in list(known)[:50])
@@ -133,6 +147,7 @@ class FinalPrompts(PromptSet):
 
     name = "final"
     system_prompt = texts.SYSTEM_FINAL
+    finish = "end with FINAL(the answer)"
 
 
 class InstalledPrompts(PromptSet):
@@ -140,6 +155,9 @@ class InstalledPrompts(PromptSet):
 
     name = "rlms"
     describes_session = False
+    #: The models that were trained on these prompts know no other block, and no word on a reply without one.
+    runs_unmarked = False
+    finish = 'set `answer["ready"] = True` in such a block'
 
     def _opening(
         self,
@@ -164,6 +182,10 @@ class InstalledPrompts(PromptSet):
             orchestrator=orchestrator,
         )
         return [{"role": str(each["role"]), "content": str(each["content"])} for each in messages]
+
+    def nothing_ran(self, why: str | None) -> Message | None:
+        """As the other sets, but silent on a reply without a block, as the package is."""
+        return None if why is None else super().nothing_ran(why)
 
     def turn(
         self,

@@ -24,7 +24,8 @@ print(type(context), len(context))
 
 A reply may hold several blocks; they run one after the other. Variables, functions and classes stay from block to \
 block and from turn to turn. You see only what a block prints, and of that about 20,000 characters, so keep long \
-values in variables and print the part that you need. Fences marked otherwise are not run.
+values in variables and print the part that you need. Fences marked otherwise are not run, except a `python` block \
+that is the only code of its reply.
 
 # What the session holds
 
