@@ -293,7 +293,8 @@ class Notice:
     """A problem that the caller of a run should know, although the run went on.
 
     `kind` is "log" (the trajectory file or the trajectory is incomplete), "records" (some calls are counted, but
-    not kept) or "bounded-spend" (a cost limit is enforced in part: the price of a model is unknown).
+    not kept), "bounded-spend" (a cost limit is enforced in part: the price of a model is unknown) or "nothing-ran"
+    (the turns are used up, and the answer is plain text after turns in which no code was run).
     """
 
     kind: str

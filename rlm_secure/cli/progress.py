@@ -18,10 +18,14 @@ _SHOWN = 2_000
 
 
 class Progress:
-    """A listener for RLM's `on_event`. Counts turns; use as a context manager around each run."""
+    """A listener for RLM's `on_event`. Counts turns; use as a context manager around each run.
+
+    `unfounded`: the last run's answer is plain text after turns in which nothing was run.
+    """
 
     def __init__(self, console: Console, *, verbose: bool = False) -> None:
         self.turns = 0
+        self.unfounded = False
         self._console = console
         self._verbose = verbose
         self._calls = 0
@@ -30,6 +34,7 @@ class Progress:
 
     def __enter__(self) -> Self:
         self.turns = self._calls = 0
+        self.unfounded = False
         if self._console.is_terminal:
             self._status = self._console.status("starting")
             self._status.start()
@@ -63,6 +68,8 @@ class Progress:
                 self._line(f"turn {event.number} · {counted(self._calls, 'model call')} · {event.seconds:.1f} s", "dim")
             case events.CellCompleted() if self._verbose:
                 self._cell(event, indent)
+            case events.Noticed(depth=0, kind="nothing-ran"):
+                self.unfounded = True
             case events.Violation():
                 self._line(f"{indent}refused by {event.rule}: {event.message}", "yellow")
             case events.LimitReached():

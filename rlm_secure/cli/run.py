@@ -51,7 +51,8 @@ examples:
 
 exit codes:
   0  answered: the answer is on stdout, usage on stderr
-  1  the run, or one of them, ended without an answer: a limit, or a provider that failed
+  1  the run, or one of them, ended without an answer: a limit, or a provider that failed; or with one that
+     no code has given: plain text after the last turn, and after turns in which nothing was run
   2  could not run: bad usage, policy, context or backend, or a wall that cannot be built here
   130  interrupted"""
 
@@ -159,7 +160,7 @@ def run(arguments: argparse.Namespace) -> int:
                     if number == 0:
                         break  # the further ones would have no context, or no model
                 else:
-                    _show(arguments, completion, progress, policy.name)
+                    code = _show(arguments, completion, progress, policy.name) or code
     except (ValueError, TypeError) as error:
         say(f"rlm-secure run: error: {error}", style="red")
         return COULD_NOT_RUN
@@ -179,8 +180,8 @@ def _questions(arguments: argparse.Namespace) -> Iterator[str]:
             yield line.strip()
 
 
-def _show(arguments: argparse.Namespace, completion: RLMChatCompletion, progress: Progress, policy: str) -> None:
-    """Print an answer on stdout, and what it took on stderr."""
+def _show(arguments: argparse.Namespace, completion: RLMChatCompletion, progress: Progress, policy: str) -> int:
+    """Print an answer on stdout, and what it took on stderr. Returns the exit code."""
     usage = completion.usage_summary
     if arguments.json:
         answered = {
@@ -191,6 +192,7 @@ def _show(arguments: argparse.Namespace, completion: RLMChatCompletion, progress
             "usage": usage.to_dict(),
             "environment": arguments.environment,
             "policy": policy,
+            "notices": [each.to_dict() for each in completion.notices],
         }
         write_json(answered if arguments.schema is None else {**answered, "parsed": completion.parsed})
         sys.stdout.flush()
@@ -206,6 +208,10 @@ def _show(arguments: argparse.Namespace, completion: RLMChatCompletion, progress
         f"{completion.execution_time:.1f} s",
         style="dim",
     )
+    if progress.unfounded:  # the log has said why
+        say("rlm-secure run: no code gave this answer; raise --max-iterations, or name another --model", style="red")
+        return FAILED
+    return OK
 
 
 def _backend_kwargs(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -46,6 +46,7 @@ from rlm_secure.rlm.handler import LMHandler
 from rlm_secure.rlm.parsing import (
     FinalText,
     FinalUnclear,
+    FinalVar,
     find_cells,
     find_code_blocks,
     format_iteration,
@@ -121,6 +122,8 @@ class Run:
         self._compactions = 0
         self._began = time.monotonic()
         self._restarts = 0
+        #: Turns since the last one in which a cell was run.
+        self._idle = 0
 
     def complete(self) -> RLMChatCompletion:
         """Run turns until there is an answer; after the last turn, ask for one in plain text."""
@@ -139,6 +142,7 @@ class Run:
         self.partial = response or self.partial
         cells = find_cells(response) if self.words.runs_unmarked else find_code_blocks(response)
         blocks = self.run_cells(number, cells)
+        self._idle = 0 if blocks else self._idle + 1
         answer, objection = self.answer_in(response, blocks)
         error = objection["content"] if objection else _first_error(blocks)
         self.meter.count(error)
@@ -304,6 +308,8 @@ class Run:
             assert objection is not None
             raise AnswerInvalidError(objection["content"], partial_answer=response)
         answer = answer or Answer(response, "default")
+        if self._idle and not isinstance(parse_final(response), FinalVar):
+            self.notice_idle()
         iteration = RLMIteration(asked, response, [], answer.text, time.monotonic() - began)
         if self.log is not None:
             try:
@@ -313,6 +319,13 @@ class Run:
                 raise
         self.config.verbose.print_iteration(iteration, self.meter.iterations + 1)
         return answer
+
+    def notice_idle(self) -> None:
+        """Tell the caller that the answer is no result of code: nothing was run before it was asked for."""
+        whose = "the run's turns" if self.config.depth == 0 else f"the turns of a run at depth {self.config.depth}"
+        last = "last of them" if self._idle == 1 else f"last {self._idle:,} of them"
+        said = f"the answer is plain text: {whose} are used up, and in the {last} nothing was run"
+        self.tree.notice(self.config.depth, "nothing-ran", said)
 
     def finish(self, answer: Answer) -> RLMChatCompletion:
         """Build the completion, with the usage of the run and its children."""

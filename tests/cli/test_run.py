@@ -77,6 +77,23 @@ def test_json_has_answer_and_usage(rlm_secure: Run) -> None:
     assert found["answer"] == "\x1b[31mred"
     assert (found["turns"], found["environment"], found["policy"]) == (1, "local", "strict")
     assert found["usage"]["model_usage_summaries"]
+    assert found["notices"] == []
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_an_answer_after_turns_in_which_nothing_ran_is_1(rlm_secure: Run, as_json: bool) -> None:
+    turns = ["Let me think.", "It is 4.", "It is 4."]
+    json_option = ["--json"] if as_json else []
+    done = rlm_secure("run", "?", "--max-iterations", "2", *json_option, *scripted(*turns))
+    assert done.code == 1
+    said = "the answer is plain text: the run's turns are used up, and in the last 2 of them nothing was run"
+    assert done.err.count(said) == 1
+    assert done.err.count("no code gave this answer; raise --max-iterations") == 1
+    if as_json:
+        found = json.loads(done.out)
+        assert (found["answer"], found["notices"]) == ("It is 4.", [{"kind": "nothing-ran", "message": said}])
+    else:
+        assert done.out == "It is 4.\n"
 
 
 def test_an_answer_is_inert(rlm_secure: Run) -> None:

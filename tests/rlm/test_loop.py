@@ -10,7 +10,7 @@ from unittest.mock import Mock
 import pytest
 
 from rlm_secure.errors import PolicyError, ProviderError, Refused
-from rlm_secure.events import CellStarted
+from rlm_secure.events import CellStarted, Noticed
 from rlm_secure.rlm import rlm as loop
 from rlm_secure.rlm.prompts import PromptSet
 from rlm_secure.rlm.rlm import RLM
@@ -262,6 +262,32 @@ def test_cells_after_the_one_that_answered_do_not_run() -> None:
 
 def test_the_answer_of_a_cell_goes_before_the_answer_of_the_text() -> None:
     assert scripted([cell("final_answer('cell')") + "\nFINAL(text)"]).completion("c").response == "cell"
+
+
+@pytest.mark.parametrize(
+    ("turns", "last", "notice"),
+    [
+        (["a", "b"], "It is 4.", "the run's turns are used up, and in the last 2 of them nothing was run"),
+        ([cell("x = 4"), "b"], "FINAL(4)", "the run's turns are used up, and in the last of them nothing was run"),
+        (["a", cell("x = 4")], "It is 4.", None),
+        ([cell("x = 4"), "b"], "FINAL_VAR(x)", None),
+    ],
+)
+def test_a_plain_answer_after_turns_in_which_nothing_ran_says_so(turns: list[str], last: str, notice: str | None) -> None:
+    heard = Heard()
+    completion = scripted([*turns, last], max_iterations=2, on_event=heard).completion("c")
+    told = [] if notice is None else [("nothing-ran", f"the answer is plain text: {notice}")]
+    assert [(each.kind, each.message) for each in completion.notices] == told
+    assert [(each.depth, each.kind, each.message) for each in heard.of(Noticed)] == [(0, *each) for each in told]
+
+
+def test_a_plain_answer_of_a_child_is_told_with_its_depth() -> None:
+    heard = Heard()
+    turns = [cell("rlm_query('q')"), "FINAL(done)"]
+    rlm = scripted(turns, child_turns=["a", "b", "4"], max_depth=2, max_iterations=2, on_event=heard)
+    (notice,) = rlm.completion("c").notices
+    assert "the turns of a run at depth 1 are used up" in notice.message
+    assert [each.depth for each in heard.of(Noticed)] == [1]
 
 
 def test_turns_used_up_end_with_the_default_answer() -> None:
