@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         MissingKey,
         PolicyError,
         PriceUnknownError,
+        PromptTooLarge,
         ProtocolViolation,
         ProviderError,
         ReentrantCall,
@@ -120,7 +121,8 @@ _FROM: Final = {
         "AnswerInvalidError AuditLogError BudgetExceededError CallFailed CallLimitExceededError CallRefused "
         "CancellationError CellCallsRefused CellCrashed CellError CellException CellMemoryLimit CellRefused "
         "CellSkipped CellTimeout ContextError EnforcementError EnvironmentUnavailable ErrorThresholdExceededError "
-        "LogError MissingExtra MissingKey PolicyError PriceUnknownError ProtocolViolation ProviderError RLMSecureError "
+        "LogError MissingExtra MissingKey PolicyError PriceUnknownError PromptTooLarge "
+        "ProtocolViolation ProviderError RLMSecureError "
         "ReentrantCall Refused ResultTooLarge SessionEnded TimeoutExceededError TokenLimitExceededError "
         "ValueNotPlain ValueTooLarge ValueUnavailable WallViolation WrongProcess"
     ),
@@ -218,6 +220,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), which a test checks
     "Policy",
     "PolicyError",
     "PriceUnknownError",
+    "PromptTooLarge",
     "ProtocolViolation",
     "ProviderError",
     "REPLResult",

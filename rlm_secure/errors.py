@@ -4,6 +4,7 @@ RLMSecureError
 ├── PolicyError                  a policy file is wrong; names the file, the key and a better value
 ├── ContextError                 a file or folder that was given as a context cannot be read
 ├── Refused                      the policy refuses an action; carries the Decision
+│   ├── PromptTooLarge           a prompt cannot fit into its model's window
 │   ├── WrongProcess             a session was used in a fork of the process that created it
 │   └── ReentrantCall            a tool used the session whose cell waits for it
 ├── CallFailed                   a cell's request to the host failed; its text, and nothing else, is raised in the cell
@@ -96,6 +97,19 @@ class Refused(RLMSecureError):
     def __init__(self, decision: Decided) -> None:
         super().__init__(decision.reason)
         self.decision = decision
+
+
+class PromptTooLarge(Refused):
+    """A prompt was not sent: its `characters` cannot fit into its model's `window`, which is in tokens.
+
+    Where it ends a run, `partial_answer` is the answer so far.
+    """
+
+    def __init__(self, decision: Decided, *, characters: int, window: int) -> None:
+        super().__init__(decision)
+        self.characters = characters
+        self.window = window
+        self.partial_answer: str | None = None
 
 
 class WrongProcess(Refused):

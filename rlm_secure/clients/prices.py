@@ -27,7 +27,7 @@ from typing import Any, Final, Literal, TypeAlias
 _TABLE: Final = Path(__file__).with_name("prices.toml")
 _MILLION: Final = 1_000_000
 #: The date or version of a snapshot, at the end of a name.
-_SNAPSHOT: Final = re.compile(r"(?:-\d{4}-\d{2}-\d{2}|[-@]\d{8}|-\d{3})\Z")
+SNAPSHOT: Final = re.compile(r"(?:-\d{4}-\d{2}-\d{2}|[-@]\d{8}|-\d{3})\Z")
 #: Tokens that a chat format may add to a prompt, in addition to one for each byte of its text.
 _FORMAT_TOKENS: Final = 64
 
@@ -79,7 +79,7 @@ class Prices:
             for name in (names | {rest}) if slash and provider in prefixes else names:
                 if name in models:
                     return models[name]
-                base = _SNAPSHOT.sub("", name)
+                base = SNAPSHOT.sub("", name)
                 if base != name and base in models:
                     return models[base]
         return None

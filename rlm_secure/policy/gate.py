@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rlm_secure.errors import CallRefused, CellRefused, EnforcementError, Refused
+from rlm_secure.errors import CallRefused, CellRefused, EnforcementError, PromptTooLarge, Refused
 from rlm_secure.guarantees import EnforcementReport, Wall
 from rlm_secure.policy.model import Policy
 
@@ -164,6 +164,21 @@ class Gate:
                     f"{which} takes {size:,} bytes, more than lm.prompt_bytes = {limit:,}; split it and ask in parts",
                 )
         return Decision(True, "lm-prompts")
+
+    @staticmethod
+    def require_window(model: str, characters: int, tokens: int, window: int, *, conversation: bool = False) -> None:
+        """Raise PromptTooLarge if a prompt of `characters`, which are at least so many `tokens`, is not to be sent."""
+        what, advice = "prompt", "split it and ask about the parts with llm_query_batched"
+        if conversation:
+            what, advice = "conversation", "print less of what is long, or set compaction=True"
+        decision = _unless(
+            "lm-window",
+            tokens > window,
+            f"the {what} has {characters:,} characters, at least {tokens:,} tokens, and the model {shown(model)} takes "
+            f"{window:,}; {advice}",
+        )
+        if not decision.allowed:
+            raise PromptTooLarge(decision, characters=characters, window=window)
 
     def subcalls(self, prompts: Sequence[object], model: object) -> Decision:
         """Whether a cell may send these prompts to that model; None is the run's own."""

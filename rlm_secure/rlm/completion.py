@@ -183,7 +183,8 @@ class Run:
         config = self.config
         if not config.compaction:
             return
-        if not should_compact(self.messages, config.root_model, config.compaction_threshold_pct):
+        limit = config.windows.given.get(config.root_model)
+        if not should_compact(self.messages, config.root_model, config.compaction_threshold_pct, limit=limit):
             return
         summary = self.handler.ask(summary_request(self.messages), purpose="summary").text
         with self.tree.running(self.environment):

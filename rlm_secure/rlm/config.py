@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from rlm_secure.clients.prices import Prices
+from rlm_secure.clients.windows import Windows
 from rlm_secure.environments import AuditSink
 from rlm_secure.events import Listener
 from rlm_secure.logger import RLMLogger, VerbosePrinter
@@ -59,6 +60,7 @@ class RunConfig:
     prompt_set: str
     describe_session: bool
     prices: Prices
+    windows: Windows
     words: PromptSet
 
     @property
@@ -93,5 +95,6 @@ class RunConfig:
         said["environment"] = said.pop("environment_type")
         said["verbose"] = self.verbose.enabled
         said["prices"] = self.prices.given
+        said["windows"] = self.windows.given
         said["answer_schema"] = None if self.answer_schema is None else self.answer_schema.given
         return said

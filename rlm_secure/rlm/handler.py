@@ -18,6 +18,7 @@ from typing import Any, Final, Protocol, Self
 from rlm_secure.broker.protocol import Call
 from rlm_secure.clients.base import Client, Completion, InThread, Prompt, Tally, adapt, prompt_text
 from rlm_secure.clients.prices import REPORTED, Price
+from rlm_secure.clients.windows import fewest_tokens, prompt_characters
 from rlm_secure.decision import Decided
 from rlm_secure.environments import AuditSink
 from rlm_secure.environments.turn import refuse
@@ -26,6 +27,7 @@ from rlm_secure.errors import (
     CallRefused,
     CellCallsRefused,
     PriceUnknownError,
+    PromptTooLarge,
     ProviderError,
     TimeoutExceededError,
     told_to_cells,
@@ -171,7 +173,8 @@ class LMHandler:
     def ask(self, prompt: Prompt, *, model: str | None = None, purpose: str = "turn") -> Completion:
         """Call the run's own model, reserved and settled in the ledger. Raises what the client or the ledger raise.
 
-        Raises ProviderError for a reply longer than lm.reply_bytes: it would be sent again with every turn.
+        Raises PromptTooLarge for a prompt that cannot fit into the model's window, and ProviderError for a reply longer
+        than lm.reply_bytes: it would be sent again with every turn.
         """
         snapshot = prompt if isinstance(prompt, str) else [dict(message) for message in prompt]
         completion = self._running_tree().call(self._metered(self._default, snapshot, model, purpose))
@@ -304,6 +307,8 @@ class LMHandler:
             raise
         except LIMITS as limit:
             return self._refused(prompt, name, time.monotonic() - began, _shown(limit))
+        except PromptTooLarge as large:
+            return self._refused(prompt, name, time.monotonic() - began, f"Error: {large}")
         except Exception as error:  # noqa: BLE001  as above
             return self._failed(prompt, name, time.monotonic() - began, _shown(error))
         if (problem := self._problem(completion.text, held)) is not None:
@@ -319,6 +324,7 @@ class LMHandler:
     async def _metered(self, client: Client, prompt: Prompt, model: str | None, purpose: str) -> Completion:
         """Call a model: the only place that does. Reserves before, settles after, and notifies the listeners."""
         tree = self._running_tree()
+        self._require_fit(prompt, model or client.model_name or "unknown")
         price = self._price(client, model)
         try:
             async with tree.reserve(_size(prompt), price, client.max_output_tokens) as reservation:
@@ -353,6 +359,18 @@ class LMHandler:
                     )
         except LIMITS as limit:
             tree.emit(LimitReached(depth=self.depth, limit=limit_name(limit), message=str(limit)))
+            raise
+
+    def _require_fit(self, prompt: Prompt, model: str) -> None:
+        """Raise PromptTooLarge for a prompt that cannot fit into the model's window, if that is known."""
+        window, characters = self._running_tree().windows.of(model), prompt_characters(prompt)
+        if window is None or characters <= window:
+            return
+        tokens, conversation = fewest_tokens(prompt), not isinstance(prompt, str)
+        try:
+            self._gate.require_window(model, characters, tokens, window, conversation=conversation)
+        except PromptTooLarge as refused:
+            self.report(refused.decision)
             raise
 
     def _in_time(self, seconds: float) -> None:

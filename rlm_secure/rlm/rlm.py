@@ -18,8 +18,17 @@ from rlm_secure import documents
 from rlm_secure.clients import get_client, others_with_sampling, with_sampling
 from rlm_secure.clients.base import Client, adapt, in_thread
 from rlm_secure.clients.prices import Prices
+from rlm_secure.clients.windows import Windows
 from rlm_secure.environments import REPL, AuditSink, get_environment
-from rlm_secure.errors import AuditLogError, CancellationError, CellCrashed, LogError, RLMSecureError, SessionEnded
+from rlm_secure.errors import (
+    AuditLogError,
+    CancellationError,
+    CellCrashed,
+    LogError,
+    PromptTooLarge,
+    RLMSecureError,
+    SessionEnded,
+)
 from rlm_secure.events import Event, Listener, RunCompleted, RunStarted, SandboxTaken
 from rlm_secure.logger import RLMLogger, VerbosePrinter
 from rlm_secure.policy import Gate, Policy, load_policy
@@ -72,6 +81,8 @@ class RLM(Generic[Parsed]):
       per million input and output tokens, "reported" trusts the provider's figures; see `rlm_secure.clients.prices`.
       A run with `max_budget`, or with an `lm.cost_usd` that differs from every shipped policy's, is refused for a
       model without a price unless the policy sets `lm.unpriced`.
+    - `windows`: the most tokens of a prompt, by model, where the table in `rlm_secure.clients.windows` lacks the model
+      or is out of date: `{"my-model": 128_000}`. A prompt that cannot fit is refused before it is sent.
     - `audit`: a `rlm_secure.logger.AuditLog` that records sessions, refusals, violations and limits.
     - `prompt_set`: the texts of the prompts ("ours", "final", "rlms"), see `rlm_secure.rlm.prompts`;
       `describe_session`: whether they include what the policy lets a cell do
@@ -120,6 +131,7 @@ class RLM(Generic[Parsed]):
         prompt_set: str = "ours",
         describe_session: bool | None = None,
         prices: Mapping[str, Any] | None = None,
+        windows: Mapping[str, int | None] | None = None,
     ) -> None:
         if other_backends is not None and len(other_backends) != 1:
             raise ValueError(
@@ -163,6 +175,7 @@ class RLM(Generic[Parsed]):
         self.answer_schema = None if answer_schema is None else AnswerSchema(answer_schema)
         self.audit = audit
         self.prices = Prices(prices)
+        self.windows = Windows(windows)
         self.prompt_set = prompt_set
         self.words = prompts.prompt_set(prompt_set)
         self.describe_session = self.words.describes_session if describe_session is None else describe_session
@@ -184,10 +197,10 @@ class RLM(Generic[Parsed]):
 
         `prompt` is a str, a list or a dict; it becomes the variable `context` of the cells. A Path, or one as a value
         of the list or dict, is read on the host: a file as its text, a directory as a dict from path to text. None asks
-        about the contexts that a persistent session has already. Raises
-        ContextError when it cannot be read, Refused
-        when the policy refuses, EnvironmentUnavailable when no sandbox can be started, ProviderError when the
-        run's own model fails, and upstream's exceptions, with a partial answer, when a limit ends the run.
+        about the contexts that a persistent session has already. Raises ContextError when it cannot be read, Refused
+        when the policy refuses, PromptTooLarge (with a partial answer) when the conversation outgrows the model's
+        window, EnvironmentUnavailable when no sandbox can be started, ProviderError when the run's own model fails, and
+        upstream's exceptions, with a partial answer, when a limit ends the run.
         """
         with self._tree() as tree:
             return self.complete_in(tree, prompt, root_prompt)
@@ -285,6 +298,7 @@ class RLM(Generic[Parsed]):
             listeners=(*heard, *listeners),
             policy=self.policy,
             prices=self.prices,
+            windows=self.windows,
             whose=self,
         )
 
@@ -318,7 +332,7 @@ class RLM(Generic[Parsed]):
             if isinstance(error, KeyboardInterrupt):
                 tree.stop(_CTRL_C)
                 raise CancellationError(partial, _CTRL_C) from None
-            if isinstance(error, _ENDS) and error.partial_answer is None:
+            if isinstance(error, (*_ENDS, PromptTooLarge)) and error.partial_answer is None:
                 error.partial_answer = partial
             if isinstance(error, RLMSecureError):
                 self.verbose.print_limit_exceeded(type(error).__name__, str(error))

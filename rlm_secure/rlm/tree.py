@@ -19,6 +19,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from rlm_secure.clients.base import Client, InThread, in_thread
 from rlm_secure.clients.prices import Price, Prices
+from rlm_secure.clients.windows import Windows
 from rlm_secure.environments.quota import SharedSandboxes
 from rlm_secure.errors import (
     CancellationError,
@@ -61,9 +62,9 @@ class Tree:
     """State that a root run creates and every descendant shares, including the run's deadline.
 
     `concurrency` bounds model calls in flight, `children` the child runs that run at the same time. `policy` bounds
-    the bytes kept (`records`) and held temporarily (`batch_bytes`). `prices` says what models cost, `whose` is the RLM
-    that its sessions are counted for. Use as a context manager: leaving it ends whatever still runs, and closes
-    sandboxes and the connections of adopted clients.
+    the bytes kept (`records`) and held temporarily (`batch_bytes`). `prices` says what models cost, `windows` how
+    much they read, `whose` is the RLM that its sessions are counted for. Use as a context manager: leaving it ends
+    whatever still runs, and closes sandboxes and the connections of adopted clients.
     """
 
     def __init__(
@@ -75,12 +76,14 @@ class Tree:
         listeners: Sequence[Listener] = (),
         policy: Policy | None = None,
         prices: Prices | None = None,
+        windows: Windows | None = None,
         whose: object = None,
     ) -> None:
         policy = policy or Policy()
         self.ledger = ledger
         self._owner = os.getpid()
         self.prices = prices or Prices()
+        self.windows = windows or Windows()
         self.whose = whose
         self.records = Records(policy.limits.kept_bytes)
         self.batch_bytes = ByteBudget(policy.limits.kept_bytes)

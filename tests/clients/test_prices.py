@@ -233,7 +233,7 @@ def test_a_price_that_is_given_makes_the_limit_hold() -> None:
             served(server, "m", max_budget=1.0, prices={"m": (400.0, 400.0)}).completion("c")
         assert len(server.requests) == 3
         completion = served(server, "m", max_budget=1.0, prices={"m": (0, 0)}, max_iterations=1).completion("c")
-    assert (completion.response, completion.notices) == ("thinking", [])
+    assert (completion.response, [each.kind for each in completion.notices]) == ("thinking", ["nothing-ran"])
 
 
 def test_a_provider_that_stops_reporting_ends_the_run() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rlm_secure.errors import CallRefused, EnforcementError, ReentrantCall, Refused, WrongProcess
+from rlm_secure.errors import CallRefused, EnforcementError, PromptTooLarge, ReentrantCall, Refused, WrongProcess
 from rlm_secure.guarantees import EnforcementReport, Level, Wall, WallStatus
 from rlm_secure.policy import Decision, Gate, load_policy
 from rlm_secure.policy.gate import shown
@@ -154,6 +154,25 @@ def test_without_a_list_of_tools_only_their_names_are_checked() -> None:
     assert Gate(POLICY).tool("anything").allowed
     assert not Gate(POLICY).tool("any thing").allowed
     assert Gate(POLICY, tools=frozenset()).tool("anything").reason == "there is no tool 'anything'; this run has none"
+
+
+@pytest.mark.parametrize(
+    ("conversation", "reason"),
+    [
+        (False, ("the prompt has 900,000 characters, at least 128,001 tokens, and the model 'gpt-4o' takes 128,000; split "
+                "it and ask about the parts with llm_query_batched")),
+        (True, ("the conversation has 900,000 characters, at least 128,001 tokens, and the model 'gpt-4o' takes 128,000; "
+               "print less of what is long, or set compaction=True")),
+    ],
+)  # fmt: skip
+def test_a_prompt_that_cannot_fit_is_refused(conversation: bool, reason: str) -> None:
+    GATE.require_window("gpt-4o", 900_000, 128_000, 128_000, conversation=conversation)
+    with pytest.raises(PromptTooLarge) as caught:
+        GATE.require_window("gpt-4o", 900_000, 128_001, 128_000, conversation=conversation)
+    large = caught.value
+    assert large.decision == Decision(False, "lm-window", reason)
+    assert (str(large), large.characters, large.window, large.partial_answer) == (reason, 900_000, 128_000, None)
+    assert isinstance(large, Refused) and large.for_cells
 
 
 def test_lists_in_a_sentence_stay_short() -> None:
