@@ -69,6 +69,20 @@ class ModelCalled(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TextDelta(Event):
+    """A piece of the root model's reply, as it arrives: of `RLM.stream()` only.
+
+    `index` counts the pieces of one reply. 0 begins it anew: what came before belongs to an attempt that failed, and is
+    no part of the reply. `purpose` is that of the call's ModelCalled. The text is whole, as in every event: what is in
+    `data.redact` is masked where it is logged, and a piece may end within it.
+    """
+
+    purpose: str
+    index: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CellStarted(Event):
     """Cell `index` (from 1) of turn `number` begins."""
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from rlm_secure.clients.base import DEFAULT_TIMEOUT, Client, Completion, SDKClient, call_usage
+from rlm_secure.clients.call import ModelCall
 from rlm_secure.clients.connections import Connections
 from rlm_secure.errors import MissingExtra, MissingKey, ProviderError
 
@@ -66,6 +67,22 @@ class AnthropicClient(SDKClient):
         sdk = self._connections.for_loop(self._sdk()[1])
         return _read(await sdk.messages.create(timeout=seconds, **self._request(messages, model)), model)
 
+    async def _astream(self, messages: list[dict[str, Any]], model: str, call: ModelCall) -> Completion:
+        sdk = self._connections.for_loop(self._sdk()[1])
+        read = written = 0
+        finished = False
+        request = {**self._request(messages, model), "stream": True}
+        async with await sdk.messages.create(timeout=call.wait(), **request) as events:
+            async for event in events:
+                if event.type == "message_start":
+                    read = _read_tokens(event.message.usage)
+                elif event.type == "content_block_delta" and event.delta.type == "text_delta":
+                    call.say(event.delta.text)
+                elif event.type == "message_delta":
+                    written = event.usage.output_tokens or written
+                finished = finished or event.type == "message_stop"
+        return Completion(call.text(finished=finished), model, call_usage(read, written))
+
     def _sdk(self) -> tuple[type[Any], type[Any]]:
         try:
             import anthropic
@@ -91,8 +108,9 @@ def _read(response: Any, model: str) -> Completion:
         raise ProviderError("the Anthropic call was answered without content; check base_url")
     text = "".join(block.text for block in blocks if getattr(block, "type", None) == "text")
     usage = response.usage
-    read = sum(
-        getattr(usage, name, None) or 0
-        for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    )
-    return Completion(text, model, call_usage(read, usage.output_tokens or 0))
+    return Completion(text, model, call_usage(_read_tokens(usage), usage.output_tokens or 0))
+
+
+def _read_tokens(usage: Any) -> int:
+    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    return sum(getattr(usage, name, None) or 0 for name in names)

@@ -39,6 +39,7 @@ class AzureOpenAIClient(OpenAIClient):
         key = api_key or os.environ.get("AZURE_OPENAI_API_KEY")
         if not key and not {"azure_ad_token", "azure_ad_token_provider"} & kwargs.keys():
             raise MissingKey("no API key for Azure OpenAI: pass api_key, or set AZURE_OPENAI_API_KEY")
+        self._api_version = api_version or os.environ.get("AZURE_OPENAI_API_VERSION") or "2024-02-01"
         super().__init__(
             api_key=key,
             model_name=model_name,
@@ -46,10 +47,15 @@ class AzureOpenAIClient(OpenAIClient):
             timeout=timeout,
             max_retries=max_retries,
             azure_endpoint=endpoint,
-            api_version=api_version or os.environ.get("AZURE_OPENAI_API_VERSION") or "2024-02-01",
+            api_version=self._api_version,
             azure_deployment=azure_deployment or os.environ.get("AZURE_OPENAI_DEPLOYMENT"),
             **kwargs,
         )
+
+    @property
+    def _usage_of_a_stream(self) -> dict[str, Any]:
+        """Nothing for older versions of the API, which refuse the argument: usage is estimated there."""
+        return super()._usage_of_a_stream if self._api_version >= "2024-09-01" else {}
 
     def _sdk(self) -> tuple[type[Any], type[Any]]:
         import openai

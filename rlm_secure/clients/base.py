@@ -31,6 +31,9 @@ T = TypeVar("T")
 #: Plain text, or chat messages: dicts with "role" and "content".
 Prompt: TypeAlias = str | list[dict[str, Any]]
 
+#: Gets the number of a piece of a reply's text, from 0, and the piece.
+OnText: TypeAlias = Callable[[int, str], None]
+
 DEFAULT_TIMEOUT = 300.0
 #: Same as `lm.reply_bytes` of the shipped policies.
 DEFAULT_REPLY_BYTES = 4 * 1024 * 1024
@@ -157,6 +160,17 @@ class Client(BaseLM):
     async def acomplete(self, prompt: Prompt, *, model: str | None = None, timeout: float | None = None) -> Completion:
         """As complete(), for an event loop. Cancelling it ends the call, or at least stops waiting for it."""
 
+    async def astream(
+        self, prompt: Prompt, on_text: OnText, *, model: str | None = None, timeout: float | None = None
+    ) -> Completion:
+        """As acomplete(); `on_text` gets the text as it arrives, or all of it at once where a backend does not stream.
+
+        A piece with the number 0 begins the text anew: what was before it is of an attempt that failed.
+        """
+        completion = await self.acomplete(prompt, model=model, timeout=timeout)
+        on_text(0, completion.text)
+        return completion
+
     def completion(self, prompt: Prompt, model: str | None = None) -> str:
         """The model's reply to `prompt`. `model` overrides the client's own for this call."""
         return self.complete(prompt, model=model).text
@@ -222,13 +236,27 @@ class SDKClient(Client):
 
     async def acomplete(self, prompt: Prompt, *, model: str | None = None, timeout: float | None = None) -> Completion:
         """Make one call on the running event loop; cancelling it aborts the request."""
-        messages, name, call = as_messages(prompt), self.name_of(model), self._call(timeout)
+        return await self._awaited(prompt, model, self._call(timeout))
+
+    async def astream(
+        self, prompt: Prompt, on_text: OnText, *, model: str | None = None, timeout: float | None = None
+    ) -> Completion:
+        """As acomplete(), with the reply as a stream. See Client.astream."""
+        call = self._call(timeout)
+        call.on_text = on_text
+        return await self._awaited(prompt, model, call)
+
+    async def _awaited(self, prompt: Prompt, model: str | None, call: ModelCall) -> Completion:
+        messages, name = as_messages(prompt), self.name_of(model)
         try:
             async with asyncio.timeout(call.left) as limit:
                 with call.running():
                     for attempt in itertools.count():
                         try:
-                            return self._counted(await self._asend(messages, name, call.wait()), call)
+                            if not call.streams:
+                                return self._counted(await self._asend(messages, name, call.wait()), call)
+                            call.begin_text()
+                            return self._counted(await self._astream(messages, name, call), call)
                         except Exception as error:  # noqa: BLE001  as above
                             pause, failure = self._pause(error, call, attempt)
                         if failure is not None:
@@ -273,6 +301,12 @@ class SDKClient(Client):
     @abstractmethod
     async def _asend(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:
         """As _send(), on the running event loop."""
+
+    async def _astream(self, messages: list[dict[str, Any]], model: str, call: ModelCall) -> Completion:
+        """As _asend(), with `call.say()` for each piece of text. By default, one piece."""
+        completion = await self._asend(messages, model, call.wait())
+        call.say(completion.text)
+        return completion
 
 
 def _alone(error: RLMSecureError, cause: BaseException | None = None) -> RLMSecureError:

@@ -8,8 +8,9 @@ Guards: the one deadline and the one allowance of bytes of a model call, retries
 
 from __future__ import annotations
 
+import io
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
@@ -23,6 +24,8 @@ _HEAD_BYTES: Final = 128 * _KIB
 _ENVELOPE: Final = 64 * _KIB
 #: Pieces that a body may arrive in, in addition to one per 256 bytes. Each costs the HTTP library some 20 us.
 _PIECES: Final = 16_384
+#: Bytes of a streamed body per byte of text: each event has some 300 bytes of its own around one token.
+_PER_STREAMED: Final = 128
 #: Memory that reading a reply may always take, however small `lm.reply_bytes` is.
 _LEAST_MEMORY: Final = 4 * _KIB * _KIB
 
@@ -35,6 +38,9 @@ class ModelCall:
     `limit` names the byte limit in errors. `failure` is the error with which the transport ended the call, if any.
     `retry_after` is how many seconds the provider asked to wait, `may_retry` is false if it forbade another attempt,
     `is_under_way` tells whether a request is in flight. For one thread or task at a time.
+
+    With `on_text`, the reply is asked for as a stream: it gets the number of each piece of text, from 0, and the piece.
+    An attempt after one that failed begins at 0 again. `ended` says that the stream's end mark has arrived.
     """
 
     def __init__(self, vendor: str, seconds: float, reply_bytes: int, limit: str = "lm.reply_bytes") -> None:
@@ -49,6 +55,10 @@ class ModelCall:
         self._deadline = time.monotonic() + seconds
         self._room = 0
         self._pieces = 0
+        self.on_text: Callable[[int, str], None] | None = None
+        self.ended = False
+        self._text = io.StringIO()
+        self._said = self._texts = 0
 
     @property
     def left(self) -> float:
@@ -59,6 +69,16 @@ class ModelCall:
     def body_bytes(self) -> int:
         """Most bytes of a body: its text, a quarter more for JSON escapes, and the fields around it."""
         return self.reply_bytes + self.reply_bytes // 4 + _ENVELOPE
+
+    @property
+    def streams(self) -> bool:
+        """Whether the reply is asked for as a stream."""
+        return self.on_text is not None
+
+    @property
+    def stream_bytes(self) -> int:
+        """Most bytes of a body that arrives as events. They are not kept: their text has the limit of a reply."""
+        return _PER_STREAMED * self.reply_bytes + self.body_bytes
 
     @property
     def memory(self) -> int:
@@ -93,7 +113,7 @@ class ModelCall:
     def attempt(self) -> Iterator[None]:
         """Mark one request as in flight; interim replies and headers come first, with their own limit of bytes."""
         self.wait()
-        self._room, self._pieces = _HEAD_BYTES, _PIECES + self.body_bytes // 256
+        self._room, self._pieces = _HEAD_BYTES, _PIECES + self._whole // 256
         self.retry_after, self.may_retry = None, True
         self.is_under_way = True
         try:
@@ -103,7 +123,34 @@ class ModelCall:
 
     def body(self) -> None:
         """Apply the limit of the body, including the overhead of chunked encoding: the headers are complete."""
-        self._room = 2 * self.body_bytes + _HEAD_BYTES
+        self._room = 2 * self._whole + _HEAD_BYTES
+
+    @property
+    def _whole(self) -> int:
+        return self.stream_bytes if self.streams else self.body_bytes
+
+    def begin_text(self) -> None:
+        """Forget the text of an attempt that failed."""
+        self._text, self._said, self._texts, self.ended = io.StringIO(), 0, 0, False
+
+    def say(self, text: str) -> None:
+        """Take one piece of a streamed reply's text. Raises ProviderError for more than reply_bytes, or too late."""
+        if not text:
+            return
+        self._said += len(text.encode("utf-8", "surrogatepass"))
+        if self._said > self.reply_bytes:
+            raise self.too_large()
+        self.wait()
+        self._text.write(text)
+        number, self._texts = self._texts, self._texts + 1
+        assert self.on_text is not None  # only a call that streams has pieces
+        self.on_text(number, text)
+
+    def text(self, *, finished: bool) -> str:
+        """The streamed text. Raises ProviderError if the stream broke off: not `finished`, and without an end mark."""
+        if not (finished or self.ended):
+            raise self.refuse("its reply broke off before its end; ask again")
+        return self._text.getvalue()
 
     def arrived(self, size: int) -> None:
         """Count `size` received bytes. Raises ProviderError for more than this part of a reply may take."""

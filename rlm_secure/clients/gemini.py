@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from rlm_secure.clients.base import DEFAULT_TIMEOUT, Completion, SDKClient, call_usage
+from rlm_secure.clients.call import ModelCall
 from rlm_secure.clients.connections import PerLoop
 from rlm_secure.clients.failures import set_up_error
 from rlm_secure.clients.transport import bind
 from rlm_secure.errors import MissingExtra, MissingKey, ProviderError
+from rlm_secure.types import ModelUsageSummary
 
 #: Gemini's names of sampling arguments, by the names that other backends use.
 _NAMES = {"max_tokens": "max_output_tokens", "max_completion_tokens": "max_output_tokens", "stop": "stop_sequences"}
@@ -59,6 +62,18 @@ class GeminiClient(SDKClient):
     async def _asend(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:
         sdk, _ = self._made.for_loop(self._make)
         return _read(await sdk.aio.models.generate_content(**self._request(messages, model, seconds)), model)
+
+    async def _astream(self, messages: list[dict[str, Any]], model: str, call: ModelCall) -> Completion:
+        sdk, _ = self._made.for_loop(self._make)
+        usage, finished = None, False
+        request = self._request(messages, model, call.wait())
+        chunks = await sdk.aio.models.generate_content_stream(**request)
+        async with contextlib.aclosing(chunks):
+            async for chunk in chunks:
+                usage = chunk.usage_metadata or usage
+                call.say(_text(chunk))
+                finished = finished or any(each.finish_reason for each in chunk.candidates or ())
+        return Completion(call.text(finished=finished), model, _usage(usage))
 
     def _types(self) -> Any:
         try:
@@ -122,12 +137,18 @@ def _http_library(options: Any) -> Any:
 
 
 def _read(response: Any, model: str) -> Completion:
-    text = ""
+    return Completion(_text(response), model, _usage(response.usage_metadata))
+
+
+def _text(response: Any) -> str:
     for candidate in (response.candidates or [])[:1]:
         parts = (candidate.content.parts if candidate.content else None) or []
-        text = "".join(part.text or "" for part in parts if not part.thought)
-    usage = response.usage_metadata
+        return "".join(part.text or "" for part in parts if not part.thought)
+    return ""
+
+
+def _usage(usage: Any) -> ModelUsageSummary:
     if usage is None:
         raise ProviderError("the Gemini call was answered without usage; check base_url")
     written = (usage.candidates_token_count or 0) + (usage.thoughts_token_count or 0)
-    return Completion(text, model, call_usage(usage.prompt_token_count or 0, written))
+    return call_usage(usage.prompt_token_count or 0, written)

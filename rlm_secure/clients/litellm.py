@@ -60,6 +60,18 @@ class LiteLLMClient(SDKClient):
     async def _asend(self, messages: list[dict[str, Any]], model: str, seconds: float) -> Completion:
         return _read(await self._litellm.acompletion(**self._request(messages, model, seconds)), messages, model)
 
+    async def _astream(self, messages: list[dict[str, Any]], model: str, call: ModelCall) -> Completion:
+        request = {**self._request(messages, model, call.wait()), "stream": True}
+        request["stream_options"] = {"include_usage": True}
+        usage, finished = None, False
+        async for chunk in await self._litellm.acompletion(**request):
+            usage = getattr(chunk, "usage", None) or usage
+            for choice in (getattr(chunk, "choices", None) or [])[:1]:
+                call.say(choice.delta.content or "")
+                finished = finished or choice.finish_reason is not None
+        text = call.text(finished=finished)
+        return _counted(text, usage, None if usage is None else reported_cost(usage), messages, model)
+
     def _request(self, messages: list[dict[str, Any]], model: str, seconds: float) -> dict[str, Any]:
         limits = {"timeout": seconds, "max_retries": 0}  # only SDKClient retries
         return {**self.kwargs, **self.sampling_args, **limits, "model": model, "messages": messages}
@@ -86,8 +98,12 @@ def _read(response: Any, messages: list[dict[str, Any]], model: str) -> Completi
         raise ProviderError("the litellm call was answered without a choice; check model_name")
     text = choices[0].message.content or ""
     usage = getattr(response, "usage", None)
+    hidden = getattr(response, "_hidden_params", None) or {}
+    cost = None if usage is None else reported_cost(usage) or hidden.get("response_cost")
+    return _counted(text, usage, cost, messages, model)
+
+
+def _counted(text: str, usage: Any, cost: Any, messages: list[dict[str, Any]], model: str) -> Completion:
     if usage is None:
         return Completion(text, model, call_usage(estimated_tokens(prompt_text(messages)), estimated_tokens(text)))
-    hidden = getattr(response, "_hidden_params", None) or {}
-    cost = reported_cost(usage) or hidden.get("response_cost")
     return Completion(text, model, call_usage(usage.prompt_tokens or 0, usage.completion_tokens or 0, cost))

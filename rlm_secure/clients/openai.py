@@ -16,6 +16,7 @@ from rlm_secure.clients.base import (
     in_thread,
     prompt_text,
 )
+from rlm_secure.clients.call import ModelCall
 from rlm_secure.clients.connections import Connections
 from rlm_secure.errors import MissingKey, ProviderError
 
@@ -91,6 +92,25 @@ class OpenAIClient(SDKClient):
         response = await sdk.chat.completions.create(timeout=seconds, **self._request(messages, model))
         return self._read(response, messages, model)
 
+    async def _astream(self, messages: list[dict[str, Any]], model: str, call: ModelCall) -> Completion:
+        if "http_client" in self.kwargs:
+            return await super()._astream(messages, model, call)
+        sdk = self._connections.for_loop(self._sdk()[1])
+        request = {**self._request(messages, model), "stream": True, **self._usage_of_a_stream}
+        usage, finished = None, False
+        async with await sdk.chat.completions.create(timeout=call.wait(), **request) as chunks:
+            async for chunk in chunks:
+                usage = getattr(chunk, "usage", None) or usage
+                for choice in _first(chunk):
+                    call.say(_said(choice))
+                    finished = finished or choice.finish_reason is not None
+        return self._completion(call.text(finished=finished), usage, messages, model)
+
+    @property
+    def _usage_of_a_stream(self) -> dict[str, Any]:
+        """The arguments that make the server report the usage of a stream, in its last event."""
+        return {"stream_options": {"include_usage": True, **(self.sampling_args.get("stream_options") or {})}}
+
     def _sdk(self) -> tuple[type[Any], type[Any]]:
         """The blocking and the asynchronous class of the SDK. Imported on use: importing takes half a second."""
         import openai
@@ -116,7 +136,9 @@ class OpenAIClient(SDKClient):
         text = message.content or getattr(message, "refusal", None) or ""
         if not isinstance(text, str):
             raise ProviderError(f"the {self.vendor} call was answered with {type(text).__name__}, not text")
-        usage = getattr(response, "usage", None)
+        return self._completion(text, getattr(response, "usage", None), messages, model)
+
+    def _completion(self, text: str, usage: Any, messages: list[dict[str, Any]], model: str) -> Completion:
         if usage is None:
             counted = call_usage(estimated_tokens(prompt_text(messages)), estimated_tokens(text))
         else:
@@ -124,6 +146,17 @@ class OpenAIClient(SDKClient):
             if self._asks_for_cost and counted.total_cost is None and _is_free(usage):
                 counted.total_cost = 0.0
         return Completion(text, model, counted)
+
+
+def _first(chunk: Any) -> list[Any]:
+    """The first choice in a piece of a stream, if it has a part of it: with `n`, there are several at the same time."""
+    choices = getattr(chunk, "choices", None)
+    return [each for each in choices if each.index == 0][:1] if isinstance(choices, list) else []
+
+
+def _said(choice: Any) -> str:
+    text = choice.delta.content or getattr(choice.delta, "refusal", None)
+    return text if isinstance(text, str) else ""
 
 
 def reported_cost(usage: Any) -> float | None:

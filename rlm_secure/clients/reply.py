@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 from rlm_secure import untrusted_json
 from rlm_secure.clients.call import ModelCall
@@ -28,12 +28,16 @@ _WITHHELD: Final = frozenset(
         b"set-cookie2", b"trailer", b"transfer-encoding",
     }
 )  # fmt: skip
+_EVENTS: Final = b"text/event-stream; charset=utf-8"
 _CONTINUATION: Final = bytes(range(0x80, 0xC0))
 _BYTE_ORDER_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Reply:
-    """One reply of `status` with `headers`, for `call`. Every method raises ProviderError when a limit is exceeded."""
+    """One reply of `status` with `headers`, for `call`. Every method raises ProviderError when a limit is exceeded.
+
+    `is_stream`: it was asked for as a stream, and is one: see rlm_secure.clients.streaming.
+    """
 
     def __init__(self, call: ModelCall, status: int, headers: Iterable[tuple[bytes, bytes]]) -> None:
         call.body()
@@ -50,9 +54,12 @@ class Reply:
                 "its reply is compressed, though it was asked for as it is; turn compression off at the server or proxy"
             )
         self.headers = [(name, value) for name, value in lines if name not in _WITHHELD]
-        self.headers.append((b"content-type", _content_type(lines)))
+        kind = _content_type(lines)
+        self.is_stream = call.streams and status < 300 and kind == _EVENTS
+        self.headers.append((b"content-type", kind))
         self._read_retry(lines)
-        self._limit = call.body_bytes if status < 300 else _ERROR_BYTES
+        whole = call.stream_bytes if self.is_stream else call.body_bytes
+        self._limit = whole if status < 300 else _ERROR_BYTES
         if status < 300 and any(name == b"content-length" and _number(value) > self._limit for name, value in lines):
             raise call.too_large()
         self._body = io.BytesIO()
@@ -76,34 +83,13 @@ class Reply:
         raw = b"" if self._is_dropped else self._body.getvalue()
         self._body = io.BytesIO()
         if self.status < 300:
-            self._check(raw)
+            checked(self._call, raw)
             return raw
         try:
             untrusted_json.bound(raw, nodes=_ERROR_BYTES // 64)
         except untrusted_json.MalformedJson:
             return b""
         return raw
-
-    def _check(self, raw: bytes) -> None:
-        if b"\0" in raw[:4] or raw[:2] in _BYTE_ORDER_MARKS:
-            raise self._call.refuse("its reply is not UTF-8; check the server at base_url")
-        texts = len(raw) + _decoded_bytes(raw)
-        if texts > self._call.memory:
-            raise self._call.refuse(
-                f"its reply takes more memory than four times {self._call.limit} = {self._call.reply_bytes:,}; ask for "
-                "a shorter one"
-            )
-        values = 64 + (self._call.memory - texts) // _VALUE_BYTES
-        try:
-            # For anything else an SDK searches, quotes and masks the text, in unbounded time.
-            is_object = isinstance(untrusted_json.loads(raw, nodes=values), dict)
-        except untrusted_json.MalformedJson as error:
-            raise self._call.refuse(
-                f"its reply was not read as JSON ({error}); ask for less, or check base_url"
-            ) from None
-        if not is_object:
-            raise self._call.refuse("its reply is no JSON object; check base_url")
-        self._call.wait()
 
     def _read_retry(self, lines: list[tuple[bytes, bytes]]) -> None:
         for name, value in lines:
@@ -116,9 +102,32 @@ class Reply:
                     self._call.retry_after = seconds
 
 
+def checked(call: ModelCall, raw: bytes) -> dict[str, Any]:
+    """The JSON object `raw`. Raises ProviderError for anything else, and for more memory than a reply may take."""
+    if b"\0" in raw[:4] or raw[:2] in _BYTE_ORDER_MARKS:
+        raise call.refuse("its reply is not UTF-8; check the server at base_url")
+    texts = len(raw) + _decoded_bytes(raw)
+    if texts > call.memory:
+        raise call.refuse(
+            f"its reply takes more memory than four times {call.limit} = {call.reply_bytes:,}; ask for a shorter one"
+        )
+    values = 64 + (call.memory - texts) // _VALUE_BYTES
+    try:
+        # For anything but an object an SDK searches, quotes and masks the text, in unbounded time.
+        value = untrusted_json.loads(raw, nodes=values)
+    except untrusted_json.MalformedJson as error:
+        raise call.refuse(f"its reply was not read as JSON ({error}); ask for less, or check base_url") from None
+    if not isinstance(value, dict):
+        raise call.refuse("its reply is no JSON object; check base_url")
+    call.wait()
+    return value
+
+
 def _content_type(lines: list[tuple[bytes, bytes]]) -> bytes:
-    """JSON or text. Never a character set of the provider's choice: one of Python's codecs decompresses."""
+    """JSON, events or text. Never a character set of the provider's choice: one of Python's codecs decompresses."""
     said = b",".join(value for name, value in lines if name == b"content-type").lower()
+    if b"text/event-stream" in said:
+        return _EVENTS
     return b"application/json" if b"json" in said else b"text/plain; charset=utf-8"
 
 

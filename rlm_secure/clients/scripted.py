@@ -21,11 +21,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from rlm_secure.clients.base import (
     Client,
     Completion,
+    OnText,
     Prompt,
     as_messages,
     call_usage,
@@ -37,6 +38,10 @@ from rlm_secure.errors import ProviderError
 
 Line: TypeAlias = str | Callable[[Any], str]
 Lines: TypeAlias = str | Callable[[Any], str] | Sequence[Line] | None
+
+
+#: Characters of a piece of a streamed line.
+_PIECE: Final = 16
 
 
 class ScriptExhausted(ProviderError):
@@ -116,6 +121,15 @@ class ScriptedClient(Client):
         usage = call_usage(estimated_tokens(prompt_text(messages)), estimated_tokens(text))
         self.tally.add(name, usage)
         return Completion(text, name, usage)
+
+    async def astream(
+        self, prompt: Prompt, on_text: OnText, *, model: str | None = None, timeout: float | None = None
+    ) -> Completion:
+        """As acomplete(), with the line in pieces of a few characters."""
+        completion = await self.acomplete(prompt, model=model, timeout=timeout)
+        for number, begin in enumerate(range(0, len(completion.text), _PIECE)):
+            on_text(number, completion.text[begin : begin + _PIECE])
+        return completion
 
     async def acomplete(self, prompt: Prompt, *, model: str | None = None, timeout: float | None = None) -> Completion:
         """As complete(), in a thread: a callable may block."""

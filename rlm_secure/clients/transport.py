@@ -8,20 +8,24 @@ Guards: that a reply is counted and timed where its bytes come in, before any li
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import functools
 import importlib
 import socket
 import ssl
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Final
 
 from rlm_secure.clients.call import ModelCall, current
 from rlm_secure.clients.reply import Reply
+from rlm_secure.clients.streaming import Events
 
 #: Bytes written between two checks of the deadline.
 _SLICE: Final = 16 * 1024
+#: Events of a stream that an SDK reads before the event loop gets to other calls, and to this one's timeout.
+_AT_ONCE: Final = 64
 
 
 class _TimedTLS(ssl.SSLSocket):
@@ -278,21 +282,25 @@ def exchange(handle: Callable[[Any], Any], request: Any) -> Any:
 
 
 async def aexchange(handle: Callable[[Any], Awaitable[Any]], request: Any) -> Any:
-    """As exchange(), for an event loop."""
+    """As exchange(), for an event loop. A reply that is a stream is returned at once, and checked as it is read."""
     call = current()
     if call is None or call.is_under_way:
         return await handle(request)
     with call.attempt():
         _prepare(call, request)
         response = await handle(request)
+        streamed = False
         try:
             _check_order(response)
             reply = Reply(call, response.status_code, response.headers.raw)
+            if streamed := reply.is_stream:
+                return _response(request, reply, _stream(request, response.stream, Events(call)))
             async for piece in response.stream:
                 if not reply.add(piece):
                     break
         finally:
-            await response.stream.aclose()
+            if not streamed:
+                await response.stream.aclose()
         return _response(request, reply)
 
 
@@ -316,7 +324,28 @@ def _check_order(response: Any) -> None:
         raise ConnectionError("the connection had an answer before the question was asked")
 
 
-def _response(request: Any, reply: Reply) -> Any:
-    """A response object of the same library as `request`, with the checked body."""
-    library = sys.modules[type(request).__module__.partition(".")[0]]
-    return library.Response(reply.status, headers=reply.headers, content=reply.content(), request=request)
+def _response(request: Any, reply: Reply, stream: Any = None) -> Any:
+    """A response object of the same library as `request`, with the checked body, or the stream of one."""
+    body = {"content": reply.content()} if stream is None else {"stream": stream}
+    return _library(request).Response(reply.status, headers=reply.headers, request=request, **body)
+
+
+def _stream(request: Any, body: Any, events: Events) -> Any:
+    """A body for the same library as `request`, which is read from `body` as the checked `events` in it."""
+
+    class Checked(_library(request).AsyncByteStream):  # type: ignore[misc]  # the library's own class is required
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            async for piece in body:
+                for number, event in enumerate(events.add(piece), 1):
+                    yield event
+                    if number % _AT_ONCE == 0:
+                        await asyncio.sleep(0)
+
+        async def aclose(self) -> None:
+            await body.aclose()
+
+    return Checked()
+
+
+def _library(request: Any) -> Any:
+    return sys.modules[type(request).__module__.partition(".")[0]]

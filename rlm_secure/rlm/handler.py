@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
 from rlm_secure.broker.protocol import Call
-from rlm_secure.clients.base import Client, Completion, InThread, Prompt, Tally, adapt, prompt_text
+from rlm_secure.clients.base import Client, Completion, InThread, OnText, Prompt, Tally, adapt, prompt_text
 from rlm_secure.clients.prices import REPORTED, Price
 from rlm_secure.clients.windows import fewest_tokens, prompt_characters
 from rlm_secure.decision import Decided
@@ -32,11 +32,19 @@ from rlm_secure.errors import (
     TimeoutExceededError,
     told_to_cells,
 )
-from rlm_secure.events import LimitReached, ModelCalled, Violation
+from rlm_secure.events import LimitReached, ModelCalled, TextDelta, Violation
 from rlm_secure.policy import Gate, load_policy
 from rlm_secure.rlm.budget import LIMITS, Allowance, Ledger, exhausted, limit_name
 from rlm_secure.rlm.tree import Tree
-from rlm_secure.types import ModelUsageSummary, RefusedCall, RLMChatCompletion, UsageSummary, held_bytes, not_kept
+from rlm_secure.types import (
+    ModelUsageSummary,
+    RefusedCall,
+    RLMChatCompletion,
+    UsageSummary,
+    encodable,
+    held_bytes,
+    not_kept,
+)
 
 NO_USAGE: Final = ModelUsageSummary(0, 0, 0)
 
@@ -177,7 +185,8 @@ class LMHandler:
         than lm.reply_bytes: it would be sent again with every turn.
         """
         snapshot = prompt if isinstance(prompt, str) else [dict(message) for message in prompt]
-        completion = self._running_tree().call(self._metered(self._default, snapshot, model, purpose))
+        on_text = self._on_text(purpose)
+        completion = self._running_tree().call(self._metered(self._default, snapshot, model, purpose, on_text))
         decision = self._gate.reply(completion.text)
         if not decision.allowed:
             self.report(decision)
@@ -321,7 +330,18 @@ class LMHandler:
             execution_time=time.monotonic() - began,
         )
 
-    async def _metered(self, client: Client, prompt: Prompt, model: str | None, purpose: str) -> Completion:
+    def _on_text(self, purpose: str) -> OnText | None:
+        """What tells the listeners of the root's reply while it arrives, if they want to hear of it."""
+        tree = self._running_tree()
+        if not tree.streams or self.depth or purpose == "summary":
+            return None
+        return lambda index, text: tree.emit(
+            TextDelta(depth=0, purpose=purpose, index=index, text=encodable(text))
+        )
+
+    async def _metered(
+        self, client: Client, prompt: Prompt, model: str | None, purpose: str, on_text: OnText | None = None
+    ) -> Completion:
         """Call a model: the only place that does. Reserves before, settles after, and notifies the listeners."""
         tree = self._running_tree()
         self._require_fit(prompt, model or client.model_name or "unknown")
@@ -333,7 +353,11 @@ class LMHandler:
                 usage = NO_USAGE
                 error: str | None = "cancelled"
                 try:
-                    completion = self._priced(await client.acomplete(prompt, model=model, timeout=seconds), price)
+                    if on_text is None:
+                        answering = client.acomplete(prompt, model=model, timeout=seconds)
+                    else:
+                        answering = client.astream(prompt, on_text, model=model, timeout=seconds)
+                    completion = self._priced(await answering, price)
                     usage, error = completion.usage, None
                     reservation.settle(usage)
                     self.tally.add(completion.model, usage)

@@ -212,11 +212,13 @@ class RLM(Generic[Parsed]):
     def stream(self, prompt: Any, root_prompt: str | None = None) -> Iterator[Event]:
         """Yield the events of one completion as they happen; the last is RunCompleted, with the completion.
 
+        The root model's replies are asked for as streams: TextDelta has their text as it arrives.
+
         Raises what completion() raises, after the events. Leaving the loop early ends the run. The run does not wait
         for a slow reader: an EventsDropped replaces events beyond `limits.kept_bytes`, or 10,000, that are unread.
         """
         work = lambda tree: self.complete_in(tree, prompt, root_prompt)  # noqa: E731  named for the line's length
-        return streamed(self._tree, work, self.policy.limits.kept_bytes)
+        return streamed(lambda listener: self._tree(listener, streams=True), work, self.policy.limits.kept_bytes)
 
     def batch(
         self,
@@ -283,7 +285,7 @@ class RLM(Generic[Parsed]):
 
     # -- one completion ------------------------------------------------------------------------------
 
-    def _tree(self, *listeners: Listener) -> Tree:
+    def _tree(self, *listeners: Listener, streams: bool = False) -> Tree:
         """A new tree of runs, not yet entered."""
         ledger = Ledger(
             Allowance.of(
@@ -300,6 +302,7 @@ class RLM(Generic[Parsed]):
             prices=self.prices,
             windows=self.windows,
             whose=self,
+            streams=streams,
         )
 
     def complete_in(

@@ -64,7 +64,8 @@ class Tree:
     `concurrency` bounds model calls in flight, `children` the child runs that run at the same time. `policy` bounds
     the bytes kept (`records`) and held temporarily (`batch_bytes`). `prices` says what models cost, `windows` how
     much they read, `whose` is the RLM that its sessions are counted for. Use as a context manager: leaving it ends
-    whatever still runs, and closes sandboxes and the connections of adopted clients.
+    whatever still runs, and closes sandboxes and the connections of adopted clients. `streams`: the root's replies are
+    told as they arrive.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class Tree:
         prices: Prices | None = None,
         windows: Windows | None = None,
         whose: object = None,
+        streams: bool = False,
     ) -> None:
         policy = policy or Policy()
         self.ledger = ledger
@@ -85,6 +87,7 @@ class Tree:
         self.prices = prices or Prices()
         self.windows = windows or Windows()
         self.whose = whose
+        self.streams = streams
         self.records = Records(policy.limits.kept_bytes)
         self.batch_bytes = ByteBudget(policy.limits.kept_bytes)
         self.slots = ChildSlots(children, self.overdue)

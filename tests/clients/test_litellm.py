@@ -76,3 +76,20 @@ def test_the_loop_runs_on_it() -> None:
         completion = RLM(backend="litellm", backend_kwargs=kwargs).completion("c")
         assert completion.response == "42"
         assert completion.usage_summary.total_calls == 1
+
+
+def test_the_text_arrives_in_pieces_with_the_usage_of_its_call() -> None:
+    heard: list[tuple[int, str]] = []
+    with OpenAIServer(reply="two words") as server:
+        completion = asyncio.run(client_of(server).astream("one two three", lambda *piece: heard.append(piece)))
+        assert server.requests[0].body["stream"] is True
+    assert heard == [(0, "two "), (1, "words")]
+    assert (completion.text, completion.usage.total_input_tokens, completion.usage.total_output_tokens) == ("two words", 3, 2)
+
+
+def test_a_stream_with_more_text_than_a_reply_may_have_ends_the_call() -> None:
+    with OpenAIServer(reply=" ".join(map(str, range(4_000)))) as server:
+        client = client_of(server, max_retries=0)
+        client.reply_bytes = 10_000
+        with pytest.raises(ProviderError, match=r"takes more than lm\.reply_bytes = 10,000"):
+            asyncio.run(client.astream("q", lambda index, text: None))

@@ -3,15 +3,17 @@
     with OpenAIServer(reply="Paris") as server:
         client = openai.OpenAI(base_url=server.base_url, api_key="test")
 
-`reply` is a str, or a callable of the decoded request that returns a str, a `Raw` response, or raises.
+`reply` is a str, or a callable of the decoded request that returns a str, a `Raw` response, a `Stream`, or raises. A
+str is streamed, in words, where the request asks for a stream.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -24,6 +26,14 @@ class Raw:
     status: int = 200
     body: Any = None
     headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Stream:
+    """Server-sent events: each of `events` is JSON, or bytes that are sent as they are, after `delay` seconds."""
+
+    events: Iterable[Any]
+    delay: float = 0.0
 
 
 @dataclass
@@ -40,7 +50,7 @@ class OpenAIServer:
 
     def __init__(
         self,
-        reply: str | Callable[[dict[str, Any]], str | Raw] = "ok",
+        reply: str | Callable[[dict[str, Any]], str | Raw | Stream] = "ok",
         *,
         delay: float = 0.0,
         usage: dict[str, Any] | None | str = "count",
@@ -99,15 +109,16 @@ class OpenAIServer:
             self._send(request, raw)
         except (BrokenPipeError, ConnectionResetError):
             self.cut_off += 1
+            request.close_connection = True
         finally:
             with self._lock:
                 self.in_flight -= 1
 
-    def _answer(self, request: BaseHTTPRequestHandler, body: dict[str, Any]) -> Raw:
+    def _answer(self, request: BaseHTTPRequestHandler, body: dict[str, Any]) -> Raw | Stream:
         if self.delay:
             self._wait(request)
         answer = self.reply(body) if callable(self.reply) else self.reply
-        if isinstance(answer, Raw):
+        if isinstance(answer, Raw | Stream):
             return answer
         prompt = " ".join(str(message["content"]) for message in body["messages"])
         usage = self.usage
@@ -121,6 +132,9 @@ class OpenAIServer:
             "model": body["model"],
             "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": answer}}],
         }
+        if body.get("stream"):
+            asked = (body.get("stream_options") or {}).get("include_usage")
+            return Stream(streamed(answer, usage if asked else None, body["model"]))
         if usage is not None:
             completion["usage"] = usage
         return Raw(body=completion)
@@ -140,7 +154,10 @@ class OpenAIServer:
         finally:
             request.connection.settimeout(30)
 
-    def _send(self, request: BaseHTTPRequestHandler, raw: Raw) -> None:
+    def _send(self, request: BaseHTTPRequestHandler, raw: Raw | Stream) -> None:
+        if isinstance(raw, Stream):
+            self._send_stream(request, raw)
+            return
         data = raw.body if isinstance(raw.body, bytes) else json.dumps(raw.body).encode()
         request.send_response(raw.status)
         headers = {"content-type": "application/json", "content-length": str(len(data)), **raw.headers}
@@ -148,3 +165,29 @@ class OpenAIServer:
             request.send_header(name, value)
         request.end_headers()
         request.wfile.write(data)
+
+    def _send_stream(self, request: BaseHTTPRequestHandler, stream: Stream) -> None:
+        request.send_response(200)
+        request.send_header("content-type", "text/event-stream")
+        request.send_header("transfer-encoding", "chunked")
+        request.end_headers()
+        for event in stream.events:
+            time.sleep(stream.delay)
+            data = event if isinstance(event, bytes) else b"data: " + json.dumps(event).encode() + b"\r\n\r\n"
+            request.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
+            request.wfile.flush()
+        request.wfile.write(b"0\r\n\r\n")
+
+
+def streamed(text: str, usage: dict[str, Any] | None, model: str = "m") -> list[Any]:
+    """The events of a streamed chat completion: a role, the words, a reason to finish, and the usage if there is one."""
+    words = re.findall(r"\S+\s*|\s+", text)
+    head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": model}
+    said = [{"role": "assistant", "content": ""}, *({"content": word} for word in words)]
+    events: list[Any] = [
+        {**head, "choices": [{"index": 0, "delta": each, "finish_reason": None}], "usage": None} for each in said
+    ]
+    events.append({**head, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "usage": None})
+    if usage is not None:
+        events.append({**head, "choices": [], "usage": usage})
+    return [*events, b"data: [DONE]\n\n"]
