@@ -10,6 +10,7 @@ Guards: what a frame from a sandbox may contain
 
 from __future__ import annotations
 
+import binascii
 import json
 import re
 import secrets
@@ -29,6 +30,7 @@ from rlm_secure.untrusted_json import MalformedJson, loads
 MAX_NAMES: Final = 256
 MAX_NAME: Final = 128
 MAX_PROMPTS: Final = 10_000
+MAX_MEDIA: Final = 16
 
 CallKind = Literal["llm_query", "llm_query_batched", "rlm_query", "rlm_query_batched", "tool"]
 _LM_KINDS: Final = ("llm_query", "llm_query_batched", "rlm_query", "rlm_query_batched")
@@ -57,7 +59,8 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 class Call:
     """A request from a cell to the host: prompts for a model or a child, or one tool call.
 
-    `prompts` has exactly one entry unless `kind` ends in "_batched". `args` and `kwargs` are JSON values.
+    `prompts` has exactly one entry unless `kind` ends in "_batched". `args` and `kwargs` are JSON values. `media` are
+    bytes that an `llm_query` says are images or sound.
     """
 
     kind: CallKind
@@ -66,6 +69,7 @@ class Call:
     tool: str | None = None
     args: tuple[Any, ...] = ()
     kwargs: Mapping[str, Any] = field(default_factory=dict)
+    media: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +222,7 @@ def _call(message: Mapping[str, Any]) -> Call:
         model = message.get("model")
         if model is not None and (not isinstance(model, str) or len(model) > 256):
             raise _broken("a model name is not a short string")
-        return Call(cast(CallKind, kind), tuple(prompts), model)
+        return Call(cast(CallKind, kind), tuple(prompts), model, media=_media(kind, message.get("media", [])))
     if kind == "tool":
         tool = message.get("tool")
         if not isinstance(tool, str) or not _NAME.fullmatch(tool):
@@ -228,6 +232,15 @@ def _call(message: Mapping[str, Any]) -> Call:
             raise _broken("tool arguments are not a list")
         return Call("tool", tool=tool, args=tuple(args), kwargs=_dict(message, "kwargs"))
     raise _broken("a call is of no known kind")
+
+
+def _media(kind: str, media: Any) -> tuple[bytes, ...]:
+    if not isinstance(media, list) or len(media) > MAX_MEDIA or (media and kind != "llm_query"):
+        raise _broken("media is not a short list, or not that of llm_query")
+    try:
+        return tuple(binascii.a2b_base64(each, strict_mode=True) for each in media)
+    except (TypeError, ValueError):  # binascii.Error is a ValueError
+        raise _broken("an image or a sound is not base64") from None
 
 
 def _result(message: Mapping[str, Any], value_bytes: int, stdout_bytes: int, result_bytes: int) -> CellResult:

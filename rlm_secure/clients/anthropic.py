@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from rlm_secure.clients.base import DEFAULT_TIMEOUT, Client, Completion, SDKClient, call_usage
 from rlm_secure.clients.call import ModelCall
 from rlm_secure.clients.connections import Connections
+from rlm_secure.clients.media import inline
 from rlm_secure.errors import MissingExtra, MissingKey, ProviderError
 
 #: Parameters that every version of the SDK accepts by name; anything else goes into the body unchanged.
@@ -98,8 +99,24 @@ class AnthropicClient(SDKClient):
                 request[name] = value
             else:  # such as temperature: newer SDKs have no parameter for what newer models do not accept
                 request["extra_body"] = {**request.get("extra_body", {}), name: value}
-        request |= {"model": model, "messages": [each for each in messages if each["role"] != "system"]}
+        request |= {"model": model, "messages": [_message(each) for each in messages if each["role"] != "system"]}
         return request | ({"system": system} if system else {})
+
+
+def _message(message: dict[str, Any]) -> dict[str, Any]:
+    """A message with its media as Anthropic's API has them."""
+    content = message["content"]
+    return {**message, "content": [*map(_part, content)]} if isinstance(content, list) else message
+
+
+def _part(part: Any) -> Any:
+    found = inline(part)
+    if found is None:
+        return part
+    kind, data = found
+    if not kind.startswith("image/"):
+        raise ProviderError("the Anthropic call was not made: its models take images, and no sound")
+    return {"type": "image", "source": {"type": "base64", "media_type": kind, "data": data}}
 
 
 def _read(response: Any, model: str) -> Completion:

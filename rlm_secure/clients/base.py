@@ -23,6 +23,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 from rlm_secure.causes import local_cause
 from rlm_secure.clients.call import ModelCall
 from rlm_secure.clients.failures import provider_error
+from rlm_secure.clients.media import text_of
 from rlm_secure.errors import ProviderError, RLMSecureError
 from rlm_secure.types import ModelUsageSummary, UsageSummary, encodable
 
@@ -436,7 +437,7 @@ def estimated_tokens(text: str) -> int:
 
 def prompt_text(messages: list[dict[str, Any]]) -> str:
     """All text of `messages`, for counting."""
-    return "\n".join(str(message.get("content") or "") for message in messages)
+    return "\n".join(text_of(message.get("content")) for message in messages)
 
 
 def call_usage(input_tokens: Any, output_tokens: Any, cost: Any = None) -> ModelUsageSummary:

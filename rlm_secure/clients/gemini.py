@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+from base64 import b64decode
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -12,6 +13,7 @@ from rlm_secure.clients.base import DEFAULT_TIMEOUT, Completion, SDKClient, call
 from rlm_secure.clients.call import ModelCall
 from rlm_secure.clients.connections import PerLoop
 from rlm_secure.clients.failures import set_up_error
+from rlm_secure.clients.media import inline
 from rlm_secure.clients.transport import bind
 from rlm_secure.errors import MissingExtra, MissingKey, ProviderError
 from rlm_secure.types import ModelUsageSummary
@@ -75,6 +77,14 @@ class GeminiClient(SDKClient):
                 finished = finished or any(each.finish_reason for each in chunk.candidates or ())
         return Completion(call.text(finished=finished), model, _usage(usage))
 
+    def _part(self, part: Any) -> Any:
+        types, found = self._types(), inline(part)
+        if found is not None:
+            return types.Part(inline_data=types.Blob(mime_type=found[0], data=b64decode(found[1])))
+        if not isinstance(part, dict) or "text" not in part:
+            raise ProviderError("the Gemini call was not made: a part of a message is no text, image or sound")
+        return types.Part(text=str(part["text"]))
+
     def _types(self) -> Any:
         try:
             from google.genai import types
@@ -113,13 +123,17 @@ class GeminiClient(SDKClient):
         contents = [
             types.Content(
                 role="model" if each["role"] == "assistant" else "user",
-                parts=[types.Part(text=str(each["content"]))],
+                parts=[self._part(part) for part in _parts(each["content"])],
             )
             for each in messages
             if each["role"] != "system"
         ]
         config = types.GenerateContentConfig(system_instruction=system or None, http_options=options, **sampling)
         return {"model": model, "contents": contents, "config": config}
+
+
+def _parts(content: Any) -> list[Any]:
+    return content if isinstance(content, list) else [{"text": str(content)}]
 
 
 def _http_library(options: Any) -> Any:

@@ -5,7 +5,8 @@
         "replies": ["one", "two"],
     })
 
-`turns` answers chat messages (the loop's turns), `replies` answers plain prompts (`llm_query`). Each is
+`turns` answers chat messages (the loop's turns), `replies` answers plain prompts (`llm_query`), and the messages of
+those with media. Each is
 
 - a list, used up in order; an entry is a str, or a callable of the messages (turns) or the prompt (replies);
 - a callable, called every time;
@@ -113,7 +114,8 @@ class ScriptedClient(Client):
         messages, name = as_messages(prompt), self.name_of(model)
         if self.delay:
             time.sleep(min(self.delay, self.seconds_of(timeout)))
-        script, asked = (self.replies, prompt) if isinstance(prompt, str) else (self.turns, messages)
+        plain = isinstance(prompt, str) or isinstance(prompt[-1].get("content"), list)
+        script, asked = (self.replies, prompt) if plain else (self.turns, messages)
         line = script.line()
         text = line(asked) if callable(line) else line
         if not isinstance(text, str):

@@ -15,9 +15,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from rlm_secure.clients.base import Prompt
+from rlm_secure.clients.media import text_of
 from rlm_secure.clients.prices import SNAPSHOT
 
 _PROVIDERS: Final = frozenset(
@@ -109,5 +110,4 @@ def fewest_tokens(prompt: Prompt) -> int:
 def _texts(prompt: Prompt) -> list[str]:
     if isinstance(prompt, str):
         return [prompt]
-    contents: list[Any] = [message.get("content") for message in prompt]
-    return [content for content in contents if isinstance(content, str)]
+    return [text_of(message.get("content")) for message in prompt]

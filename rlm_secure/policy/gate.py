@@ -165,6 +165,18 @@ class Gate:
                 )
         return Decision(True, "lm-prompts")
 
+    def media(self, kinds: Sequence[str | None], size: int) -> Decision:
+        """Whether media of these types (None: it is none of ours) may be sent; `size` counts the prompt as well."""
+        if None in kinds:
+            return Decision(
+                False,
+                "lm-media",
+                f"media {kinds.index(None)} is no PNG, JPEG, GIF or WebP image and no WAV or MP3 sound; convert it",
+            )
+        limit = self.policy.lm.prompt_bytes
+        said = f"the prompt and its media take {size:,} bytes, more than lm.prompt_bytes = {limit:,}; send smaller ones"
+        return _unless("lm-prompt-bytes", size > limit, said)
+
     @staticmethod
     def require_window(model: str, characters: int, tokens: int, window: int, *, conversation: bool = False) -> None:
         """Raise PromptTooLarge if a prompt of `characters`, which are at least so many `tokens`, is not to be sent."""

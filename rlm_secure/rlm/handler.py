@@ -17,6 +17,7 @@ from typing import Any, Final, Protocol, Self
 
 from rlm_secure.broker.protocol import Call
 from rlm_secure.clients.base import Client, Completion, InThread, OnText, Prompt, Tally, adapt, prompt_text
+from rlm_secure.clients.media import described, media_type, most_tokens, with_media
 from rlm_secure.clients.prices import REPORTED, Price
 from rlm_secure.clients.windows import fewest_tokens, prompt_characters
 from rlm_secure.decision import Decided
@@ -223,6 +224,9 @@ class LMHandler:
             refuse()
             raise CallFailed(f"there is no tool {call.tool!r} here")
         decision = self._gate.subcalls(call.prompts, call.model)
+        if decision.allowed and call.media:
+            size = sum(map(len, call.media)) + _size(call.prompts[0])
+            decision = self._gate.media([media_type(each) for each in call.media], size)
         if not decision.allowed:
             refuse()
             self.report(decision)
@@ -234,7 +238,8 @@ class LMHandler:
                 completions = self._recurse(call.prompts, call.model)
             else:
                 depth = 1 if call.kind.startswith("rlm") else self.depth + 1
-                completions = self._ask_all(call.prompts, call.model, depth, call.kind.removesuffix("_batched"))
+                purpose = call.kind.removesuffix("_batched")
+                completions = self._ask_all(call.prompts, call.model, depth, purpose, call.media)
             self._record(completions)
             # A child that failed without a single model call counts as a refused call.
             failed = all(each.error is not None for each in completions) and tree.ledger.spent.calls == calls
@@ -280,13 +285,17 @@ class LMHandler:
         held.append(size)
         return None
 
-    def _ask_all(self, prompts: Sequence[str], model: str | None, depth: int, purpose: str) -> list[RLMChatCompletion]:
+    def _ask_all(
+        self, prompts: Sequence[str], model: str | None, depth: int, purpose: str, media: Sequence[bytes] = ()
+    ) -> list[RLMChatCompletion]:
         """One completion per prompt, in order, each with its own usage or its error."""
         tree = self._running_tree()
         held: list[int] = []
 
         async def ask_all(client: Client, named: str | None) -> list[RLMChatCompletion]:
-            return await asyncio.gather(*(self._answer(client, prompt, named, purpose, held) for prompt in prompts))
+            return await asyncio.gather(
+                *(self._answer(client, prompt, named, purpose, held, media) for prompt in prompts)
+            )
 
         try:
             # Get the client in this thread: making one may import an SDK, which would block the whole tree's loop.
@@ -302,7 +311,7 @@ class LMHandler:
             tree.batch_bytes.give_back(sum(held))
 
     async def _answer(
-        self, client: Client, prompt: str, model: str | None, purpose: str, held: list[int]
+        self, client: Client, prompt: str, model: str | None, purpose: str, held: list[int], media: Sequence[bytes] = ()
     ) -> RLMChatCompletion:
         """Make one sub-call; return its failure as a value whose text may enter a sandbox.
 
@@ -311,7 +320,9 @@ class LMHandler:
         began = time.monotonic()
         name = model or client.model_name or "unknown"
         try:
-            completion = await self._metered(client, prompt, model, purpose)
+            asked = with_media(prompt, media) if media else prompt
+            prompt = described(prompt, media)
+            completion = await self._metered(client, asked, model, purpose)
         except InThread:
             raise
         except LIMITS as limit:
@@ -508,6 +519,10 @@ def _shown(error: Exception) -> str:
 
 
 def _size(prompt: Prompt) -> int:
-    """Bytes of a prompt's text."""
-    text = prompt if isinstance(prompt, str) else prompt_text(prompt)
-    return len(text.encode("utf-8", "surrogatepass"))
+    """Bytes of a prompt's text, and as many more as its media may have tokens."""
+    text, media = (prompt, 0) if isinstance(prompt, str) else (prompt_text(prompt), sum(map(_media_tokens, prompt)))
+    return len(text.encode("utf-8", "surrogatepass")) + media
+
+
+def _media_tokens(message: dict[str, Any]) -> int:
+    return most_tokens(message.get("content"))

@@ -66,7 +66,30 @@ def test_a_result_is_read_whole() -> None:
 def test_calls_are_read_whole() -> None:
     assert read(frame(QUERY)) == Call("llm_query", ("a question",))
     assert read(frame(BATCH)) == Call("llm_query_batched", ("a", "b"), "m")
+    assert read(frame({**QUERY, "media": ["AP8=", ""]})) == Call("llm_query", ("a question",), media=(b"\0\xff", b""))
+    assert read(frame({**BATCH, "media": []})) == Call("llm_query_batched", ("a", "b"), "m")
     assert read(frame(TOOL)) == Call("tool", tool="search", args=(1,), kwargs={"k": None})
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {**QUERY, "media": None},
+        {**QUERY, "media": "AP8="},
+        {**QUERY, "media": {}},
+        {**QUERY, "media": [1]},
+        {**QUERY, "media": [None]},
+        {**QUERY, "media": ["AP8"]},
+        {**QUERY, "media": ["AP8=\n"]},
+        {**QUERY, "media": ["\u00e9"]},
+        {**QUERY, "media": ["AP8="] * 17},
+        {**QUERY, "call": "rlm_query", "media": ["AP8="]},
+        {**BATCH, "media": ["AP8="]},
+    ],
+)
+def test_media_are_a_short_list_of_base64_of_one_question(broken: dict[str, Any]) -> None:
+    with pytest.raises(ProtocolViolation):
+        read(frame(broken))
 
 
 @pytest.mark.parametrize(

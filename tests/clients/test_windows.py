@@ -67,7 +67,8 @@ def test_honest_text_is_never_counted_higher_than_it_is(text: str) -> None:
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_more_text_has_no_fewer_tokens(one: str, more: str) -> None:
     assert fewest_tokens(one) <= fewest_tokens(f"{one}.{more}") + 1
-    assert fewest_tokens([{"role": "user", "content": one}, {"role": "user", "content": [{"text": more}]}]) == fewest_tokens(one)
+    image = {"type": "image_url", "image_url": {"url": more}}
+    assert fewest_tokens([{"role": "user", "content": [{"type": "text", "text": one}, image]}]) == fewest_tokens(one)
     assert prompt_characters(one) == len(one)
 
 

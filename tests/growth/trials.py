@@ -151,9 +151,11 @@ LINES: dict[str, Make] = {
     "not base64": _bytes(b'{"n":1,"c":1,"d":"' + b"A" * 4000 + b'="}\n'),
     "deep": _bytes(b'{"n":' + b"[" * 4000 + b"}\n"),
 }
+_IMAGE = b'{"op":"call","call":"llm_query","prompts":[""],"media":[""]}'
 FRAMES: dict[str, Make] = {
     "small frames": _bytes(b"\0\0\0\x02{}"),
     "empty frames": _bytes(b"\0\0\0\0"),
+    "media": lambda size: struct.pack(">I", 4 * (size // 4) + len(_IMAGE)) + _IMAGE[:-3] + b"AAAA" * (size // 4) + b'"]}',
     **{
         name: lambda size, make=make: b"".join(
             struct.pack(">I", len(body)) + body for body in [make(min(size, 200_000))] * max(size // 200_000, 1)
@@ -489,7 +491,7 @@ READERS: dict[str, Reader] = {
     "audit/read/yaml_document.py": Reader("get_event", ("YAML",)),
     "audit/rules/packages.py": Reader("tomllib.loads", reason="a table of ours, in the package"),
     "broker/client.py": Reader("decode, partition in a loop", ("signed answers",)),
-    "broker/protocol.py": Reader("loads", ("frames in the host", "signed answers", "values with tags")),
+    "broker/protocol.py": Reader("binascii.a2b_base64 loads", ("frames in the host", "signed answers", "values with tags")),
     "broker/signed.py": Reader("event", ("signed answers",)),
     "broker/transports/http1.py": Reader("find in a loop, recv", ("host http",)),
     "broker/transports/https.py": Reader("urlsplit", reason="the address that a provider's API names, once a session"),
@@ -502,6 +504,7 @@ READERS: dict[str, Reader] = {
     "checks/schema.py": Reader("json.loads", reason="the user's own schema, written and read again to copy it"),
     "checks/typed.py": Reader("validate_json", ("json of the host",)),
     "cli/options.py": Reader("json.loads", reason="an argument of the command line, from the user"),
+    "clients/gemini.py": Reader("b64decode", reason="media of a prompt, which the host itself put into base64"),
     "clients/prices.py": Reader("tomllib.loads", reason="a table of ours, in the package"),
     "clients/transport.py": Reader("recv", reason="one piece for the library that asked for it; nobody looks into it"),
     "compat/core/comms_utils.py": Reader("loads, recv, unpack", ("frames of upstream",)),

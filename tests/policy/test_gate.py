@@ -156,6 +156,18 @@ def test_without_a_list_of_tools_only_their_names_are_checked() -> None:
     assert Gate(POLICY, tools=frozenset()).tool("anything").reason == "there is no tool 'anything'; this run has none"
 
 
+def test_media_are_of_known_types_and_count_with_the_prompt() -> None:
+    assert GATE.media(["image/png", "audio/wav"], 10).allowed
+    assert GATE.media(["image/png", None], 1) == Decision(
+        False, "lm-media", "media 1 is no PNG, JPEG, GIF or WebP image and no WAV or MP3 sound; convert it"
+    )
+    assert GATE.media(["image/png"], 11) == Decision(
+        False,
+        "lm-prompt-bytes",
+        "the prompt and its media take 11 bytes, more than lm.prompt_bytes = 10; send smaller ones",
+    )
+
+
 @pytest.mark.parametrize(
     ("conversation", "reason"),
     [

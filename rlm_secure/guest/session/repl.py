@@ -6,6 +6,7 @@ turn of the model.
 
 from __future__ import annotations
 
+import binascii
 import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -21,6 +22,7 @@ Ask = Callable[[dict[str, Any]], Any]
 #: The limits of the host's decoder for one call (broker/protocol.py). It ends the session for a call that exceeds them.
 MAX_PROMPTS = 10_000
 MAX_MODEL = 256
+MAX_MEDIA = 16
 #: Values in all arguments of a tool call. Each counts as at most one bracket and one comma of the decoder's MAX_NODES.
 _MAX_VALUES = 190_000
 
@@ -54,7 +56,7 @@ class Repl:
         self._result_bytes = result_bytes
         self.begin()
         self._scaffold: dict[str, Any] = {
-            "llm_query": self._single("llm_query"),
+            "llm_query": self._with_media(),
             "llm_query_batched": self._batched("llm_query_batched"),
             "rlm_query": self._single("rlm_query"),
             "rlm_query_batched": self._batched("rlm_query_batched"),
@@ -218,6 +220,16 @@ class Repl:
         query.__name__ = query.__qualname__ = kind
         return query
 
+    def _with_media(self) -> Callable[..., Any]:
+        def llm_query(prompt: str, model: str | None = None, media: Iterable[bytes] = ()) -> Any:
+            if not _is_text(prompt):
+                raise TypeError(f"llm_query takes one string, not {title(type(prompt))}; build a str first")
+            question = {"call": "llm_query", "prompts": [str.__str__(prompt)], "model": _model(model)}
+            encoded = _media(media)
+            return self._ask(question | {"media": encoded} if encoded else question)
+
+        return llm_query
+
     def _batched(self, kind: str) -> Callable[..., Any]:
         def query(prompts: Iterable[str], model: str | None = None) -> Any:
             if _is_text(prompts):
@@ -307,6 +319,17 @@ def _model(model: str | None) -> str | None:
     if len(name.encode("utf-8", "backslashreplace").decode()) > MAX_MODEL:
         raise ValueError(f"a model name has at most {MAX_MODEL} characters, not {len(name)}; give the name alone")
     return name
+
+
+def _media(media: Iterable[bytes]) -> list[str]:
+    """Images and sound in base64. The host looks at what they are."""
+    given = list(media)
+    for item in given:
+        if type(item) is not bytes:
+            raise TypeError(f"media is a list of images and sounds as bytes; one of them is {title(type(item))}")
+    if len(given) > MAX_MEDIA:
+        raise ValueError(f"llm_query takes at most {MAX_MEDIA} media in one call, not {len(given)}; ask in parts")
+    return [binascii.b2a_base64(item, newline=False).decode() for item in given]
 
 
 def _is_text(value: object) -> bool:

@@ -32,7 +32,8 @@ that is the only code of its reply.
 1. `context`: the material, as a string, a list or a dict. Where there are several, they are `context_0`, \
 `context_1` and so on, and `context` is the first.
 2. `llm_query(prompt, model=None)`: gives `prompt` to a language model and returns its reply as a string. That model \
-sees nothing but `prompt`, so put the passage and the question into it. It copes with some 100,000 tokens at a time.
+sees nothing but `prompt`, so put the passage and the question into it. It copes with some 100,000 tokens at a time. \
+`media=[...]` shows it images (PNG, JPEG, GIF, WebP) or sound (WAV, MP3) as well, each as bytes, if it takes them.
 3. `llm_query_batched(prompts, model=None)`: the same for a list of prompts, all at the same time; the replies come \
 back in the order of the prompts. Use it instead of a loop.
 4. `rlm_query(prompt, model=None)` and `rlm_query_batched(prompts, model=None)`: give each prompt to a worker that has \
