@@ -73,8 +73,8 @@ class TextDelta(Event):
     """A piece of the root model's reply, as it arrives: of `RLM.stream()` only.
 
     `index` counts the pieces of one reply. 0 begins it anew: what came before belongs to an attempt that failed, and is
-    no part of the reply. `purpose` is that of the call's ModelCalled. The text is whole, as in every event: what is in
-    `data.redact` is masked where it is logged, and a piece may end within it.
+    no part of the reply. `purpose` is that of the call's ModelCalled. Under a policy with patterns in
+    `data.redact` the pieces are lines, in which secrets are masked. Make the text inert before you show it.
     """
 
     purpose: str

@@ -321,7 +321,7 @@ def upward_guest_imports(path: str, source: str) -> list[str]:
 
 #: The modules of the loop, from bottom to top. Each imports from rows above its own in this list alone.
 RLM_LAYERS: tuple[tuple[str, ...], ...] = (
-    ("answers", "budget", "parsing", "prompts", "slots"),
+    ("answers", "budget", "deltas", "parsing", "prompts", "slots"),
     ("compaction", "config", "tree"),
     ("batch", "children", "handler"),
     ("completion",),

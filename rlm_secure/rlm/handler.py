@@ -33,16 +33,16 @@ from rlm_secure.errors import (
     TimeoutExceededError,
     told_to_cells,
 )
-from rlm_secure.events import LimitReached, ModelCalled, TextDelta, Violation
+from rlm_secure.events import LimitReached, ModelCalled, Violation
 from rlm_secure.policy import Gate, load_policy
 from rlm_secure.rlm.budget import LIMITS, Allowance, Ledger, exhausted, limit_name
+from rlm_secure.rlm.deltas import Deltas
 from rlm_secure.rlm.tree import Tree
 from rlm_secure.types import (
     ModelUsageSummary,
     RefusedCall,
     RLMChatCompletion,
     UsageSummary,
-    encodable,
     held_bytes,
     not_kept,
 )
@@ -186,8 +186,10 @@ class LMHandler:
         than lm.reply_bytes: it would be sent again with every turn.
         """
         snapshot = prompt if isinstance(prompt, str) else [dict(message) for message in prompt]
-        on_text = self._on_text(purpose)
-        completion = self._running_tree().call(self._metered(self._default, snapshot, model, purpose, on_text))
+        deltas = self._deltas(purpose)
+        completion = self._running_tree().call(self._metered(self._default, snapshot, model, purpose, deltas))
+        if deltas is not None:
+            deltas.end()
         decision = self._gate.reply(completion.text)
         if not decision.allowed:
             self.report(decision)
@@ -341,14 +343,12 @@ class LMHandler:
             execution_time=time.monotonic() - began,
         )
 
-    def _on_text(self, purpose: str) -> OnText | None:
+    def _deltas(self, purpose: str) -> Deltas | None:
         """What tells the listeners of the root's reply while it arrives, if they want to hear of it."""
         tree = self._running_tree()
         if not tree.streams or self.depth or purpose == "summary":
             return None
-        return lambda index, text: tree.emit(
-            TextDelta(depth=0, purpose=purpose, index=index, text=encodable(text))
-        )
+        return Deltas(tree.emit, purpose, self._gate.policy.data.redact)
 
     async def _metered(
         self, client: Client, prompt: Prompt, model: str | None, purpose: str, on_text: OnText | None = None

@@ -19,6 +19,7 @@ from rlm_secure.clients.call import ModelCall
 from rlm_secure.clients.streaming import Events
 from rlm_secure.errors import ProviderError
 from rlm_secure.events import ModelCalled, RunCompleted, TextDelta
+from rlm_secure.rlm.deltas import Deltas
 from rlm_secure.rlm.rlm import RLM
 from tests.growth.cost import assert_linear
 from tests.loops import Heard, cell, scripted
@@ -358,6 +359,36 @@ def test_half_of_a_pair_is_told_encodable() -> None:
     events = list(scripted(["FINAL(" + "x" * 9 + "\ud800)"]).stream("c"))
     assert "\\ud800" in spoken(events)[0]
     spoken(events)[0].encode()
+
+
+def test_what_the_policy_masks_is_masked_wherever_a_piece_ends() -> None:
+    text = "first line\nthe customer is ACME-12345678 and the key is sk-abcdefghij0123456789xyz\n\nFINAL(ACME-12345678)"
+    policy = {"extends": "strict", "data": {"redact": ["ACME-[0-9]{8}"]}}
+    events = list(scripted([text], policy=policy).stream("c"))
+    masked = "first line\nthe customer is [redacted] and the key is [redacted]\n\nFINAL([redacted])"
+    assert spoken(events) == [masked]
+    deltas = [event for event in events if isinstance(event, TextDelta)]
+    assert [event.index for event in deltas] == list(range(len(deltas)))
+    assert len(deltas) > 2
+
+
+def test_held_text_of_an_attempt_that_failed_is_forgotten() -> None:
+    heard = Heard()
+    deltas = Deltas(heard, "turn", ("ACME",))
+    for index, text in ((0, "lost\nlost"), (0, "ke"), (1, "pt AC"), (2, "ME")):
+        deltas(index, text)
+    deltas.end()
+    assert [(event.index, event.text) for event in heard.of(TextDelta)] == [(0, "lost\n"), (0, "kept [redacted]")]
+
+
+def test_a_line_of_many_pieces_is_held_in_linear_time() -> None:
+    def hold(size: int) -> None:
+        deltas = Deltas(lambda event: None, "turn", ("ACME",))
+        for index in range(size):
+            deltas(index, "word ")
+        deltas.end()
+
+    assert_linear(lambda size: size, hold, begin=1_000)
 
 
 def test_a_run_streams_from_a_server() -> None:

@@ -28,6 +28,14 @@ def names() -> dict[str, Any]:
 
 def test_the_limits_are_the_decoders() -> None:
     assert repl.MAX_PROMPTS == protocol.MAX_PROMPTS
+    assert repl.MAX_MEDIA == protocol.MAX_MEDIA
+
+
+def test_media(names: dict[str, Any]) -> None:
+    assert names["llm_query"]("q", media=[b"x"] * 16).media == (b"x",) * 16
+    assert names["llm_query"]("q", media=iter([])).media == ()
+    with pytest.raises(ValueError, match="at most 16 media in one call, not 17"):
+        names["llm_query"]("q", media=[b"x"] * 17)
 
 
 @pytest.mark.parametrize("kind", ["llm_query_batched", "rlm_query_batched"])
