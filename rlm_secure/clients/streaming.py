@@ -23,7 +23,7 @@ _NAME: Final = re.compile(rb"[a-z_.]{1,64}")
 _END: Final = b"[DONE]"
 
 
-class Events:
+class StreamedEvents:
     """The events of one reply, for `call`. `add` raises ProviderError when a limit is exceeded."""
 
     def __init__(self, call: ModelCall) -> None:

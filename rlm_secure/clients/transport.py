@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from rlm_secure.clients.call import ModelCall, current
 from rlm_secure.clients.reply import Reply
-from rlm_secure.clients.streaming import Events
+from rlm_secure.clients.streaming import StreamedEvents
 
 #: Bytes written between two checks of the deadline.
 _SLICE: Final = 16 * 1024
@@ -294,7 +294,7 @@ async def aexchange(handle: Callable[[Any], Awaitable[Any]], request: Any) -> An
             _check_order(response)
             reply = Reply(call, response.status_code, response.headers.raw)
             if streamed := reply.is_stream:
-                return _response(request, reply, _stream(request, response.stream, Events(call)))
+                return _response(request, reply, _stream(request, response.stream, StreamedEvents(call)))
             async for piece in response.stream:
                 if not reply.add(piece):
                     break
@@ -330,7 +330,7 @@ def _response(request: Any, reply: Reply, stream: Any = None) -> Any:
     return _library(request).Response(reply.status, headers=reply.headers, request=request, **body)
 
 
-def _stream(request: Any, body: Any, events: Events) -> Any:
+def _stream(request: Any, body: Any, events: StreamedEvents) -> Any:
     """A body for the same library as `request`, which is read from `body` as the checked `events` in it."""
 
     class Checked(_library(request).AsyncByteStream):  # type: ignore[misc]  # the library's own class is required

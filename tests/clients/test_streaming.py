@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import tests.effort  # noqa: F401 - fewer examples
 from rlm_secure.clients import Client, Completion, get_client
 from rlm_secure.clients.call import ModelCall
-from rlm_secure.clients.streaming import Events
+from rlm_secure.clients.streaming import StreamedEvents
 from rlm_secure.errors import ProviderError
 from rlm_secure.events import ModelCalled, RunCompleted, TextDelta
 from rlm_secure.rlm.deltas import Deltas
@@ -268,7 +268,7 @@ def events_of(*pieces: bytes, reply_bytes: int = MIB) -> list[bytes]:
     call = ModelCall("Test", 60.0, reply_bytes)
     call.on_text = lambda index, text: None
     with call.attempt():
-        events = Events(call)
+        events = StreamedEvents(call)
         return [event for piece in pieces for event in events.add(piece)]
 
 
