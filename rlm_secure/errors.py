@@ -264,6 +264,8 @@ class LogError(RLMSecureError):
 class ValueUnavailable(RLMSecureError):
     """A value of a session that cannot be returned. `name` is the variable's, or "the result"."""
 
+    for_cells = True
+
     def __init__(self, message: str, *, name: str) -> None:
         super().__init__(message)
         self.name = name

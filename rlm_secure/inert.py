@@ -16,7 +16,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 #: The loggers of this library.
-LOGGERS: Final = ("rlm_secure", "rlm_secure.audit", "rlm_secure.broker", "rlm_secure.cloud", "rlm_secure.docker")
+LOGGERS: Final = (
+    "rlm_secure", "rlm_secure.audit", "rlm_secure.broker", "rlm_secure.cloud", "rlm_secure.docker", "rlm_secure.rlm",
+    "rlm_secure.session",
+)  # fmt: skip
 
 # C0 except tab, newline and carriage return; DEL; C1; lone surrogates, which cannot be encoded.
 _CONTROLS: Final = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff"

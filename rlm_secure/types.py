@@ -448,6 +448,25 @@ class REPLResult:
             raise self._value
         return self._value
 
+    @property
+    def usage(self) -> UsageSummary:
+        """What the model calls of the cell used, by model."""
+        totals: dict[str, ModelUsageSummary] = {}
+        for call in self.rlm_calls:
+            for model, used in call.usage_summary.model_usage_summaries.items():
+                total = totals.setdefault(model, ModelUsageSummary())
+                total.total_calls += used.total_calls
+                total.total_input_tokens += used.total_input_tokens
+                total.total_output_tokens += used.total_output_tokens
+                if used.total_cost is not None:
+                    total.total_cost = (total.total_cost or 0.0) + used.total_cost
+        return UsageSummary(totals)
+
+    @property
+    def cost_usd(self) -> float | None:
+        """US dollars that the model calls of the cell cost, as far as they are known; None if none is."""
+        return self.usage.total_cost
+
     def check(self) -> Self:
         """Return the result itself when the cell succeeded. Raises `error`, a CellError, when it failed."""
         if self.error is not None:

@@ -56,6 +56,7 @@ def made(kind: type[RLMSecureError]) -> RLMSecureError:
             given.append(ACTS)
         elif parameter.kind is parameter.KEYWORD_ONLY:
             named |= {parameter.name: ACTS} if "str" in annotated and "tuple" not in annotated else {}
+            named |= {parameter.name: 1} if annotated == "int" and parameter.default is parameter.empty else {}
         else:
             decision = Decision(False, "rule", ACTS)
             value = ACTS if "str" in annotated else decision if "Decided" in annotated else 1
@@ -195,6 +196,7 @@ def test_a_cell_reads_the_messages_of_classes_that_name_nothing_of_the_host() ->
     kinds = {name: kind for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, RLMSecureError)}
     assert {name for name, kind in kinds.items() if not kind.for_cells} == {
         "RLMSecureError", "PolicyError", "EnvironmentUnavailable", "EnforcementError", "AuditLogError", "LogError",
+        "ContextError",
     }  # fmt: skip
     assert errors.told_to_cells(NotReplayed("its cells")) == "its cells"
     assert errors.told_to_cells(Lost("api.provider.example")) == "Lost"

@@ -8,8 +8,10 @@ from __future__ import annotations
 import copy
 import json
 import keyword
+import logging
 import secrets
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -35,6 +37,8 @@ from rlm_secure.tagged import tag
 from rlm_secure.tools import RESERVED_TOOL_NAMES, Toolbox, parse_custom_tools
 from rlm_secure.types import REPLResult
 from rlm_secure.values import Values, unavailable
+
+_log = logging.getLogger("rlm_secure.session")
 
 #: A JSON value up to this many characters is sent in a frame; larger ones are sent as a context is.
 _SMALL = 64 * 1024
@@ -96,12 +100,15 @@ class REPL(Owned):
         self._cells = self._requests = 0
         self._environment = environment
         self._walls: EnforcementReport | None = None  # the last report that was checked
+        began = time.monotonic()
         self._session = environment.open(self.policy, tools=dict.fromkeys(functions, ""))
         self._session.with_values = with_values
         try:
             self._check_walls()
             if audit is not None:
                 audit.session_start(self._name, policy=self.policy.name, report=self._session.report)
+            said = "session %s began in %.3f s: environment %s, policy %s"
+            _log.info(said, self._name, time.monotonic() - began, environment.name, self.policy.name)
             with running(self):
                 for name, tool in tools.items():
                     if not (tool.is_callable or tool.is_code):
@@ -326,6 +333,12 @@ class REPL(Owned):
                 if self._audit is not None:
                     self._audit.violation(self._name, violation="ProtocolViolation", wall="protocol", detail=str(error))
                 raise
+            if _log.isEnabledFor(logging.DEBUG):
+                kind = "" if result.error is None else f": {type(result.error).__name__}"
+                said = "session %s, cell %d took %.3f s, %.3f s of CPU%s"
+                _log.debug(said, self._name, self._cells, result.seconds, result.cpu_seconds, kind)
+            if isinstance(result.error, WallViolation | CellCrashed):
+                _log.warning("session %s, cell %d: %s", self._name, self._cells, result.error)
             if self._audit is not None:
                 for decision in session.refused:
                     self._audit.refusal(self._name, rule=decision.rule, reason=decision.reason)
@@ -344,6 +357,8 @@ class REPL(Owned):
     def cleanup(self) -> None:
         """End the session. Idempotent."""
         closed, self._closed = self._closed, True
+        if not closed:
+            _log.info("session %s ended after %d cells", self._name, self._cells)
         try:
             if self._audit is not None and not closed:
                 self._audit.session_end(self._name, cells=self._cells)

@@ -30,6 +30,7 @@ from rlm_secure.errors import (
     WrongProcess,
 )
 from rlm_secure.events import Event, EventsDropped, Listener, Noticed, RunCompleted, event_bytes, tell
+from rlm_secure.logger.records import record
 from rlm_secure.policy import Gate
 from rlm_secure.policy.model import Policy
 from rlm_secure.rlm.budget import Ledger, Records, Reservation
@@ -298,7 +299,8 @@ class Tree:
             return list(self._notices)
 
     def emit(self, event: Event) -> None:
-        """Send `event` to every listener."""
+        """Send `event` to every listener, and log it."""
+        record(event)
         for listener in self._listeners:
             tell(listener, event)
 
