@@ -19,8 +19,6 @@ windows_drive: Callable[[str], tuple[str, str]]
 
 
 class PurePath:
-    __slots__ = ("_drive", "_rest", "_root")
-
     _sep = "/"
 
     def __new__(cls, *pathsegments: Any) -> Any:
@@ -212,15 +210,11 @@ class PurePath:
 
 
 class PurePosixPath(PurePath):
-    __slots__ = ()
-
     def __str__(self) -> str:
         return self.anchor + "/".join(self._rest) or "."
 
 
 class PureWindowsPath(PurePath):
-    __slots__ = ()
-
     _sep = "\\"
 
     def _split(self, text: str) -> tuple[str, str, list[str]]:
