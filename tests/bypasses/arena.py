@@ -57,9 +57,9 @@ def as_plain(source: str) -> tuple[dict[str, Any], str]:
 
 def as_cell(source: str) -> tuple[dict[str, Any], str]:
     """Run `source` behind the language layer alone: its globals, and how it ended."""
-    from rlm_secure.guest.language import compiler, facades, guards
+    from rlm_secure.guest.language import compiler, guards, imports
 
-    space = guards.build_globals(facades.NAMES, lambda *values, **options: None)
+    space = guards.build_globals(imports.NAMES, lambda *values, **options: None)
     space.update(host.names())
     try:
         compiler.run(compiler.compile_cell(source, source_bytes=1 << 20, ast_nodes=100_000), space)

@@ -20,10 +20,11 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from rlm_secure.guest.language import facades, names
+from rlm_secure.guest.language import facades, guards, imports, library, names
 from tests.bypasses import corpus
 from tests.guest.attacks import ATTACKS
 from tests.guest.honest import HONEST
@@ -49,13 +50,20 @@ VALUES = (
 )  # fmt: skip
 
 
+@cache
+def _members(name: str) -> tuple[str, ...]:
+    if name in facades.NAMES:
+        return facades.members(facades.load(name))
+    return facades.members(library.load(name, guards.build_globals(imports.NAMES, print)))
+
+
 class Grammar:
     """Random statements of cells."""
 
     def __init__(self, dice: random.Random, modules: list[str]) -> None:
         self.dice = dice
         self.modules = modules
-        self.members = [f"{name}.{word}" for name in modules for word in facades.members(facades.load(name))]
+        self.members = [f"{name}.{word}" for name in modules for word in _members(name)]
 
     def word(self) -> str:
         return self.dice.choice(WORDS)
@@ -211,6 +219,7 @@ class Fuzz:
 
     def __init__(self, modules: frozenset[str], seed: int, say: Callable[[str], None]) -> None:
         facades.preload()
+        library.read_all()
         signal.signal(signal.SIGALRM, engine.out_of_time)
         sys.unraisablehook = engine.unraisable
         sys.stdout = io.StringIO()
