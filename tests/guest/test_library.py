@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from rlm_secure.guest.language import guards, imports, library, registry
+from rlm_secure.guest.session import worker
 
 from .cells import Session, plain
 
@@ -247,3 +248,22 @@ def test_star_import_binds_what_the_facade_has() -> None:
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_coroutine_leads_nowhere(cell: str, rule: str) -> None:
     assert Session().outcome(cell) == rule
+
+
+def test_a_worker_that_retires_releases_nothing_that_is_suspended() -> None:
+    """To release it would run its `finally`, which nothing can stop there."""
+    session, out = Session(), []
+    session.space["out"] = out
+    session.run(
+        "class Turn:\n    def __await__(self): yield\n"
+        "async def f(out=out):\n    try: await Turn()\n    finally: out.append('coroutine')\n"
+        "def g(out=out):\n    try: yield\n    finally: out.append('generator')\n"
+        "c, d = f(), g()\nc.send(None)\nnext(d)"
+    )
+    retired = worker.SessionWorker()
+    retired._repl = types.SimpleNamespace(namespace=session.space)  # type: ignore[assignment]
+    retired._retire({})
+    assert "c" not in session.space
+    assert out == []
+    retired._suspended.clear()
+    assert sorted(out) == ["coroutine", "generator"]
