@@ -51,15 +51,19 @@ class C:
         return (str, (CANARY,))
 LOOT = copy.copy(C())
 """,
-    "await": """
-class C:
-    def __await__(self):
-        global LOOT
-        LOOT = CANARY
-        yield
+    "async_generator": """
 async def f():
-    await C()
-f().send(None)
+    global LOOT
+    try:
+        yield
+    finally:
+        LOOT = CANARY
+made = f()
+try:
+    made.asend(None).send(None)
+except StopIteration:
+    pass
+made = None
 """,
     "instancecheck": """
 class M(type):
