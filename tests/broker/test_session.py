@@ -107,7 +107,7 @@ def test_variables_are_read_assigned_and_aliased(shared) -> None:
 
 
 def test_a_refused_cell_names_the_rule(shared) -> None:
-    result = shared.execute("import os", echo)
+    result = shared.execute("import socket", echo)
     assert isinstance(result.error, CellRefused)
     assert result.error.rule
 

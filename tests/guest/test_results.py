@@ -148,7 +148,7 @@ FORGED = {
     "an interrupt": "while True: pass",
     "an answer": "final_answer('an answer')",
     "a refusal": "getattr(1, 'mro')",
-    "a refused import": "import os",
+    "a refused import": "import socket",
     "a shortage of memory": "bytes(1 << 50)",
 }
 
