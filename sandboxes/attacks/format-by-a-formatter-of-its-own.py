@@ -13,4 +13,4 @@ class Mine(string.Formatter):
     def get_value(self, key, args, kwargs):
         return ()
 
-print("WON reached", Mine().vformat("{0.__class__.__base__}", (), {}))
+print("WON reached", Mine().vformat("{0.__class__.__subclasses__}", (), {}))

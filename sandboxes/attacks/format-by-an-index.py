@@ -6,4 +6,4 @@ wins: reflects
 outcome: harmless
 """
 
-print("WON reached", "{0[0].__class__}".format([()]))
+print("WON reached", "{0[0].__class__.__subclasses__}".format([()]))

@@ -6,4 +6,4 @@ wins: reflects
 outcome: harmless
 """
 
-print("WON reached", getattr("{0.__class__.__base__}", "for" + "mat")(()))
+print("WON reached", getattr("{0.__class__.__subclasses__}", "for" + "mat")(()))

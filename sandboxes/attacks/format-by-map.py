@@ -6,4 +6,4 @@ wins: reflects
 outcome: harmless
 """
 
-print("WON reached", list(map("{0.__class__.__base__}".format, [()])))
+print("WON reached", list(map("{0.__class__.__subclasses__}".format, [()])))

@@ -9,4 +9,4 @@ reference: CVE-2026-76825
 
 import string
 
-print("WON reached", string.Formatter().format("{0.__class__.__base__}", ()))
+print("WON reached", string.Formatter().format("{0.__class__.__subclasses__}", ()))

@@ -6,4 +6,4 @@ wins: reflects
 outcome: harmless
 """
 
-print("WON reached", "{x.__class__.__base__}".format_map({"x": ()}))
+print("WON reached", "{x.__class__.__subclasses__}".format_map({"x": ()}))

@@ -8,4 +8,4 @@ outcome: harmless
 
 import collections
 
-print("WON reached", collections.UserString("{x.__class__.__base__}").format_map({"x": ()}))
+print("WON reached", collections.UserString("{x.__class__.__subclasses__}").format_map({"x": ()}))

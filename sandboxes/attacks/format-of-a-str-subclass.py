@@ -9,4 +9,4 @@ outcome: harmless
 class Text(str):
     pass
 
-print("WON reached", Text("{0.__class__.__base__}").format(()))
+print("WON reached", Text("{0.__class__.__subclasses__}").format(()))

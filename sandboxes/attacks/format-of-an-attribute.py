@@ -7,4 +7,4 @@ outcome: harmless
 reference: CVE-2023-41039
 """
 
-print("WON reached", "{0.__class__.__base__}".format(()))
+print("WON reached", "{0.__class__.__subclasses__}".format(()))

@@ -8,4 +8,4 @@ outcome: harmless
 
 import collections
 
-print("WON reached", collections.UserString("{0.__class__.__base__}").format(()))
+print("WON reached", collections.UserString("{0.__class__.__subclasses__}").format(()))

@@ -6,4 +6,4 @@ wins: reflects
 outcome: harmless
 """
 
-print("WON reached", str.format("{0.__class__.__base__}", ()))
+print("WON reached", str.format("{0.__class__.__subclasses__}", ()))
