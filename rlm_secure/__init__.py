@@ -75,6 +75,7 @@ if TYPE_CHECKING:
         SandboxTaken,
         SubcallCompleted,
         SubcallStarted,
+        TextDelta,
         TurnCompleted,
         TurnStarted,
         Violation,
@@ -128,8 +129,8 @@ _FROM: Final = {
     ),
     "rlm_secure.events": (
         "AnswerReady AnswerRejected CellCompleted CellStarted Compacted Event EventsDropped LimitReached Listener "
-        "ModelCalled Noticed RunCompleted RunStarted SandboxTaken SubcallCompleted SubcallStarted TurnCompleted "
-        "TurnStarted Violation"
+        "ModelCalled Noticed RunCompleted RunStarted SandboxTaken SubcallCompleted SubcallStarted TextDelta "
+        "TurnCompleted TurnStarted Violation"
     ),
     "rlm_secure.environments.session_files": "SessionFiles",
     "rlm_secure.guarantees": "EnforcementReport Guarantee Level Wall WallStatus",
@@ -242,6 +243,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), which a test checks
     "SessionFiles",
     "SubcallCompleted",
     "SubcallStarted",
+    "TextDelta",
     "TimeoutExceededError",
     "TokenLimitExceededError",
     "TurnCompleted",
