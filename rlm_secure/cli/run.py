@@ -29,7 +29,6 @@ _NO_ANSWER: Final = (
     AnswerInvalidError,
     BudgetExceededError,
     ErrorThresholdExceededError,
-    PromptTooLarge,
     ProviderError,
     TimeoutExceededError,
     TokenLimitExceededError,
@@ -156,7 +155,7 @@ def run(arguments: argparse.Namespace) -> int:
                 try:
                     with progress:
                         completion = rlm.completion(about, question if arguments.context or number else None)
-                except _NO_ANSWER as error:
+                except (*_NO_ANSWER, PromptTooLarge) as error:
                     say(f"rlm-secure run: no answer: {error}", style="red")
                     code = FAILED if progress.turns else COULD_NOT_RUN
                     if number == 0:
