@@ -98,7 +98,7 @@ class SessionWorker:
     def warm(self, begin: dict[str, Any]) -> None:
         """Begin and run one cell in advance: the copies of shared pages that a first cell causes cost no user time."""
         self._begin(begin)
-        self._exec({"code": "x = 1 + 1"})
+        self._exec({"code": "x = 1 + 1", "values": True})
         del self._repl.namespace["x"]
 
     def serve(

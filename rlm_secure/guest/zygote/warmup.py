@@ -32,7 +32,7 @@ def warm_up() -> None:
     peer, ours = socket.socketpair()
     with ours:
         with peer:
-            peer.sendall(wire.frame({"op": "exec", "code": _CELL}) * _ROUNDS)
+            peer.sendall(wire.frame({"op": "exec", "code": _CELL, "values": True}) * _ROUNDS)
         session.serve(_DiscardingChannel(ours), {}, begin)
     for _ in range(_ROUNDS):
         session.warm(begin)
