@@ -330,8 +330,8 @@ def test_each_limit_that_a_cell_ran_into_is_named() -> None:
 
 def test_a_result_of_nothing_is_empty() -> None:
     assert repr(CellResult()) == (
-        "CellResult(stdout='', stderr='', variables={}, value=None, answer=None, error=None, seconds=0.0, cpu_seconds=0.0, "
-        "peak_bytes=0, dropped_bytes=0, resumed=False)"
+        "CellResult(stdout='', stderr='', variables={}, value=None, files={}, answer=None, error=None, seconds=0.0, "
+        "cpu_seconds=0.0, peak_bytes=0, dropped_bytes=0, resumed=False)"
     )
 
 

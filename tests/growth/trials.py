@@ -531,8 +531,11 @@ READERS: dict[str, Reader] = {
     "guest/session/tagged.py": Reader("binascii.a2b_base64", reason="values that the host set"),
     "guest/supervisor/dial.py": Reader("base64.b64decode, find in a loop, os.read, recv, wire.loads", ("guest lines",)),
     "guest/language/facades/binary.py": Reader("zlib.decompressobj", reason="for a cell, in its worker, under its own limits"),
+    "guest/language/library/array.py": Reader("struct.unpack", reason="for a cell, in its worker, under its limits"),
+    "guest/language/library/files.py": Reader("find in a loop", reason="for a cell, in its worker, under its limits"),
+    "guest/language/library/secrets.py": Reader("from_bytes", reason="for a cell, in its worker, under its limits"),
     "guest/language/facades/text.py": Reader(
-        "ast.literal_eval json.loads", reason="for a cell, in its worker, under its limits"
+        "ast.literal_eval json.loads shlex.split", reason="for a cell, in its worker, under its limits"
     ),
     "guest/kernel/leash.py": Reader("os.read", reason="one byte at a time, and none is looked at"),
     "guest/supervisor/http.py": Reader("recv recv_into", ("guest http",)),
