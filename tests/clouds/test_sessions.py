@@ -15,6 +15,7 @@ from rlm_secure.guarantees import Level, Wall
 from rlm_secure.logger import RLMLogger
 from rlm_secure.policy import load_policy
 from tests.clouds.conftest import Cloud, limits
+from tests.environments.test_values import values_files_and_output
 from tests.loops import cell, scripted
 
 pytestmark = pytest.mark.filterwarnings("ignore:Polling-only mode:DeprecationWarning")
@@ -34,6 +35,12 @@ def test_a_sandbox_has_tools_a_context_and_a_memory(way: Cloud) -> None:
         assert sandbox.run("kept = [1]").error is None
         assert sandbox.run("kept.append(2); print(kept)").stdout == "[1, 2]\n"
         assert "open" in sandbox.run("open('/etc/passwd')").stderr
+
+
+@pytest.mark.by_turns(2)
+def test_values_files_and_output_cross_as_they_do_locally(way: Cloud) -> None:
+    with way.sandbox(policy=way.policy(files=9)) as sandbox:
+        values_files_and_output(sandbox)
 
 
 @pytest.mark.by_turns(2)

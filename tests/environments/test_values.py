@@ -39,6 +39,35 @@ def sandbox() -> Iterator[Sandbox]:
         yield made
 
 
+def values_files_and_output(sandbox: Sandbox) -> None:
+    """Everything that goes in and out of a session beside its context: the same in every environment."""
+    told: list[str] = []
+    large = bytes(range(256)) * 8_000
+    sandbox.set(given=(1, {2}), long="x" * 200_000)
+    sandbox.files["in.bin"] = large
+    result = sandbox.run(
+        "print('first')\nfiles['out/copy'] = files['in.bin']\nfiles['small'] = b's'\nkept = [given, {3: b'\\x00'}]\n"
+        "print('second')\n(len(long), given)",
+        on_stdout=told.append,
+    ).check()
+    assert (result.value, result.values["kept"]) == ((200_000, (1, {2})), [(1, {2}), {3: b"\x00"}])
+    assert result.files == {"out/copy": large, "small": b"s"}
+    assert "".join(told) == result.stdout == "first\nsecond\n"
+    assert sandbox.get("given") == (1, {2})
+    del sandbox.files["small"]
+    assert sandbox.files.sizes() == {"in.bin": len(large), "out/copy": len(large)}
+    failed = sandbox.run("sum(range(10**12))", timeout=1.0)  # C code that looks at no signal: its worker is killed
+    assert isinstance(failed.error, CellTimeout) and not failed.error.session_ended
+    assert (sandbox.get("kept"), sandbox.files["out/copy"]) == ([(1, {2}), {3: b"\x00"}], large)
+    sandbox.reset()
+    assert (len(sandbox.files), "kept" in sandbox.run("1").check().values) == (0, False)
+
+
+def test_all_of_it_locally() -> None:
+    with Sandbox("standard") as sandbox:
+        values_files_and_output(sandbox)
+
+
 @pytest.mark.parametrize(
     ("code", "value", "text"),
     [
