@@ -106,6 +106,22 @@ class AsyncSandbox:
         """The value of a variable; see Sandbox.get."""
         return await self._call(lambda sandbox: sandbox.get(name))
 
+    async def put(self, name: str, data: bytes | bytearray | str | Path) -> None:
+        """Put a file into the session; see SessionFiles, as for all that is done with files."""
+        await self._call(lambda sandbox: sandbox.files.__setitem__(name, data))
+
+    async def read(self, name: str) -> bytes:
+        """The contents of a file of the session. Raises KeyError."""
+        return await self._call(lambda sandbox: sandbox.files[name])
+
+    async def remove(self, name: str) -> None:
+        """Remove a file. Raises KeyError."""
+        await self._call(lambda sandbox: sandbox.files.__delitem__(name))
+
+    async def file_sizes(self) -> dict[str, int]:
+        """The files of the session, and their sizes in bytes."""
+        return await self._call(lambda sandbox: sandbox.files.sizes())
+
     async def reset(self) -> None:
         """Start again without variables; see Sandbox.reset."""
         await self._call(lambda sandbox: sandbox.reset())

@@ -47,6 +47,21 @@ def test_it_starts_with_the_first_call_and_says_what_is_wrong_then() -> None:
     asyncio.run(use())
 
 
+def test_it_has_files() -> None:
+    async def use() -> None:
+        async with AsyncSandbox("standard") as sandbox:
+            await sandbox.put("a.txt", "text")
+            assert (await sandbox.run("files['b'] = files['a.txt'] * 2")).files == {"b": b"texttext"}
+            assert await sandbox.file_sizes() == {"a.txt": 4, "b": 8}
+            await sandbox.remove("a.txt")
+            assert await sandbox.read("b") == b"texttext"
+            for use in (sandbox.read("a.txt"), sandbox.remove("a.txt")):
+                with pytest.raises(KeyError):
+                    await use
+
+    asyncio.run(use())
+
+
 def test_many_sandboxes_and_many_calls_at_once() -> None:
     async def use() -> list[Any]:
         async with AsyncSandbox() as one, AsyncSandbox() as other:

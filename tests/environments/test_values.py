@@ -167,6 +167,14 @@ def test_more_values_than_a_result_carries_are_an_error(sandbox: Sandbox) -> Non
         _ = result.values["many"]
 
 
+def test_what_is_too_large_is_marked_for_after_its_session(sandbox: Sandbox) -> None:
+    for code in ("many = [0] * 200_000", f"many = [0] * {LIMIT}", f"many = 'x' * {LIMIT}"):
+        with Sandbox() as other:
+            result = other.run(code).check()
+        with pytest.raises(ValueTooLarge):
+            _ = result.values["many"]
+
+
 def test_all_that_does_not_fit_into_one_result_can_be_asked_for(sandbox: Sandbox) -> None:
     result = sandbox.run("a = 'x' * 900_000; b = 'y' * 900_000; c = ['\\u20ac' * 200_000, '\\x01' * 20_000]").check()
     assert {name: len(result.values[name]) for name in "abc"} == {"a": 900_000, "b": 900_000, "c": 2}
