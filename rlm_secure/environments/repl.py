@@ -338,7 +338,7 @@ class REPL(Owned):
                 said = "session %s, cell %d took %.3f s, %.3f s of CPU%s"
                 _log.debug(said, self._name, self._cells, result.seconds, result.cpu_seconds, kind)
             if isinstance(result.error, WallViolation | CellCrashed):
-                _log.warning("session %s, cell %d: %s", self._name, self._cells, result.error)
+                _log.info("session %s, cell %d: %s", self._name, self._cells, result.error)
             if self._audit is not None:
                 for decision in session.refused:
                     self._audit.refusal(self._name, rule=decision.rule, reason=decision.reason)

@@ -1,7 +1,7 @@
 """Events of runs as records of the standard `logging`, under "rlm_secure.rlm".
 
-What a run does is told with names, numbers and rules only: no prompt, cell, output or answer is in a record. Starts and
-ends are INFO, turns, calls and cells DEBUG, and what was refused or limited WARNING.
+What a run does is told with names, numbers and rules only: no prompt, cell, output or answer is in a record. Starts,
+ends, and what was refused or limited are INFO, turns, calls and cells DEBUG.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _log: Final = logging.getLogger("rlm_secure.rlm")
 
 def record(event: events.Event) -> None:
     """Log `event`, if anybody wants to know."""
-    if not _log.isEnabledFor(logging.WARNING):
+    if not _log.isEnabledFor(logging.INFO):
         return
     match event:
         case events.RunStarted():
@@ -40,11 +40,11 @@ def record(event: events.Event) -> None:
         case events.Compacted():
             _log.debug("depth %d: the conversation was compacted for time %d", event.depth, event.count)
         case events.LimitReached():
-            _log.warning("depth %d: limit %s: %s", event.depth, event.limit, event.message)
+            _log.info("depth %d: limit %s: %s", event.depth, event.limit, event.message)
         case events.Violation():
-            _log.warning("depth %d: refused by %s", event.depth, event.rule)
+            _log.info("depth %d: refused by %s", event.depth, event.rule)
         case events.Noticed():
-            _log.warning("depth %d: %s: %s", event.depth, event.kind, event.message)
+            _log.info("depth %d: %s: %s", event.depth, event.kind, event.message)
         case events.AnswerRejected():
             _log.debug("depth %d: an answer was rejected", event.depth)
         case _:

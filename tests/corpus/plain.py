@@ -1,4 +1,4 @@
-"""Runs cells as plain Python: each in a fork of this clean process, in an empty folder, with nothing on stdin.
+"""Runs cells as plain Python: each in a fork of this clean process, in the current folder, with nothing on stdin.
 
 Reads {"context": text, "cells": {name: source}} as JSON on stdin, and prints {name: [stdout, class]} as JSON, where the
 class is the name of that of the exception which ended the cell, or "", as after an exit without an error. The modules
@@ -20,7 +20,6 @@ import logging  # noqa: F401
 import os
 import statistics  # noqa: F401
 import sys
-import tempfile
 import time
 import types
 import typing  # noqa: F401
@@ -85,10 +84,7 @@ def main() -> None:
     os.environ["TZ"] = "UTC"  # as a session has it
     time.tzset()
     given = json.load(sys.stdin)
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        results = {name: forked(source, given["context"]) for name, source in given["cells"].items()}
-        os.chdir("/")
+    results = {name: forked(source, given["context"]) for name, source in given["cells"].items()}
     json.dump(results, sys.stdout)
 
 

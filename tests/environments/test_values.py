@@ -168,7 +168,7 @@ def test_more_values_than_a_result_carries_are_an_error(sandbox: Sandbox) -> Non
 
 
 def test_what_is_too_large_is_marked_for_after_its_session(sandbox: Sandbox) -> None:
-    for code in ("many = [0] * 200_000", f"many = [0] * {LIMIT}", f"many = 'x' * {LIMIT}"):
+    for code in ("many = [0] * 200_000", "few = [1]\nmany = [0] * 200_000", f"many = [0] * {LIMIT}", f"many = 'x' * {LIMIT}"):
         with Sandbox() as other:
             result = other.run(code).check()
         with pytest.raises(ValueTooLarge):

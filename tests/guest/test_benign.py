@@ -18,6 +18,7 @@ from rlm_secure.broker.protocol import Call
 from rlm_secure.environments import REPL
 from rlm_secure.environments.registry import create_environment
 from rlm_secure.errors import CellException
+from rlm_secure.removal import Scratch
 from tests.corpus import plain
 
 CORPUS = Path(__file__).parents[1] / "corpus"
@@ -69,7 +70,9 @@ def as_plain(cells: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     """What each cell prints as plain Python, and the class of the exception that ends it, or ""."""
     given = json.dumps({"context": CONTEXT, "cells": cells})
     script = str(CORPUS / "plain.py")
-    done = subprocess.run([sys.executable, "-I", script], input=given, capture_output=True, text=True, check=True)
+    command = [sys.executable, "-I", script]
+    with Scratch() as folder:  # a cell that expects a missing file must not find one of ours
+        done = subprocess.run(command, input=given, capture_output=True, text=True, check=True, cwd=folder)
     return {name: (printed, ended) for name, (printed, ended) in json.loads(done.stdout).items()}
 
 

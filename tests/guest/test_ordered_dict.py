@@ -189,7 +189,7 @@ def test_no_hook_and_no_method_of_dict_takes_its_memory(cell: str) -> None:
         "OrderedDict.popitem({1: 2})", "OrderedDict.move_to_end({1: 2}, 1)", "OrderedDict.pop([1], 0)", "OrderedDict.fromkeys.__func__",
         "OrderedDict.copy.__globals__", "OrderedDict.copy.__closure__", "OrderedDict.__repr__.__wrapped__", "OrderedDict.__repr__(int)",
         "OrderedDict.__or__(int, {})", "OrderedDict.__init__([0], {0: 1})", "OrderedDict.__ior__([0], {0: 1})", "OrderedDict()._private",
-        "setattr(OrderedDict, 'copy', 1)", "setattr(OrderedDict(), 'copy', 1)", "OrderedDict.__module__.x", "OrderedDict.__mro__",
+        "setattr(OrderedDict, 'copy', 1)", "setattr(OrderedDict(), 'copy', 1)", "OrderedDict.__module__.x", "OrderedDict.__mro__[0].__dict__",
     ],
 )  # fmt: skip
 def test_its_methods_take_its_instances_and_lead_nowhere(call: str) -> None:

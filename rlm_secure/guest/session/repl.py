@@ -159,7 +159,7 @@ class Repl:
             limit = self._value_bytes if bound else min(_MENTIONED_BYTES, self._value_bytes)
             found, taken, held = values.whole(value, min(limit, room), nodes)
             # What is too large for the rest of the result only can be asked for, as can what was only mentioned.
-            alone = room >= limit and nodes == _WHOLE_VALUES
+            alone = (room >= limit and nodes == _WHOLE_VALUES) or values.length(value) > _WHOLE_VALUES
             if "size" not in found or (bound and (alone or found["size"] > limit)):
                 about.update(found)
             room, nodes = room - taken, nodes - held

@@ -41,6 +41,11 @@ def name_of(value: Any) -> str:
     return title(type(value)).encode("utf-8", "backslashreplace").decode()[:128]
 
 
+def length(value: Any) -> int:
+    """How many items a plain container holds; 0 for anything else."""
+    return len(value) if type(value) in (list, tuple, set, frozenset, dict) else 0
+
+
 def whole(value: Any, limit: int, nodes: int) -> tuple[dict[str, Any], int, int]:
     """`({"whole": JSON}, bytes, values)`, see tagged.py; with `size` instead of what is too large, `why` of no data.
 
