@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from rlm_secure.async_sandbox import AsyncSandbox
+    from rlm_secure.environments.interface import Snapshot
     from rlm_secure.environments.session_files import SessionFiles
     from rlm_secure.errors import (
         AnswerInvalidError,
@@ -132,6 +133,7 @@ _FROM: Final = {
         "ModelCalled Noticed RunCompleted RunStarted SandboxTaken SubcallCompleted SubcallStarted TextDelta "
         "TurnCompleted TurnStarted Violation"
     ),
+    "rlm_secure.environments.interface": "Snapshot",
     "rlm_secure.environments.session_files": "SessionFiles",
     "rlm_secure.guarantees": "EnforcementReport Guarantee Level Wall WallStatus",
     "rlm_secure.logger": "AuditLog RLMLogger",
@@ -241,6 +243,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), which a test checks
     "SandboxTaken",
     "SessionEnded",
     "SessionFiles",
+    "Snapshot",
     "SubcallCompleted",
     "SubcallStarted",
     "TextDelta",

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import functools
 import inspect
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 from rlm_secure.clients.base import InThread, in_thread
 from rlm_secure.environments import AuditSink
+from rlm_secure.environments.interface import Snapshot
 from rlm_secure.environments.waiting import too_long
 from rlm_secure.guarantees import EnforcementReport
 from rlm_secure.policy import Policy
@@ -126,6 +129,21 @@ class AsyncSandbox:
         """Start again without variables; see Sandbox.reset."""
         await self._call(lambda sandbox: sandbox.reset())
 
+    async def fork(self) -> Self:
+        """A copy of this sandbox as it is now, which takes turns of its own; see Sandbox.fork."""
+        sandbox = await self._call(lambda sandbox: sandbox.fork())
+        made = copy.copy(self)
+        made._sandbox, made._lock, made._running = sandbox, threading.Lock(), None
+        return made
+
+    async def snapshot(self) -> Snapshot:
+        """The present state, for `restore`; see Sandbox.snapshot."""
+        return await self._call(lambda sandbox: sandbox.snapshot())
+
+    async def restore(self, snapshot: Snapshot) -> None:
+        """Go on from a snapshot; see Sandbox.restore."""
+        await self._call(lambda sandbox: sandbox.restore(snapshot))
+
     def interrupt(self) -> None:
         """Stop the running cell, from anywhere."""
         if self._sandbox is not None:
@@ -155,10 +173,13 @@ class AsyncSandbox:
         def in_turn() -> T:
             with self._lock:
                 self._running = call
+                token = _calling.set(call)
                 try:
                     call.begin()
                     return work(self._started())
                 finally:
+                    _calling.reset(token)
+                    call.ended = True
                     self._running = None
 
         running = asyncio.ensure_future(in_thread(in_turn))
@@ -192,8 +213,8 @@ class AsyncSandbox:
 
         @functools.wraps(tool)
         def on_loop(*args: Any, **kwargs: Any) -> Any:
-            call = self._running
-            if call is None:
+            call = _calling.get()  # not self._running: a fork of the sandbox has the same tools
+            if call is None or call.ended:
                 raise RuntimeError("the call was cancelled")
             future = asyncio.run_coroutine_threadsafe(tool(*args, **kwargs), call.loop)
             if on_abandon(future.cancel):
@@ -221,6 +242,7 @@ class _Call:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
+        self.ended = False
         self._lock = threading.Lock()
         self._begun = self._over = False
 
@@ -236,6 +258,10 @@ class _Call:
         with self._lock:
             self._over = True
             return self._begun
+
+
+#: The call of a sandbox that this thread makes; tools inherit it.
+_calling: ContextVar[_Call | None] = ContextVar("rlm_secure_async_call", default=None)
 
 
 def _on_loop(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, Self
 
 from rlm_secure import documents
 from rlm_secure.environments import REPL, AuditSink
+from rlm_secure.environments.interface import Snapshot
 from rlm_secure.environments.registry import create_environment
 from rlm_secure.environments.session_files import SessionFiles
 from rlm_secure.environments.turn import Owned
@@ -130,6 +132,32 @@ class Sandbox(Owned):
         """
         self._repl.cleanup()
         self._repl = self._open()
+
+    def fork(self) -> Self:
+        """A copy of this sandbox as it is now: its variables, and the same policy, tools and audit log.
+
+        Both go on, each on its own, and neither sees what the other does; `random` gives both the same numbers. The
+        copy shares memory with the original until one of them changes it, and is closed on its own. It begins with what
+        the original has used of its limits, and has the rest for itself. A cell that runs ends first.
+
+        Only for local sandboxes: raises EnvironmentUnavailable elsewhere, and Refused if limits.forks copies and
+        snapshots live.
+        """
+        made = copy.copy(self)
+        made._repl = self._repl.fork()
+        return made
+
+    def snapshot(self) -> Snapshot:
+        """This sandbox's present state, for `restore`. Raises what `fork` raises."""
+        return self._repl.snapshot()
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go on from a snapshot of this sandbox, or of another with the same policy and tools.
+
+        What the session has used of its limits remains used. Raises ValueError for another snapshot or a closed one,
+        EnvironmentUnavailable if no copy of it can be made, and SessionEnded.
+        """
+        self._repl.restore(snapshot)
 
     def interrupt(self) -> None:
         """Stop the running cell, from another thread."""

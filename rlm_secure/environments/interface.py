@@ -33,6 +33,9 @@ __all__ = ["AuditSink", "CallFailed", "Environment", "HostCalls", "Session"]
 HostCalls = Callable[[Call], Any]
 
 
+NO_COPIES = "this environment cannot copy a session: fork(), snapshot() and restore() are for local sessions"
+
+
 class AuditSink(Protocol):
     """Receives what happens in a session; `rlm_secure.logger.AuditLog` is one."""
 
@@ -50,6 +53,25 @@ class AuditSink(Protocol):
 
     def limit(self, session: str, *, limit: str, detail: str = "") -> None:
         """A limit ended a cell, or cut its output."""
+
+
+class Snapshot(Owned, ABC):
+    """The state of a session at one moment, kept in a process that is stopped: it takes memory, and no CPU time.
+
+    Sandbox.restore() goes on from it, as often as needed. It counts for limits.forks until it is closed or dropped.
+    """
+
+    @abstractmethod
+    def close(self) -> None:
+        """End it. Idempotent; what was restored from it lives on."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        self.close()
 
 
 class Session(Owned, ABC):
@@ -117,6 +139,22 @@ class Session(Owned, ABC):
     def write_file(self, name: str, data: bytes | None) -> None:  # noqa: ARG002 - those of a session that can
         """Set the contents of a file, or remove it if there are none."""
         raise EnvironmentUnavailable(f"this environment has no files, so {name!r} cannot be written; give a context")
+
+    def fork(self) -> Session:
+        """A session of its own that begins with the state of this one, between two requests.
+
+        Raises Refused (limits.forks), and EnvironmentUnavailable where sessions cannot be copied.
+        """
+        raise EnvironmentUnavailable(NO_COPIES)
+
+    def snapshot(self) -> Snapshot:
+        """The present state, for `restore`. Raises as `fork`."""
+        raise EnvironmentUnavailable(NO_COPIES)
+
+    def restore(self, snapshot: Snapshot) -> None:  # noqa: ARG002 - the snapshot of a session that can
+        """Go on from the state in `snapshot`, of a session with this one's policy and tools. Raises ValueError for
+        another or a closed one, and EnvironmentUnavailable, after which this session is as it was."""
+        raise EnvironmentUnavailable(NO_COPIES)
 
     @abstractmethod
     def interrupt(self) -> None:

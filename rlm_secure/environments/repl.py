@@ -20,7 +20,7 @@ from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 from rlm_secure.broker.protocol import Call, CellResult, Variable
-from rlm_secure.environments.interface import AuditSink, Environment, HostCalls, Session, require_walls
+from rlm_secure.environments.interface import AuditSink, Environment, HostCalls, Session, Snapshot, require_walls
 from rlm_secure.environments.session_files import SessionFiles
 from rlm_secure.environments.turn import Owned, refuse
 from rlm_secure.errors import (
@@ -350,6 +350,38 @@ class REPL(Owned):
         with self._walled() as session:
             return session.read_text(name)
 
+    def fork(self) -> REPL:
+        """A REPL over a copy of the session, with the same calls and tools, and an audit record of its own.
+
+        Raises Refused (limits.forks), and EnvironmentUnavailable where sessions cannot be copied.
+        """
+        made = copy.copy(self)
+        made._contexts, made._histories = self._contexts.copy(), self._histories.copy()
+        made._compacted = list(self._compacted)
+        made._served = _Served(made, self._served.toolbox)
+        made._name = secrets.token_hex(8)
+        made._cells = 0
+        with self._walled() as session:
+            made._session = session.fork()
+        try:
+            if made._audit is not None:
+                made._audit.session_start(made._name, policy=made.policy.name, report=made._session.report)
+        except BaseException:  # Ctrl-C as well: the session must not outlive it
+            made._session.close()
+            raise
+        return made
+
+    def snapshot(self) -> Snapshot:
+        """The session's present state, for `restore`. Raises as `fork`."""
+        with self._walled() as session:
+            return session.snapshot()
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go on from a snapshot. Raises ValueError for one of another policy or other tools, or a closed one."""
+        with self._walled() as session:
+            self._requests += 1
+            session.restore(snapshot)
+
     def interrupt(self) -> None:
         """Stop the running cell from another thread."""
         self._session.interrupt()
@@ -452,6 +484,12 @@ class _Numbers:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.count = 0
+
+    def copy(self) -> _Numbers:
+        """Others, that go on from the same number."""
+        made = _Numbers()
+        made.count = self.count
+        return made
 
     @contextmanager
     def taken(self, wanted: int | None) -> Iterator[int]:

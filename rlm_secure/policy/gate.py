@@ -279,6 +279,12 @@ class Gate:
         said = f"it was brought back limits.resumes = {limit:,} times; start a new session"
         return _unless("resumes", count > limit, said)
 
+    def forks(self, count: int) -> Decision:
+        """Whether a session of which `count` copies and snapshots live, itself included, may be copied once more."""
+        limit = self.policy.limits.forks
+        said = f"of the session live limits.forks = {limit:,} copies and snapshots; close one first"
+        return _unless("forks", count > limit, said)
+
     # -- tools, and other calls -------------------------------------------------------------------
 
     @staticmethod

@@ -59,6 +59,7 @@ ORDERS: Mapping[str, Order] = {
     "limits.file_bytes": Order.LOWER,
     "limits.cells": Order.LOWER,
     "limits.resumes": Order.LOWER,
+    "limits.forks": Order.LOWER,
     "limits.tool_seconds": Order.LOWER,
     "limits.tool_calls": Order.LOWER,
     "limits.abandoned_calls": Order.LOWER,

@@ -152,6 +152,9 @@ class Limits(Section):
     """Cells of one session."""
     resumes: Count = 3
     """How often a killed cell's session may be resumed from a checkpoint."""
+    forks: Annotated[int, Field(ge=0, le=4096)] = 64
+    """Copies of one session that live at the same time, snapshots included; each has the session's limits for itself.
+    """
     tool_seconds: Seconds = 60.0
     """Wall clock of one tool call; one that takes longer is left behind, and fails in the cell."""
     tool_calls: Count = 10_000

@@ -90,6 +90,7 @@ def test_what_is_within_the_policy_is_allowed(method: str, asked: Any) -> None:
     ("decision", "rule", "reason"),
     [
         (GATE.resumes(4), "resumes", "it was brought back limits.resumes = 3 times; start a new session"),
+        (GATE.forks(65), "forks", "of the session live limits.forks = 64 copies and snapshots; close one first"),
         (GATE.tool_calls(10_001), "tool-calls",
          "the session has made limits.tool_calls = 10,000 tool calls, and may make no more; go on without"),
         (GATE.abandoned(0, 0, 1024), "abandoned-calls",
@@ -124,7 +125,7 @@ def test_what_a_session_asks_has_a_rule_as_well(decision: Decision, rule: str, r
 
 def test_a_session_within_its_limits_is_not_refused() -> None:
     asked = [
-        GATE.resumes(3), GATE.tool_calls(10_000), GATE.abandoned(15, 127, 511), GATE.abandoned(0, 255, 1023), GATE.tool_seconds("t", 59.9),
+        GATE.resumes(3), GATE.forks(64), GATE.tool_calls(10_000), GATE.abandoned(15, 127, 511), GATE.abandoned(0, 255, 1023), GATE.tool_seconds("t", 59.9),
         GATE.tool_arguments("t", 10, None), GATE.tool_result("t", 10, None),
         GATE.reentrant(False), GATE.walls([], "", ""), GATE.process(os.getpid()), GATE.tool_name("t"),
     ]  # fmt: skip

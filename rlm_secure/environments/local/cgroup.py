@@ -178,6 +178,15 @@ class Group:
                     (path / key).write_text(str(value))
         self._bounds = bounds
 
+    def adjust(self, bounds: CgroupBounds) -> None:
+        """Set other limits. Where the kernel refuses (version 1, if more is in use than would be allowed), those that
+        it has remain."""
+        before = self._bounds
+        try:
+            self.limit(bounds)
+        except OSError:
+            self._bounds = before
+
     def add(self, pid: int) -> None:
         """Put a process, and so everything that it forks later, into the group."""
         for path in self._paths:

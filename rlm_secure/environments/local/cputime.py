@@ -25,11 +25,14 @@ _UNCERTAIN_SECONDS = 0.25
 
 
 class CpuAccount:
-    """What a session has used of `budget` CPU seconds. Not thread-safe: the session's lock protects it."""
+    """What a session has used of `budget` CPU seconds. Not thread-safe: the session's lock protects it.
 
-    def __init__(self, budget: float) -> None:
+    A copy of a session begins with what that had `used`.
+    """
+
+    def __init__(self, budget: float, used: float = 0.0) -> None:
         self._budget = budget
-        self._dead = 0.0
+        self._dead = used
         self._before = 0.0  # used before the current process tree
         self._live: set[Worker] = set()
         self._group: Group | None = None
@@ -70,6 +73,16 @@ class CpuAccount:
     def lost(self, seconds: float) -> None:
         """Count `seconds` in which an unobserved process may have run."""
         self._dead += seconds
+
+    def leave(self, worker: Worker) -> None:
+        """Count what a stopped `worker` has used, and look at it no more: others keep it."""
+        if worker in self._live:
+            self._live.discard(worker)
+            self._dead += worker.cpu_at_most()
+
+    def counts(self, worker: Worker) -> bool:
+        """Whether it looks at `worker`."""
+        return worker in self._live
 
     def settle(self, worker: Worker) -> None:
         """Move what an ended `worker` used to the total."""

@@ -67,7 +67,7 @@ def fork_worker(spec: WorkerSpec, *, warm: bool = False) -> WarmWorker:
 
     Raises EnvironmentUnavailable when it cannot be started.
     """
-    bounds = _bounds(spec) if spec.plan.rlimits else None
+    bounds = bounds_of(spec) if spec.plan.rlimits else None
     # The worker may use huge pages only in a cgroup, and is told so before it has joined one. If joining fails, it is
     # replaced by one without huge pages.
     counted = bounds is not None and not isinstance(cgroup.parents(os.getpid()), str)
@@ -116,11 +116,12 @@ def _end(process: SessionProcess, worker: Worker | None) -> None:
         process.end()
 
 
-def _bounds(spec: WorkerSpec) -> CgroupBounds:
+def bounds_of(spec: WorkerSpec, kept: int = 0) -> CgroupBounds:
+    """The limits of a session's cgroup. `kept` workers in it are only held by snapshots and copies of the session."""
     limits = spec.limits
     # A worker and its spare share only pages that neither has written: together they may hold twice the memory.
-    memory = limits.memory_bytes * (2 if spec.copies else 1)
-    copies = CHECKPOINT_PROCESSES if spec.copies else 1
+    memory = limits.memory_bytes * (2 + kept if spec.copies else 1)
+    copies = CHECKPOINT_PROCESSES + kept if spec.copies else 1
     return CgroupBounds(memory + cgroup.OVERHEAD, limits.processes + copies, 1.0 + limits.processes)
 
 
@@ -225,7 +226,7 @@ def _rlimits(spec: WorkerSpec) -> dict[str, Any]:
     # names the limit.
     cpu = math.ceil(max(spec.cpu_seconds, 0.0)) + 1
     # With checkpoints there is room for the copies that the host consents to (listener.py).
-    processes = limits.processes + (CHECKPOINT_PROCESSES if spec.copies else 0)
+    processes = limits.processes + (CHECKPOINT_PROCESSES + _COPY_PROCESSES * limits.forks if spec.copies else 0)
     return {
         "DATA": limits.memory_bytes,
         # RLIMIT_DATA does not count page tables: without a limit on addresses, a cell that touches one byte in
@@ -241,6 +242,8 @@ def _rlimits(spec: WorkerSpec) -> dict[str, Any]:
 
 #: The most that live at the same time: init, the worker, the copy that takes over from it, and the spare before that.
 CHECKPOINT_PROCESSES = 4
+#: The most of each fork of a session: as above, without init, which is the session's.
+_COPY_PROCESSES = 3
 
 _pool = _Pool()
 

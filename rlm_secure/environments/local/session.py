@@ -9,7 +9,6 @@ cost is near zero: a checkpoint is taken when the session is idle, or when the l
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import select
@@ -18,22 +17,26 @@ import socket
 import struct
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from rlm_secure.broker.protocol import CellResult
 from rlm_secure.environments.context import SharedContext, share
 from rlm_secure.environments.deadline import SESSION_CPU, Deadline
-from rlm_secure.environments.local import idle, pidfd, pool, report
+from rlm_secure.environments.interface import Snapshot
+from rlm_secure.environments.local import cgroup, idle, pidfd, pool, report
+from rlm_secure.environments.local.cgroup import Group
 from rlm_secure.environments.local.cputime import CpuAccount
 from rlm_secure.environments.local.listener import Listener
 from rlm_secure.environments.local.process import SessionProcess
+from rlm_secure.environments.local.process_tree import ProcessTree
 from rlm_secure.environments.local.worker import Died, Overdue, Worker, weigh
 from rlm_secure.environments.local.zygote import Plan
 from rlm_secure.environments.replay import REPLAY_SECONDS, ReplayedSession, begin
 from rlm_secure.environments.replies import Answers
 from rlm_secure.environments.request_log import LogEntry
+from rlm_secure.environments.waiting import NoTurn, Wait
 from rlm_secure.errors import CellCrashed, CellError, EnvironmentUnavailable, ProtocolViolation
 from rlm_secure.guarantees import Level, Wall
 from rlm_secure.policy import cost
@@ -54,6 +57,10 @@ _COPIES_MISSED = 2
 _COPIED_BYTES_A_SECOND = 1e9
 #: A checkpoint is slow if it took longer than this plus the time for its bytes: it delays callers.
 _SLOW_SECONDS = 0.5
+#: Checkpoints until the spare is not init: the first makes it the spare, the second retires it. One may be missed.
+_FREEZES = 3
+#: While a copy is awaited in a process tree with several sessions, the longest time between two looks at the listener.
+_LOOK_SECONDS = 0.002
 #: File descriptors that a checkpoint needs in the host: a channel, a pidfd, and open files of /proc.
 _DESCRIPTORS = 8
 #: How long a retired init may run to free its memory. Then it is stopped.
@@ -70,24 +77,33 @@ class LocalSession(ReplayedSession):
     """
 
     _worker: Worker
+    _root: Worker
 
     def __init__(
-        self, policy: Policy, plan: Plan, first: Mapping[str, Any], required: tuple[Wall, ...], *, screen: bool
+        self,
+        policy: Policy,
+        spec: pool.WorkerSpec,
+        required: tuple[Wall, ...],
+        origin: LocalSnapshot | None = None,
+        cpu: CpuAccount | None = None,
     ) -> None:
         super().__init__(policy)
-        budget = policy.limits.session_cpu_seconds
-        checkpoints = policy.isolation.checkpoints
-        self._spec = pool.WorkerSpec(plan, policy.limits, checkpoints, screen, json.dumps(first), budget)
+        self._spec = spec
         self._required = required
         self._spare: Worker | None = None
         self._leaving: Worker | None = None  # the spare that was replaced: killed, but not waited for yet
+        self._tree: ProcessTree | None = None
         self._process: SessionProcess | None = None
-        self._listener: Listener | None = None
-        self._cpu = CpuAccount(budget)
+        self._group: Group | None = None  # None: that of the tree's first process
+        self._first = True  # its workers belong into that one
+        self._cpu = cpu or CpuAccount(spec.cpu_seconds, 0.0 if origin is None else origin.cpu_seconds)
         self._copies_missed = 0  # in a row
         self._copy_seconds = policy.limits.memory_bytes / _COPIED_BYTES_A_SECOND
         self._unadopted = False  # a fork was allowed, and its copy never reported
-        self._start()
+        if origin is None:
+            self._start()
+        else:
+            self._branch(origin, Gate(policy) if cpu is None else None)
 
     def load_context(self, name: str, payload: Any) -> None:
         """Bind `name` to a str, list, dict or an already shared context."""
@@ -103,13 +119,167 @@ class LocalSession(ReplayedSession):
     def close(self) -> None:
         """Kill the worker and all its copies, and wait until they are gone. Idempotent."""
         self._closing = True
-        process = self._process
+        tree = self._tree
         try:
-            if process is not None and os.getpid() == self._owner:
-                process.kill()  # a cell that runs in another thread fails, and releases the lock
+            if tree is not None and os.getpid() == self._owner:
+                tree.kill_for(self._worker)  # a cell that runs in another thread fails, and releases the lock
         finally:
-            with self._lock:
+            self._lock.acquire(give_up=self._kill_again)
+            try:
                 self._end("it was closed")
+            finally:
+                self._lock.release()
+
+    def _kill_again(self, _in_background: bool) -> bool:
+        """Kill the worker while `close` waits for its turn: a copy may have taken its place. Returns False."""
+        if (tree := self._tree) is not None:
+            tree.kill_for(self._worker)
+        return False
+
+    # -- copies -----------------------------------------------------------------------------------
+
+    def fork(self) -> LocalSession:
+        """A copy of this session as it is now. See Session.fork."""
+        with self._exclusive():
+            frozen = self._frozen(None)
+            try:
+                made = LocalSession(self._policy, self._spec, self._required, frozen)
+            except NotCopied as failed:
+                self._end(f"its worker made no copy of itself: {failed}")
+                raise
+            finally:
+                frozen.close()
+            made.with_values = self.with_values
+            return made
+
+    def snapshot(self) -> LocalSnapshot:
+        """This session as it is now, stopped. See Session.snapshot."""
+        with self._exclusive():
+            return self._frozen(self._gate)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go on from a snapshot. See Session.restore."""
+        with self._exclusive():
+            if not isinstance(snapshot, LocalSnapshot) or snapshot.spec != self._spec:
+                raise ValueError("a snapshot is for sandboxes with the policy and the tools of the one that it is of")
+            self._drop_leaving()
+            made = LocalSession(self._policy, self._spec, self._required, snapshot, self._cpu)
+            for name in ("_tree", "_process", "_root", "_group", "_first", "_worker", "_spare", "_leaving"):
+                mine, other = getattr(self, name), getattr(made, name)
+                setattr(self, name, other)
+                setattr(made, name, mine)
+            made._end("another took its place")
+            self._cpu.open(self._worker, self._group)
+            self._begin_log()
+            self.report, self._copies, self._copies_missed = made.report, True, 0
+            self._seed, self._seeded = made._seed, made._seeded
+
+    @contextlib.contextmanager
+    def _exclusive(self) -> Iterator[None]:
+        """Hold the turn during the block. Raises the error of a wait that is too long, and SessionEnded."""
+        try:
+            with self._turn(Wait(lambda: self._interrupts, None, self._policy.limits.run_seconds)):
+                self._require()
+                yield
+        except NoTurn as none:
+            raise none.error from None
+
+    def _frozen(self, gate: Gate | None) -> LocalSnapshot:
+        """A snapshot of the present state, held by the spare. Init is none, because it ends with all copies.
+
+        Raises Refused if the `gate` refuses another copy. Without one, it is no user of the tree, and for this turn.
+        """
+        for _ in range(_FREEZES):
+            if self._tree is not None and self._spare not in (None, self._root) and self._log == []:
+                return LocalSnapshot(self, self._tree, gate)
+            self.checkpoint()
+            self._require()
+        raise EnvironmentUnavailable(
+            "the session cannot be copied: that takes isolation.checkpoints in its policy, a PID namespace, seccomp "
+            "with a listener, and file descriptors that the host has left"
+        )
+
+    def _branch(self, origin: LocalSnapshot, gate: Gate | None) -> None:
+        """Begin as a copy of `origin`. Raises Refused, NotCopied, and EnvironmentUnavailable if it has no place."""
+        self._cells, self._resumes, self._tool_calls = origin.counts
+        self._seed, self._seeded, self.report = origin.seed, origin.seeded, origin.report
+        self._tree = tree = origin.joined(gate)
+        self._process, self._root = tree.process, tree.root
+        self._copies, self._first = True, False
+        self._worker = self._spare = origin.worker
+        try:
+            if not self._renew():
+                raise EnvironmentUnavailable("the session could not be copied: its host is short of something")
+            if gate is not None:
+                self._cpu.open(self._worker, self._group)
+        except BaseException as error:  # Ctrl-C as well: no process may remain
+            self._end("it could not be copied")
+            if isinstance(error, Overdue | ProtocolViolation):
+                raise NotCopied(str(error)) from None
+            if isinstance(error, OSError):
+                raise EnvironmentUnavailable(f"the session could not be copied: {error.strerror}") from None
+            raise
+
+    def _renew(self) -> bool:
+        """Replace the worker by a copy of the spare, which remains. Returns whether it could.
+
+        Raises Overdue, ProtocolViolation, OSError, and EnvironmentUnavailable if the copy can have no cgroup.
+        """
+        tree, spare, old = self._tree, self._spare, self._worker
+        assert tree is not None and spare is not None
+        if old is not spare:
+            old.kill()
+        self._drop_leaving()
+        with tree.cloning(_CHECKPOINT_SECONDS + self._copy_seconds) as turn:
+            if not turn or (channel := _channel()) is None:
+                return False
+            fresh = self._copy_of_spare(tree, spare, channel)
+        if fresh is None:
+            return False
+        if old is not spare:
+            self._drop(old)
+        self._worker = fresh
+        return True
+
+    def _copy_of_spare(
+        self, tree: ProcessTree, spare: Worker, channel: tuple[socket.socket, socket.socket]
+    ) -> Worker | None:
+        self._cpu.allow(spare, self._cpu.left())
+        before = spare.cpu_at_most()
+        try:
+            fresh = self._copy(*channel, spare, None)
+        except Died:
+            return None
+        except BaseException as error:  # Ctrl-C as well
+            self._contain(tree, spare, error)
+            raise
+        finally:
+            spare.stop()
+            if not self._cpu.counts(spare):
+                self._cpu.lost(spare.cpu_at_most() - before)
+        if fresh is not None:
+            try:
+                self._place(tree, fresh)
+                spare.weigh()
+            except BaseException:  # Ctrl-C as well
+                self._drop(fresh)
+                raise
+        self._require_no_strangers(tree, spare)
+        return fresh
+
+    def _place(self, tree: ProcessTree, fresh: Worker) -> None:
+        """Put a copy into this session's cgroup, which it gets if others have one. Raises OSError."""
+        if tree.process.group is None or (self._first and fresh.group is None):
+            return
+        if self._first or self._group is not None:
+            tree.move(fresh, self._group)
+            return
+        group = cgroup.join(fresh.pidfd)
+        if isinstance(group, str):
+            raise EnvironmentUnavailable(f"the session could not be copied: its copy has no cgroup ({group})")
+        self._group = group
+        tree.moved(fresh, group)
+        group.limit(pool.bounds_of(self._spec))
 
     # -- one request ------------------------------------------------------------------------------
 
@@ -206,8 +376,9 @@ class LocalSession(ReplayedSession):
         if self._cpu.used() > 0:  # a ready worker has the CPU limit of a whole session
             spec, size = replace(spec, cpu_seconds=self._cpu.left()), 0
         warm = pool.take(spec, size)
-        self._process, self._listener = warm.process, warm.worker.listener
+        self._tree, self._process = ProcessTree(warm.process, warm.worker), warm.process
         self._worker = self._root = warm.worker
+        self._group, self._first = None, True
         self.report = replace(warm.report, spend=cost.bounded(self._policy))
         self._weigh()
         self._cpu.open(self._worker, self._process.group)
@@ -221,6 +392,10 @@ class LocalSession(ReplayedSession):
         except BaseException:  # Ctrl-C as well: no process may remain
             self._end("it lacks a required wall")
             raise
+
+    @property
+    def _listener(self) -> Listener | None:
+        return None if self._tree is None else self._tree.listener
 
     def _weigh(self) -> None:
         """Have the host check the worker's memory if no cgroup limits it; the report says so if it cannot."""
@@ -243,10 +418,12 @@ class LocalSession(ReplayedSession):
     def _try_checkpoint(self, request: Deadline | None) -> bool:
         """`checkpoint`, within the bounds of a `request` that waits for it. Raises Overdue when those end."""
         with self._lock:
-            if self._ended or self._process is None or self._listener is None or not self._copies:
+            if self._ended or self._tree is None or not self._copies:
                 return False
+            seconds = _CHECKPOINT_SECONDS if request is None else min(_CHECKPOINT_SECONDS, request.left_of_bounds())
             try:
-                return self._checkpoint(self._listener, request)
+                with self._tree.cloning(seconds) as turn:
+                    return turn and self._checkpoint(self._tree, request)
             except Overdue as overdue:
                 if overdue.final:
                     self._end(str(overdue))
@@ -262,47 +439,62 @@ class LocalSession(ReplayedSession):
                 raise
             return False
 
-    def _checkpoint(self, listener: Listener, request: Deadline | None) -> bool:
-        if self._leaving is not None:
-            self._drop(self._leaving)
-            self._leaving = None
+    def _checkpoint(self, tree: ProcessTree, request: Deadline | None) -> bool:
+        self._drop_leaving()
+        self._adjust(tree)
         channel = _channel()
         if channel is None:
             return False  # nothing was sent to the worker: it is unchanged
-        before = self._spare
+        before, source = self._spare, self._worker
         began = time.monotonic()
         try:
-            fresh = self._copy(*channel, listener, request)
+            fresh = self._copy(*channel, source, request)
         except Died:  # the next request notices, and resumes from the spare
             fresh = None
-        except Overdue:
-            if self._unadopted:
-                self._end_unadopted()
+        except BaseException as error:  # Ctrl-C as well
+            self._contain(tree, source, error)
             raise
         if fresh is not None:
             self._spare, self._worker = self._worker, fresh
+            tree.hold(self._spare)
             # Stopped first, so that a hostile spare uses no CPU or memory while a retired init frees its own.
             self._spare.stop()
-            self._let_go(before)
+            self._let_go(tree, before)
             self._spare.weigh()
-        if self._strangers():
-            raise ProtocolViolation("a process that nobody asked for was left in it")
+        self._require_no_strangers(tree, source)
         missed = fresh is None or time.monotonic() - began > _SLOW_SECONDS + self._copy_seconds
         self._copies_missed = self._copies_missed + 1 if missed else 0
         self._copies = self._copies and self._copies_missed < _COPIES_MISSED
         if fresh is None or self._spare is None:
             self._worker.stop()
             return False
-        if before is self._root and not self._slim(request) and self._process is not None and not self._process.bounded:
+        if before is self._root and not self._slim(request) and not tree.process.bounded:
+            tree.unhold(self._spare)
             self._drop(self._spare)
             self._spare, self._log, self._copies = None, None, False
             return False
         self._begin_log()
         return True
 
-    def _let_go(self, spare: Worker | None) -> None:
-        """Kill the spare that was replaced. Init must live as long as its session: it only frees its memory."""
-        if spare is self._root:
+    def _drop_leaving(self) -> None:
+        if self._leaving is not None:
+            self._drop(self._leaving)
+            self._leaving = None
+
+    def _adjust(self, tree: ProcessTree) -> None:
+        """Give the cgroup room for the workers in it that only snapshots and copies of this session hold."""
+        group = tree.process.group if self._group is None else self._group
+        if group is not None and group.bounded:
+            kept = tree.kept_in(self._group, {self._spare, self._worker, self._leaving})
+            group.adjust(pool.bounds_of(self._spec, kept))
+
+    def _let_go(self, tree: ProcessTree, spare: Worker | None) -> None:
+        """Kill the spare that was replaced, unless others hold it. Init must live as long as its session: it only frees
+        its memory."""
+        if spare is not None and not tree.unhold(spare):
+            self._cpu.leave(spare)
+            self._adjust(tree)
+        elif spare is self._root:
             self._cpu.allow(self._root, min(_RETIRE_SECONDS, self._cpu.left()))
             with contextlib.suppress(Died, Overdue):  # then the session is gone, and the next request reports it
                 self._root.send({"op": "retire"})
@@ -313,35 +505,37 @@ class LocalSession(ReplayedSession):
     def while_idle(self) -> None:
         """Take a checkpoint, unless a cell runs: a busy session is scheduled again after its cell."""
         with self._lock.in_background() as free:
-            if free:
+            if free and not (self._log == [] and self._tree and self._spare and self._tree.holders(self._spare) > 1):
                 self.checkpoint()
 
     def _copy(
-        self, ours: socket.socket, theirs: socket.socket, listener: Listener, request: Deadline | None
+        self, ours: socket.socket, theirs: socket.socket, source: Worker, request: Deadline | None
     ) -> Worker | None:
-        """The copy that replaces the worker, at the other end of `ours`; None if the worker could not make one.
+        """A copy of `source`, the worker or the spare, at the other end of `ours`; None if that could not make one.
 
         Raises Died, Overdue, ProtocolViolation and OSError.
         """
+        tree, listener = self._tree, self._listener
+        assert tree is not None and listener is not None
         limits = self._policy.limits
         seconds = _CHECKPOINT_SECONDS + self._copy_seconds
         deadline = Deadline(seconds) if request is None else request.step(seconds)
         try:
             # The kernel identifies the process at the other end: it attaches the writer's pid to the data.
             ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-            self._worker.send({"op": "checkpoint"}, [theirs.fileno()], deadline)
+            source.send({"op": "checkpoint"}, [theirs.fileno()], deadline)
             theirs.close()
             consented = False
             while not consented:
-                if self._wait(ours, deadline, request, listener) is ours:
+                if self._wait(ours, source, deadline, request, listener) is ours:
                     ours.close()
                     return None  # it made no copy, and did not call clone(2)
-                pid = self._worker.host_pid
+                pid = source.host_pid
                 if pid is None:
                     raise Died
                 began = time.monotonic()
-                consented = listener.consent(pid)
-            handle = self._adopt(ours, deadline, request, began)
+                consented = listener.consent(pid, self._others(tree))
+            handle = self._adopt(ours, source, deadline, request, began)
             if handle is None:
                 ours.close()
                 return None  # it reports that its fork failed; that no copy exists is checked from outside
@@ -352,12 +546,13 @@ class LocalSession(ReplayedSession):
         finally:
             theirs.close()
         fresh = Worker(ours, handle, limits, since=began)  # it may end before the first reading
-        fresh.listener, fresh.weighed, fresh.nonce = listener, self._worker.weighed, self._worker.nonce
-        fresh.descriptors_at_rest = self._worker.descriptors_at_rest
+        fresh.listener, fresh.weighed, fresh.nonce = listener, source.weighed, source.nonce
+        fresh.descriptors_at_rest, fresh.group = source.descriptors_at_rest, source.group
         if request is not None:  # a thread that interrupts the cell may hold either worker
             fresh.interrupted = self._worker.interrupted
+        tree.add(fresh)
         self._cpu.add(fresh)
-        fresh.parent = self._worker
+        fresh.parent = source
         try:
             fresh.result(deadline)
         except BaseException:  # Ctrl-C as well
@@ -366,37 +561,52 @@ class LocalSession(ReplayedSession):
         fresh.parent = None
         return fresh
 
+    def _others(self, tree: ProcessTree) -> set[int]:
+        """Pids of the workers of other sessions of the tree, whose calls wait for those."""
+        return tree.others({self._root, self._worker, self._spare, self._leaving}) if tree.shared else set()
+
     def _wait(
-        self, ours: socket.socket, deadline: Deadline, request: Deadline | None, listener: Listener | None = None
+        self,
+        ours: socket.socket,
+        source: Worker,
+        deadline: Deadline,
+        request: Deadline | None,
+        listener: Listener | None = None,
     ) -> socket.socket | None:
         """Wait for data on `ours`, then return it, or for a call at the listener: None. Raises Died and Overdue."""
         poll = select.poll()
         poll.register(ours, select.POLLIN)
-        poll.register(self._worker.pidfd, select.POLLIN)
+        poll.register(source.pidfd, select.POLLIN)
         if listener is not None:
             poll.register(listener.fileno(), select.POLLIN)
-        while not (ready := {fd for fd, _ in poll.poll(deadline.slice() * 1000)}):
+        shared = self._tree is not None and self._tree.shared
+        while not (ready := {fd for fd, _ in poll.poll((_LOOK_SECONDS if shared else deadline.slice()) * 1000)}):
+            # Another session of the tree may have received the call, while it looked for its own.
+            if shared and listener is not None and listener.asked_by([source.host_pid]):
+                return None
             if request is not None and self._worker.interrupted.is_set():
                 deadline.interrupt()
             cause = deadline.over()
             if cause is not None and deadline.overdue() > self._policy.limits.grace_seconds:
                 raise Overdue(cause)
-            self._worker.weigh()
+            source.weigh()
             if listener is None:
-                self._weigh_copy()
+                self._weigh_copy(source)
         if ours.fileno() in ready:
             return ours
-        if self._worker.pidfd in ready:
+        if source.pidfd in ready:
             raise Died
         return None
 
-    def _weigh_copy(self) -> None:
+    def _weigh_copy(self, source: Worker) -> None:
         """Check the memory of processes that the listener allowed and that have not reported yet."""
-        pid = self._worker.host_pid
-        for copy in pidfd.descendants(pid) if self._worker.weighed and pid is not None else ():
+        pid = source.host_pid
+        for copy in pidfd.descendants(pid) if source.weighed and pid is not None else ():
             weigh(copy, self._policy.limits)
 
-    def _adopt(self, ours: socket.socket, deadline: Deadline, request: Deadline | None, began: float) -> int | None:
+    def _adopt(
+        self, ours: socket.socket, source: Worker, deadline: Deadline, request: Deadline | None, began: float
+    ) -> int | None:
         """A pidfd of the copy that was allowed at the time `began`; None if the worker reports that it made none.
 
         That may be a lie: a copy may have run since then, and ended unseen. So that time counts as used, and there are
@@ -404,17 +614,17 @@ class LocalSession(ReplayedSession):
         """
         handle = None
         try:
-            self._wait(ours, deadline, request)
-            handle = self._child(ours)
+            self._wait(ours, source, deadline, request)
+            handle = self._child(ours, source)
         finally:
             if handle is None:
                 self._copies, self._unadopted = False, True
                 self._cpu.lost(time.monotonic() - began)
-                self._cpu.allow(self._worker, self._cpu.left())
+                self._cpu.allow(source, self._cpu.left())
         return handle
 
-    def _child(self, ours: socket.socket) -> int | None:
-        """A pidfd of the worker's child that wrote to the other end of `ours`; None if that end is closed.
+    def _child(self, ours: socket.socket, source: Worker) -> int | None:
+        """A pidfd of the child of `source` that wrote to the other end of `ours`; None if that end is closed.
 
         One clone(2) was allowed, so there is exactly one new child, and there can be no other.
         """
@@ -423,17 +633,17 @@ class LocalSession(ReplayedSession):
             return None
         pid = struct.unpack("iii", ancillary[0][2])[0] if ancillary else 0
         handle = os.pidfd_open(pid)
-        if pidfd.parent_of(handle) != self._worker.host_pid:
+        if pidfd.parent_of(handle) != source.host_pid:
             os.close(handle)
             raise ProtocolViolation("a worker passed another process off as its copy")
         return handle
 
-    def _end_unadopted(self) -> None:
-        """Kill the worker, and the copy that was allowed and never reported, so that a resumed session has neither.
+    def _end_unadopted(self, source: Worker) -> None:
+        """Kill `source`, and the copy that was allowed and never reported, so that a resumed session has neither.
         Raises ProtocolViolation and OSError if the copy may still live.
         """
         began = time.monotonic()
-        self._worker.kill()  # during its call or after it: no copy can start from now on
+        source.kill()  # during its call or after it: no copy can start from now on
         try:
             for pid in self._strangers():
                 handle = os.pidfd_open(pid)
@@ -446,34 +656,34 @@ class LocalSession(ReplayedSession):
         finally:
             self._cpu.lost(time.monotonic() - began)
         if self._strangers():
+            if self._tree is not None:
+                self._tree.process.kill()
             raise ProtocolViolation("a copy that was never adopted could not be ended")
 
     def _strangers(self) -> set[int]:
-        """Pids of processes in the session other than init, worker and spares, seen from outside; {0} if unknown.
+        """See ProcessTree.strangers."""
+        return set() if self._tree is None else self._tree.strangers()
 
-        The listener allows no others, so this is a second check. No process can start during it. It is repeated if a
-        known process ended meanwhile, because that one's children have another parent then.
+    def _require_no_strangers(self, tree: ProcessTree, source: Worker) -> None:
+        """Raises ProtocolViolation if there is an unknown process after `source` was asked for a copy. Raises OSError.
         """
-        known = (self._root, self._spare, self._worker, self._leaving)
-        ours = [worker for worker in known if worker is not None]
-        while True:
-            pids = [worker.host_pid for worker in ours]
-            if pids[0] is None:
-                return set()  # init has ended, and every process with it
-            try:
-                found = pidfd.descendants(pids[0]) - set(pids)
-            except OSError as error:
-                if error.errno in (errno.EMFILE, errno.ENFILE):
-                    raise
-                found = {0}  # /proc does not list the processes
-            if pids == [worker.host_pid for worker in ours]:
-                return found
+        if self._strangers():
+            if tree.shared:  # else the session's end is its end
+                self._end_unadopted(source)
+            raise ProtocolViolation("a process that nobody asked for was left in it")
+
+    def _contain(self, tree: ProcessTree, source: Worker, error: BaseException) -> None:
+        """After a copy that failed with `error`, end it, unless the session's end does. Raises as `_end_unadopted`."""
+        told = isinstance(error, Overdue | ProtocolViolation | OSError)
+        if (self._unadopted or not told) if tree.shared else (self._unadopted and isinstance(error, Overdue)):
+            self._end_unadopted(source)
 
     def _drop(self, worker: Worker) -> None:
         """Kill a copy, wait until it is gone, and count what it used."""
         worker.kill()
         self._cpu.settle(worker)
-        worker.drop()
+        if self._tree is not None:
+            self._tree.drop(worker)
 
     def _slim(self, request: Deadline | None) -> bool:
         """Wait until the retired init has freed its memory, and stop it. Returns whether it has.
@@ -495,6 +705,10 @@ class LocalSession(ReplayedSession):
 
     def _bring_back(self) -> bool:
         if self._spare is not None:
+            assert self._tree is not None
+            if self._tree.holders(self._spare) > 1:
+                return self._renew()
+            self._tree.unhold(self._spare)
             self._drop(self._worker)
             self._worker, self._spare = self._spare, None
             self._cpu.allow(self._worker, self._cpu.left())
@@ -507,39 +721,67 @@ class LocalSession(ReplayedSession):
         return True
 
     def _release(self) -> None:
-        listener, self._listener = self._listener, None
-        process, self._process = self._process, None
-        alive = os.getpid() == self._owner
-        known = (self._worker, self._root, self._spare, self._leaving)
-        workers = {worker for worker in known if worker is not None}
-        self._spare = self._leaving = None
-        with contextlib.ExitStack() as last:  # runs from the last to the first, even if one of them is interrupted
-            if process is not None:
-                last.callback(process.end, alive=alive)
-            if listener is not None:
-                last.callback(listener.close)
-            for worker in workers:
-                last.callback(worker.drop)
-            if alive and process is not None:
-                last.callback(self._cpu.close)
-                for worker in workers:
-                    worker.cpu_seconds()
-                    last.callback(self._cpu.settle, worker)
-                    last.callback(worker.kill)
-                last.callback(process.kill)
+        tree, self._tree, self._process = self._tree, None, None
+        spare, leaving, group = self._spare, self._leaving, self._group
+        self._spare = self._leaving = self._group = None
+        if tree is not None:
+            own = {worker for worker in (self._worker, spare, leaving) if worker is not None}
+            tree.leave(own, spare, self._cpu, group, alive=os.getpid() == self._owner)
 
     def _end(self, reason: str) -> None:
         self._ended = self._ended or reason
-        if self._process is not None:
+        if self._tree is not None:
             self._release()
             self._log = None
 
     def __del__(self) -> None:
-        if getattr(self, "_process", None) is None:
+        if getattr(self, "_tree", None) is None:
             return
         if sys.is_finalizing():  # exit handlers have ended all sessions; threads frozen by now may hold any lock
             return
         self._end("it was dropped")
+
+
+class NotCopied(EnvironmentUnavailable):
+    """A worker, asked for a copy of itself, did something else."""
+
+
+class LocalSnapshot(Snapshot):
+    """A stopped worker of a session, for others to begin with; closed when it is dropped."""
+
+    def __init__(self, session: LocalSession, tree: ProcessTree, gate: Gate | None) -> None:
+        self._tree: ProcessTree | None = None
+        assert session._spare is not None
+        self.worker = session._spare
+        if gate is not None:
+            tree.join(gate)
+        tree.hold(self.worker)
+        self._tree, self._brief = tree, gate is None
+        self.spec, self.report = session._spec, session.report
+        self.seed, self.seeded = session._seed, session._seeded
+        self.counts = (session._cells, session._resumes, session._tool_calls)
+        self.cpu_seconds: float = session._cpu.used()
+
+    def joined(self, gate: Gate | None) -> ProcessTree:
+        """Its tree, with one user more, who holds the worker. Raises Refused, and ValueError when it is closed."""
+        if (tree := self._tree) is None:
+            raise ValueError("the snapshot was closed")
+        tree.join(gate)
+        tree.hold(self.worker)
+        return tree
+
+    def close(self) -> None:
+        """End it. See Snapshot.close."""
+        tree, self._tree = self._tree, None
+        if tree is not None and self._brief:
+            tree.unhold(self.worker)
+        elif tree is not None:
+            alive = os.getpid() == self._owner
+            tree.leave({self.worker}, self.worker, CpuAccount(0.0), None, alive=alive)
+
+    def __del__(self) -> None:
+        if getattr(self, "_tree", None) is not None and not sys.is_finalizing():
+            LocalSnapshot.close.__wrapped__(self)  # type: ignore[attr-defined] # also in a fork of the host
 
 
 def _channel() -> tuple[socket.socket, socket.socket] | None:
@@ -565,4 +807,7 @@ def open_session(
     """Start a session. See LocalSession for `screen` and `required` (by default the policy's walls)."""
     walls = policy.isolation.required("local") if required is None else required
     walls = walls if screen else tuple(wall for wall in walls if wall is not Wall.LANGUAGE)
-    return LocalSession(policy, plan or Plan(), begin(policy, tools, screen=screen), walls, screen=screen)
+    first = json.dumps(begin(policy, tools, screen=screen))
+    limits, checkpoints = policy.limits, policy.isolation.checkpoints
+    spec = pool.WorkerSpec(plan or Plan(), limits, checkpoints, screen, first, limits.session_cpu_seconds)
+    return LocalSession(policy, spec, walls)

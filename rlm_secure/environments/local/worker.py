@@ -23,6 +23,7 @@ from rlm_secure.broker.protocol import Call, CellResult, Printed, check_nonce, d
 from rlm_secure.environments.deadline import SLICE_SECONDS, Deadline
 from rlm_secure.environments.exit_reason import exit_reason
 from rlm_secure.environments.local import pidfd
+from rlm_secure.environments.local.cgroup import Group
 from rlm_secure.environments.local.listener import Listener
 from rlm_secure.environments.local.process import SessionProcess
 from rlm_secure.errors import (
@@ -156,6 +157,8 @@ class Worker:
         """Shows each clone(2) of its session that the host did not ask for."""
         self.weighed = False
         """Whether the host checks its memory, because no cgroup limits it."""
+        self.group: Group | None = None
+        """Its cgroup, unless it is that of the first process of its PID namespace."""
         self.parent: Worker | None = None
         """The worker that it was forked from, as long as both run: its memory is checked as well."""
         self.descriptors_at_rest = 0
@@ -319,7 +322,8 @@ class Worker:
 
     def _tick(self, deadline: Deadline) -> None:
         """Check the limits: interrupt the worker when its time is over, raise Overdue when the grace is over too."""
-        if self.listener is not None and self.listener.asked():
+        running = (self, self.parent) if self.parent is not None else (self,)
+        if self.listener is not None and self.listener.asked_by(each.host_pid for each in running):
             said = "the session made a copy of a process that nobody asked for: the call never returns"
             raise Overdue(WallViolation(said, wall="seccomp"))
         self.weigh()
