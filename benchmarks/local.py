@@ -230,6 +230,56 @@ def large_context() -> Iterator[Sequence[Case]]:
     shared.close()
 
 
+@benchmark(
+    "fork", "64 copies of a session with 100 MB of context, each changed; memory in bytes where the table says seconds"
+)
+def forks() -> Iterator[Sequence[Case]]:
+    count = 64
+    shared = share("lorem ipsum\n" * (MEGABYTES_100 // 12), Gate(COLD))
+    made: list[LocalSession] = []
+
+    def fresh() -> LocalSession:
+        session = open_session(COLD)
+        session.load_context("context", shared)
+        session.execute("lines = context[:1_000_000].split('\\n')", refuse)
+        return session
+
+    def close() -> None:
+        while made:
+            made.pop().close()
+
+    def many(begin: Callable[[], LocalSession]) -> Callable[[], None]:
+        def action() -> None:
+            for number in range(count):
+                made.append(begin())
+                if made[-1].execute(f"lines[{number}] = len(context)", refuse).error is not None:
+                    raise AssertionError("a copy did not run")
+
+        return action
+
+    def each() -> float:
+        """Of each session that was made, its part of all memory that processes of this one take."""
+        total = 0
+        for child in psutil.Process().children(recursive=True):
+            with contextlib.suppress(psutil.Error):  # only root may read the memory maps of a session
+                total += int(child.memory_full_info().pss)
+        return (total - alone) / count
+
+    origin = fresh()
+    origin.fork().close()  # the first copy takes two checkpoints
+    alone = 0
+    alone = int(each() * count)
+    yield [
+        Case("a session with that context in shared memory", many(fresh), units=count, before=close),
+        Case("a copy", many(origin.fork), units=count, before=close),
+        Case("memory of the session (proportional set size)", many(fresh), before=close, value=each),
+        Case("memory of the copy", many(origin.fork), before=close, value=each),
+    ]
+    close()
+    origin.close()
+    shared.close()
+
+
 @benchmark("session-end", "a session's death, and life after a kill")
 def session_end() -> Iterator[Sequence[Case]]:
     opened: list[LocalSession] = []
