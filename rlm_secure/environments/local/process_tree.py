@@ -207,6 +207,20 @@ class ProcessTree:
             if pids == [worker.host_pid for worker in ours]:
                 return found
 
+    def newcomer_of(self, source: Worker, fresh: Worker | None) -> bool:
+        """Whether there is an unknown process after `source` made a copy: a child of it, of the copy, or of init, which
+        has the children of the ended. As `strangers`, but it takes no longer the more copies there are. Raises OSError.
+        """
+        with self._guard:
+            workers = [self.root, *(self._workers | self._ending)]
+        known = {worker.host_pid for worker in workers}
+        for parent in (source, fresh, self.root):  # init comes last: who ends meanwhile leaves its children to it
+            pid = None if parent is None else parent.host_pid
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                if pid is not None and any(pidfd.lives(child) for child in pidfd.children(pid) - known):
+                    return bool(self.strangers())
+        return False
+
     def others(self, own: set[Worker | None]) -> set[int]:
         """Pids of the workers that are not in `own`."""
         with self._guard:

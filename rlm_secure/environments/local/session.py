@@ -249,7 +249,7 @@ class LocalSession(ReplayedSession):
         try:
             fresh = self._copy(*channel, spare, None)
         except Died:
-            return None
+            fresh = None
         except BaseException as error:  # Ctrl-C as well
             self._contain(tree, spare, error)
             raise
@@ -257,14 +257,16 @@ class LocalSession(ReplayedSession):
             spare.stop()
             if not self._cpu.counts(spare):
                 self._cpu.lost(spare.cpu_at_most() - before)
-        if fresh is not None:
-            try:
+        try:
+            if fresh is not None:
                 self._place(tree, fresh)
                 spare.weigh()
-            except BaseException:  # Ctrl-C as well
+            if tree.newcomer_of(spare, fresh):
+                self._refuse_strangers(tree, spare)
+        except BaseException:  # Ctrl-C as well
+            if fresh is not None:
                 self._drop(fresh)
-                raise
-        self._require_no_strangers(tree, spare)
+            raise
         return fresh
 
     def _place(self, tree: ProcessTree, fresh: Worker) -> None:
@@ -461,7 +463,8 @@ class LocalSession(ReplayedSession):
             self._spare.stop()
             self._let_go(tree, before)
             self._spare.weigh()
-        self._require_no_strangers(tree, source)
+        if self._strangers():
+            self._refuse_strangers(tree, source)
         missed = fresh is None or time.monotonic() - began > _SLOW_SECONDS + self._copy_seconds
         self._copies_missed = self._copies_missed + 1 if missed else 0
         self._copies = self._copies and self._copies_missed < _COPIES_MISSED
@@ -664,13 +667,12 @@ class LocalSession(ReplayedSession):
         """See ProcessTree.strangers."""
         return set() if self._tree is None else self._tree.strangers()
 
-    def _require_no_strangers(self, tree: ProcessTree, source: Worker) -> None:
-        """Raises ProtocolViolation if there is an unknown process after `source` was asked for a copy. Raises OSError.
+    def _refuse_strangers(self, tree: ProcessTree, source: Worker) -> None:
+        """End an unknown process that there is after `source` was asked for a copy. Raises ProtocolViolation, OSError.
         """
-        if self._strangers():
-            if tree.shared:  # else the session's end is its end
-                self._end_unadopted(source)
-            raise ProtocolViolation("a process that nobody asked for was left in it")
+        if tree.shared:  # else the session's end is its end
+            self._end_unadopted(source)
+        raise ProtocolViolation("a process that nobody asked for was left in it")
 
     def _contain(self, tree: ProcessTree, source: Worker, error: BaseException) -> None:
         """After a copy that failed with `error`, end it, unless the session's end does. Raises as `_end_unadopted`."""
