@@ -416,9 +416,33 @@ def test_a_snapshot_whose_process_is_gone_changes_nothing():
             box.run("x = 2").check()
             assert session_of(box).checkpoint()
             kept.worker.kill()  # type: ignore[attr-defined]
+            used = session_of(box)._cpu.used()
             with pytest.raises(EnvironmentUnavailable):
                 box.restore(kept)
-            assert box.get("x") == 2
+            assert box.get("x") == 2 and session_of(box).alive
+            assert used <= session_of(box)._cpu.used() < used + 3.0
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_a_snapshot_is_closed_once():
+    with Sandbox(policy=strict()) as box:
+        for _ in range(5):
+            kept = box.snapshot()
+            threads = [threading.Thread(target=kept.close) for _ in range(8)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert tree_of(box)._users == 1
+
+
+def test_what_makes_no_copies_any_more_is_not_copied():
+    with Sandbox(policy=strict()) as box:
+        box.fork().close()
+        session_of(box)._copies = False
+        with pytest.raises(EnvironmentUnavailable, match="cannot be copied"):
+            box.fork()
+        assert box.run("1").value == 1
 
 
 def test_without_copies_there_is_no_snapshot():

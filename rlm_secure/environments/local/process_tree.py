@@ -142,10 +142,12 @@ class ProcessTree:
             self._workers.add(worker)
 
     def move(self, worker: Worker, group: Group | None) -> None:
-        """Put a copy into a cgroup; None is that of the first process. Raises OSError."""
+        """Put a copy into a cgroup; None is that of the first process, which has one. Raises OSError."""
         target = self.process.group if group is None else group
-        if target is not None and (pid := worker.host_pid) is not None:
-            target.add(pid)
+        pid = worker.host_pid
+        if target is None or pid is None:
+            raise ProcessLookupError(errno.ESRCH, "the copy, or the cgroup for it, is gone")
+        target.add(pid)
         self.moved(worker, group)
 
     def moved(self, worker: Worker, group: Group | None) -> None:

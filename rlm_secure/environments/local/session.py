@@ -163,16 +163,19 @@ class LocalSession(ReplayedSession):
             if not isinstance(snapshot, LocalSnapshot) or snapshot.spec != self._spec:
                 raise ValueError("a snapshot is for sandboxes with the policy and the tools of the one that it is of")
             self._drop_leaving()
-            made = LocalSession(self._policy, self._spec, self._required, snapshot, self._cpu)
-            for name in ("_tree", "_process", "_root", "_group", "_first", "_worker", "_spare", "_leaving"):
-                mine, other = getattr(self, name), getattr(made, name)
-                setattr(self, name, other)
-                setattr(made, name, mine)
-            made._end("another took its place")
-            self._cpu.open(self._worker, self._group)
-            self._begin_log()
-            self.report, self._copies, self._copies_missed = made.report, True, 0
-            self._seed, self._seeded = made._seed, made._seeded
+            try:
+                made = LocalSession(self._policy, self._spec, self._required, snapshot, self._cpu)
+                for name in ("_tree", "_process", "_root", "_group", "_first", "_worker", "_spare", "_leaving"):
+                    mine, other = getattr(self, name), getattr(made, name)
+                    setattr(self, name, other)
+                    setattr(made, name, mine)
+                self._begin_log()
+                self.report, self._copies, self._copies_missed = made.report, not self._unadopted, 0
+                self._seed, self._seeded = made._seed, made._seeded
+                made._end("another took its place")
+            finally:  # whichever goes on: the end of the other has closed the account
+                process = self._process
+                self._cpu.open(self._worker, process.group if self._first and process is not None else self._group)
 
     @contextlib.contextmanager
     def _exclusive(self) -> Iterator[None]:
@@ -190,7 +193,8 @@ class LocalSession(ReplayedSession):
         Raises Refused if the `gate` refuses another copy. Without one, it is no user of the tree, and for this turn.
         """
         for _ in range(_FREEZES):
-            if self._tree is not None and self._spare not in (None, self._root) and self._log == []:
+            ready = self._copies and self._log == [] and self._spare not in (None, self._root)
+            if ready and self._tree is not None:
                 return LocalSnapshot(self, self._tree, gate)
             self.checkpoint()
             self._require()
@@ -752,13 +756,13 @@ class LocalSnapshot(Snapshot):
     """A stopped worker of a session, for others to begin with; closed when it is dropped."""
 
     def __init__(self, session: LocalSession, tree: ProcessTree, gate: Gate | None) -> None:
-        self._tree: ProcessTree | None = None
+        self._trees: list[ProcessTree] = []  # emptied by the one caller that closes it
         assert session._spare is not None
         self.worker = session._spare
         if gate is not None:
             tree.join(gate)
         tree.hold(self.worker)
-        self._tree, self._brief = tree, gate is None
+        self._trees, self._brief = [tree], gate is None
         self.spec, self.report = session._spec, session.report
         self.seed, self.seeded = session._seed, session._seeded
         self.counts = (session._cells, session._resumes, session._tool_calls)
@@ -766,24 +770,29 @@ class LocalSnapshot(Snapshot):
 
     def joined(self, gate: Gate | None) -> ProcessTree:
         """Its tree, with one user more, who holds the worker. Raises Refused, and ValueError when it is closed."""
-        if (tree := self._tree) is None:
-            raise ValueError("the snapshot was closed")
-        tree.join(gate)
-        tree.hold(self.worker)
-        return tree
+        for tree in self._trees:
+            tree.join(gate)
+            tree.hold(self.worker)
+            return tree
+        raise ValueError("the snapshot was closed")
 
     def close(self) -> None:
         """End it. See Snapshot.close."""
-        tree, self._tree = self._tree, None
-        if tree is not None and self._brief:
+        self._close()
+
+    def _close(self) -> None:
+        try:
+            tree = self._trees.pop()
+        except IndexError:
+            return
+        if self._brief:
             tree.unhold(self.worker)
-        elif tree is not None:
-            alive = os.getpid() == self._owner
-            tree.leave({self.worker}, self.worker, CpuAccount(0.0), None, alive=alive)
+        else:
+            tree.leave({self.worker}, self.worker, CpuAccount(0.0), None, alive=os.getpid() == self._owner)
 
     def __del__(self) -> None:
-        if getattr(self, "_tree", None) is not None and not sys.is_finalizing():
-            LocalSnapshot.close.__wrapped__(self)  # type: ignore[attr-defined] # also in a fork of the host
+        if getattr(self, "_trees", None) and not sys.is_finalizing():
+            self._close()
 
 
 def _channel() -> tuple[socket.socket, socket.socket] | None:
