@@ -160,6 +160,7 @@ def test_nobody_is_left_where_init_has_ended():
         tree = session_of(box)._tree
         assert tree is not None
         tree.root.kill()
+        tree.process.zygote.status(tree.process.pid)  # reaped, so that it has no pid
         assert tree.strangers() == set() and not tree.newcomer_of(tree.root, None)
         for each in (box, copy):
             error = each.run("1").error
