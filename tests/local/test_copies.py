@@ -678,6 +678,49 @@ def test_calls_are_answered_by_who_they_are_made_to():
     assert seen == ["a", "b"]
 
 
+class Sink:
+    """An audit log that keeps the names of sessions."""
+
+    def __init__(self) -> None:
+        self.began: list[str] = []
+        self.ended: list[tuple[str, int]] = []
+        self.full = False
+
+    def session_start(self, session: str, **_: Any) -> None:
+        if self.full:
+            raise OSError("no space")
+        self.began.append(session)
+
+    def session_end(self, session: str, *, cells: int, **_: Any) -> None:
+        self.ended.append((session, cells))
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_each_copy_has_an_audit_record_of_its_own():
+    sink: Any = Sink()
+    with Sandbox(policy=strict(), audit=sink) as box:
+        box.run("1").check()
+        with box.fork() as copy:
+            copy.run("1").check()
+            copy.run("1").check()
+        sink.full = True
+        with pytest.raises(OSError, match="no space"):
+            box.fork()
+        assert tree_of(box)._users == 1
+    assert len(set(sink.began)) == 2 and sink.ended == [(sink.began[1], 2), (sink.began[0], 1)]
+
+
+def test_a_copy_has_the_files_and_begins_again_by_itself():
+    with Sandbox(policy="standard", context="the context") as box:
+        box.files["a.txt"] = b"a"
+        with box.fork() as copy:
+            copy.run("files['b.txt'] = files['a.txt']").check()
+            assert (sorted(copy.files), sorted(box.files)) == (["a.txt", "b.txt"], ["a.txt"])
+            copy.reset()
+            assert copy.run("context").value == "the context" and not list(copy.files)
+            assert box.files["a.txt"] == b"a"
+
+
 # -- on an event loop ---------------------------------------------------------------------------------
 
 
