@@ -276,3 +276,14 @@ def test_the_store_takes_exact_classes_only() -> None:
     for wrong in (lambda: functions["write"]("a", -1, b""), lambda: functions["write"]("a", True, b"")):
         with pytest.raises(ValueError, match="position"):
             wrong()
+
+
+def test_what_a_write_behind_the_end_skips_counts_as_well() -> None:
+    functions = store.Store(5, 100).functions()
+    functions["create"]("a")
+    functions["write"]("a", 89, b"x")
+    functions["create"]("b")
+    with pytest.raises(OSError, match="may take 100 bytes"):
+        functions["write"]("b", 0, b"x" * 11)
+    functions["remove"]("a")
+    functions["write"]("b", 0, b"x" * 100)

@@ -273,13 +273,18 @@ def _class(value: Any, name: str) -> Any:
     return (value, *map(classes.ancestor, registry.order_of(value)[1:]))
 
 
+_ORDER = type.__dict__["mro"]
+
+
 def _order(value: Any, *default: Any) -> Any:
     """`value.mro`. For a class without an own attribute of this name, a function that lists what `__mro__` does."""
-    if not is_class(value):
-        return getattr(value, "mro", *default)
-    if registry.stored(value, "mro") is not None:
-        return getattr(value, "mro")  # noqa: B009 - the cell's own
-    return lambda: list(_class(value, "__mro__"))
+    if is_class(value) and registry.stored(value, "mro") is None:
+        return lambda: list(_class(value, "__mro__"))
+    found = getattr(value, "mro", *default)
+    # An alias of typing answers with that of its class: `typing.Type.mro` takes any class.
+    if found is _ORDER or (derives(type(found), types.BuiltinMethodType) and found.__name__ == "mro"):
+        raise _closed("mro")
+    return found
 
 
 def _linked(error: Any, name: str, *default: Any) -> Any:

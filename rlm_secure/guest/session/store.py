@@ -83,11 +83,11 @@ class Store:
             self._room(name, max(len(old), at + len(data)) - len(old))
             if type(old) is not bytearray:
                 old = self._files[name] = bytearray(old)
-            if at > len(old):
-                old.extend(bytes(at - len(old)))
-            grown = len(old)
+            before = len(old)
+            if at > before:
+                old.extend(bytes(at - before))
             old[at : at + len(data)] = data
-            self._bytes += len(old) - grown
+            self._bytes += len(old) - before
             self._changed.add(name)
             return len(data)
 

@@ -1,6 +1,7 @@
 """Aliases of typing and bound methods answer with an attribute of another object, past a look at whose it is.
 
-What is looked at so: `obj` of an AttributeError, and `flags` and `traps` of a decimal.Context.
+What is looked at so: `obj` of an AttributeError, `flags` and `traps` of a decimal.Context, and `mro` of a class, which
+an alias of `type` has for every class. The real enum.Enum among its bases makes classes with any attribute.
 """
 
 ADVISORY = ""
@@ -18,6 +19,14 @@ keep = [bytearray(b"\\xff" * n) for n in (79, 80, 81, 95, 96) for i in range(40)
 for signal in list(flags):
     flags[signal] = False
 if any(0 in each for each in keep):
+    LOOT = CANARY
+"""
+_ORDER = """
+import enum, typing
+class Own(enum.Enum):
+    a = 1
+made = {read}(Own)[-2]("Made", {{"a": 1, "__class__": property(lambda self: int)}})
+if isinstance(made["a"], int):
     LOOT = CANARY
 """
 ATTACKS = {
@@ -47,6 +56,10 @@ class Holder:
 if type(Holder.method.flags).__name__ == "SignalDict":
     LOOT = CANARY
 """,
+    "mro_of_type": _ORDER.format(read="typing.Type.mro"),
+    "mro_of_an_alias_of_type": _ORDER.format(read="typing.Type[int].mro"),
+    "mro_of_two_aliases": _ORDER.format(read="typing.Annotated[typing.Type, 0].mro"),
+    "mro_by_getattr": _ORDER.format(read='getattr(typing.Type, "mro")'),
 }
 #: typing keeps what it made in a cache, which cells do not have.
 CONTROLS = {
