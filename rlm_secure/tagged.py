@@ -167,12 +167,17 @@ def as_json(value: Any) -> Any:
 
 
 def _json(value: Any) -> Any:
-    if value is None or isinstance(value, str | bool | int):
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, int):
+        if value.bit_length() > _PLAIN_BITS:
+            raise ValueError  # the interpreter writes no number of so many digits
         return value
     if isinstance(value, float | Decimal):
-        if not math.isfinite(value):
+        number = float(value)
+        if not math.isfinite(number):  # also what a large Decimal becomes
             raise ValueError
-        return float(value)
+        return number
     if isinstance(value, dict):
         return {_key(key): _json(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset | deque):

@@ -10,7 +10,7 @@ import pytest
 
 from rlm_secure import Policy, Sandbox
 from rlm_secure.environments.local.session import LocalSession
-from rlm_secure.errors import CellException, CellMemoryLimit, CellRefused, CellTimeout
+from rlm_secure.errors import CellException, CellMemoryLimit, CellRefused, CellTimeout, ValueNotPlain, ValueTooLarge
 from rlm_secure.guest.session import values
 from rlm_secure.guest.session.repl import Repl
 
@@ -268,3 +268,44 @@ def test_a_process_that_is_no_longer_needed_runs_no_code_of_a_cell() -> None:
         before = session._root.cpu_seconds()
         time.sleep(0.5)
         assert session._root.cpu_seconds() - before < 0.02
+
+
+def test_a_value_whose_repr_ends_the_cell_is_refused_by_its_class(sandbox: Sandbox) -> None:
+    with pytest.raises(ValueNotPlain, match=r"\(Leaving\)"):
+        _ = sandbox.run("class Leaving:\n    def __repr__(self): raise SystemExit\nLeaving()").value
+
+
+def test_a_value_of_many_empty_containers_is_too_large(sandbox: Sandbox) -> None:
+    with pytest.raises(ValueTooLarge):
+        _ = sandbox.run("[[]] * 200_000").value
+
+
+_AGAIN = """
+def again(left):
+    global llm_query, answer
+    try:
+        yield
+    finally:
+        if left:
+            llm_query = started(left - 1)
+            answer = llm_query
+def started(left):
+    made = again(left)
+    next(made)
+    return made
+"""
+
+
+@pytest.mark.parametrize("times", [1, 3, 1000])
+def test_what_a_name_was_overwritten_with_cannot_overwrite_it_when_released(sandbox: Sandbox, times: int) -> None:
+    before = sandbox.run("print(llm_query)").stdout
+    sandbox.run(f"{_AGAIN}llm_query = started({times})")
+    assert sandbox.run("print(llm_query, end='')\nprint(type(answer).__name__)").stdout == before.rstrip("\n") + "dict\n"
+
+
+def test_a_module_that_finds_no_stack_to_load_refuses_no_cell(sandbox: Sandbox) -> None:
+    told = sandbox.run(
+        "def deeper():\n    try:\n        return deeper()\n    except RecursionError:\n        import graphlib\n"
+        "seen = None\ntry:\n    deeper()\nexcept Exception as error:\n    seen = type(error).__name__\nprint(seen)"
+    )
+    assert told.stdout == "None\n"  # a RecursionError, caught where there was room again

@@ -32,6 +32,9 @@ _WHOLE_VALUES = 100_000
 #: Most bytes of a variable that a cell only mentions: it is often large, and can be asked for.
 _MENTIONED_BYTES = 16_384
 
+#: How often names are restored that the release of what replaced them overwrites again.
+_ROUNDS = 8
+
 _MISSING = object()
 
 
@@ -52,6 +55,7 @@ class Repl:
         self._ask = ask
         self._offered = offered or {}
         self._given: dict[str, Any] = {}
+        self._unreleased: list[Any] = []
         self._value_bytes = value_bytes
         self._result_bytes = result_bytes
         self.begin()
@@ -107,10 +111,28 @@ class Repl:
         self.assign(name, self.namespace[target])
 
     def restore(self) -> None:
-        """Restore every overwritten name. An `answer` that is no longer a dict is replaced by a new one."""
-        self.namespace.update(self._scaffold)
-        if type(self.namespace.get("answer")) is not dict:
-            self.namespace["answer"] = {"content": "", "ready": False}
+        """Restore every overwritten name. An `answer` that is no longer a dict is replaced by a new one.
+
+        Releasing what was there may close a generator of the cell, whose `finally` may overwrite names again. What does
+        so time after time is not released.
+        """
+        for _ in range(_ROUNDS):
+            replaced = self._replace()
+            if not replaced:
+                return
+            replaced.clear()
+        self._unreleased.append(self._replace())
+
+    def _replace(self) -> list[Any]:
+        """Restore every overwritten name, and return what was there."""
+        names = self.namespace
+        replaced = [names.get(name) for name, value in self._scaffold.items() if names.get(name, _MISSING) is not value]
+        names.update(self._scaffold)
+        answer = names.get("answer")
+        if type(answer) is not dict:
+            replaced.append(answer)
+            names["answer"] = {"content": "", "ready": False}
+        return replaced
 
     def variables(self) -> dict[str, dict[str, Any]]:
         """name -> description, for the result: all names except guards and functions of the REPL."""
@@ -176,7 +198,7 @@ class Repl:
         if "size" not in found:
             try:
                 whole = str.__str__(repr(value))
-            except Exception:  # its method is the cell's own code
+            except BaseException:  # its method is the cell's own code, and can raise anything
                 whole = ""
             text = whole if 0 < len(whole) <= self._value_bytes // 6 else text
         return {"type": values.name_of(value), "repr": text[: self._value_bytes // 6], **found}

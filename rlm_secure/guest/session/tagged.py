@@ -127,6 +127,7 @@ class _Tagger:
     def _fits(self, count: int) -> None:
         """Refuse a container of `count` items before any is looked at: each takes two bytes at least."""
         self.nodes -= 1
+        self.least += 1  # one of its brackets
         self.most += 3
         if self.least + 2 * count > self._limit or self.nodes < 0:
             raise TooLarge(self.least + 2 * count)

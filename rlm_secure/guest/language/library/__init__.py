@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..compiler import compile_cell, run
+from ..compiler import CellRefused, compile_cell, run
 from ..facades.facade import Facade, facade
 from . import natives
 
@@ -59,9 +59,12 @@ def read_all() -> None:
 def load(name: str, space: dict[str, Any], functions: dict[str, Any] | None = None) -> Facade:
     """Run the module `name` in `space`, the new globals of a session, and return the facade of its public names.
 
-    `functions` are bound there first. Raises KeyError for a name that is not in NAMES.
+    `functions` are bound there first. Raises KeyError for a name that is not in NAMES, and RecursionError.
     """
-    code = compile_cell(_source(name), source_bytes=_SOURCE_BYTES, ast_nodes=_AST_NODES, file=f"<{name}>")
+    try:
+        code = compile_cell(_source(name), source_bytes=_SOURCE_BYTES, ast_nodes=_AST_NODES, file=f"<{name}>")
+    except CellRefused:  # no cell may have one: it could raise it again as its own end
+        raise RecursionError(f"there is no room left on the stack, or in memory, to import {name}") from None
     space["__name__"] = name
     space.update(natives.TABLES.get(name, {}))
     space.update(functions or {})
