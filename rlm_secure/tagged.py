@@ -2,7 +2,7 @@
 
 `untag` builds them from what a sandbox sent, which is hostile: every tag has one reader, which checks all that it
 reads, and whatever a reader makes is of an exact class of the standard library. Each takes time linear in its bytes:
-texts and numbers are as short as their kind needs, and keys whose hashes are equal are few.
+texts and numbers are as short as their kind needs, and keys whose hashes are equal are few and soon compared.
 
 Guards: what a value from a sandbox may become on the host
 """
@@ -38,6 +38,10 @@ class MalformedValue(ValueError):
     """JSON with a tag that is not known, or is not what its tag promises."""
 
 
+class CrowdedValue(MalformedValue):
+    """A set or a dict whose keys would take long to compare: honest cells have such, if rarely."""
+
+
 def untag(value: Any) -> Any:
     """The value that the JSON `value` of a sandbox says. Raises MalformedValue, and nothing else.
 
@@ -46,6 +50,8 @@ def untag(value: Any) -> Any:
     try:
         return _untag(value)
     except (ValueError, TypeError, OverflowError, ArithmeticError) as error:
+        if isinstance(error, CrowdedValue):
+            raise
         said = str(error) if isinstance(error, MalformedValue) else type(error).__name__
         raise MalformedValue(f"a value is not what its tag says: {said}") from None
 
@@ -73,10 +79,32 @@ def _items(inner: Any) -> list[Any]:
 
 def _hashed(keys: list[Any]) -> list[Any]:
     """`keys` again, if they can be put into a set in linear time: a sandbox can choose numbers of equal hash."""
-    counted: Counter[int] = Counter(map(hash, keys))
-    if keys and max(counted.values()) > _ALIKE:
-        raise MalformedValue("too many keys have the same hash")
+    hashes = list(map(hash, keys))
+    counted = Counter(hashes)
+    if len(counted) < len(keys) and (
+        max(counted.values()) > _ALIKE
+        or _slow([key for key, known in zip(keys, hashes, strict=True) if counted[known] > 1])
+    ):
+        raise CrowdedValue("too many of its keys have the same hash")
     return keys
+
+
+def _slow(alike: list[Any]) -> bool:
+    """Whether it may take long to compare these keys, whose hashes are equal.
+
+    It does where keys in them have equal hashes as well, since each level multiplies the comparisons, and for a long
+    integer and a decimal, as the one is converted to the other in quadratic time.
+    """
+    kinds = set()
+    while alike:
+        key = alike.pop()
+        if isinstance(key, tuple | frozenset):
+            if isinstance(key, frozenset) and len(set(map(hash, key))) < len(key):
+                return True
+            alike += key
+        elif not isinstance(key, int) or key.bit_length() > _PLAIN_BITS:
+            kinds.add(type(key))
+    return kinds >= {int, Decimal}
 
 
 def _mapping(inner: Any) -> list[tuple[Any, Any]]:
@@ -119,6 +147,9 @@ def _numbers(inner: Any, count: int, kinds: tuple[type, ...] = (int,)) -> list[A
     parts = [_untag(part) for part in inner]
     if not all(type(part) in kinds for part in parts):
         raise MalformedValue("a part of a number is none")
+    # The greatest common divisor of a fraction's parts takes quadratic time.
+    if any(type(part) is int and part.bit_length() > _PLAIN_BITS for part in parts):
+        raise MalformedValue("a part of a number is too long")
     return parts
 
 

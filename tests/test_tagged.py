@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import math
+import time
 import uuid
 from collections import Counter, defaultdict, deque, namedtuple
 from decimal import Decimal
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 from rlm_secure import tagged
 from rlm_secure.guest.language import ordered_dict
 from rlm_secure.guest.session import tagged as inside
-from rlm_secure.tagged import MalformedValue, as_json, untag
+from rlm_secure.tagged import CrowdedValue, MalformedValue, as_json, tag, untag
 
 LIMIT, NODES = 1 << 20, 100_000
 
@@ -185,12 +186,63 @@ def test_what_is_too_large_is_refused_before_it_is_walked() -> None:
         {"$timedelta": [10**12, 0, 0]}, {"$timedelta": [True, 0, 0]}, [{"$set": [{"$tuple": [[]]}]}],
         {"$set": [{"$int": hex(number * (2**61 - 1))} for number in range(40)]},
         {"$dict": [[number * (2**61 - 1), 0] for number in range(40)]},
+        {"$fraction": [{"$int": hex(3**10_000)}, 2]}, {"$range": [0, {"$int": hex(1 << 4096)}, 1]},
     ],
     ids=lambda value: json.dumps(value)[:50],
 )  # fmt: skip
 def test_what_a_tag_does_not_promise_is_malformed(hostile: Any) -> None:
     with pytest.raises(MalformedValue):
         untag(hostile)
+
+
+def _long(known: int) -> dict[str, str]:
+    """An integer of many digits, whose hash is `known`."""
+    return {"$int": hex((1 << 4200) * (2**61 - 1) + known)}
+
+
+def _alike(depth: int, number: int = 0) -> Any:
+    """Sets in sets, of which those of a level have equal hashes."""
+    if not depth:
+        return number * (2**61 - 1)
+    return {"$frozenset": [_alike(depth - 1, each) for each in (*range(1, 8), 8 + number)]}
+
+
+@pytest.mark.parametrize(
+    "crowded",
+    [
+        {"$set": [each * (2**61 - 1) for each in range(33)]},
+        {"$set": [{"$decimal": "5"}, _long(5)]},
+        {"$dict": [[{"$tuple": [0, _long(5)]}, 1], [{"$tuple": [0, {"$decimal": "5"}]}, 2]]},
+        {"$set": [_alike(2, each) for each in range(3)]},
+        {"$counter": [[{"$tuple": [_alike(1, each)]}, 1] for each in range(2)]},
+    ],
+    ids=lambda value: json.dumps(value)[:50],
+)
+def test_keys_that_take_long_to_compare_are_refused(crowded: Any) -> None:
+    with pytest.raises(CrowdedValue, match="same hash"):
+        untag([crowded])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {-1, -2, 2**5000},
+        {2**5000, 2**5061},
+        {(-1, 2): 1, (-2, 2): 2},
+        {frozenset({-1, 5}), frozenset({-2, 5})},
+        {Decimal(-1), -2, 2**5000},
+    ],
+)
+def test_a_few_keys_of_equal_hash_arrive(value: Any) -> None:
+    assert untag(tag(value)) == value
+
+
+def test_sets_of_equal_hash_in_each_other_take_no_time() -> None:
+    hostile = {"$set": [_alike(5, each) for each in range(8)]}
+    began = time.process_time()
+    with pytest.raises(CrowdedValue):
+        untag(hostile)
+    assert time.process_time() - began < 2
 
 
 _NAMES = [*tagged._READERS, "$unknown", "plain"]

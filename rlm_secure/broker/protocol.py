@@ -21,7 +21,7 @@ from typing import Any, Final, Literal, cast
 from rlm_secure.errors import CellError, CellException, CellMemoryLimit, CellRefused, CellTimeout, ProtocolViolation
 from rlm_secure.guarantees import Wall
 from rlm_secure.inert import inert_line
-from rlm_secure.tagged import MalformedValue, untag
+from rlm_secure.tagged import CrowdedValue, MalformedValue, untag
 from rlm_secure.types import not_kept
 from rlm_secure.untrusted_json import MAX_DEPTH as MAX_DEPTH
 from rlm_secure.untrusted_json import MAX_NODES as MAX_NODES
@@ -329,13 +329,18 @@ def _variable(entry: Any, value_bytes: int) -> tuple[Variable, int]:
         if (size := _size(entry["whole"], value_bytes)) > value_bytes:
             least, cut = size, cut + size
         else:
-            whole = (_untagged(entry["whole"]),)
+            try:
+                whole = (_untagged(entry["whole"]),)
+            except CrowdedValue as refused:
+                why = str(refused)
     return Variable(kind, value, has_value, shown, whole, least, inert_line(why)), cut
 
 
 def _untagged(value: Any) -> Any:
     try:
         return untag(value)
+    except CrowdedValue:
+        raise
     except MalformedValue as refused:
         raise _broken(str(refused)) from None
 
@@ -350,7 +355,12 @@ def _answer(entry: Any, result_bytes: int) -> tuple[TextAnswer | None, int]:
         raise _broken("an answer is longer than limits.result_bytes")
     value, most = entry.get("whole"), result_bytes // 8
     size = _size(value, most)
-    return (TextAnswer(entry["text"]), size) if size > most else (TextAnswer(entry["text"], _untagged(value)), 0)
+    if size > most:
+        return TextAnswer(entry["text"]), size
+    try:
+        return TextAnswer(entry["text"], _untagged(value)), 0
+    except CrowdedValue:
+        return TextAnswer(entry["text"]), 0
 
 
 def _error(entry: Any) -> CellError | None:

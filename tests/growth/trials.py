@@ -101,6 +101,13 @@ JSON: dict[str, Make] = {
     "a text without an end": _bytes(b"x", b'{"a":"'),
 }
 
+def _alike(depth: int, number: int = 0) -> bytes:
+    """Sets in sets, of which those of a level have equal hashes."""
+    if not depth:
+        return b"%d" % (number * (2**61 - 1))
+    return b'{"$frozenset":[' + b",".join(_alike(depth - 1, each) for each in (*range(1, 8), 8 + number)) + b"]}"
+
+
 TAGGED: dict[str, Make] = {
     "keys with few bits": lambda size: (
         b'{"$set":[' + b",".join(b"%d" % (each << 40) for each in range(size // 20 + 1)) + b"]}"
@@ -114,6 +121,13 @@ TAGGED: dict[str, Make] = {
     "decimals": _bytes(b'{"$decimal":"' + b"9" * 4000 + b'E+999999999999999999"},', b"[", b"0]"),
     "fractions": _bytes(b'{"$fraction":[%d,%d]},' % (3**2500, 7**1400), b"[", b"0]"),
     "groups": _bytes(b'{"$tuple":[{"$frozenset":[]}]},', b'{"$set":[', b"0]}"),
+    "sets of equal hash in each other": lambda size: _alike(next(n for n in range(9) if 120 * 8**n >= size)),
+    "a long int beside a decimal": lambda size: (
+        b'{"$set":[{"$decimal":"5"},{"$int":"%s"}]}' % hex((1 << 4 * size) * (2**61 - 1) + 5).encode()
+    ),
+    "a fraction of long ints": lambda size: (
+        b'{"$fraction":[{"$int":"%s"},{"$int":"%s"}]}' % (hex(3 ** (5 * size // 4)).encode(), hex(7 ** (5 * size // 7)).encode())
+    ),
     "dates": _bytes(b'{"$datetime":"2024-01-01T00:00:00.123456+01:00"},', b"[", b"0]"),
 }
 
