@@ -49,7 +49,7 @@ Findings = Mapping[str, tuple[str, str]]
 #: folder. No absolute path, no step up, no drive, no control character.
 _PART: Final = r"(?!\.\.?(?:/|\Z))[^/\\:\x00-\x1f\x7f-\x9f\ud800-\udfff]+"
 _FILE_NAME: Final = re.compile(rf"{_PART}(?:/{_PART})*")
-MAX_FILES: Final = 8192
+MAX_FILES: Final = 4096
 MAX_FILE_NAME: Final = 200
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
@@ -118,7 +118,7 @@ class CellResult:
     stderr: str = ""
     variables: Mapping[str, Variable] = field(default_factory=dict)
     value: Variable | None = None
-    files: Mapping[str, int | None] = field(default_factory=dict)
+    files: Mapping[str, int] = field(default_factory=dict)
     answer: TextAnswer | None = None
     error: CellError | None = None
     seconds: float = 0.0
@@ -189,14 +189,14 @@ def findings(value: Any) -> dict[str, tuple[str, str]]:
     return walls
 
 
-def file_sizes(listed: Any) -> dict[str, int | None]:
-    """Files of a session by name, and the size of each; None for one that is gone. Raises ProtocolViolation."""
+def file_sizes(listed: Any) -> dict[str, int]:
+    """Files of a session by name, and the size of each. Raises ProtocolViolation."""
     if not isinstance(listed, dict) or len(listed) > MAX_FILES:
         raise _broken(f"files are no object of at most {MAX_FILES}")
     for name, size in listed.items():
         if not isinstance(name, str) or len(name) > MAX_FILE_NAME or not _FILE_NAME.fullmatch(name):
             raise _broken("a file has a name that no file has")
-        if size is not None and (type(size) is not int or not 0 <= size <= _LARGEST):
+        if type(size) is not int or not 0 <= size <= _LARGEST:
             raise _broken("a file has no size")
     return dict(listed)
 

@@ -23,11 +23,14 @@ from rlm_secure.broker.protocol import Call, CellResult, Variable
 from rlm_secure.environments.interface import AuditSink, Environment, HostCalls, Session, Snapshot, require_walls
 from rlm_secure.environments.session_files import SessionFiles
 from rlm_secure.environments.turn import Owned, refuse
+from rlm_secure.environments.waiting import longer_than_a_run
 from rlm_secure.errors import (
     CellCrashed,
+    CellError,
     CellRefused,
     EnforcementError,
     ProtocolViolation,
+    SessionEnded,
     ValueUnavailable,
     WallViolation,
 )
@@ -160,7 +163,12 @@ class REPL(Owned):
     def _walled(self) -> Iterator[Session]:
         """The session for one request, with its walls checked before and after. Raises EnforcementError."""
         self._check_walls()
-        yield self._session
+        try:
+            yield self._session
+        except ProtocolViolation as error:
+            if self._audit is not None:
+                self._audit.violation(self._name, violation="ProtocolViolation", wall="protocol", detail=str(error))
+            raise
         self._check_walls()
 
     def _setup(self, context_payload: Any, setup_code: str) -> None:
@@ -257,14 +265,23 @@ class REPL(Owned):
         return made
 
     def _written(self, result: CellResult) -> dict[str, bytes]:
-        """The files that a cell wrote, read in requests that follow it."""
+        """The files that a cell wrote, read in requests that follow it; `result` says if they cannot all be read."""
         written: dict[str, bytes] = {}
-        for name, size in result.files.items():
-            if size is not None and self._session.alive:
+        longest = self.policy.limits.run_seconds
+        until = time.monotonic() + longest - result.seconds
+        try:
+            for name, size in result.files.items():
+                if time.monotonic() > until:
+                    raise longer_than_a_run(longest)
                 with self._walled() as session:
-                    data = session.read_file(name)
-                if data is not None:  # else another thread's cell has removed it
+                    data = session.read_file(name) if session.alive else None
+                if data is not None and len(data) == size:  # else another thread's cell has changed it
                     written[name] = data
+        except SessionEnded:  # another thread has closed it
+            pass
+        except CellError as error:
+            result.error = result.error or error
+            result.stderr += f"{error}; not all files that the cell wrote could be read\n"
         return written
 
     @property
@@ -327,12 +344,7 @@ class REPL(Owned):
         with self._walled() as session:
             self._cells += 1
             self._requests += 1
-            try:
-                result = session.execute(code, calls, seconds=seconds, exclude_host_time=exclude_host_time)
-            except ProtocolViolation as error:
-                if self._audit is not None:
-                    self._audit.violation(self._name, violation="ProtocolViolation", wall="protocol", detail=str(error))
-                raise
+            result = session.execute(code, calls, seconds=seconds, exclude_host_time=exclude_host_time)
             if _log.isEnabledFor(logging.DEBUG):
                 kind = "" if result.error is None else f": {type(result.error).__name__}"
                 said = "session %s, cell %d took %.3f s, %.3f s of CPU%s"
@@ -456,7 +468,7 @@ def _shown(variable: Variable) -> str:
         return variable.repr
     try:
         text = repr(variable.value if variable.whole is None else variable.whole[0])
-    except ValueError:  # an int with more digits than the interpreter converts to text
+    except (ValueError, ArithmeticError):  # an int with too many digits for a text, a Counter of a signaling NaN
         return variable.repr
     return text if len(text) <= _SHORT else f"{text[:_SHORT]}... [{len(text)} long]"
 

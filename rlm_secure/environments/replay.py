@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from rlm_secure.broker.protocol import Call, CellResult, Printed, Variable, file_sizes
+from rlm_secure.broker.protocol import Call, CellResult, Printed, Variable
 from rlm_secure.decision import Decided
 from rlm_secure.environments.deadline import INTERRUPT_EVERY_SECONDS, SESSION_CPU, Deadline
 from rlm_secure.environments.interface import HostCalls, Session
@@ -220,13 +220,7 @@ class ReplayedSession(Session):
 
     def read_value(self, name: str) -> Variable | None:
         """A variable, described in the worker under the deadline of a cell. Raises the CellError that stopped it."""
-        try:
-            result = self._look(LogEntry({"op": "value", "name": name}))
-        except NoTurn as none:
-            raise none.error from None
-        if result.error is not None:
-            raise result.error
-        return result.value
+        return self._seen({"op": "value", "name": name}).value
 
     def set_value(self, name: str, value: Any) -> None:
         """Bind `name` to a value that rlm_secure.tagged wrote. A large one is sent as a context is."""
@@ -240,22 +234,29 @@ class ReplayedSession(Session):
 
     def list_files(self) -> dict[str, int]:
         """The files of the session, and their sizes in bytes."""
-        return _file_sizes(self._seen({"op": "files"}))
+        return dict(self._seen({"op": "files"}).files)
 
     def read_file(self, name: str) -> bytes | None:
         """The contents of a file, in as many requests as it takes; None if there is no such file."""
         count = max(3 * self._policy.limits.value_bytes // 4 - 64, 48)
+        until = time.monotonic() + self._policy.limits.run_seconds
         parts: list[bytes] = []
+        size = 0
         while True:
-            part = self._seen({"op": "part", "name": name, "at": sum(map(len, parts)), "count": count})
-            if part is None and not parts:
+            value = self._seen({"op": "part", "name": name, "at": size, "count": count}).value
+            if value is None:  # perhaps another thread's cell has removed it since the first part
                 return None
-            if type(part) is not bytes or len(part) > count:
-                raise ProtocolViolation("the sandbox broke the protocol: a part of a file is not what was asked for")
+            part = None if value.whole is None else value.whole[0]
+            size += len(part) if type(part) is bytes else 0
+            if type(part) is not bytes or len(part) > count or not self._gate.file_bytes(size).allowed:
+                violation = ProtocolViolation("the sandbox broke the protocol: a part of a file is not what it can be")
+                self._end(str(violation))
+                raise violation
             parts.append(part)
             if len(part) < count:
                 return b"".join(parts)
-            self._gate.file_bytes(sum(map(len, parts))).require()
+            if time.monotonic() > until:
+                raise longer_than_a_run(self._policy.limits.run_seconds)
 
     def write_file(self, name: str, data: bytes | None) -> None:
         """Set the contents of a file, or remove it if there are none."""
@@ -265,15 +266,15 @@ class ReplayedSession(Session):
             request["sent"] = _SENT
         self._command(LogEntry(request))
 
-    def _seen(self, request: Mapping[str, Any]) -> Any:
-        """The value that the worker answers to a request that reads."""
+    def _seen(self, request: Mapping[str, Any]) -> CellResult:
+        """What the worker answers to a request that reads. Raises the CellError that stopped it."""
         try:
             result = self._look(LogEntry(request))
         except NoTurn as none:
             raise none.error from None
         if result.error is not None:
             raise result.error
-        return None if result.value is None or result.value.whole is None else result.value.whole[0]
+        return result
 
     def _look(self, entry: LogEntry) -> CellResult:
         """The result of a request that reads. Raises NoTurn if its turn does not come in time."""
@@ -364,6 +365,8 @@ class ReplayedSession(Session):
             if isinstance(said, CellResult):
                 # The worker reports this itself: cap it at what it can have held. A context takes 4 bytes a character.
                 limits = self._policy.limits
+                if len(said.files) > limits.files or sum(said.files.values()) > limits.file_bytes:
+                    raise ProtocolViolation("the sandbox broke the protocol: it has more files than its policy grants")
                 said.peak_bytes = min(said.peak_bytes, limits.memory_bytes + 4 * limits.context_bytes + _OWN_BYTES)
                 if not deadline.remaining() and deadline.over() is not None:
                     self._cut = True  # the result came too late
@@ -595,11 +598,6 @@ class ReplayedSession(Session):
     def _require(self) -> None:
         if self._ended or self._closing:
             raise SessionEnded(f"the session is over: {self._ended or 'it was closed'}; start a new one")
-
-
-def _file_sizes(listed: Any) -> dict[str, int]:
-    """What a worker says about its files, checked. Raises ProtocolViolation."""
-    return {name: size for name, size in file_sizes(listed).items() if size is not None}
 
 
 class _Streamed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,18 @@ from rlm_secure import Policy, Sandbox
 from rlm_secure.broker import protocol
 from rlm_secure.broker.protocol import file_sizes
 from rlm_secure.environments.interface import Session
-from rlm_secure.errors import CellError, CellException, EnvironmentUnavailable, ProtocolViolation, Refused
+from rlm_secure.environments.local import LocalEnvironment
+from rlm_secure.environments.local.session import open_session
+from rlm_secure.environments.repl import no_host
+from rlm_secure.errors import (
+    CellError,
+    CellException,
+    CellTimeout,
+    EnvironmentUnavailable,
+    ProtocolViolation,
+    Refused,
+    SessionEnded,
+)
 from rlm_secure.guest.session import store
 
 SMALL = Policy.load({"extends": "standard", "limits": {"files": 3, "file_bytes": 100_000}})
@@ -83,6 +95,89 @@ def test_a_large_file_comes_back_whole(sandbox: Sandbox) -> None:
     assert result.files["big"] == bytes(range(256)) * 40_000
 
 
+def test_a_cell_may_make_and_remove_any_number(sandbox: Sandbox) -> None:
+    code = "for n in range(5000):\n    files[str(n)] = b''\n    files.remove(str(n))\nfiles['kept'] = b'1'"
+    assert sandbox.run(code).check().files == {"kept": b"1"}
+
+
+def test_files_with_long_names_are_listed(sandbox: Sandbox) -> None:
+    with Sandbox(Policy.load({"extends": "standard", "limits": {"value_bytes": 500}})) as small:
+        assert len(small.run("for n in range(20): files['\u20ac' * 150 + str(n)] = b'1' * 1000").check().files) == 20
+        assert len(small.files) == 20
+
+
+_LIES = """
+import sys
+tagged = sys.modules['guest.session.tagged']
+store = sys.modules['guest.session.worker']._current._store
+listed = {listed}
+store.changed = store.sizes = lambda: listed
+store.part = lambda name, begin, count: {part}
+"""
+
+
+@pytest.mark.parametrize("listed", [{f"{n}": 1 for n in range(4)}, {"a": 100_001}, {"a": 60_000, "b": 60_000}])
+def test_more_files_than_the_policy_grants_are_a_violation(listed: dict[str, int]) -> None:
+    with open_session(SMALL, screen=False) as session:
+        with pytest.raises(ProtocolViolation, match="more files than its policy grants"):
+            session.execute(_LIES.format(listed=listed, part="b''"), no_host)
+        assert not session.alive
+
+
+@pytest.mark.parametrize("part", ["bytes(count)", "bytes(count + 1)", "vars(tagged).update(of_bytes=len) or b''"])
+def test_a_file_without_an_end_is_a_violation(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = _Violations()
+    with _hostile(SMALL, monkeypatch, audit=seen) as sandbox:
+        sandbox.run(_LIES.format(listed={}, part=part)).check()
+        with pytest.raises(ProtocolViolation):
+            sandbox.files["a"]
+        assert seen.said == ["ProtocolViolation"]
+        with pytest.raises(SessionEnded):
+            sandbox.run("1")
+
+
+def test_a_file_that_is_not_as_it_was_listed_does_not_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    with _hostile(SMALL, monkeypatch) as sandbox:
+        lies = _LIES.format(listed={"a": 5, "b": 6, "c": 7}, part="None if name == 'c' else b'12345'[begin:begin + count]")
+        assert sandbox.run(lies).check().files == {"a": b"12345"}
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_worker_that_is_slow_with_its_files_has_the_time_of_a_run(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = {"extends": "standard", "limits": {"run_seconds": 1, "cell_seconds": 1, "value_bytes": 1000}}
+    with _hostile(Policy.load(policy), monkeypatch) as sandbox:
+        began = time.monotonic()
+        slow = "__import__('time').sleep(0.4) or b'1' * (count if begin < 100_000 else 0)"
+        result = sandbox.run(_LIES.format(listed=dict.fromkeys("abc"[:count], 200_000), part=slow))
+        assert time.monotonic() - began < 10
+        assert isinstance(result.error, CellTimeout) and result.error.limit == "limits.run_seconds"
+        assert "not all files that the cell wrote could be read" in result.stderr
+        assert result.files == {}
+
+
+class _Violations:
+    """An audit log that keeps the names of violations."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def violation(self, _session: str, *, violation: str, **_: Any) -> None:
+        self.said.append(violation)
+
+    def session_start(self, *_: Any, **__: Any) -> None: ...
+    def session_end(self, *_: Any, **__: Any) -> None: ...
+    def refusal(self, *_: Any, **__: Any) -> None: ...
+    def limit(self, *_: Any, **__: Any) -> None: ...
+
+
+def _hostile(policy: Policy, monkeypatch: pytest.MonkeyPatch, audit: Any = None) -> Sandbox:
+    """A sandbox whose cells are plain Python in the worker."""
+    monkeypatch.setattr(LocalEnvironment, "open", lambda _self, policy, **given: open_session(policy, screen=False, **given))
+    return Sandbox(policy, audit=audit)
+
+
 def test_names_of_a_cell_s_own_win(sandbox: Sandbox) -> None:
     assert sandbox.run("files = ['a']\nfiles").check().value == ["a"]
     again = sandbox.run("files").check()
@@ -143,7 +238,7 @@ def test_a_name_that_leads_elsewhere_is_no_name(shared: Sandbox, name: str) -> N
 
 
 @pytest.mark.parametrize(
-    "listed", [1, ["a"], {"a": -1}, {"a": 1.5}, {"a": True}, {"a": "1"}, {"a": 2**60}, {f"{n}": 1 for n in range(8193)}]
+    "listed", [1, ["a"], {"a": -1}, {"a": 1.5}, {"a": True}, {"a": "1"}, {"a": 2**60}, {f"{n}": 1 for n in range(4097)}, {"a": None}]
 )
 def test_files_that_no_worker_has_are_a_violation(listed: Any) -> None:
     with pytest.raises(ProtocolViolation):

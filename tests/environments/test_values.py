@@ -137,6 +137,21 @@ def _variables_are_whole(sandbox: Sandbox) -> None:
     assert result.locals["price"] == "<Decimal object>", "as it was"
 
 
+def test_a_value_whose_repr_raises_is_a_value(sandbox: Sandbox) -> None:
+    code = "from collections import Counter\nfrom decimal import Decimal\nc = Counter(a=Decimal('sNaN'), b=Decimal(1))\nc"
+    result = sandbox.run(code).check()
+    assert set(result.value) == {"a", "b"}
+    assert "c" in result.reprs
+
+
+def test_keys_of_equal_hash_are_a_value_that_is_not_returned(sandbox: Sandbox) -> None:
+    result = sandbox.run("powers = {2**n: n for n in range(2300)}\nfinal_answer(powers)").check()
+    with pytest.raises(ValueNotPlain, match="keys have the same hash"):
+        result.values["powers"]
+    assert result.final_value is None and result.final_answer
+    assert sandbox.run("len(powers)").check().value == 2300
+
+
 def test_a_value_is_there_after_its_session(sandbox: Sandbox) -> None:
     with Sandbox() as other:
         result = other.run("whole = [(1, 2)] * 1000; text = 'x' * 500_000").check()

@@ -27,10 +27,10 @@ class Store:
         self._bytes = 0
         self._changed: set[str] = set()
 
-    def changed(self) -> dict[str, int | None]:
-        """The files that were written since this was last called, with their sizes; None for one that was removed."""
+    def changed(self) -> dict[str, int]:
+        """The files that were written since this was last called, and are still there, with their sizes."""
         changed, self._changed = self._changed, set()
-        return {name: len(self._files[name]) if name in self._files else None for name in sorted(changed)}
+        return {name: len(self._files[name]) for name in sorted(changed & self._files.keys())}
 
     def sizes(self) -> dict[str, int]:
         """The size of each file."""

@@ -5,7 +5,7 @@ A `done` frame carries
     variables        name -> {type, value? (small JSON), repr?}; where `exec` asked for values, those that the cell
                      bound have one of whole (see tagged.py), size (of what is too large) and why (it is no data)
     value            null, or such an entry: of the last expression, or of the variable that `value` asked for
-    files            name -> size, or null, of each file that the cell wrote or removed
+    files            name -> size of each file that the cell wrote
     answer           null or {text, whole?}
     error            null or {kind: exception|refused|memory|interrupted, message, rule?}
     cpu, peak        CPU seconds of the cell; peak resident bytes of the process
@@ -203,7 +203,7 @@ class SessionWorker:
         return result
 
     def _files(self, _request: dict[str, Any]) -> dict[str, Any]:
-        return {**_done(), "value": {"type": "dict", "whole": {"$dict": list(map(list, self._store.sizes().items()))}}}
+        return {**_done(), "files": self._store.sizes()}
 
     def _part(self, request: dict[str, Any]) -> dict[str, Any]:
         data = self._store.part(request["name"], request["at"], request["count"])
