@@ -100,7 +100,8 @@ class REPL(Owned):
         self._served = _Served(self, Toolbox(functions, self.policy))
         self._audit = audit
         self._name = secrets.token_hex(8)
-        self._cells = self._requests = 0
+        self._cells = self._requests = self._under_way = 0
+        self._count = threading.Lock()
         self._environment = environment
         self._walls: EnforcementReport | None = None  # the last report that was checked
         began = time.monotonic()
@@ -253,9 +254,10 @@ class REPL(Owned):
         `output` is called with "stdout" or "stderr", and what the cell has printed there, while it runs.
         """
         served = self._served if output is None else _Served(self, self._served.toolbox, output)
+        at = self._next()
         result = self._execute(code, served, seconds=timeout, exclude_host_time=exclude_host_time)
         written = self._written(result) if self._session.with_values else {}
-        ask = self._asking() if self._session.with_values else None
+        ask = self._asking(at) if self._session.with_values else None
         if (report := getattr(self.calls, "report", None)) is not None:
             for decision in self._session.refused:
                 report(decision)
@@ -289,16 +291,35 @@ class REPL(Owned):
         """The files of the session. See SessionFiles."""
         return SessionFiles(self.policy, self._walled)
 
-    def _asking(self) -> Callable[[str], Any]:
-        """Reads a variable as the last cell left it. Keeps no session alive."""
-        mine, at = weakref.ref(self), self._requests
+    def _next(self) -> int:
+        """The number that the next request has if no other thread makes one; -1 while another is under way."""
+        with self._count:
+            return -1 if self._under_way else self._requests + 1
+
+    @contextmanager
+    def _request(self) -> Iterator[None]:
+        """Count a request that may change variables, as one that is under way during the block."""
+        with self._count:
+            self._requests += 1
+            self._under_way += 1
+        try:
+            yield
+        finally:
+            with self._count:
+                self._under_way -= 1
+
+    def _asking(self, at: int) -> Callable[[str], Any]:
+        """Reads a variable as request number `at` left it. Keeps no session alive."""
+        mine = weakref.ref(self)
 
         def ask(name: str) -> Any:
-            repl = mine()
-            if repl is None or repl._closed or repl._requests != at:
+            repl, value = mine(), None
+            if repl is not None and not repl._closed and repl._requests == at:
+                value = repl.get(name)
+            if repl is None or repl._closed or repl._requests != at:  # perhaps since it was read
                 said = f"the session has gone on since this result, and {name} was not read; ask before the next cell"
                 raise ValueUnavailable(said, name=name)
-            return repl.get(name)
+            return value
 
         return ask
 
@@ -329,8 +350,8 @@ class REPL(Owned):
                 raise ValueError(f"{name!r} cannot be set: it is no name of a variable, or it is a name of the session")
         with self._walled() as session:
             for name, value in sent.items():
-                self._requests += 1
-                session.set_value(name, value)
+                with self._request():
+                    session.set_value(name, value)
 
     @property
     def _own_names(self) -> frozenset[str]:
@@ -343,8 +364,8 @@ class REPL(Owned):
         """Run one cell as Session.execute does, counted and audited."""
         with self._walled() as session:
             self._cells += 1
-            self._requests += 1
-            result = session.execute(code, calls, seconds=seconds, exclude_host_time=exclude_host_time)
+            with self._request():
+                result = session.execute(code, calls, seconds=seconds, exclude_host_time=exclude_host_time)
             if _log.isEnabledFor(logging.DEBUG):
                 kind = "" if result.error is None else f": {type(result.error).__name__}"
                 said = "session %s, cell %d took %.3f s, %.3f s of CPU%s"

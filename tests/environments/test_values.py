@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
@@ -209,6 +210,49 @@ def test_another_variable_is_read_until_the_session_goes_on(sandbox: Sandbox) ->
     assert earlier.values["y"] == 2
     with pytest.raises(KeyError):
         _ = earlier.values["never"]
+
+
+@pytest.mark.parametrize("moment", ["get", "_execute"])
+def test_a_result_never_has_a_value_of_another_thread_s_cell(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """While it is read, and between the end of its cell and the result."""
+    sandbox.run("it = 'old'").check()
+    repl = sandbox._repl
+    plain = getattr(repl, moment)
+
+    def late(*given: Any, **named: Any) -> Any:
+        monkeypatch.undo()
+        value = plain(*given, **named) if moment == "_execute" else None
+        other = threading.Thread(target=sandbox.run, args=("it = 'new'",))
+        other.start()
+        other.join()
+        return value if moment == "_execute" else plain(*given, **named)
+
+    if moment == "_execute":
+        monkeypatch.setattr(repl, moment, late)
+    result = sandbox.run("y = 1").check()
+    if moment == "get":
+        monkeypatch.setattr(repl, moment, late)
+    with pytest.raises(ValueUnavailable, match="has gone on"):
+        result.values["it"]
+
+
+def test_a_result_beside_a_cell_that_waits_is_not_read_later(sandbox: Sandbox) -> None:
+    """The cell that waited runs after the result was made, as a request that was there before."""
+    sandbox.run("it = 'old'").check()
+    begun = threading.Event()
+    slow = threading.Thread(target=sandbox.run, args=("it = 'new'",))
+
+    def told(_text: str) -> None:
+        slow.start()
+        while sandbox._repl._under_way < 2:
+            begun.wait(0.01)
+
+    result = sandbox.run("print(1, flush=True)", on_stdout=told).check()
+    slow.join()
+    with pytest.raises(ValueUnavailable, match="has gone on"):
+        result.values["it"]
 
 
 def test_a_result_says_what_its_values_are_as_json(sandbox: Sandbox) -> None:
