@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import copy
 import functools
 import inspect
@@ -95,8 +96,8 @@ class AsyncSandbox:
                 code,
                 left,
                 exclude_host_time=exclude_host_time,
-                on_stdout=_on_loop(on_stdout, loop),
-                on_stderr=_on_loop(on_stderr, loop),
+                on_stdout=self._listener(on_stdout, loop),
+                on_stderr=self._listener(on_stderr, loop),
             )
 
         return await self._call(work)
@@ -153,6 +154,8 @@ class AsyncSandbox:
     async def close(self) -> None:
         """End the session. Idempotent; a cell that runs is stopped."""
         self._closed = True
+        if (call := self._running) is not None:
+            call.hush()
         closing = asyncio.ensure_future(in_thread(self._close))
         try:
             await asyncio.shield(closing)
@@ -224,6 +227,29 @@ class AsyncSandbox:
 
         return on_loop
 
+    def _listener(
+        self, tell: Callable[[str], Awaitable[object] | object] | None, loop: asyncio.AbstractEventLoop
+    ) -> Callable[[str], object] | None:
+        if tell is None:
+            return None
+
+        async def told(text: str) -> None:
+            said = tell(text)
+            if inspect.isawaitable(said):
+                await said
+
+        def listen(text: str) -> None:
+            future = asyncio.run_coroutine_threadsafe(told(text), loop)
+            call = self._running
+            if call is None or self._closed or call.listens(future):
+                future.cancel()
+            try:
+                future.result()
+            except concurrent.futures.CancelledError:
+                raise RuntimeError("the call was cancelled") from None
+
+        return listen
+
     async def __aenter__(self) -> Self:
         await self._call(lambda _sandbox: None)
         return self
@@ -246,6 +272,7 @@ class _Call:
         self.ended = False
         self._lock = threading.Lock()
         self._begun = self._over = False
+        self._listening: concurrent.futures.Future[None] | None = None
 
     def begin(self) -> None:
         """Begin it, in its turn. Raises _Cancelled."""
@@ -258,22 +285,22 @@ class _Call:
         """Returns whether it has begun; else it never will."""
         with self._lock:
             self._over = True
-            return self._begun
+        self.hush()
+        return self._begun
+
+    def hush(self) -> None:
+        """Let its cell wait for its listener no longer."""
+        with self._lock:
+            listening = self._listening
+        if listening is not None:
+            listening.cancel()
+
+    def listens(self, future: concurrent.futures.Future[None]) -> bool:
+        """Note the listener that its cell waits for. Returns whether the call is cancelled."""
+        with self._lock:
+            self._listening = future
+            return self._over
 
 
 #: The call of a sandbox that this thread makes; tools inherit it.
 _calling: ContextVar[_Call | None] = ContextVar("rlm_secure_async_call", default=None)
-
-
-def _on_loop(
-    tell: Callable[[str], Awaitable[object] | object] | None, loop: asyncio.AbstractEventLoop
-) -> Callable[[str], object] | None:
-    if tell is None:
-        return None
-
-    async def told(text: str) -> None:
-        said = tell(text)
-        if inspect.isawaitable(said):
-            await said
-
-    return lambda text: asyncio.run_coroutine_threadsafe(told(text), loop).result()

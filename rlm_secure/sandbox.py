@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -59,6 +60,7 @@ class Sandbox(Owned):
             with_values=True,
         )
         self._repl = self._open()
+        self._resetting = threading.Lock()
 
     @property
     def report(self) -> EnforcementReport:
@@ -130,8 +132,9 @@ class Sandbox(Owned):
 
         Raises what the constructor raises; the old session is over then.
         """
-        self._repl.cleanup()
-        self._repl = self._open()
+        with self._resetting:
+            self._repl.cleanup()
+            self._repl = self._open()
 
     def fork(self) -> Self:
         """A copy of this sandbox as it is now: its variables, and the same policy, tools and audit log.
@@ -166,6 +169,8 @@ class Sandbox(Owned):
     def close(self) -> None:
         """End the worker and everything in it. Idempotent."""
         self._repl.cleanup()
+        with self._resetting:  # a reset on its way has started another by now
+            self._repl.cleanup()
 
     def _check(self) -> None:
         super()._check()

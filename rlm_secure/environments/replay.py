@@ -606,7 +606,7 @@ class _Streamed:
     def __init__(self, output: Callable[[str, str], object] | None, most: int) -> None:
         self._output = output
         self._most = most
-        self._sent = {"stdout": 0, "stderr": 0}
+        self._told: dict[str, list[str]] = {"stdout": [], "stderr": []}
         self._bytes = 0
 
     @property
@@ -615,17 +615,17 @@ class _Streamed:
         return self._output is not None
 
     def tell(self, printed: Printed) -> None:
-        """Raises ProtocolViolation for more than a worker keeps, and for output that nobody asked for."""
+        """Raises ProtocolViolation for more than a worker keeps, for nothing, and for output that nobody asked for."""
         self._bytes += len(printed.text.encode())
-        if self._output is None or self._bytes > 2 * self._most:
+        if self._output is None or not printed.text or self._bytes > 2 * self._most:
             raise ProtocolViolation("the sandbox broke the protocol: output that nobody asked for")
-        self._sent[printed.stream] += len(printed.text)
+        self._told[printed.stream].append(printed.text)
         self._output(printed.stream, printed.text)
 
     def end(self, result: CellResult) -> None:
-        """Tell what the result has beyond what was told."""
+        """Tell what the result has beyond what was told: all of it, if that is no part of it, as after a kill."""
         for stream, text in (("stdout", result.stdout), ("stderr", result.stderr)):
-            if self._output is not None and (rest := text[self._sent[stream] :]):
+            if self._output is not None and (rest := text.removeprefix("".join(self._told[stream]))):
                 self._output(stream, rest)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rlm_secure import AsyncSandbox, Policy
+from rlm_secure import AsyncSandbox, Policy, Sandbox
 from rlm_secure.errors import CellTimeout, PolicyError, SessionEnded
 
 ENDLESS = "while True: pass"
@@ -184,6 +184,56 @@ def test_output_is_told_on_the_loop() -> None:
         assert threads == {threading.get_ident()}
 
     asyncio.run(use())
+
+
+@pytest.mark.parametrize("end", ["cancel", "close"])
+def test_a_listener_that_never_ends_does_not_outlive_its_call(end: str) -> None:
+    async def use() -> None:
+        waits = asyncio.Event()
+
+        async def listen(_text: str) -> None:
+            waits.set()
+            await asyncio.sleep(60)
+
+        sandbox = AsyncSandbox()
+        running = asyncio.ensure_future(sandbox.run("print(1, flush=True)\nwhile True: pass", on_stdout=listen))
+        await waits.wait()
+        begun = time.monotonic()
+        if end == "cancel":
+            running.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await running
+            assert (await sandbox.run("1")).value == 1
+        else:
+            await sandbox.close()
+            with pytest.raises((RuntimeError, SessionEnded)):
+                await running
+        assert time.monotonic() - begun < 2 * Policy.load("strict").limits.grace_seconds + 1
+        await sandbox.close()
+
+    asyncio.run(asyncio.wait_for(use(), 30))
+
+
+def test_what_resets_and_closes_in_threads_leaves_no_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[Any] = []
+    sandbox = Sandbox()
+    plain = sandbox._open
+
+    def slow() -> Any:
+        time.sleep(0.2)
+        opened.append(plain())
+        return opened[-1]
+
+    monkeypatch.setattr(sandbox, "_open", slow)
+    threads = [threading.Thread(target=sandbox.reset) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.1)
+    sandbox.close()
+    for thread in threads:
+        thread.join()
+    sandbox.close()
+    assert [repl.session.alive for repl in opened] == [False] * 3
 
 
 def test_one_sandbox_serves_loops_one_after_another_and_at_once() -> None:

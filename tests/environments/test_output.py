@@ -11,6 +11,8 @@ import pytest
 
 from rlm_secure import Policy, Sandbox
 from rlm_secure.broker import protocol
+from rlm_secure.environments.local.session import open_session
+from rlm_secure.environments.repl import no_host
 from rlm_secure.errors import CellException, CellTimeout, ProtocolViolation
 
 
@@ -98,6 +100,14 @@ def test_a_cell_that_is_killed_was_heard(sandbox: Sandbox) -> None:
     assert told[0] == "heard\n"
 
 
+def test_what_ended_a_cell_is_told_though_it_printed_errors(sandbox: Sandbox) -> None:
+    told: list[str] = []
+    code = "import sys\nprint('a long line of its own ' * 9, file=sys.stderr, flush=True)\nx = [0] * 10**10"
+    result = sandbox.run(code, on_stderr=told.append)
+    assert result.stderr and told[-1].endswith(result.stderr[-60:])
+    assert "".join(told).endswith(result.stderr)
+
+
 @pytest.mark.parametrize(
     "frame",
     [
@@ -115,10 +125,35 @@ def test_output_that_is_none_is_a_violation(frame: dict[str, Any]) -> None:
         protocol.event(said, value_bytes=1000, stdout_bytes=1000, result_bytes=9999)
 
 
-def test_output_that_nobody_asked_for_is_a_violation() -> None:
-    from rlm_secure.environments.local.session import open_session
-    from rlm_secure.environments.repl import no_host
+class _Listening:
+    """Answers no calls, and listens to output."""
 
+    def __init__(self) -> None:
+        self.told = 0
+
+    def __call__(self, call: Any) -> Any:
+        return no_host(call)
+
+    def output(self, _stream: str, _text: str) -> None:
+        self.told += 1
+
+
+@pytest.mark.parametrize("text", ["''", "'x' * 1000"])
+def test_output_without_an_end_is_a_violation(text: str) -> None:
+    policy = Policy.load({"extends": "strict", "limits": {"stdout_bytes": 10_000}})
+    with open_session(policy, screen=False) as session:
+        calls = _Listening()
+        with pytest.raises(ProtocolViolation, match="output that nobody asked for"):
+            session.execute(
+                "import sys\nworker = sys.modules['guest.session.worker']._current\n"
+                f"while True: worker._ask({{'call': 'output', 'stream': 'stdout', 'text': {text}}})",
+                calls,
+            )
+        assert calls.told <= 20
+        assert not session.alive
+
+
+def test_output_that_nobody_asked_for_is_a_violation() -> None:
     with open_session(Policy.load("strict"), screen=False) as session:
         asked = "import sys\nworker = sys.modules['guest.session.worker']._current\n"
         told = asked + "worker._ask({'call': 'output', 'stream': 'stdout', 'text': 'unasked'})"
