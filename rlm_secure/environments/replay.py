@@ -225,12 +225,13 @@ class ReplayedSession(Session):
     def set_value(self, name: str, value: Any) -> None:
         """Bind `name` to a value that rlm_secure.tagged wrote. A large one is sent as a context is."""
         request: dict[str, Any] = {"op": "assign", "name": name, "variable": True}
-        if isinstance(value, str | list | dict) and (isinstance(value, str) or len(json.dumps(value)) > _SMALL):
-            self.load_context(_SENT, value)
-            request["sent"] = _SENT
-        else:
-            request["value"] = value
-        self._command(LogEntry({**request, "tagged": not isinstance(value, str)}))
+        with self._own_turn():
+            if isinstance(value, str | list | dict) and (isinstance(value, str) or len(json.dumps(value)) > _SMALL):
+                self.load_context(_SENT, value)
+                request["sent"] = _SENT
+            else:
+                request["value"] = value
+            self._command(LogEntry({**request, "tagged": not isinstance(value, str)}))
 
     def list_files(self) -> dict[str, int]:
         """The files of the session, and their sizes in bytes."""
@@ -238,13 +239,17 @@ class ReplayedSession(Session):
 
     def read_file(self, name: str) -> bytes | None:
         """The contents of a file, in as many requests as it takes; None if there is no such file."""
+        with self._own_turn():
+            return self._parts(name)
+
+    def _parts(self, name: str) -> bytes | None:
         count = max(3 * self._policy.limits.value_bytes // 4 - 64, 48)
         until = time.monotonic() + self._policy.limits.run_seconds
         parts: list[bytes] = []
         size = 0
         while True:
             value = self._seen({"op": "part", "name": name, "at": size, "count": count}).value
-            if value is None:  # perhaps another thread's cell has removed it since the first part
+            if value is None:
                 return None
             part = None if value.whole is None else value.whole[0]
             size += len(part) if type(part) is bytes else 0
@@ -261,10 +266,11 @@ class ReplayedSession(Session):
     def write_file(self, name: str, data: bytes | None) -> None:
         """Set the contents of a file, or remove it if there are none."""
         request: dict[str, Any] = {"op": "file", "name": name}
-        if data is not None:
-            self.load_context(_SENT, data)
-            request["sent"] = _SENT
-        self._command(LogEntry(request))
+        with self._own_turn():
+            if data is not None:
+                self.load_context(_SENT, data)
+                request["sent"] = _SENT
+            self._command(LogEntry(request))
 
     def _seen(self, request: Mapping[str, Any]) -> CellResult:
         """What the worker answers to a request that reads. Raises the CellError that stopped it."""
@@ -297,6 +303,16 @@ class ReplayedSession(Session):
             raise none.error from None
         if result.error is not None:
             raise result.error
+
+    @contextmanager
+    def _own_turn(self) -> Iterator[None]:
+        """The turn for several requests, between which no other thread's come. Raises the error of the wait for it."""
+        wait = Wait(lambda: self._interrupts, None, self._policy.limits.run_seconds)
+        try:
+            with self._turn(wait):
+                yield
+        except NoTurn as none:
+            raise none.error from None
 
     @contextmanager
     def _turn(self, wait: Wait) -> Iterator[None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -93,6 +94,27 @@ def test_what_a_cell_writes_comes_back_once(sandbox: Sandbox) -> None:
 def test_a_large_file_comes_back_whole(sandbox: Sandbox) -> None:
     result = sandbox.run("files['big'] = bytes(range(256)) * 40_000").check()
     assert result.files["big"] == bytes(range(256)) * 40_000
+
+
+def test_what_threads_put_at_the_same_time_stays_apart(sandbox: Sandbox) -> None:
+    wrong: list[str] = []
+    ended: list[str] = []
+
+    def use(name: str) -> None:
+        for _ in range(30):
+            sandbox.files[name] = name * 1000
+            sandbox.set(**{name: name * 1000})
+            found = (sandbox.files[name], sandbox.get(name))
+            if found != (name.encode() * 1000, name * 1000):
+                wrong.append(name)
+        ended.append(name)
+
+    threads = [threading.Thread(target=use, args=(name,)) for name in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (wrong, sorted(ended)) == ([], ["a", "b", "c", "d"])
 
 
 def test_a_cell_may_make_and_remove_any_number(sandbox: Sandbox) -> None:
