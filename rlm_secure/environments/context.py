@@ -46,6 +46,13 @@ class SharedContext:
 
 
 @dataclass(frozen=True, slots=True)
+class Contents:
+    """The contents of a file: bytes, which no context is."""
+
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Flat:
     """A context as bytes: `kind` and `length` as in SharedContext, `width` bytes a character."""
 
@@ -56,7 +63,7 @@ class Flat:
 
 
 def flatten(payload: Any, gate: Gate) -> Flat:
-    """`payload` (str, list or dict of JSON values, or bytes) as bytes; a str is not copied where that is possible.
+    """`payload` (str, list or dict of JSON values, or Contents) as bytes; a str is not copied where that is possible.
 
     The view is valid as long as `payload` is. Raises Refused when `gate` refuses the size, TypeError when it is not
     JSON.
@@ -64,8 +71,8 @@ def flatten(payload: Any, gate: Gate) -> Flat:
     if isinstance(payload, str):
         kind, view, width = _characters(payload)
         flat = Flat(kind, view, width, len(payload))
-    elif isinstance(payload, bytes):
-        flat = Flat("bytes", memoryview(payload), 1, len(payload))
+    elif isinstance(payload, Contents):
+        flat = Flat("bytes", memoryview(payload.data), 1, len(payload.data))
     else:
         try:
             data = json.dumps(payload, ensure_ascii=True).encode("ascii")

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 from rlm_secure.broker.protocol import Call, CellResult, Printed, Variable
 from rlm_secure.decision import Decided
+from rlm_secure.environments.context import Contents
 from rlm_secure.environments.deadline import INTERRUPT_EVERY_SECONDS, SESSION_CPU, Deadline
 from rlm_secure.environments.interface import HostCalls, Session
 from rlm_secure.environments.replies import STOPPED, Answers, nobody, recorded, sendable
@@ -268,7 +269,7 @@ class ReplayedSession(Session):
         request: dict[str, Any] = {"op": "file", "name": name}
         with self._own_turn():
             if data is not None:
-                self.load_context(_SENT, data)
+                self.load_context(_SENT, Contents(data))
                 request["sent"] = _SENT
             self._command(LogEntry(request))
 
