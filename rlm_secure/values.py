@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final
 
 from rlm_secure.errors import ValueNotPlain, ValueTooLarge, ValueUnavailable
+from rlm_secure.plural import counted
 
 __all__ = ["Values", "unavailable"]
 
@@ -56,7 +57,11 @@ class Values(Mapping[str, Any]):
         return len(self._held)
 
     def __repr__(self) -> str:
-        return f"Values({self._held!r})" if not self.refused else f"Values({self._held!r}, refused={self.refused!r})"
+        try:
+            held = repr(self._held)
+        except (ValueError, ArithmeticError):  # an int with too many digits for a text, a Counter of a signaling NaN
+            held = f"<{counted(len(self._held), 'value')}>"
+        return f"Values({held})" if not self.refused else f"Values({held}, refused={self.refused!r})"
 
 
 def unavailable(name: str, kind: str, size: int, why: str, limit: int) -> ValueUnavailable:

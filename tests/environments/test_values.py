@@ -143,6 +143,8 @@ def test_a_value_whose_repr_raises_is_a_value(sandbox: Sandbox) -> None:
     result = sandbox.run(code).check()
     assert set(result.value) == {"a", "b"}
     assert "c" in result.reprs
+    assert repr(result.values).startswith("Values(<1 value>, refused=")
+    assert repr(sandbox.run("x = 1 << 20_000").values) == "Values(<1 value>)"
 
 
 def test_keys_of_equal_hash_are_a_value_that_is_not_returned(sandbox: Sandbox) -> None:

@@ -431,6 +431,11 @@ def test_an_answer_that_does_not_fit_is_told_once_and_counted() -> None:
     assert [event.error is None for event in heard.of(kinds.TurnCompleted)] == [False, True]
 
 
+def test_an_answer_with_a_number_that_is_too_long_for_json_is_told() -> None:
+    turns = [cell("answer['content'] = [1 << 20_000]; answer['ready'] = True"), cell("final_answer([3])")]
+    assert scripted(turns, answer_schema=list[int]).completion("c").parsed == [3]
+
+
 def test_a_rejected_answer_is_not_found_again_in_the_next_cell() -> None:
     turns = [cell("answer['content'] = 'bad'; answer['ready'] = True"), cell("x = 1"), cell("final_answer(3)")]
     heard = Heard()
