@@ -46,8 +46,9 @@ _LEVELS: Final = frozenset({"full", "partial", "none"})
 Findings = Mapping[str, tuple[str, str]]
 
 #: What the name of a file in a sandbox may be: as guest/session/store.py has it, so that a user may write it below a
-#: folder. No absolute path, no step up, no drive, no control character.
-_PART: Final = r"(?!\.\.?(?:/|\Z))[^/\\:\x00-\x1f\x7f-\x9f\ud800-\udfff]+"
+#: folder. No absolute path, no step up, no drive, no control character, and no dot or blank at the end of a part, which
+#: Windows leaves out.
+_PART: Final = r"[^/\\:\x00-\x1f\x7f-\x9f\ud800-\udfff]+(?<![. ])"
 _FILE_NAME: Final = re.compile(rf"{_PART}(?:/{_PART})*")
 MAX_FILES: Final = 4096
 MAX_FILE_NAME: Final = 200

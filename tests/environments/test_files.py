@@ -248,7 +248,7 @@ def test_a_policy_without_files_has_no_such_object() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["", "/etc/passwd", "../up", "a/../b", "a//b", "a/", ".", "..", "a\\b", "C:x", "a\x00b", "a\nb", "x" * 201, "\ud800"],
+    ["", "/etc/passwd", "../up", "a/../b", "a//b", "a/", ".", "..", "a\\b", "C:x", "a\x00b", "a\nb", "x" * 201, "\ud800", "...", ".. /a", "a. ", "a ", "b./a"],
 )
 def test_a_name_that_leads_elsewhere_is_no_name(shared: Sandbox, name: str) -> None:
     said = shared.run(f"files.open({name!r}, 'w')")
@@ -257,6 +257,13 @@ def test_a_name_that_leads_elsewhere_is_no_name(shared: Sandbox, name: str) -> N
         shared.files[name] = b""
     with pytest.raises(ProtocolViolation):
         file_sizes({name: 1})
+
+
+@pytest.mark.parametrize("name", ["a.b", ".hidden", "..a/b c", "\u20ac/\U0001f600", "a/" * 99 + "b", "x" * 200])
+def test_other_names_are_names(shared: Sandbox, name: str) -> None:
+    shared.files[name] = b"1"
+    assert shared.files[name] == b"1"
+    del shared.files[name]
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-#: A name is what a path in an archive may be: no absolute one, no step up, no control character, no drive.
-_PART = r"(?!\.\.?(?:/|\Z))[^/\\:\x00-\x1f\x7f-\x9f\ud800-\udfff]+"
+#: A name is what a path in an archive may be: no absolute one, no step up, no control character, no drive,
+#: and no dot or blank at the end of a part, which Windows leaves out.
+_PART = r"[^/\\:\x00-\x1f\x7f-\x9f\ud800-\udfff]+(?<![. ])"
 _NAME = re.compile(rf"{_PART}(?:/{_PART})*")
 MAX_NAME = 200
 
