@@ -65,6 +65,7 @@ class AsyncSandbox:
         self._sandbox: Sandbox | None = None
         self._closed = False
         self._lock = threading.Lock()
+        self._switch = threading.Lock()
         self._running: _Call | None = None
 
     @property
@@ -184,7 +185,8 @@ class AsyncSandbox:
                 finally:
                     _calling.reset(token)
                     call.ended = True
-                    self._running = None
+                    with self._switch:
+                        self._running = None
 
         running = asyncio.ensure_future(in_thread(in_turn))
         try:
@@ -192,8 +194,7 @@ class AsyncSandbox:
         except asyncio.CancelledError:
             if call.cancel():
                 while not running.done():
-                    if self._running is call:
-                        await in_thread(self.interrupt)
+                    await in_thread(functools.partial(self._interrupt, call))
                     await asyncio.wait([running], timeout=_AGAIN_SECONDS)
                 running.exception()  # marks it as retrieved: the caller gets the cancellation, not what it caused
             else:
@@ -201,6 +202,12 @@ class AsyncSandbox:
             raise
         except InThread as carried:
             raise carried.cause from None
+
+    def _interrupt(self, call: _Call) -> None:
+        """Stop the cell of `call`, and never that of the next one."""
+        with self._switch:
+            if self._running is call:
+                self.interrupt()
 
     def _started(self) -> Sandbox:
         if self._closed:

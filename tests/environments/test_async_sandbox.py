@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rlm_secure import AsyncSandbox, Policy, Sandbox
+from rlm_secure import AsyncSandbox, Policy, Sandbox, async_sandbox
 from rlm_secure.errors import CellTimeout, PolicyError, SessionEnded
 
 ENDLESS = "while True: pass"
@@ -116,6 +116,31 @@ def test_cancelling_a_call_that_waits_stops_no_other() -> None:
             assert (await first).value == "done"
             with pytest.raises(KeyError):
                 await sandbox.get("changed")
+
+    asyncio.run(use())
+
+
+def test_cancelling_a_call_never_stops_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = async_sandbox.in_thread
+
+    async def late(work: Any) -> Any:
+        if getattr(work, "__name__", "") != "in_turn":
+            await asyncio.sleep(0.5)  # the interrupt comes when the first cell is over
+        return await plain(work)
+
+    async def use() -> None:
+        async with AsyncSandbox() as sandbox:
+            first = asyncio.ensure_future(sandbox.run("for n in range(2_000_000): pass"))
+            await asyncio.sleep(0.02)
+            code = "import time\nbegun = time.monotonic()\nwhile time.monotonic() < begun + 1: pass\n'done'"
+            second = asyncio.ensure_future(sandbox.run(code))
+            monkeypatch.setattr(async_sandbox, "in_thread", late)
+            await asyncio.sleep(0.02)
+            first.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await first
+            assert (await second).check().value == "done"
+            monkeypatch.undo()
 
     asyncio.run(use())
 
