@@ -252,6 +252,8 @@ class ReplayedSession(Session):
             value = self._seen({"op": "part", "name": name, "at": size, "count": count}).value
             if value is None:
                 return None
+            if value.size:
+                raise CellException("limits.value_bytes is too small for files to be read; allow 100 bytes")
             part = None if value.whole is None else value.whole[0]
             size += len(part) if type(part) is bytes else 0
             if type(part) is not bytes or len(part) > count or not self._gate.file_bytes(size).allowed:

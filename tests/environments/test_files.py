@@ -122,6 +122,17 @@ def test_a_cell_may_make_and_remove_any_number(sandbox: Sandbox) -> None:
     assert sandbox.run(code).check().files == {"kept": b"1"}
 
 
+def test_a_policy_under_which_no_file_can_be_read_says_so() -> None:
+    with Sandbox(Policy.load({"extends": "standard", "limits": {"value_bytes": 60}})) as small:
+        result = small.run("files['a'] = b'1' * 100")
+        assert "limits.value_bytes is too small" in result.stderr and isinstance(result.error, CellException)
+        with pytest.raises(CellException, match="value_bytes"):
+            small.files["a"]
+        assert small.files.sizes() == {"a": 100}
+    with Sandbox(Policy.load({"extends": "standard", "limits": {"value_bytes": 100}})) as enough:
+        assert enough.run("files['a'] = b'1' * 100").check().files == {"a": b"1" * 100}
+
+
 def test_files_with_long_names_are_listed(sandbox: Sandbox) -> None:
     with Sandbox(Policy.load({"extends": "standard", "limits": {"value_bytes": 500}})) as small:
         assert len(small.run("for n in range(20): files['\u20ac' * 150 + str(n)] = b'1' * 1000").check().files) == 20
