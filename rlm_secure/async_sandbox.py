@@ -136,7 +136,7 @@ class AsyncSandbox:
         sandbox = await self._call(lambda sandbox: sandbox.fork())
         made = copy.copy(self)
         made._sandbox, made._lock, made._running = sandbox, threading.Lock(), None
-        made._closed = False
+        made._closed, made._switch = False, threading.Lock()
         return made
 
     async def snapshot(self) -> Snapshot:

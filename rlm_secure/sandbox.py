@@ -148,6 +148,7 @@ class Sandbox(Owned):
         """
         made = copy.copy(self)
         made._repl = self._repl.fork()
+        made._resetting = threading.Lock()
         return made
 
     def snapshot(self) -> Snapshot:

@@ -393,7 +393,8 @@ class REPL(Owned):
         made._compacted = list(self._compacted)
         made._served = _Served(made, self._served.toolbox)
         made._name = secrets.token_hex(8)
-        made._cells = 0
+        made._cells = made._under_way = 0
+        made._count = threading.Lock()
         with self._walled() as session:
             made._session = session.fork()
         try:
@@ -411,8 +412,7 @@ class REPL(Owned):
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go on from a snapshot. Raises ValueError for one of another policy or other tools, or a closed one."""
-        with self._walled() as session:
-            self._requests += 1
+        with self._walled() as session, self._request():
             session.restore(snapshot)
 
     def interrupt(self) -> None:

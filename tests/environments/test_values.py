@@ -257,6 +257,16 @@ def test_a_result_beside_a_cell_that_waits_is_not_read_later(sandbox: Sandbox) -
         result.values["it"]
 
 
+def test_a_copy_that_was_made_during_a_cell_reads_variables(sandbox: Sandbox) -> None:
+    sandbox.run("it = 'old'").check()
+    made: list[Sandbox] = []
+    copier = threading.Thread(target=lambda: made.append(sandbox.fork()))
+    sandbox.run("print(1, flush=True)\nfor n in range(3_000_000): pass", on_stdout=lambda _text: copier.start()).check()
+    copier.join()
+    with made[0] as copied:
+        assert copied.run("y = 1").check().values["it"] == "old"
+
+
 def test_a_result_says_what_its_values_are_as_json(sandbox: Sandbox) -> None:
     result = sandbox.run("s = {1}; f = len; large = [0] * 2_000_000; n = [1, 'a']\n(1, 2)").check()
     known = json.loads(json.dumps(result.to_dict()))
