@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import classes, facades, formatting, names, registry
-from .facades import dataclass
+from .facades import dataclass, iterators
 from .facades.shared import exact_text
 from .facades.signals import Signals, SignalsOf
 from .registry import derives, is_class, is_instance, own_class, own_instance, title
@@ -135,6 +135,8 @@ class Attributes:
             return _exactly(getattr(value, name, *default))
         if name == "mro":
             return _order(value, *default)
+        if name == "throw":
+            return iterators.thrower(getattr(value, name, *default))
         if name != "obj":
             return formatting.contained(getattr(value, name, *default), self.read)
         if _holds_its_obj(value):

@@ -56,8 +56,8 @@ CLOSED = INSPECT_ATTRIBUTES | {REGISTRAR}
 #: (CVE-2024-47532); a pattern's groupindex is a view of a dict that `re` keeps. Loads of these names have a guard; all
 #: other public names are plain attribute loads.
 FORMATTERS = frozenset({"format", "format_map", "vformat", "get_field", "get_value", "Formatter"})
-#: `mro` of a class lists classes that cells must not get.
-GUARDED = FORMATTERS | {"obj", "groupindex", "sub", "subn", "expand", "mro"}
+#: `mro` of a class lists classes that cells must not get; C's `throw` can be called again while it runs.
+GUARDED = FORMATTERS | {"obj", "groupindex", "sub", "subn", "expand", "mro", "throw"}
 #: decimal returns objects for them that point into the memory of the context without a reference to it. On all other
 #: objects they are ordinary public names.
 OF_CONTEXTS = frozenset({"flags", "traps"})

@@ -10,6 +10,7 @@ tests/guest/borrowed.py searches for more such code, by counting references in h
 from __future__ import annotations
 
 import collections
+import contextlib
 import csv
 import gc
 import json.encoder
@@ -25,6 +26,7 @@ def keep() -> None:
     # Used by Counter.elements(): C's chain releases iterators while they run, and `items` may be a cell's method.
     collections._chain = iterators.chain  # type: ignore[attr-defined]
     csv.reader = iterators.reader
+    contextlib._GeneratorContextManager.__exit__ = iterators.leave  # type: ignore[method-assign]
     json.encoder.c_make_encoder = make_encoder  # type: ignore[attr-defined]
 
 

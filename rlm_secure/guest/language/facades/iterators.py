@@ -12,10 +12,15 @@ early; tee has its own check; product, permutations, combinations and repeat cal
 from __future__ import annotations
 
 import builtins
+import contextlib
 import csv
 import itertools
+import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
+
+from ..registry import derives, own_instance
+from ..violations import RuleViolation
 
 _PLAIN = (int, float, bool)
 
@@ -23,6 +28,56 @@ _PLAIN = (int, float, bool)
 def alone(inner: Iterable[Any]) -> Iterator[Any]:
     """The items of `inner`. Calling next() on it while it computes an item raises ValueError."""
     yield from inner
+
+
+_DELEGATES = (types.GeneratorType, types.CoroutineType)
+
+
+def thrower(found: Any) -> Any:
+    """`found`, an attribute named `throw`; for that of a generator or coroutine, one that calls may_throw first."""
+    kind = type(found)
+    if derives(kind, types.BuiltinMethodType) and type(found.__self__) in _DELEGATES:
+
+        def bound(*values: Any) -> Any:
+            may_throw(found.__self__)
+            return found(*values)
+
+        return bound
+    if kind is types.MethodDescriptorType and found.__objclass__ in _DELEGATES:
+
+        def unbound(generator: Any, /, *values: Any) -> Any:
+            may_throw(generator)
+            return found(generator, *values)
+
+        return unbound
+    return found
+
+
+def may_throw(generator: Any) -> None:
+    """Raise ValueError if `generator`, or one that it waits for, runs; RuleViolation if that is an object of a cell.
+
+    C code looks up and calls `throw` of what a generator waits for, and takes it off the generator's stack afterwards.
+    It does not notice that the method has thrown into the same generator, which has taken it off before.
+    """
+    while type(generator) in _DELEGATES:
+        coroutine = type(generator) is types.CoroutineType
+        if generator.cr_running if coroutine else generator.gi_running:
+            raise ValueError(f"{'coroutine' if coroutine else 'generator'} already executing")
+        generator = generator.cr_await if coroutine else generator.gi_yieldfrom
+    if own_instance(generator):
+        raise RuleViolation(
+            "generator-throw", "throw() does not reach an object of your own class; wait for a generator or coroutine"
+        )
+
+
+_leave: Callable[..., Any] = contextlib._GeneratorContextManager.__exit__
+
+
+def leave(self: Any, kind: Any, value: Any, traceback: Any) -> Any:
+    """`__exit__` of what contextlib.contextmanager makes, which throws into its generator."""
+    if kind is not None:
+        may_throw(self.gen)
+    return _leave(self, kind, value, traceback)
 
 
 def _guarded(make: Callable[..., Any]) -> Callable[..., Any]:
