@@ -170,7 +170,7 @@ def test_what_is_too_large_is_an_error_with_its_size(sandbox: Sandbox) -> None:
         with pytest.raises(ValueTooLarge) as refused:
             ask()
         assert (refused.value.name, refused.value.size, refused.value.limit) == ("large", LIMIT + 1, LIMIT)
-    with pytest.raises(ValueTooLarge, match=r"the value of many \(list\) takes 2,097,152 bytes of JSON or more, over"):
+    with pytest.raises(ValueTooLarge, match=r"the value of many \(list\) takes 2,097,153 bytes of JSON or more, over"):
         sandbox.get("many")
     last = sandbox.run("large").check()
     assert last.text.endswith(f"... [{LIMIT - 1} long]")
@@ -275,7 +275,7 @@ def test_a_result_says_what_its_values_are_as_json(sandbox: Sandbox) -> None:
     assert known["values"] == {
         "s": {"$set": [1]},
         "f": {"$no_data": "builtin_function_or_method"},
-        "large": {"$too_large": 4_000_000},
+        "large": {"$too_large": 4_000_001},
         "n": [1, "a"],
     }
     assert "values" not in sandbox.run("pass").to_dict()
@@ -339,7 +339,7 @@ def test_an_answer_is_whole_or_an_error(sandbox: Sandbox) -> None:
         "try:\n    final_answer(['x'] * 2_000_000)\nexcept ValueError as error:\n    print(error)\n    final_answer('less')"
     ).check()
     assert caught.final_answer == "less"
-    assert caught.stdout.startswith("the answer takes 4000000 bytes or more, and may take 1048576")
+    assert caught.stdout.startswith("the answer takes 4000001 bytes or more, and may take 1048576")
     refused = sandbox.run("answer['content'] = ['x'] * 2_000_000\nanswer['ready'] = True")
     assert isinstance(refused.error, CellRefused) and refused.error.rule == "result-bytes"
     assert refused.final_answer is None
