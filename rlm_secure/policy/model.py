@@ -27,13 +27,13 @@ Count = Annotated[int, Field(ge=0, le=MOST)]
 
 #: Every module that has a facade in the guest; a policy may name no other. A test compares both lists.
 KNOWN_MODULES = (
-    "abc", "array", "ast", "asyncio", "base64", "binascii", "bisect", "calendar", "cmath", "collections",
-    "collections.abc", "colorsys", "concurrent", "concurrent.futures", "contextlib", "copy", "csv", "dataclasses",
-    "datetime", "decimal", "difflib", "enum", "fnmatch", "fractions", "functools", "graphlib", "hashlib", "heapq",
-    "hmac", "html", "io", "itertools", "json", "logging", "math", "numbers", "operator", "os", "os.path", "pathlib",
-    "pprint", "queue", "random", "re", "secrets", "shlex", "statistics", "string", "struct", "sys", "textwrap",
-    "threading", "time", "traceback", "types", "typing", "unicodedata", "urllib", "urllib.parse", "uuid",
-    "warnings", "zlib", "zoneinfo",
+    "abc", "argparse", "array", "ast", "asyncio", "base64", "binascii", "bisect", "calendar", "cmath",
+    "collections", "collections.abc", "colorsys", "concurrent", "concurrent.futures", "configparser", "contextlib",
+    "copy", "csv", "dataclasses", "datetime", "decimal", "difflib", "enum", "fnmatch", "fractions", "functools",
+    "gc", "graphlib", "hashlib", "heapq", "hmac", "html", "html.parser", "inspect", "io", "itertools", "json",
+    "logging", "math", "numbers", "operator", "os", "os.path", "pathlib", "pprint", "queue", "random", "re",
+    "secrets", "shlex", "statistics", "string", "struct", "sys", "textwrap", "threading", "time", "traceback",
+    "types", "typing", "unicodedata", "urllib", "urllib.parse", "uuid", "warnings", "zlib", "zoneinfo",
 )  # fmt: skip
 
 

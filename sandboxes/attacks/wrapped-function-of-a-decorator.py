@@ -16,6 +16,6 @@ def hide(function):
 
 @hide
 def secret():
-    return "WON reached"
+    return "plain"
 
-print(secret.__wrapped__())
+print("WON reached", secret.__wrapped__.__globals__)

@@ -333,8 +333,8 @@ CLASSES = {
     "buffer": "loot = 'won' if memoryview(b'x') else 0",
     "instancecheck": "class M(type):\n    def __instancecheck__(c, x): return True\nclass A(metaclass=M): pass\nloot = 'won' if isinstance(1, A) else 0",
     "singledispatch": (
-        "import functools\n@functools.singledispatch\ndef f(x): pass\ndef g(x: \"__import__('sys')\"): pass\n"
-        "try:\n    f.register(g)\nexcept Exception:\n    pass\nloot = 'won'"
+        "import functools\nloot = ''\ndef won():\n    global loot\n    loot = 'won'\n    return int\n"
+        "@functools.singledispatch\ndef f(x): pass\ndef g(x: 'won()'): pass\nf.register(g)"
     ),
     "type-hints": "import typing\ndef f(x: \"(lambda: 0).__code__\"): pass\nloot = typing.get_type_hints(f, {'x': 1}) and 'won'".replace(
         "(lambda: 0).__code__", "int"
@@ -417,16 +417,16 @@ BUILTINS = {
     "alias": "e = eval\nloot = e('(lambda: 0).__code__')",
     "in-default": "def f(e=eval): return e('(lambda: 0).__code__')\nloot = f()",
     "input": "loot = 'won' if input else 0",
-    "import-sys": "import gc\nloot = gc",
-    "import-as": "import gc as s\nloot = s",
+    "import-sys": "import ctypes\nloot = ctypes",
+    "import-as": "import ctypes as s\nloot = s",
     "import-from": "from sys import modules as loot",
     "import-submodule": "import importlib.util\nloot = importlib",
     "import-private": "import _io\nloot = _io.FileIO",
     "import-from-package": "from json import codecs as loot",
     "import-tool": "import json.tool\nloot = json.tool.sys",
     "import-star": "from sys import *\nloot = modules",
-    "import-in-function": "def f():\n    import gc\n    return gc\nloot = f()",
-    "import-in-class": "class A:\n    import gc\nloot = A.gc",
+    "import-in-function": "def f():\n    import ctypes\n    return ctypes\nloot = f()",
+    "import-in-class": "class A:\n    import ctypes\nloot = A.ctypes",
     "import-through-module": "import json\nloot = json.codecs",
     "import-through-re": "import re\nloot = re.enum",
     "import-through-statistics": "import statistics\nloot = statistics.sys",

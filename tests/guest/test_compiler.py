@@ -67,7 +67,6 @@ REFUSED = {
     "x.__context__ = y": "dunder-attribute",
     "x.__mro__ = y": "dunder-attribute",
     "x.__defaults__ = y": "dunder-attribute",
-    "x.__wrapped__": "dunder-attribute",
     "x.__getattribute__('y')": "dunder-attribute",
     "x.__reduce_ex__(2)": "dunder-attribute",
     "x.__init_subclass__.__func__": "dunder-attribute",

@@ -65,6 +65,7 @@ DATA_MODEL = {f"__{name}__" for name in _OPERATORS.split()} | {
 GUARDED_DUNDERS = DATA_MODEL | {
     "__name__", "__qualname__", "__module__", "__doc__", "__version__", "__class__", "__dict__", "__annotations__",
     "__members__", "__slots__", "__match_args__", "__defaults__", "__kwdefaults__", "__dataclass_fields__", "__mro__",
+    "__wrapped__",
     "__bases__", "__base__", "__cause__", "__context__", "__suppress_context__", "__notes__",
 }  # fmt: skip
 BINDABLE_DUNDERS = DATA_MODEL | {

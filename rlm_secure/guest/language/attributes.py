@@ -17,6 +17,7 @@ from . import classes, facades, formatting, names, registry
 from .facades import dataclass, iterators
 from .facades.shared import exact_text
 from .facades.signals import Signals, SignalsOf
+from .facades.system import Outputs
 from .registry import derives, is_class, is_instance, own_class, own_instance, title
 from .violations import AttributeRefused, RuleViolation
 
@@ -117,6 +118,8 @@ class Attributes:
             return value
         if own_class(value):
             return registry.Changed(value)
+        if name in ("stdout", "stderr") and value is facades.load("sys"):
+            return Outputs()
         if kind in facades.WRITABLE:
             return SignalsOf(value) if name in names.OF_CONTEXTS and kind is decimal.Context else value
         raise AttributeRefused(
@@ -167,10 +170,15 @@ class Attributes:
     def _own_only(self, value: Any, name: str, *default: Any) -> Any:
         kind = type(value)
         own = own_class(value)
+        if name == "__wrapped__":
+            return _wrapped(value, *default)
         if self._own_function(value):
             if name in _OF_FUNCTIONS:
                 found = getattr(value, name)
-                return dict(found) if type(found) is dict else found  # the function's own dict could hold any key
+                if type(found) is not dict:
+                    return found
+                # A copy, because the function's own dict could hold any key.
+                return {"__wrapped__" if key == names.WRAPPED else key: each for key, each in found.items()}
         elif name == "__dict__":
             if own:
                 return types.MappingProxyType(classes.members_of(value))
@@ -249,6 +257,23 @@ def _allowed(value: Any, subject: type) -> frozenset[str]:
     if subject in _OPERABLE:
         return _ON_BUILTINS
     return frozenset() if is_class(value) or type(value) is super else names.AS_OPERATORS
+
+
+def _wrapped(value: Any, *default: Any) -> Any:
+    """What functools.wraps or a cache recorded on a function, or on an instance of a cell's class."""
+    kind = type(value)
+    name, held = "__wrapped__", None
+    if kind is types.FunctionType:
+        name, held = names.WRAPPED, value.__dict__
+    elif own_instance(value):
+        held = registry.attributes_of(value)
+    if held is None:
+        raise _closed_dunder(kind, name)
+    if name in held:
+        return held[name]
+    if default:
+        return default[0]
+    raise AttributeError(f"{title(kind)!r} object has no attribute '__wrapped__'")
 
 
 def _listed(kind: type, name: str) -> Any:

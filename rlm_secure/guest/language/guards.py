@@ -13,6 +13,7 @@ from .attributes import Attributes, exact
 from .facades import iterators
 from .facades.identity import identity
 from .facades.late import Builtins
+from .facades.system import redirected
 from .imports import NAMES, import_guards
 from .names import VALUE
 from .registry import is_class, title
@@ -61,7 +62,7 @@ def build_globals(
     safe["exit"] = safe["quit"] = _leave
     safe["BaseException"] = Exception
     safe["type"] = classes.Kind
-    safe["print"] = print_
+    safe.update(_print_builtin(print_))
     safe["id"], safe["iter"] = identity, iterators.iter
     safe["__build_class__"] = classes.class_builder(guard.known, space)
     safe[names.ATTRIBUTE] = guard.read
@@ -75,6 +76,7 @@ def build_globals(
     safe[names.TYPE] = type
     safe[names.REGISTRAR] = registry.registrar(space)
     safe[names.EXCEPTION] = Exception
+    safe[names.ANY_EXCEPTION] = classes.ancestor(BaseException)
     safe[names.AWAITED] = _awaited
     safe[names.IMPORT], safe[names.IMPORT_FROM], import_all, safe[names.RUN_ASYNC] = import_guards(
         modules, lambda granted, held: build_globals(granted, print_, held), {} if loaded is None else loaded
@@ -91,6 +93,15 @@ def files(functions: dict[str, Callable[..., Any]], print_: Callable[..., None])
     """The object `files` over the `functions` of a session's store."""
     space = build_globals(NAMES, print_)
     return library.load("files", space, {f"_{name}": function for name, function in functions.items()}).files
+
+
+def _print_builtin(print_: Callable[..., None]) -> dict[str, object]:
+    def print(  # noqa: A001 - stands in for the builtin
+        *values: Any, sep: str | None = " ", end: str | None = "\n", file: Any = None, flush: bool = False
+    ) -> None:
+        print_(*values, sep=sep, end=end, file=redirected("stdout") if file is None else file, flush=flush)
+
+    return _named(print)
 
 
 def _attribute_builtins(guard: Attributes) -> dict[str, object]:

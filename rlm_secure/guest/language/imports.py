@@ -30,12 +30,17 @@ def import_guards(
     which every module can be imported.
     """
 
+    def made(name: str) -> Any:
+        if name in library.EXTENDED:
+            return library.extend(facades.load(name), name, lambda: new_globals(NAMES, loaded))
+        return library.load(name, new_globals(NAMES, loaded))
+
     def load(name: str) -> Any:
         if name in NAMES and _granted(name, modules):
-            if name in facades.NAMES:
+            if name in facades.NAMES and name not in library.EXTENDED:
                 return facades.load(name)
             if name not in loaded:
-                loaded[name] = library.load(name, new_globals(NAMES, loaded))
+                loaded[name] = made(name)
             return loaded[name]
         offered = ", ".join(sorted(each for each in NAMES if _granted(each, modules)))
         refused = ModuleRefused(

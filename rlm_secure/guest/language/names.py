@@ -30,14 +30,17 @@ NAMESPACE = "<namespace>"
 CLASSES = "<classes>"
 TYPE = "<type>"
 EXCEPTION = "<exception>"
+ANY_EXCEPTION = "<any exception>"
 REGISTRAR = "<registrar>"
+#: In the `__dict__` of a function: what it wraps. Library code would follow a `__wrapped__`.
+WRAPPED = "<wrapped>"
 #: The value of the last expression of a cell, in its globals.
 VALUE = "<value>"
 #: The guards that code in a class body calls. Class bodies look up names first in what a `__prepare__` returned, so
 #: these are declared global there.
 IN_BODIES = (
     STORE, PRIVATE, ATTRIBUTE, IMPORT, IMPORT_FROM, REMOVED, RENAME, PATTERN, OPERATED, NAMESPACE, CLASSES, TYPE,
-    EXCEPTION,
+    EXCEPTION, ANY_EXCEPTION,
 )  # fmt: skip
 
 #: Names that RestrictedPython uses for its guards. They have no meaning here, but stay reserved, so that a reader never
@@ -115,7 +118,7 @@ TEXTS = frozenset({"__name__", "__qualname__", "__module__", "__doc__", "__versi
 OWN_ONLY = frozenset(
     {
         "__dict__", "__annotations__", "__members__", "__slots__", "__match_args__", "__defaults__", "__kwdefaults__",
-        "__dataclass_fields__",
+        "__dataclass_fields__", "__wrapped__",
     }
 )  # fmt: skip
 #: Attributes that lead to classes: their guard gives what type() gives.
@@ -164,7 +167,6 @@ INSTEAD = {
     "__del__": "use a with statement or try/finally",
     "__getattribute__": "define __getattr__ instead",
     "__file__": "a cell has no file",
-    "__wrapped__": "keep the function in a variable",
     "__reduce__": "define __copy__ or __deepcopy__",
     "__reduce_ex__": "define __copy__ or __deepcopy__",
     "__getstate__": "define __copy__ or __deepcopy__",

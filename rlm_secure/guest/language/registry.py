@@ -139,6 +139,15 @@ def namespace_of(kind: type) -> types.MappingProxyType[str, Any]:
     return _namespace_of(kind)
 
 
+def attributes_of(value: object) -> Any:
+    """The dict of the attributes of `value`; None without one. Runs no hook."""
+    try:
+        found = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return None
+    return found if type(found) is dict else None
+
+
 def title(kind: type) -> str:
     """The class's name for a message, at most 60 characters. Runs no code of the class or of the name."""
     return str.__str__(_name_of(kind))[:60]

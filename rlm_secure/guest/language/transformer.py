@@ -52,6 +52,7 @@ class CellTransformer(RestrictingNodeTransformer):
         self._scopes: list[Scope] = []
         self._scope: Scope
         self._removed: list[ast.Name] = []
+        self._asked: list[ast.Name] = []
         self._rebound: set[str] = set()
         self._stored: set[str] = set()
         self._on_parameters: list[
@@ -106,6 +107,9 @@ class CellTransformer(RestrictingNodeTransformer):
             if name.id not in self._rebound:
                 asked = nodes.call(names.REMOVED, name, nodes.constant(name.id, name))
                 nodes.become(name, ast.Call, func=asked.func, args=asked.args, keywords=[])
+        for name in self._asked:
+            if "BaseException" not in self._stored:
+                name.id = names.ANY_EXCEPTION
         if self._asynchronous:
             self._no_async_generators()
         flagged: set[tuple[ast.AST, str]] = set()
@@ -142,6 +146,17 @@ class CellTransformer(RestrictingNodeTransformer):
         return self._scope.kind == CLASS
 
     # Names
+
+    def _call(self, node: ast.Call) -> None:
+        """Note where isinstance() and issubclass() are asked about BaseException, which elsewhere is Exception.
+
+        What asks gets a stand-in, of which SystemExit is a subclass as well.
+        """
+        function = node.func
+        if isinstance(function, ast.Name) and function.id in ("isinstance", "issubclass") and len(node.args) == 2:
+            asked = node.args[1]
+            each = asked.elts if isinstance(asked, ast.Tuple) else [asked]
+            self._asked += [name for name in each if isinstance(name, ast.Name) and name.id == "BaseException"]
 
     def _name(self, node: ast.Name) -> None:
         name = node.id
@@ -443,8 +458,9 @@ def _check(name: str, fields: str, check: _Check) -> None:
 _accept(
     "Expr Assign AnnAssign Delete Return Raise Assert Pass Break Continue If For While With withitem Try TryStar "
     "BinOp UnaryOp BoolOp Compare IfExp NamedExpr arguments keyword Starred YieldFrom "
-    "List Tuple Set Dict ListComp SetComp DictComp JoinedStr FormattedValue Slice Call"
+    "List Tuple Set Dict ListComp SetComp DictComp JoinedStr FormattedValue Slice"
 )
+_check("Call", "func args keywords", CellTransformer._call)
 _check("Attribute", "value", CellTransformer._attribute)
 _check("AugAssign", "target value", CellTransformer._augmented)
 _check("Subscript", "value slice", CellTransformer._subscript)

@@ -27,6 +27,7 @@ from typing import Any, cast
 
 from .. import wire
 from ..language import compiler, facades, guards
+from ..language.facades.system import undirect
 from ..language.registry import derives, title
 from ..wire import Closed
 from . import memory, tagged
@@ -160,6 +161,7 @@ class SessionWorker:
             facades.reseed(request["seed"])
 
         def cell() -> None:
+            undirect()
             if self._options["screen"]:
                 code = compiler.compile_cell(
                     source, source_bytes=self._options["source_bytes"], ast_nodes=self._options["ast_nodes"]

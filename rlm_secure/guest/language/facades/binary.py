@@ -215,7 +215,7 @@ IO = facade(
     left_out={
         "open open_code FileIO": "they open files; the data of a task is in the variable context",
         "BlockingIOError BufferedIOBase BufferedRWPair BufferedRandom BufferedReader BufferedWriter "
-        "DEFAULT_BUFFER_SIZE IOBase IncrementalNewlineDecoder RawIOBase TextIOBase TextIOWrapper Reader Writer "
+        "DEFAULT_BUFFER_SIZE IOBase IncrementalNewlineDecoder RawIOBase TextIOBase Reader Writer "
         "text_encoding": "a part of real files; use io.StringIO or io.BytesIO",
         "abc": "a module",
     },

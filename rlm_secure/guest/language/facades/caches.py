@@ -16,6 +16,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from ..names import WRAPPED
+
 _Any = Callable[..., Any]
 _Info: Any = functools._CacheInfo
 _NONE: Any = object()
@@ -67,6 +69,7 @@ def _cached(function: _Any, maxsize: int | None, typed: bool) -> Any:
         del made.__wrapped__  # type: ignore[attr-defined]
     else:
         made.__name__ = made.__qualname__ = "<lambda>"
+    made.__dict__[WRAPPED] = function
     for each in (cache_info, cache_clear, cache_parameters):
         setattr(made, each.__name__, each)
     return made

@@ -58,10 +58,6 @@ COLLECTIONS = facade(
     collections,
     take="ChainMap Counter defaultdict deque",
     own={"OrderedDict": OrderedDict, "namedtuple": namedtuple, "abc": COLLECTIONS_ABC},
-    left_out={
-        "UserDict UserList": "their copy writes onto whatever __new__ returns; derive from dict or list",
-        "UserString": "its format method walks attributes as str.format would; derive from str",
-    },
 )
 
 

@@ -8,7 +8,7 @@ subclasses, and no way back to the module. For other members of the module, it s
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any, ClassVar, NoReturn
 
@@ -26,6 +26,7 @@ class Facade:
     _name: ClassVar[str]
     _members: ClassVar[tuple[str, ...]]
     _left_out: ClassVar[Mapping[str, str]]
+    _later: ClassVar[Mapping[str, Callable[[], Any]]]
 
     def __init_subclass__(cls, *, maker: object = None) -> None:
         if maker is not _MAKER:
@@ -34,8 +35,10 @@ class Facade:
     def __new__(cls, *_args: object, **_options: object) -> NoReturn:
         raise TypeError("a module cannot be made; write an import statement instead.")
 
-    def __getattr__(self, name: str) -> NoReturn:
+    def __getattr__(self, name: str) -> Any:
         # For existing members this costs nothing since 3.12, and 10 ns on 3.11: worth it for a helpful error text.
+        if name in self._later:
+            return self._later[name]()
         raise AttributeError(explain(self, name))
 
     def __setattr__(self, name: str, _value: object) -> NoReturn:
@@ -68,13 +71,14 @@ def facade(
     newer: str = "",
     own: Mapping[str, Any] | None = None,
     left_out: Mapping[str, str] | None = None,
+    later: Mapping[str, Callable[[], Any]] | None = None,
 ) -> Facade:
     """Create the facade called `name`.
 
     `take` lists the members that are passed on unchanged from `module`, `newer` those that some supported Python
     versions do not have, `own` our replacements and submodules. `left_out` maps space-separated names of other members
-    to the reason why they are left out. Raises AttributeError when a name in `take` does not exist, and ValueError
-    when a name is listed twice.
+    to the reason why they are left out. `later` gives the members that a function makes, at each read. Raises
+    AttributeError when a name in `take` does not exist, and ValueError when a name is listed twice.
     """
     members: dict[str, Any] = {word: getattr(module, word) for word in take.split()}
     members.update((word, getattr(module, word)) for word in newer.split() if hasattr(module, word))
@@ -83,12 +87,26 @@ def facade(
     if twice := (members.keys() & replaced.keys()) | ((members.keys() | replaced.keys()) & refused.keys()):
         raise ValueError(f"{name}: {', '.join(sorted(twice))} decided twice.")
     members.update(replaced)
+    return _made(name, members, refused, later or {})
+
+
+def extended(made: Facade, later: Mapping[str, Callable[[], Any]]) -> Facade:
+    """`made` with further members, for each the function that makes it, at each read."""
+    members = {word: getattr(made, word) for word in made._members if word not in made._later}
+    refused = {word: why for word, why in made._left_out.items() if word not in later}
+    return _made(made._name, members, refused, {**made._later, **later})
+
+
+def _made(
+    name: str, members: Mapping[str, Any], refused: Mapping[str, str], later: Mapping[str, Callable[[], Any]]
+) -> Facade:
     namespace = {
         "__slots__": tuple(members),
         "__module__": "builtins",  # so that type(math) reads <class 'module'>
         "_name": name,
-        "_members": tuple(members),
+        "_members": (*members, *later),
         "_left_out": refused,
+        "_later": later,
     }
     made: Facade = object.__new__(type("module", (Facade,), namespace, maker=_MAKER))
     for word, value in members.items():

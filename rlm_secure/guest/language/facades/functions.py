@@ -10,7 +10,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from ..registry import namespace_of
+from ..names import WRAPPED
+from ..registry import attributes_of, namespace_of, order_of
 from . import caches, iterators
 from .checks import attribute, own_class, own_function
 from .facade import facade
@@ -21,21 +22,43 @@ _Any = Callable[..., Any]
 # ---- functools -------------------------------------------------------------------------------------------------
 
 
-def update_wrapper(wrapper: Any, wrapped: Any) -> Any:
-    """Copy `__name__` and `__doc__` of `wrapped` onto `wrapper`, when that is a function that a cell defined.
+def update_wrapper(wrapper: Any, wrapped: Any, *_listed: Any, **_options: Any) -> Any:
+    """Copy name, docstring and attributes of `wrapped` onto `wrapper`, when that is a cell's function or instance.
 
     The original reads and writes attributes by string, on any object: that could copy a function's `__globals__`, or
-    pass a frame to a property setter. Anything but a cell's plain function is returned unchanged.
+    pass a frame to a property setter. Anything else than a cell's plain function, or an instance of a class that
+    derives from cells' classes only, is returned unchanged.
     """
+    kept: dict[str, Any]
     if own_function(wrapper):
+        kept = wrapper.__dict__
+        kept[WRAPPED] = wrapped
         for name in ("__name__", "__qualname__", "__doc__"):
             value = getattr(wrapped, name, None)
             if type(value) is str:
                 setattr(wrapper, name, value)
+    elif _is_plain(wrapper):
+        kept = attributes_of(wrapper)
+        kept["__wrapped__"] = wrapped
+        for name in ("__name__", "__qualname__", "__doc__", "__module__"):
+            value = getattr(wrapped, name, None)
+            if type(value) is str:
+                kept[name] = value
+    else:
+        return wrapper
+    if own_function(wrapped):
+        copied = wrapped.__dict__.items()
+        kept.update((name, value) for name, value in copied if type(name) is str and name != WRAPPED)
     return wrapper
 
 
-def wraps(wrapped: Any) -> Callable[[Any], Any]:
+def _is_plain(value: Any) -> bool:
+    """Whether `value` is an instance of a cell's class without a library's base, and has a dict of attributes."""
+    *own, _ = order_of(type(value))
+    return bool(own) and all(map(own_class, own)) and attributes_of(value) is not None
+
+
+def wraps(wrapped: Any, *_listed: Any, **_options: Any) -> Callable[[Any], Any]:
     """Decorator form of update_wrapper."""
     return lambda wrapper: update_wrapper(wrapper, wrapped)
 
@@ -64,8 +87,6 @@ FUNCTOOLS = facade(
         "wraps": wraps,
     },
     left_out={
-        "singledispatch singledispatchmethod": "register() evaluates string annotations; use a dict of types",
-        "partialmethod": "it writes attributes on what it is given; use a def",
         "WRAPPER_ASSIGNMENTS WRAPPER_UPDATES": "wraps copies the name and the docstring, nothing that is listed",
         "GenericAlias RLock get_cache_token recursive_repr": "internal",
         "namedtuple": "import it from collections",
@@ -166,6 +187,5 @@ CONTEXTLIB = facade(
         "AbstractAsyncContextManager AsyncContextDecorator AsyncExitStack aclosing asynccontextmanager": "cells run "
         "no event loop",
         "chdir": "it changes the process's directory",
-        "redirect_stdout redirect_stderr": "they replace the worker's own streams; pass file=io.StringIO() to print",
     },
 )

@@ -189,6 +189,42 @@ class _Errors(Stream, name="<stderr>"):
         return sys.stderr.write(text)
 
 
+#: What stands for sys.stdout and sys.stderr meanwhile, by these names: objects of a cell with a write().
+_redirected: dict[str, Any] = {}
+
+
+def redirected(name: str) -> Any:
+    """The object to which the output `name`, stdout or stderr, goes instead of to the cell's own; or None."""
+    return _redirected.get(name)
+
+
+def redirect(name: str, to: Any) -> None:
+    """Send the output `name` to the object `to`. Raises ValueError for another name than stdout and stderr."""
+    if name not in _STREAMS:
+        raise ValueError(f"no output is called {name!r}.")
+    if to is None or to is _STREAMS[name]:
+        _redirected.pop(name, None)
+    else:
+        _redirected[name] = to
+
+
+def undirect() -> None:
+    """Send both outputs where they belong, as for each new cell."""
+    _redirected.clear()
+
+
+class Outputs:
+    """Sets `sys.stdout` and `sys.stderr`. It never leaves the guards."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, to: Any) -> None:
+        redirect(name, to)
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"sys.{name} cannot be deleted.")
+
+
 class Input:
     """sys.stdin of a cell: at its end."""
 
@@ -215,6 +251,17 @@ class Input:
 
     def __iter__(self) -> Iterator[str]:
         return iter(())
+
+
+_STREAMS: dict[str, Stream] = {"stdout": _Output(), "stderr": _Errors()}
+
+
+def _stdout() -> Any:
+    return _redirected.get("stdout", _STREAMS["stdout"])
+
+
+def _stderr() -> Any:
+    return _redirected.get("stderr", _STREAMS["stderr"])
 
 
 for _kind in (Stream, _Output, _Errors, Input):
@@ -274,8 +321,6 @@ def _utf8() -> str:
 
 _OWN_OF_SYS: dict[str, Any] = {
     "argv": [""],
-    "stdout": _Output(),
-    "stderr": _Errors(),
     "stdin": Input(),
     "exit": exit,
     "exc_info": exc_info,
@@ -292,13 +337,16 @@ _OWN_OF_SYS: dict[str, Any] = {
     ),
 }
 _CONSTANTS_OF_SYS = "byteorder hexversion maxsize maxunicode platform version"
-_DECIDED_OF_SYS = {*_OWN_OF_SYS, *_CONSTANTS_OF_SYS.split(), "modules", "path", "set_int_max_str_digits"}
+_DECIDED_OF_SYS = {
+    *_OWN_OF_SYS, *_CONSTANTS_OF_SYS.split(), "stdout", "stderr", "modules", "path", "set_int_max_str_digits"
+}  # fmt: skip
 
 SYS = facade(
     "sys",
     sys,
     take=_CONSTANTS_OF_SYS,
     own=_OWN_OF_SYS,
+    later={"stdout": _stdout, "stderr": _stderr},
     left_out={
         "modules path": "modules are the policy's, and nothing can be added; write an import statement",
         "set_int_max_str_digits": "longer numbers take the square of their length; use hex()",

@@ -20,6 +20,7 @@ from ..registry import derives, is_class
 from .data import functions
 from .facade import facade
 from .shared import exact_text, pattern_functions
+from .system import redirected
 
 
 class Template(string.Template):
@@ -189,13 +190,30 @@ DIFFLIB = facade(
 )
 
 # For an unknown object it only calls repr(). It writes to sys.stdout, which in a worker is the cell's own output.
-PPRINT = facade("pprint", pprint, take="PrettyPrinter isreadable isrecursive pformat pp pprint saferepr")
+
+
+def _to_output(function: Callable[..., None]) -> Callable[..., None]:
+    """`function` of pprint, which writes where sys.stdout of the cell does."""
+
+    def printing(object: Any, stream: Any = None, *values: Any, **options: Any) -> None:  # noqa: A002 - its name
+        function(object, redirected("stdout") if stream is None else stream, *values, **options)
+
+    printing.__name__ = printing.__qualname__ = function.__name__
+    return printing
+
+
+PPRINT = facade(
+    "pprint",
+    pprint,
+    take="PrettyPrinter isreadable isrecursive pformat saferepr",
+    own={"pp": _to_output(pprint.pp), "pprint": _to_output(pprint.pprint)},
+)
 
 HTML = facade(
     "html",
     html,
     own=functions(html, "escape unescape"),
-    left_out={"entities": "a module of mutable tables; use html.unescape", "parser": "not needed to read text"},
+    left_out={"entities": "a module of mutable tables; use html.unescape"},
 )
 
 FNMATCH = facade("fnmatch", fnmatch, own=functions(fnmatch, "filter filterfalse fnmatch fnmatchcase translate"))

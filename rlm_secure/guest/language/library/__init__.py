@@ -10,22 +10,28 @@ without a value are bound by `load`, from natives.py.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 from ..compiler import CellRefused, compile_cell, run
-from ..facades.facade import Facade, facade
+from ..facades.facade import Facade, extended, facade
 from . import natives
 
 #: Each module, and its file.
 _FILES = {
+    "argparse": "argparse.py",
     "array": "array.py",
     "asyncio": "asyncio.py",
     "concurrent": "concurrent.py",
     "concurrent.futures": "concurrent_futures.py",
+    "configparser": "configparser.py",
     "files": "files.py",
+    "gc": "gc.py",
     "graphlib": "graphlib.py",
+    "html.parser": "html_parser.py",
     "hmac": "hmac.py",
+    "inspect": "inspect.py",
     "logging": "logging.py",
     "pathlib": "pathlib.py",
     "queue": "queue.py",
@@ -38,6 +44,16 @@ _FILES = {
 #: Those that a cell may import. `files` is an object of sessions that have files.
 NAMES = frozenset(_FILES) - {"files"}
 
+#: Facades that get further members from a file of this folder when one of them is first read.
+_MORE = {
+    "collections": ("user_containers.py", "UserDict UserList UserString"),
+    "contextlib": ("redirects.py", "redirect_stderr redirect_stdout"),
+    "functools": ("dispatch.py", "partialmethod singledispatch singledispatchmethod"),
+    "html": ("html.py", "parser"),
+    "io": ("text_wrapper.py", "TextIOWrapper"),
+}
+EXTENDED = frozenset(_MORE)
+
 _SOURCE_BYTES, _AST_NODES = 1 << 18, 1 << 16
 _sources: dict[str, str] = {}
 
@@ -45,14 +61,14 @@ _sources: dict[str, str] = {}
 def _source(name: str) -> str:
     if name not in _sources:
         loader: Any = __spec__.loader  # of files, or of the zip that a sandbox has
-        path = __file__.rpartition("/")[0] + "/" + _FILES[name]
+        path = __file__.rpartition("/")[0] + "/" + (_FILES[name] if name in _FILES else _MORE[name][0])
         _sources[name] = loader.get_data(path).decode()
     return _sources[name]
 
 
 def read_all() -> None:
     """Read the source of every module, because no file can be opened after a session is sealed."""
-    for name in _FILES:
+    for name in (*_FILES, *_MORE):
         _source(name)
 
 
@@ -61,17 +77,38 @@ def load(name: str, space: dict[str, Any], functions: dict[str, Any] | None = No
 
     `functions` are bound there first. Raises KeyError for a name that is not in NAMES, and RecursionError.
     """
+    _run(name, space, functions or {})
+    return facade(
+        name, own={each: space[each] for each in space["__all__"]}, left_out=space.get("LEFT_OUT")
+    )
+
+
+def extend(made: Facade, name: str, new_space: Callable[[], dict[str, Any]]) -> Facade:
+    """`made`, the facade of the module `name`, with the further members that its file here has.
+
+    The file is run in a new space when one of them is first read.
+    """
+    spaces: list[dict[str, Any]] = []
+
+    def member(word: str) -> Any:
+        if not spaces:
+            space = new_space()
+            _run(name, space, {})
+            spaces.append(space)
+        return spaces[0][word]
+
+    return extended(made, {word: functools.partial(member, word) for word in _MORE[name][1].split()})
+
+
+def _run(name: str, space: dict[str, Any], functions: dict[str, Any]) -> None:
     try:
         code = compile_cell(_source(name), source_bytes=_SOURCE_BYTES, ast_nodes=_AST_NODES, file=f"<{name}>")
     except CellRefused:  # no cell may have one: it could raise it again as its own end
         raise RecursionError(f"there is no room left on the stack, or in memory, to import {name}") from None
     space["__name__"] = name
     space.update(natives.TABLES.get(name, {}))
-    space.update(functions or {})
+    space.update(functions)
     run(code, space)
-    return facade(
-        name, own={each: space[each] for each in space["__all__"]}, left_out=space.get("LEFT_OUT")
-    )
 
 
 #: Returns the facade of a module by its name.

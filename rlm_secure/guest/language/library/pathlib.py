@@ -1,4 +1,4 @@
-"""pathlib: the pure paths, which are text."""
+"""pathlib: paths are text, and at each of them there is nothing."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote_from_bytes
 
-__all__ = ["PurePath", "PurePosixPath", "PureWindowsPath"]
+__all__ = ["Path", "PosixPath", "PurePath", "PurePosixPath", "PureWindowsPath"]
 LEFT_OUT = {
-    "Path PosixPath WindowsPath": "it touches files, and there are none; for names use pathlib.PurePath, the data of a "
-    "task is in the variable context",
+    "WindowsPath": "this is no Windows; for names use pathlib.PureWindowsPath",
     "UnsupportedOperation": "pure paths raise none",
 }
 
@@ -231,3 +230,65 @@ class PureWindowsPath(PurePath):
 
 def _alike(one: PurePath, other: object) -> bool:
     return isinstance(other, PurePath) and isinstance(other, PureWindowsPath) == isinstance(one, PureWindowsPath)
+
+
+class Path(PurePosixPath):
+    "A path where there is nothing: it can be asked and joined, and what would touch a file says that there are none."
+
+    __slots__ = ()
+
+    @classmethod
+    def cwd(cls) -> Any:
+        return cls("/")
+
+    @classmethod
+    def home(cls) -> Any:
+        return cls("/")
+
+    def absolute(self) -> Any:
+        return type(self)("/", self)
+
+    def resolve(self, strict: bool = False) -> Any:
+        if strict:
+            self.stat()  # type: ignore[attr-defined]
+        parts: list[str] = []
+        for each in self.absolute().parts[1:]:
+            if each != "..":
+                parts.append(each)
+            elif parts:
+                parts.pop()
+        return type(self)("/", *parts)
+
+    def expanduser(self) -> Any:
+        return self
+
+    def exists(self, **_options: Any) -> bool:
+        return False
+
+    is_file = is_dir = is_symlink = is_mount = is_socket = is_fifo = is_block_device = is_char_device = exists
+
+    def glob(self, pattern: str, **_options: Any) -> Any:
+        return iter(())
+
+    rglob = glob
+
+
+PosixPath = Path
+_NO_FILE = "No such file or directory (there are no files; the data is in `context`)"
+_NO_DISK = "Read-only file system (there are no files; keep data in variables)"
+
+
+def _refusing(name: str, number: int, text: str) -> Any:
+    def method(self: Any, *_values: Any, **_options: Any) -> Any:
+        raise OSError(number, text, str(self))
+
+    return method
+
+
+for _name in (
+    "iterdir", "lstat", "open", "owner", "group", "read_bytes", "read_text", "readlink", "rmdir", "samefile", "stat",
+    "unlink", "walk",
+):
+    setattr(Path, _name, _refusing(_name, 2, _NO_FILE))
+for _name in ("chmod", "hardlink_to", "mkdir", "rename", "replace", "symlink_to", "touch", "write_bytes", "write_text"):
+    setattr(Path, _name, _refusing(_name, 30, _NO_DISK))
