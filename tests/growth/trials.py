@@ -527,7 +527,7 @@ READERS: dict[str, Reader] = {
     "environments/docker/engine.py": Reader("urlsplit", reason="DOCKER_HOST, from the user"),
     "environments/docker/stream.py": Reader("recv, unpack_from", ("frames of an engine",)),
     "environments/local/listener.py": Reader("unpack_from", reason=_KERNEL),
-    "environments/local/pidfd.py": Reader("split in a loop, unpack", reason=_KERNEL),
+    "environments/local/pidfd.py": Reader("unpack", reason=_KERNEL),
     "environments/local/pool.py": Reader("json.loads", reason="what the host itself wrote for a session"),
     "environments/seccomp.py": Reader("json.loads", reason="a profile of ours, or a file that the user names"),
     "environments/local/session.py": Reader("recvmsg struct.unpack", reason=_KERNEL),
@@ -548,6 +548,8 @@ READERS: dict[str, Reader] = {
     "guest/language/library/array.py": Reader("struct.unpack", reason="for a cell, in its worker, under its limits"),
     "guest/language/library/files.py": Reader("find in a loop", reason="for a cell, in its worker, under its limits"),
     "guest/language/library/secrets.py": Reader("from_bytes", reason="for a cell, in its worker, under its limits"),
+    "guest/language/library/configparser.py": Reader("find in a loop", reason="for a cell, in its worker, under its limits"),
+    "guest/language/library/html_parser.py": Reader("find in a loop", reason="for a cell, in its worker, under its limits"),
     "guest/language/facades/text.py": Reader(
         "ast.literal_eval json.loads shlex.split", reason="for a cell, in its worker, under its limits"
     ),

@@ -66,6 +66,11 @@ def _source(name: str) -> str:
     return _sources[name]
 
 
+def further(name: str) -> frozenset[str]:
+    """The members that a file here adds to the facade of the module `name`."""
+    return frozenset(_MORE[name][1].split()) if name in _MORE else frozenset()
+
+
 def read_all() -> None:
     """Read the source of every module, because no file can be opened after a session is sealed."""
     for name in (*_FILES, *_MORE):

@@ -200,7 +200,7 @@ class RawConfigParser(MutableMapping):  # type: ignore[type-arg]
         "1": True, "yes": True, "true": True, "on": True, "0": False, "no": False, "false": False, "off": False
     }  # fmt: skip
     _interpolation: Any = Interpolation()
-    SECTCRE = re.compile(r"\[(?P<header>.+)\]")
+    SECTCRE = re.compile(r"\A\[(?P<header>.+)\]")
 
     def __init__(
         self,
