@@ -47,7 +47,10 @@ class Kinds:
             held += [getattr(made, member) for member in facades.members(made)]
         held += [space[name] for name in space]
         self._allowed = {id(value): value for value in held}
-        self._guards = {id(value): name for name, value in safe.items() if not name.isidentifier() and name != names.EXCEPTION}
+        open_guards = (names.EXCEPTION, names.ANY_EXCEPTION)  # Exception, and the class that its __base__ reads as
+        self._guards = {
+            id(value): name for name, value in safe.items() if not name.isidentifier() and name not in open_guards
+        }
 
     def complaint(self, value: Any, depth: int = _DEPTH) -> str | None:
         """What is wrong with a cell holding `value` or what is in it, if anything is. Runs no code of a cell."""
@@ -145,6 +148,8 @@ class Kinds:
         if space is self._space or id(function) in self._allowed or "<locals>" in function.__qualname__:
             return None
         module = str(space.get("__name__"))
+        if function.__code__.co_filename == f"<{module}>":
+            return None  # of guest/language/library, in the Python of cells: it has only the name of what it stands for
         top = module.partition(".")[0]
         if top in FORBIDDEN_ORIGINS or module in ("rlm_secure.guest.language.guards", "rlm_secure.guest.language.attributes"):
             return f"is the function {module}.{function.__qualname__}"
