@@ -84,7 +84,7 @@ def test_where_namespaces_are_refused_the_command_is_not_started(wrapped):
         [*wrapped, *scene.cli("--", "echo", "started")], capture_output=True, text=True, cwd=scene.ROOT
     )
     assert (found.returncode, found.stdout) == (125, "")
-    assert found.stderr.startswith("rlm-secure audit: error: no arena can be built here, so nothing was attacked: ")
+    assert found.stderr.startswith("rlm-secure arena: error: no arena can be built here, so nothing was attacked: ")
     assert found.stderr.count("\n") == 1
 
 

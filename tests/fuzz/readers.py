@@ -34,6 +34,7 @@ from rlm_secure.guest import wire
 from rlm_secure.guest.supervisor import dial, http, worker_link, zygote_link
 from rlm_secure.policy import Policy
 from rlm_secure.rlm.answers import AnswerSchema
+from rlm_secure.tagged import tag
 
 KEY = bytes(range(32))
 #: Bytes that a frame, a body, and a cell's output may have here: small, so that limits are met often.
@@ -326,7 +327,9 @@ def judged(message: dict[str, Any]) -> Any:
         assert len(event.stdout.encode()) <= OUTPUT, f"stdout of {len(event.stdout.encode())} bytes, limit {OUTPUT}"
         assert len(event.stderr.encode()) <= OUTPUT
         assert event.cpu_seconds >= 0
-        json.dumps([event.answer.value if event.answer else None, *(each.value for each in event.variables.values())])
+        wholes = [each.whole[0] for each in (*event.variables.values(), event.value) if each and each.whole]
+        json.dumps([tag(each) for each in (*wholes, event.answer and event.answer.value)])
+        json.dumps([each.value for each in event.variables.values()])
     return repr(event)
 
 
