@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from rlm_secure.environments.local.cgroup import CgroupBounds, Group, Parents
 from rlm_secure.policy import Policy, load_policy
 from rlm_secure.testing import Unscreened, unscreened
 
@@ -42,3 +43,26 @@ def hostile() -> Iterator[Unscreened]:
     with unscreened(policy=strict()) as box:
         assert box.run(HOSTILE).error is None
         yield box
+
+
+class Boundless(Group):
+    """The cgroup of a session on a machine that has none: everything is in it, and nothing limits it."""
+
+    def __init__(self, bounds: CgroupBounds | None = None) -> None:
+        super().__init__(Parents(2, (), "a machine with cgroups"))
+        self._bounds = bounds
+
+    def limit(self, bounds: CgroupBounds) -> None:
+        self._bounds = bounds
+
+    def out_of_memory(self) -> bool:
+        return False
+
+    def cpu_seconds(self) -> None:
+        return None
+
+    def kill(self) -> None:
+        pass
+
+    def give_back(self) -> None:
+        self.remove()

@@ -40,7 +40,7 @@ from rlm_secure.environments.local.session import LocalSession
 from rlm_secure.environments.local.worker import Overdue, Worker, weigh
 from rlm_secure.guarantees import Wall
 from rlm_secure.testing import Unscreened, unscreened
-from tests.local.conftest import HOSTILE, strict
+from tests.local.conftest import HOSTILE, Boundless, strict
 
 BUDGET = "limits.session_cpu_seconds"
 #: Longer than any honest checkpoint, shorter than `limits.start_seconds`.
@@ -159,8 +159,7 @@ def test_an_init_that_is_retired_runs_no_longer_than_its_session_may(hostile: Un
     process = session._process
     assert process is not None
     if group and process.group is None:
-        process.group = Group(Parents(2, (), "a machine with cgroups"))
-        process.group._bounds = CgroupBounds(1 << 30, 8, 1.0)
+        process.group = Boundless(CgroupBounds(1 << 30, 8, 1.0))
     elif not group:
         without_group(session)
     assert session.checkpoint() and session._spare is session._root
@@ -168,7 +167,6 @@ def test_an_init_that_is_retired_runs_no_longer_than_its_session_may(hostile: Un
     assert session.checkpoint() and session._spare is not session._root
     assert state(session._root) == "T"
     assert session._cpu.left() > -1.5
-    process.group = None if not process.group or not process.group._paths else process.group
 
 
 def state(worker: Worker) -> str:
@@ -607,7 +605,7 @@ def test_without_a_cgroup_an_init_that_keeps_its_memory_leaves_no_spare(hostile:
     session = taught(hostile, "kept = [str(i) for i in range(1_500_000)]\nWorker._retire = lambda self, request: None")
     without_group(session)
     if unbounded:  # there is one, of which the kernel took no bounds
-        session._process.group = Group(Parents(2, (), "a machine with cgroups"))
+        session._process.group = Boundless()
     copies = [session.checkpoint() for _ in range(4)]
     session._process.group = None
     assert copies[0] is True

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -34,7 +35,7 @@ from rlm_secure.environments.local.session import LocalSession
 from rlm_secure.environments.local.worker import Worker
 from rlm_secure.testing import Unscreened
 from tests.environments.test_forks import forked, outcome
-from tests.local.conftest import strict
+from tests.local.conftest import Boundless, strict
 from tests.local.test_checkpoints import SECONDS, no_descriptors, population, session_of, state, without_group
 
 BUDGET = "limits.session_cpu_seconds"
@@ -280,6 +281,33 @@ def test_many_threads_copy_at_once():
         assert box.get("x") == 1
 
 
+def test_threads_read_the_processor_time_and_memory_of_one_worker_at_once():
+    """As those of copies do, of the worker that they all come from, where no cgroup counts for them."""
+    with Sandbox(policy=strict()) as box:
+        box.run("x = 1").check()
+        worker = session_of(box)._worker
+        worker.weighed = True
+        go, errors = threading.Barrier(8), []
+
+        def reads() -> None:
+            go.wait()
+            try:
+                for _ in range(2_000):
+                    assert worker.cpu_seconds() is not None
+                    worker.weigh()
+            except BaseException as error:
+                errors.append(error)
+
+        threads = [threading.Thread(target=reads) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert errors == []
+        links = [os.path.realpath(f"/proc/self/fd/{number}") for number in os.listdir("/proc/self/fd")]
+        assert sum(link.startswith(f"/proc/{worker.host_pid}/") for link in links) == len(worker._files)
+
+
 def test_a_fork_of_the_host_uses_neither():
     with Sandbox(policy=strict()) as box:
         box.run("x = 1").check()
@@ -457,12 +485,14 @@ def test_without_copies_there_is_no_snapshot():
 # -- what holds them together -------------------------------------------------------------------------
 
 
-def test_each_copy_has_a_cgroup_of_its_own_if_the_session_has_one():
+def test_each_copy_has_a_cgroup_of_its_own_exactly_if_the_session_has_one():
     with Sandbox(policy=strict()) as box:
         process = session_of(box)._process
-        if process is None or process.group is None:
-            pytest.skip("no cgroups here")
+        assert process is not None
         with box.fork() as copy:
+            if process.group is None:
+                assert session_of(copy)._group is None
+                return
             group = session_of(copy)._group
             assert group is not None and group.evidence == process.group.evidence
             assert members(group) == {str(session_of(copy)._worker.host_pid)}
@@ -498,13 +528,14 @@ def test_a_copy_without_a_cgroup_is_none_if_the_session_has_one(what: str, monke
         process = session_of(box)._process
         assert process is not None
         if process.group is None:
-            pytest.skip("no cgroups here")
+            process.group = Boundless()
+            monkeypatch.setattr(local, "cgroup", SimpleNamespace(join=lambda process: Boundless()))
         box.fork().close()
         with monkeypatch.context() as patched:
             if what == "join":
-                patched.setattr(cgroup, "join", lambda process: "there is none")
+                patched.setattr(local, "cgroup", SimpleNamespace(join=lambda process: "there is none"))
             else:
-                patched.setattr(Group, "limit", raises)
+                patched.setattr(type(process.group), "limit", raises)
             with pytest.raises(EnvironmentUnavailable, match="there is none"):
                 box.fork()
         assert box.fork().run("1").value == 1

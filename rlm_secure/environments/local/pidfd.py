@@ -24,7 +24,9 @@ def send_signal(pidfd: int, number: signal.Signals) -> bool:
 
 
 def ended(pidfd: int, seconds: float = 0.0) -> bool:
-    """Whether the process has ended, or does within `seconds`."""
+    """Whether the process has ended, or does within `seconds`. One of a descriptor that was closed (-1) has."""
+    if pidfd < 0:
+        return True
     poll = select.poll()
     poll.register(pidfd, select.POLLIN)
     return bool(poll.poll(seconds * 1000))

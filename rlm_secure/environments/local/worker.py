@@ -146,8 +146,6 @@ class Worker:
         self._cpu_clock: int | None = None
         self._readable = select.poll()
         self._readable.register(connection, select.POLLIN)
-        self._end = select.poll()
-        self._end.register(pidfd, select.POLLIN)
         self._cpu_looked = time.monotonic() if since is None else since
         self.cpu_seen = 0.0
         """CPU seconds at the last reading."""
@@ -375,7 +373,7 @@ class Worker:
             seconds = time.clock_gettime(self._cpu_clock)
         except OSError:
             return None
-        if self._end.poll(0):  # checked after reading: the pid of an ended process may be reused
+        if pidfd.ended(self._pidfd):  # checked after reading: the pid of an ended process may be reused
             return None
         self.cpu_seen, self._cpu_looked = seconds, time.monotonic()
         return seconds
@@ -406,10 +404,12 @@ class Worker:
         """A file of its directory in /proc. Raises OSError."""
         if name not in self._files:
             fd = os.open(f"/proc/{self.host_pid}/{name}", os.O_RDONLY | os.O_CLOEXEC)
-            if self._end.poll(0):  # the pid may be reused by now
+            if pidfd.ended(self._pidfd):  # the pid may be reused by now
                 os.close(fd)
                 raise ProcessLookupError
-            self._files[name] = fd  # an open file stays bound to this process
+            # An open file stays bound to this process. Threads of several copies may weigh the same parent.
+            if self._files.setdefault(name, fd) != fd:
+                os.close(fd)
         return os.pread(self._files[name], _STATUS_BYTES if name == "status" else _PAGE, 0)
 
     def weigh(self) -> None:
@@ -423,7 +423,7 @@ class Worker:
         if not self.weighed:
             return
         held = self.held_bytes(self._limits.memory_bytes + _UNCOUNTED_BYTES)
-        if held is not None or not self._end.poll(0):
+        if held is not None or not pidfd.ended(self._pidfd):
             _judge(held, self._limits)
 
     def kill(self, *, wait: bool = True) -> None:
