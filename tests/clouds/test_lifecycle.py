@@ -119,7 +119,7 @@ def test_a_supervisor_that_nobody_renews_ends_where_only_that_makes_its_sandbox_
     try:
         with cloud.session():
             (box,) = cloud.emulator.live
-            assert box.left() and until(lambda: not box.left(), 20.0), "no command runs in it"
+            assert box.left() and until(lambda: not box.left(), 20.0), box.commands()
             assert cloud.emulator.live == [box], "so that its provider ends it"
     finally:
         cloud.emulator.close()

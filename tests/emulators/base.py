@@ -296,6 +296,16 @@ class Sandbox:
                     found.append(int(entry.name))
         return found
 
+    def commands(self) -> list[str]:
+        """What runs in it: a line for each process, with its state. For what a failed test says."""
+        found = []
+        for pid in self.left():
+            with contextlib.suppress(OSError):
+                words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+                found.append(f"{pid} (child of {state[1]}, {state[0]}, {int(state[11]) + int(state[12])} ticks): {words}")
+        return found
+
     def remove(self) -> None:
         remove(self.home)
 
