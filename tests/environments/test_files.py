@@ -249,6 +249,13 @@ def test_limits_hold_for_cells_and_for_the_host() -> None:
         sandbox.files["another"] = b""
 
 
+def test_the_refusal_of_open_names_what_there_is(shared: Sandbox) -> None:
+    assert "use files.open(name, mode)" in shared.run("open('a')").stderr
+    assert shared.run("try:\n    open('a')\nexcept FileNotFoundError:\n    'caught'").error is None
+    with Sandbox() as strict:
+        assert "files.open" not in strict.run("open('a')").stderr
+
+
 def test_a_policy_without_files_has_no_such_object() -> None:
     with Sandbox() as strict:
         assert "NameError" in strict.run("files").stderr

@@ -26,7 +26,7 @@ from .violations import (
     RuleViolation,
 )
 
-__all__ = ["VALUE", "RuleViolation", "build_globals", "files", "is_internal"]
+__all__ = ["VALUE", "RuleViolation", "build_globals", "files", "has_files", "is_internal"]
 
 _HARMLESS_BUILTINS = names.words(
     "abs all any ascii bin bool bytearray bytes callable chr classmethod complex dict divmod enumerate filter float "
@@ -102,6 +102,11 @@ def _print_builtin(print_: Callable[..., None]) -> dict[str, object]:
         print_(*values, sep=sep, end=end, file=redirected("stdout") if file is None else file, flush=flush)
 
     return _named(print)
+
+
+def has_files(space: dict[str, Any]) -> None:
+    """Note in a session's globals that its cells have the object `files`, which the refusal of open() then names."""
+    space[names.FILES] = True
 
 
 def _attribute_builtins(guard: Attributes) -> dict[str, object]:
@@ -232,6 +237,8 @@ def _removed(space: dict[str, object]) -> Callable[[str], object]:
     def removed(name: str) -> object:
         if name in space:
             return space[name]
+        if name == "open" and names.FILES in space:
+            raise FileRefused("removed-builtin", "open() does not exist here; use files.open(name, mode)")
         raise _REFUSED_AS.get(name, BuiltinRefused)(*names.absent(name))
 
     return removed

@@ -36,6 +36,8 @@ REGISTRAR = "<registrar>"
 WRAPPED = "<wrapped>"
 #: The value of the last expression of a cell, in its globals.
 VALUE = "<value>"
+#: In the globals of a session whose cells have the object `files`.
+FILES = "<files>"
 #: The guards that code in a class body calls. Class bodies look up names first in what a `__prepare__` returned, so
 #: these are declared global there.
 IN_BODIES = (

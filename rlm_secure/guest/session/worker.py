@@ -141,6 +141,8 @@ class SessionWorker:
         else:
             namespace = {"__name__": "__main__", "__builtins__": __builtins__}
         self._store = Store(request.get("files", 0), request.get("file_bytes", 0))
+        if request.get("files"):
+            guards.has_files(namespace)
         self._repl = Repl(
             namespace,
             self._ask,
