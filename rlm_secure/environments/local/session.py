@@ -25,7 +25,7 @@ from rlm_secure.broker.protocol import CellResult
 from rlm_secure.environments.context import SharedContext, share
 from rlm_secure.environments.deadline import SESSION_CPU, Deadline
 from rlm_secure.environments.interface import Snapshot
-from rlm_secure.environments.local import cgroup, idle, pidfd, pool, report
+from rlm_secure.environments.local import cgroup, idle, packages, pidfd, pool, report
 from rlm_secure.environments.local.cgroup import Group
 from rlm_secure.environments.local.cputime import CpuAccount
 from rlm_secure.environments.local.listener import Listener
@@ -818,7 +818,8 @@ def open_session(
     """Start a session. See LocalSession for `screen` and `required` (by default the policy's walls)."""
     walls = policy.isolation.required("local") if required is None else required
     walls = walls if screen else tuple(wall for wall in walls if wall is not Wall.LANGUAGE)
+    plan = plan or Plan(packages=packages.of(policy.language.modules))
     first = json.dumps(begin(policy, tools, screen=screen))
     limits, checkpoints = policy.limits, policy.isolation.checkpoints
-    spec = pool.WorkerSpec(plan or Plan(), limits, checkpoints, screen, first, limits.session_cpu_seconds)
+    spec = pool.WorkerSpec(plan, limits, checkpoints, screen, first, limits.session_cpu_seconds)
     return LocalSession(policy, spec, walls)

@@ -27,7 +27,7 @@ from typing import Any
 from rlm_secure.broker.protocol import decode
 from rlm_secure.environments import user_ids
 from rlm_secure.environments.bundle import bundle
-from rlm_secure.environments.local import idle, startup
+from rlm_secure.environments.local import idle, packages, startup
 from rlm_secure.environments.local.prefork import PreforkedProcess, ProcessSetup
 from rlm_secure.environments.local.process import SessionProcess
 from rlm_secure.environments.seccomp import compile_profile
@@ -52,6 +52,8 @@ class Plan:
     seccomp: bool = True
     rlimits: bool = True
     mdwe: bool = True
+    packages: tuple[str, ...] = ()
+    """The third-party packages that it imports: each set has a zygote of its own."""
 
 
 class Zygote:
@@ -191,7 +193,7 @@ class Zygote:
                     stdout=subprocess.DEVNULL,
                     stderr=errors if not os.environ.get("RLM_SECURE_DEBUG_ZYGOTE") else None,
                     cwd="/",  # the host's directory may be gone
-                    env=_environment(),
+                    env=_environment() | packages.environment(self.plan.packages),
                     start_new_session=True,  # a Ctrl-C in the terminal is the host's to handle
                 )
             except OSError as error:
@@ -214,6 +216,7 @@ class Zygote:
             "profiles": profiles,
             # Of the shipped policies only: the zygote does not depend on any caller's policy.
             "modules": [load_policy(name).language.modules for name in policy_names()],
+            "packages": {"names": self.plan.packages, "paths": packages.folders(self.plan.packages)},
         }
         try:
             booted, _ = self._ask(config, seconds=_BOOT_SECONDS)

@@ -10,6 +10,7 @@ import os
 import resource
 import signal
 import sys
+from typing import Any
 
 from ..kernel import seal, walls
 from ..language import facades, library
@@ -36,8 +37,16 @@ def report_end(status: int) -> int:
     return int(status != 0)
 
 
-def preload() -> None:
-    """Import and warm up everything that a session may need: no file can be opened later."""
+def preload(chosen: dict[str, Any] | None = None) -> None:
+    """Import and warm up everything that a session may need: no file can be opened later.
+
+    `chosen` are the third-party packages of this zygote: {names, paths}. Raises ImportError for one that is missing,
+    and RuntimeError if one has started a thread.
+    """
+    if chosen and chosen["names"]:
+        from .. import packages
+
+        packages.load(chosen["names"], chosen["paths"])
     facades.preload()
     library.read_all()
     memory.enable_in_place()

@@ -52,7 +52,7 @@ def main(control_fd: int) -> None:
     host = prefork.pidfd(config["host_pid"])
     if os.getppid() != config["host_pid"] and not config.get("apart"):
         return  # the host died before we could watch its pidfd
-    boot.preload()
+    boot.preload(config.get("packages"))
     boot.raise_file_limit()
     found = walls.Walls()
     found.note("separate-process", f"pid {os.getpid()}, started by exec with an empty environment")

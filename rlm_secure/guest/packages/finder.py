@@ -1,0 +1,50 @@
+"""Imports of chosen third-party packages, from the folders in which the host has them, and of no others.
+
+The zygote runs without site-packages (-I -S). A package takes whatever optional parts it finds there: pandas imports
+pyarrow, and starts a thread of its own with it; numexpr compiles text. So only the packages of the set and what they
+need are found; for all others, an import fails as if they were not installed.
+
+Guards: which code of the host's site-packages the zygote imports
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.machinery
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+#: What each package needs, by the names that are imported.
+NEEDS: dict[str, tuple[str, ...]] = {
+    "numpy": ("numpy",),
+    "pandas": ("numpy", "pandas", "_cyutility", "dateutil", "six", "pytz", "tzdata"),
+    "matplotlib": (
+        "numpy", "matplotlib", "mpl_toolkits", "PIL", "contourpy", "cycler", "dateutil", "fontTools", "kiwisolver",
+        "packaging", "pyparsing", "six",
+    ),
+}  # fmt: skip
+
+
+class _Finder:
+    def __init__(self, names: frozenset[str], paths: Sequence[str]) -> None:
+        self._names = names
+        self._paths = list(paths)
+
+    def find_spec(self, name: str, path: Any = None, _target: Any = None) -> Any:
+        if path is not None:
+            return None  # a submodule: found where its package is
+        if name not in self._names:
+            return None
+        return importlib.machinery.PathFinder.find_spec(name, self._paths)
+
+
+@contextlib.contextmanager
+def found(packages: Sequence[str], paths: Sequence[str]) -> Iterator[None]:
+    """Within this, `packages` and what they need are imported from the folders `paths`."""
+    finder = _Finder(frozenset(name for each in packages for name in NEEDS[each]), paths)
+    sys.meta_path.append(finder)  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)  # type: ignore[arg-type]
