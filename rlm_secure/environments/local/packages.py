@@ -32,4 +32,4 @@ def folders(packages: Iterable[str]) -> list[str]:
 
 def environment(packages: Iterable[str]) -> dict[str, str]:
     """The variables with which a zygote of `packages` starts."""
-    return {**dict.fromkeys(_THREADS, "1"), "MPLBACKEND": "agg"} if packages else {}
+    return {**dict.fromkeys(_THREADS, "1"), "MPLBACKEND": "agg", "MPL_IGNORE_SYSTEM_FONTS": "1", "MPLCONFIGDIR": "/proc/self/nothing"} if packages else {}

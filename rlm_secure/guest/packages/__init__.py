@@ -2,19 +2,61 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
+import tempfile
+import warnings
 from collections.abc import Sequence
 
-from . import finder
+from . import finder, fonts, warm
+
+#: What they import inside functions.
+_LATE = {
+    "numpy": "numpy.fft numpy.linalg numpy.random numpy.polynomial numpy.char numpy.strings numpy.rec numpy.ma",
+    "pandas": (
+        "pandas.plotting pandas.core.methods.to_dict pandas.core.methods.describe pandas.core.methods.selectn "
+        "pandas.core.reshape.reshape pandas.core.reshape.encoding pandas.core.reshape.melt pandas.core.reshape.pivot "
+        "pandas.core.computation.eval pandas.core.computation.ops pandas.core.computation.engines "
+        "pandas.core.indexes.frozen pandas.io.formats.csvs pandas.io.formats.html pandas.io.formats.info "
+        "pandas.io.formats.string pandas.io.formats.css pandas.io.json._table_schema pandas.io.parsers.readers "
+        "pandas.core.window.numba_ pandas._libs.window.aggregations pandas.tseries.frequencies pandas.tseries.holiday "
+        "dateutil.tz dateutil.parser dateutil.rrule"
+    ),
+    "matplotlib": (
+        "matplotlib.pyplot matplotlib.backends.backend_agg matplotlib.backends.backend_svg matplotlib.animation "
+        "matplotlib.mathtext matplotlib.projections.polar mpl_toolkits.mplot3d mpl_toolkits.axes_grid1 "
+        "matplotlib.dates matplotlib.ticker matplotlib.cm matplotlib.colors matplotlib.patches matplotlib.lines "
+        "matplotlib.gridspec matplotlib.style contourpy matplotlib._type1font "
+        "PIL.PngImagePlugin PIL.JpegImagePlugin PIL.GifImagePlugin PIL.BmpImagePlugin PIL.PpmImagePlugin "
+        "xml.etree.ElementTree email.message"
+    ),
+}
+_BOTH = "pandas.plotting._matplotlib pandas.plotting._matplotlib.boxplot pandas.plotting._matplotlib.timeseries"
 
 
 def load(names: Sequence[str], paths: Sequence[str]) -> None:
     """Import `names` from the folders `paths`, with all that they import late. Raises ImportError, RuntimeError."""
-    with finder.found(names, paths):
-        for name in names:
-            importlib.import_module(name)
-        if "matplotlib" in names:
-            importlib.import_module("matplotlib.pyplot")
+    real = tempfile.mkdtemp
+    # matplotlib makes a folder for its caches, and would leave it behind: the zygote ends without exit handlers.
+    tempfile.mkdtemp = lambda *_values, **_options: "/proc/self/nonexistent"  # type: ignore[assignment]
+    try:
+        with finder.found(names, paths), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for name in names:
+                for each in (name, *_LATE[name].split()):
+                    importlib.import_module(each)
+            if {"pandas", "matplotlib"} <= set(names):
+                for each in _BOTH.split():
+                    importlib.import_module(each)
+            if "pandas" in names:
+                pandas = importlib.import_module("pandas")
+                with contextlib.suppress(pandas.errors.OptionError):  # new in pandas 3.1
+                    pandas.set_option("mode.max_threads", 1)
+            if "matplotlib" in names:
+                fonts.keep()
+            warm.warm_up(names)
+    finally:
+        tempfile.mkdtemp = real
     if len(os.listdir("/proc/self/task")) > 1:
         raise RuntimeError("a package started a thread; sessions can only be forked from a single-threaded process")
