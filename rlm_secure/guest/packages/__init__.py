@@ -9,7 +9,7 @@ import tempfile
 import warnings
 from collections.abc import Sequence
 
-from . import finder, fonts, warm
+from . import finder, fonts, warm, zones
 
 #: What they import inside functions.
 _LATE = {
@@ -21,7 +21,7 @@ _LATE = {
         "pandas.core.indexes.frozen pandas.io.formats.csvs pandas.io.formats.html pandas.io.formats.info "
         "pandas.io.formats.string pandas.io.formats.css pandas.io.json._table_schema pandas.io.parsers.readers "
         "pandas.core.window.numba_ pandas._libs.window.aggregations pandas.tseries.frequencies pandas.tseries.holiday "
-        "dateutil.tz dateutil.parser dateutil.rrule"
+        "dateutil.tz dateutil.parser dateutil.rrule importlib.metadata"
     ),
     "matplotlib": (
         "matplotlib.pyplot matplotlib.backends.backend_agg matplotlib.backends.backend_svg matplotlib.animation "
@@ -50,6 +50,7 @@ def load(names: Sequence[str], paths: Sequence[str]) -> None:
                 for each in _BOTH.split():
                     importlib.import_module(each)
             if "pandas" in names:
+                zones.keep()
                 pandas = importlib.import_module("pandas")
                 with contextlib.suppress(pandas.errors.OptionError):  # new in pandas 3.1
                     pandas.set_option("mode.max_threads", 1)

@@ -44,10 +44,16 @@ def keep() -> None:
         return
     cbook: Any = importlib.import_module("matplotlib.cbook")
     files = {str(path): path.read_bytes() for path in Path(cbook._get_data_path("fonts", "ttf")).glob("*.ttf")}
+
+    def known(path: Any) -> bool:
+        return str.__str__(os.fspath(path)) in files  # a FontPath has a hash of its own
+
     manager.fontManager.ttflist = [each for each in manager.fontManager.ttflist if each.fname in files]
     for path in files:
         manager._cached_realpath(path)
     # A font that is no file any more would make it build its list anew, with a thread.
-    manager.os = _Standing(os, path=_Standing(os.path, isfile=lambda path: os.fspath(path) in files))
+    here = _Standing(os, path=_Standing(os.path, isfile=known, exists=known))
+    manager.os = here
+    importlib.import_module("matplotlib._mathtext").os = here  # type: ignore[attr-defined]
     manager.ft2font = _FontTypes(manager.ft2font, files)
     manager._get_font.cache_clear()
