@@ -43,6 +43,7 @@ def load(names: Sequence[str], paths: Sequence[str]) -> None:
     try:
         with finder.found(names, paths), warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            zones.keep()
             for name in names:
                 for each in (name, *_LATE[name].split()):
                     importlib.import_module(each)
@@ -50,7 +51,6 @@ def load(names: Sequence[str], paths: Sequence[str]) -> None:
                 for each in _BOTH.split():
                     importlib.import_module(each)
             if "pandas" in names:
-                zones.keep()
                 pandas = importlib.import_module("pandas")
                 with contextlib.suppress(pandas.errors.OptionError):  # new in pandas 3.1
                     pandas.set_option("mode.max_threads", 1)

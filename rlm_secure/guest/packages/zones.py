@@ -1,17 +1,26 @@
-"""Time zones for pandas, which asks zoneinfo by name when it needs one: all are made before the files are gone."""
+"""Time zones for pandas, which reads the data of a zone when it first needs it: served from memory."""
 
 from __future__ import annotations
 
-import contextlib
+import io
 import zoneinfo
+from typing import Any
 
-#: Kept alive, so that zoneinfo finds them in its cache.
-_kept: list[zoneinfo.ZoneInfo] = []
+from ..language.facades import times
 
 
 def keep() -> None:
-    """Make every zone that this machine has. Idempotent."""
-    if not _kept:
-        for key in zoneinfo.available_timezones():
-            with contextlib.suppress(OSError, ValueError):
-                _kept.append(zoneinfo.ZoneInfo(key))
+    """Have zoneinfo read from the zones that were read before the files are gone. Idempotent.
+
+    Call it before pandas is imported, which takes the function itself.
+    """
+    times.read_zones()
+    common: Any = zoneinfo._common  # type: ignore[attr-defined]
+
+    def load_tzdata(key: str) -> io.BytesIO:
+        data = times.zone_data(key)
+        if data is None:
+            raise zoneinfo.ZoneInfoNotFoundError(f"No time zone found with key {key}")
+        return io.BytesIO(data)
+
+    common.load_tzdata = load_tzdata

@@ -99,6 +99,11 @@ def read_zones() -> None:
             _read_package()
 
 
+def zone_data(key: str) -> bytes | None:
+    """What the file of the zone `key` has; None for an unknown one."""
+    return _data.get(str(key))
+
+
 def _read_tree(root: str) -> None:
     for folder, inner, files in os.walk(root):
         inner[:] = [name for name in inner if name not in ("posix", "right")]  # copies of the same zones
