@@ -208,6 +208,21 @@ class Attributes:
         return change
 
 
+#: The guards of sessions, which third-party packages replace by stricter ones.
+_kind: type[Attributes] = Attributes
+
+
+def use(kind: type[Attributes]) -> None:
+    """Have later sessions use `kind` as their guards. Called in the zygote."""
+    global _kind
+    _kind = kind
+
+
+def session(space: dict[str, object]) -> Attributes:
+    """The guards of a new session, whose cells have the globals `space`."""
+    return _kind(space)
+
+
 class _Texts:
     """Sets `f.__name__ = text` on a cell's own functions and classes. Only accepts exact text."""
 

@@ -24,6 +24,9 @@ _USER_STRING = (collections.UserString.format, collections.UserString.format_map
 _FORMATTER = tuple(function for function in vars(string.Formatter).values() if type(function) is types.FunctionType)
 
 
+#: Whether every attribute is read by the guard: where there are objects of third-party packages.
+walks_nothing = False
+
 #: The guard that reads an attribute of a value.
 Read = Callable[[Any, str], Any]
 
@@ -109,6 +112,8 @@ def _is_public(template: str) -> bool:
                 "format-attribute",
                 f"a format string cannot read the attribute {names.shown(name)}; pass the value itself as an argument",
             )
+        elif walks_nothing:
+            public = False
     return public
 
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from . import classes, library, names, registry
+from . import attributes, classes, library, names, registry
 from .attributes import Attributes, exact
 from .facades import iterators
 from .facades.identity import identity
@@ -54,7 +54,7 @@ def build_globals(
     """
     space: dict[str, object] = {"__name__": registry.CELL, "__doc__": None}
     registry.register_globals(space)
-    guard = Attributes(space)
+    guard = attributes.session(space)
     safe: dict[str, object] = {name: getattr(builtins, name) for name in _HARMLESS_BUILTINS}
     safe.update(classes.EXCEPTIONS)
     safe.update(_attribute_builtins(guard))

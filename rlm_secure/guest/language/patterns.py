@@ -11,6 +11,9 @@ from . import names, nodes
 class Screen(Protocol):
     """What the check of a match statement needs from the transformer."""
 
+    asks_always: bool
+    """Whether every load of an attribute has a guard, which a pattern cannot have."""
+
     @property
     def in_class_body(self) -> bool:
         """Whether the statement is directly in the body of a class."""
@@ -44,6 +47,10 @@ def screen_match(screen: Screen, statement: ast.Match) -> None:
         if kind is ast.MatchClass:
             for name in pattern.kwd_attrs:
                 _attribute(screen, pattern, name)
+            if screen.asks_always and (pattern.kwd_attrs or pattern.patterns):
+                screen.refuse(
+                    pattern, "pattern-attribute", "class patterns read no attributes in this session; use isinstance()"
+                )
             _value(screen, pattern.cls)
             if pattern.patterns and screen.in_class_body:
                 screen.refuse(

@@ -19,7 +19,7 @@ import __future__
 
 import ast
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from RestrictedPython.transformer import RestrictingNodeTransformer
 
@@ -43,6 +43,9 @@ class CellTransformer(RestrictingNodeTransformer):
 
     `flags` are the compiler flags of the cell's future statements.
     """
+
+    #: Whether every load of an attribute has a guard: where there are objects of third-party packages.
+    asks_always: ClassVar[bool] = False
 
     def __init__(self, nodes_limit: int) -> None:
         super().__init__()
@@ -223,7 +226,9 @@ class CellTransformer(RestrictingNodeTransformer):
                 self._refuse_attribute(node, "closed-attribute")
             elif not loads:
                 self._wrap(node, names.STORE, name)
-            elif name in names.OF_CONTEXTS or (name in names.GUARDED and not _public_template(node)):
+            elif (
+                self.asks_always or name in names.OF_CONTEXTS or (name in names.GUARDED and not _public_template(node))
+            ):
                 self._ask(node)
         elif names.is_dunder(name):
             if loads:
@@ -277,7 +282,7 @@ class CellTransformer(RestrictingNodeTransformer):
     def _augmented(self, node: ast.AugAssign) -> None:
         """Rewrite `x.name += y`, which reads and stores, as `<operated>(x)["name"] += y` where reading has a guard."""
         target = node.target
-        if isinstance(target, ast.Attribute) and target.attr in _READ_BY_GUARD:
+        if isinstance(target, ast.Attribute) and (self.asks_always or target.attr in _READ_BY_GUARD):
             holder = nodes.call(names.OPERATED, target, target.value)
             nodes.become(target, ast.Subscript, value=holder, slice=nodes.constant(target.attr, target))
 

@@ -9,7 +9,7 @@ import tempfile
 import warnings
 from collections.abc import Sequence
 
-from . import finder, fonts, warm, zones
+from . import finder, fonts, rules, warm, zones
 
 #: What they import inside functions.
 _LATE = {
@@ -37,6 +37,7 @@ _BOTH = "pandas.plotting._matplotlib pandas.plotting._matplotlib.boxplot pandas.
 
 def load(names: Sequence[str], paths: Sequence[str]) -> None:
     """Import `names` from the folders `paths`, with all that they import late. Raises ImportError, RuntimeError."""
+    rules.before()
     real = tempfile.mkdtemp
     # matplotlib makes a folder for its caches, and would leave it behind: the zygote ends without exit handlers.
     tempfile.mkdtemp = lambda *_values, **_options: "/proc/self/nonexistent"  # type: ignore[assignment]
@@ -61,3 +62,27 @@ def load(names: Sequence[str], paths: Sequence[str]) -> None:
         tempfile.mkdtemp = real
     if len(os.listdir("/proc/self/task")) > 1:
         raise RuntimeError("a package started a thread; sessions can only be forked from a single-threaded process")
+
+
+def close(names: Sequence[str]) -> None:
+    """Create the facades of the loaded packages, and close what leads out of them. Call it before any cell."""
+    from ..language import attributes, formatting
+    from ..language.facades import functions
+    from ..language.transformer import CellTransformer
+    from . import hooks, modules
+    from .attributes import PackageAttributes
+
+    rules.after()
+    hooks.rename()
+    modules.add(list(names))
+    if "pandas" in names:
+        expr = importlib.import_module("pandas.core.computation.expr")
+
+        def refused(self: object, node: object, **_options: object) -> None:
+            raise NotImplementedError("query and eval read no attributes and call no functions here")
+
+        expr.BaseExprVisitor.visit_Attribute = expr.BaseExprVisitor.visit_Call = refused
+        expr.BaseExprVisitor.visit_Subscript = refused
+    attributes.use(PackageAttributes)
+    functions.read = PackageAttributes({}).read
+    formatting.walks_nothing = CellTransformer.asks_always = True

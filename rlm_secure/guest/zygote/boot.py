@@ -47,6 +47,7 @@ def preload(chosen: dict[str, Any] | None = None) -> None:
         from .. import packages
 
         packages.load(chosen["names"], chosen["paths"])
+        packages.close(chosen["names"])
     facades.preload()
     library.read_all()
     memory.enable_in_place()

@@ -112,6 +112,13 @@ def load(name: str) -> Facade:
     return _FACADES[name]
 
 
+def add(name: str, made: Facade) -> None:
+    """Add the facade of a third-party module. Called in the zygote."""
+    global NAMES
+    _FACADES[name] = made
+    NAMES |= {name}
+
+
 def preload() -> None:
     """Read every file that a facade may need later: time zones, text codecs, late imports. About 0.1 s, once.
 

@@ -96,6 +96,10 @@ FUNCTOOLS = facade(
 # ---- operator --------------------------------------------------------------------------------------------------
 
 
+#: How they read a public name. Third-party packages replace it by their guard.
+read: Callable[[Any, str], Any] = getattr
+
+
 def attrgetter(attr: str, *attrs: str) -> _Any:
     """operator.attrgetter for attributes that a cell could also read after a dot."""
     checked = []
@@ -110,7 +114,7 @@ def attrgetter(attr: str, *attrs: str) -> _Any:
         for path in paths:
             value = obj
             for name in path:
-                value = getattr(value, name)
+                value = read(value, name)
             values.append(value)
         return values[0] if len(values) == 1 else tuple(values)
 
@@ -122,7 +126,7 @@ def methodcaller(name: str, /, *args: Any, **kwargs: Any) -> _Any:
     checked = attribute(name, "operator.methodcaller")
 
     def call(obj: Any) -> Any:
-        return getattr(obj, checked)(*args, **kwargs)
+        return read(obj, checked)(*args, **kwargs)
 
     def shown() -> str:
         return ", ".join([repr(checked), *map(repr, args), *(f"{key}={value!r}" for key, value in kwargs.items())])

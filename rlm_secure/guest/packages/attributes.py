@@ -1,0 +1,130 @@
+"""The guards on attributes in sessions with third-party packages: every load of a cell goes through `read`.
+
+In other sessions a public name is a plain load, because objects of the standard library were reviewed one by one. The
+classes of these packages are too many and too open for that, so they have lists of names (tables.py).
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+from ..language import names, registry
+from ..language.attributes import Attributes
+from ..language.registry import derives, is_class, own_class, title
+from ..language.violations import RuleViolation
+from . import rules, screened
+
+_PATHS = {"to_csv": ("path_or_buf",), "to_json": ("path_or_buf",), "to_html": ("buf",), "to_string": ("buf",),
+          "to_latex": ("buf",), "info": ("buf",)}  # fmt: skip
+_BY_NAME = frozenset({"agg", "aggregate", "apply", "transform", "map", "pipe", "reduce", "pivot_table", "groupby_"})
+#: Alternate constructors and the like, on the class itself.
+_ON_CLASSES = frozenset(
+    "from_dict from_records from_tuples from_arrays from_product from_breaks from_codes from_frame from_ordinals now "
+    "today utcnow fromtimestamp fromordinal strptime combine fit fromroots min max resolution basis".split()
+)
+_SETTABLE = {
+    "DataFrame": frozenset({"columns", "index"}),
+    "Series": frozenset({"name", "index"}),
+    "Index": frozenset({"name", "names"}),
+}
+
+
+class PackageAttributes(Attributes):
+    """The guards of one session whose zygote has packages."""
+
+    def read(self, value: Any, name: str, *default: Any) -> Any:
+        """getattr(value, name[, default]) for an exact `name`. Raises RuleViolation for a closed attribute."""
+        kind = type(value)
+        if kind is types.FunctionType or rules.standard(kind) or kind in self.known or own_class(kind):
+            if is_class(value) and not rules.standard(value) and not own_class(value):
+                return self._on_class(value, name, *default)
+            return super().read(value, name, *default)
+        if type in registry.order_of(kind):  # a class with a metaclass of a package
+            return self._on_class(value, name, *default)
+        if names.is_private(name):
+            return self._private(value, name, *default)
+        listed = rules.names(kind)
+        if listed is None:
+            if derives(kind, tuple) and name in _fields(kind):  # a row of itertuples
+                return getattr(value, name, *default)
+            raise _refused(kind, name)
+        if name not in listed and not _is_column(value, kind, name):
+            if not hasattr(kind, name):
+                return getattr(value, name, *default)  # the AttributeError of the package
+            raise _refused(kind, name)
+        found = getattr(value, name, *default)
+        return _screened(found, kind, name) if callable(found) else found
+
+    def store(self, value: Any, name: str) -> Any:
+        """`value`, if a cell may set or delete its attribute `name`. Raises RuleViolation otherwise."""
+        kind = type(value)
+        if kind is types.FunctionType or rules.standard(kind) or kind in self.known or own_class(kind):
+            return super().store(value, name)
+        for each in registry.order_of(kind):
+            if name in _SETTABLE.get(title(each), ()) and rules.names(kind) is not None:
+                return value
+        if _is_column(value, kind, name):
+            return value
+        raise RuleViolation("attribute-store", f"cannot set {names.shown(name)} on {title(kind)}; use x[...] = ...")
+
+    def _private(self, value: Any, name: str, *default: Any) -> Any:
+        kind = type(value)
+        if name in names.TEXTS:
+            return super().read(value, name, *default)
+        if name in names.TUPLE_METHODS and derives(kind, tuple):
+            return getattr(value, name, *default)
+        raise _refused(kind, name)
+
+    def _on_class(self, value: Any, name: str, *default: Any) -> Any:
+        if name in names.TEXTS:
+            return super().read(value, name, *default)
+        if name in _ON_CLASSES and rules.names(value) is not None:
+            return getattr(value, name, *default)
+        raise RuleViolation("closed-attribute", f"{names.shown(name)} of the class {title(value)} is closed to cells")
+
+
+def _fields(kind: type) -> tuple[str, ...]:
+    found = registry.stored(kind, "_fields")
+    return found if type(found) is tuple else ()
+
+
+def _is_column(value: Any, kind: type, name: str) -> bool:
+    """Whether `value.name` is what `value["name"]` is: a column, or a key of the index."""
+    if title(kind) not in ("DataFrame", "Series", "DataFrameGroupBy") or hasattr(kind, name):
+        return False
+    if title(kind) == "DataFrameGroupBy":
+        return True
+    keys = value.columns if title(kind) == "DataFrame" else value.index
+    return name in keys
+
+
+def _screened(found: Any, kind: type, name: str) -> Callable[..., Any]:
+    who = f"{title(kind)}.{name}"
+    if name in _PATHS:
+        return screened.writer(found, who, _PATHS[name])
+    if name == "savefig":
+        return screened.writer(found, who, ("fname",), text=False)
+    if name in _BY_NAME and name != "pipe":
+        return screened.aggregating(found, who)
+    if name in ("plot", "hist", "boxplot"):
+        return found if rules.names(type(found)) is not None else screened.optional(found, who)
+    if name in ("query", "eval"):
+        return _queried(found, who)
+    return found  # type: ignore[no-any-return]
+
+
+def _queried(found: Any, who: str) -> Callable[..., Any]:
+    def query(expr: Any, *, inplace: bool = False) -> Any:
+        if type(expr) is not str or any(each in expr for each in (".", "@", "__", "(", "lambda")):
+            raise RuleViolation(
+                "query-text", f"{who} compares columns here, without attributes, calls or @names; use df[df['x'] > 1]"
+            )
+        return found(expr, inplace=inplace, engine="python", local_dict={}, global_dict={})
+
+    return query
+
+
+def _refused(kind: type, name: str) -> RuleViolation:
+    return RuleViolation("closed-attribute", f"{names.shown(name)} of {title(kind)} is closed to cells")

@@ -1,0 +1,127 @@
+"""The facades of numpy, pandas and matplotlib: functions, classes and constants by name, as for standard modules."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import Any
+
+from ..language import facades
+from ..language.facades.facade import Facade, facade
+from . import rules, screened, tables
+
+_READERS = "read_csv read_table read_fwf read_json"
+_OPTIONS = "set_option get_option reset_option describe_option option_context"
+_WRITERS = {"savetxt": ("fname",), "save": ("file",)}
+
+
+def add(names: tuple[str, ...] | list[str]) -> None:
+    """Create the facades of the packages `names`."""
+    if "numpy" in names:
+        _numpy()
+    if "pandas" in names:
+        _pandas()
+    if "matplotlib" in names:
+        _matplotlib()
+
+
+def _made(name: str, listed: str, own: dict[str, Any]) -> Facade:
+    module = importlib.import_module(name)
+    present = " ".join(
+        each
+        for each in listed.split()
+        if hasattr(module, each) and each not in own and not isinstance(getattr(module, each), ModuleType)
+    )
+    made = facade(name, module, take=present, own=own)
+    rules.adopt(type(made))
+    facades.add(name, made)
+    return made
+
+
+def _numpy() -> None:
+    np: Any = importlib.import_module("numpy")
+    inner = {
+        "linalg": _made("numpy.linalg", tables.LINALG, {}),
+        "fft": _made("numpy.fft", tables.FFT, {}),
+        "random": _made("numpy.random", tables.RANDOM, {}),
+    }
+    own: dict[str, Any] = {
+        "loadtxt": screened.reader(np.loadtxt, "numpy.loadtxt"),
+        "genfromtxt": screened.reader(np.genfromtxt, "numpy.genfromtxt"),
+        "load": screened.reader(lambda file, mmap_mode=None: np.load(file, allow_pickle=False), "numpy.load"),
+        "save": screened.writer(
+            lambda file, arr: np.save(file, arr, allow_pickle=False), "numpy.save", ("file",), text=False
+        ),
+        "savetxt": screened.writer(np.savetxt, "numpy.savetxt", ("fname",), text=False),
+        # The class makes arrays over any buffer with any strides; this one is for isinstance() and annotations alone.
+        "ndarray": facades_stand_in(np.ndarray),
+        "errstate": _without(np.errstate, "call"),
+        "seterr": np.seterr,
+        "set_printoptions": _without(np.set_printoptions, "formatter", "override_repr"),
+        "printoptions": _without(np.printoptions, "formatter", "override_repr"),
+        "array": _without(np.array, "copy_function"),
+        **inner,
+    }
+    _made("numpy", tables.NUMPY, own)
+
+
+def facades_stand_in(kind: type) -> type:
+    """The class that `type(x)` gives for objects of `kind`: isinstance() works, making one does not."""
+    from ..language import classes
+
+    return classes._stand_in(kind)
+
+
+def _without(function: Any, *names: str) -> Any:
+    def call(*values: Any, **options: Any) -> Any:
+        if any(name in options for name in names):
+            raise TypeError(f"{function.__name__} takes no {' or '.join(names)} here.")
+        return function(*values, **options)
+
+    call.__name__ = call.__qualname__ = function.__name__
+    return call
+
+
+def _pandas() -> None:
+    pd: Any = importlib.import_module("pandas")
+    own: dict[str, Any] = {name: screened.reader(getattr(pd, name), f"pandas.{name}") for name in _READERS.split()}
+    own |= {name: screened.display_only(getattr(pd, name), f"pandas.{name}") for name in _OPTIONS.split()}
+    own["pivot_table"] = screened.aggregating(pd.pivot_table, "pandas.pivot_table")
+    own["crosstab"] = screened.aggregating(pd.crosstab, "pandas.crosstab")
+    own["errors"] = _made(
+        "pandas.errors", "EmptyDataError ParserError MergeError SettingWithCopyWarning OutOfBoundsDatetime", {}
+    )
+    _made("pandas", tables.PANDAS, own)
+
+
+def _matplotlib() -> None:
+    plt: Any = importlib.import_module("matplotlib.pyplot")
+    style: Any = importlib.import_module("matplotlib.style")
+
+    def use(name: Any) -> None:
+        for each in name if type(name) is list else [name]:
+            if type(each) is not str or (each != "default" and each not in style.library):
+                raise ValueError(f"there is no style {each!r}; see plt.style.available")
+        style.use(name)
+
+    own: dict[str, Any] = {
+        "savefig": screened.writer(plt.savefig, "pyplot.savefig", ("fname",), text=False),
+        "show": lambda *_values, **_options: None,
+        "style": facade("matplotlib.style", own={"use": use, "available": tuple(style.available)}),
+    }
+    rules.adopt(type(own["style"]))
+    made = _made("matplotlib.pyplot", tables.PYPLOT, own)
+    inner: dict[str, Any] = {"pyplot": made, "use": lambda *_values, **_options: None}
+    for name, listed in (
+        ("ticker", "FuncFormatter StrMethodFormatter FormatStrFormatter MaxNLocator MultipleLocator PercentFormatter "
+                   "ScalarFormatter NullFormatter AutoMinorLocator LogLocator FixedLocator FixedFormatter"),
+        ("dates", "DateFormatter MonthLocator DayLocator YearLocator HourLocator WeekdayLocator AutoDateLocator "
+                  "ConciseDateFormatter AutoDateFormatter date2num num2date MO TU WE TH FR SA SU"),
+        ("patches", "Patch Circle Rectangle Polygon Ellipse Wedge"),
+        ("lines", "Line2D"),
+        ("gridspec", "GridSpec"),
+        ("colors", "Normalize LogNorm ListedColormap LinearSegmentedColormap to_rgb to_rgba to_hex TABLEAU_COLORS "
+                   "CSS4_COLORS"),
+    ):  # fmt: skip
+        inner[name] = _made(f"matplotlib.{name}", listed, {})
+    _made("matplotlib", "", inner)

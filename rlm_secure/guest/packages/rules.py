@@ -1,0 +1,64 @@
+"""Which attributes of third-party objects a cell may read and set: a list of names for each class, and else none.
+
+The class is judged by identity. A class that was there before the packages were imported is the standard library's, and
+the ordinary guards hold for it; a cell's own class is the cell's. Any other class was made by a package: what is not in
+the tables is closed, so an internal object that a method returns by accident leads nowhere.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from . import tables
+
+_standard: set[type] = set()
+_names: dict[type, frozenset[str]] = {}
+
+
+def classes() -> set[type]:
+    """All classes of this process."""
+    found: set[type] = set()
+    waiting: list[type] = [object]
+    while waiting:
+        kind = waiting.pop()
+        if kind not in found:
+            found.add(kind)
+            waiting += type.__subclasses__(kind)
+    return found
+
+
+def before() -> None:
+    """Note the classes that exist now as the standard library's. Call it before a package is imported."""
+    _standard.update(classes())
+
+
+def after() -> None:
+    """Find the classes of the tables. Call it when the packages are imported."""
+    for place, listed in tables.NAMES.items():
+        module, _, title = place.partition(":")
+        found: Any = sys.modules.get(module)
+        for part in title.split("."):
+            found = getattr(found, part, None)
+        if isinstance(found, type):
+            _names[found] = frozenset(listed.split())
+
+
+def active() -> bool:
+    """Whether this process has packages."""
+    return bool(_names)
+
+
+def standard(kind: type) -> bool:
+    """Whether `kind` belongs to the interpreter or the standard library."""
+    return kind in _standard
+
+
+def names(kind: type) -> frozenset[str] | None:
+    """The open names of objects of `kind`; None for a class that nobody reviewed."""
+    return _names.get(kind)
+
+
+def adopt(kind: type) -> None:
+    """Count `kind`, which the guest made for the packages, as reviewed."""
+    _standard.add(kind)

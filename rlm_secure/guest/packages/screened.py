@@ -1,0 +1,127 @@
+"""Functions and methods of the packages that act on text: each checks it before the package sees it.
+
+A path becomes refused text: only file objects of memory are read and written. The name of an aggregation is one of
+those listed here, because pandas calls any attribute of that name.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..language.facades import binary
+from ..language.registry import is_instance, title
+from ..language.violations import RuleViolation
+
+#: What agg, apply and transform take as text.
+AGGREGATIONS = frozenset(
+    "all any count cumcount cummax cummin cumprod cumsum describe diff ffill bfill first head idxmax idxmin kurt last "
+    "max mean median min mode ngroup nth nunique ohlc pct_change prod quantile rank sem shift size skew std sum tail "
+    "unique value_counts var abs round isna notna len sqrt exp log".split()
+)
+#: Keywords that name code, another program or a service.
+_CLOSED_OPTIONS = frozenset({"engine_kwargs", "storage_options", "backend", "filesystem", "dtype_backend", "usetex"})
+
+
+def stream(value: Any, who: str) -> Any:
+    """`value` as a file object of memory. Raises RuleViolation for anything else."""
+    kind = type(value)
+    if kind is binary.BytesIO:
+        return value._bytes
+    if kind is io.StringIO or kind is io.BytesIO:
+        return value
+    raise RuleViolation(
+        "file-path", f"{who} takes an io.StringIO or io.BytesIO here, not a {title(kind)}: there are no paths"
+    )
+
+
+def reader(function: Callable[..., Any], who: str) -> Callable[..., Any]:
+    """`function`, whose first argument is what it reads."""
+
+    def read(source: Any = None, /, *values: Any, **options: Any) -> Any:
+        for name in ("filepath_or_buffer", "path_or_buf"):
+            source = options.pop(name, source)
+        _options(options, who)
+        return function(stream(source, who), *values, **options)
+
+    return _named(read, who)
+
+
+def writer(function: Callable[..., Any], who: str, names: tuple[str, ...], *, text: bool = True) -> Callable[..., Any]:
+    """`function`, whose first argument is where it writes: a file object, or None where it returns text."""
+
+    def write(*values: Any, **options: Any) -> Any:
+        _options(options, who)
+        given = [*values]
+        for name in names:
+            if name in options:
+                given.insert(0, options.pop(name))
+        if given and not (text and given[0] is None):
+            given[0] = stream(given[0], who)
+        elif not text and not given:
+            raise TypeError(f"{who} takes a file object.")
+        return function(*given, **options)
+
+    return _named(write, who)
+
+
+def aggregating(function: Callable[..., Any], who: str) -> Callable[..., Any]:
+    """`function`, which calls attributes that are named by text."""
+
+    def call(*values: Any, **options: Any) -> Any:
+        if "engine" in options:
+            raise RuleViolation("compiled-code", f"{who} has no engine here; leave it out")
+        for each in _texts((*values, *options.values()), 0):
+            if each not in AGGREGATIONS:
+                raise RuleViolation("aggregation", f"{who} knows no aggregation {each[:60]!r} here; pass a function")
+        return function(*values, **options)
+
+    return _named(call, who)
+
+
+def optional(function: Callable[..., Any], who: str) -> Callable[..., Any]:
+    """`function`, without the keywords that lead elsewhere."""
+
+    def call(*values: Any, **options: Any) -> Any:
+        _options(options, who)
+        return function(*values, **options)
+
+    return _named(call, who)
+
+
+def display_only(function: Callable[..., Any], who: str) -> Callable[..., Any]:
+    """pandas' functions on options, for those on how things are shown. Others import modules by name."""
+
+    def call(*values: Any, **options: Any) -> Any:
+        for each in values[::2]:
+            if type(each) is not str or not each.startswith("display.") or "|" in each:
+                raise RuleViolation("package-option", f"{who} takes options that begin with 'display.' here")
+        if options:
+            raise RuleViolation("package-option", f"{who} takes no keywords here")
+        return function(*values)
+
+    return _named(call, who)
+
+
+def _options(options: dict[str, Any], who: str) -> None:
+    for name in options:
+        if name in _CLOSED_OPTIONS:
+            raise RuleViolation("package-option", f"{who} takes no {name} here; leave it out")
+
+
+def _texts(values: Any, depth: int) -> Iterator[str]:
+    """The texts in `values` that pandas takes for names of functions."""
+    for each in values:
+        if is_instance(each, str):
+            yield str.__str__(each)
+        elif depth < 4 and is_instance(each, dict):
+            yield from _texts(dict.values(each), depth + 1)
+        elif depth < 4 and (is_instance(each, tuple) or is_instance(each, list)):
+            pair = is_instance(each, tuple) and len(each) == 2 and depth == 0  # (column, function)
+            yield from _texts(tuple(each)[1:] if pair else list(each), depth + 1)
+
+
+def _named(function: Any, who: str) -> Callable[..., Any]:
+    function.__name__ = function.__qualname__ = who.rpartition(".")[2]
+    return function  # type: ignore[no-any-return]

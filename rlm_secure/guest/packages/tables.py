@@ -1,0 +1,822 @@
+"""The public names that a cell may read on objects of each class, chosen one by one."""
+
+from __future__ import annotations
+
+import re
+
+#: "module:class" -> names. Whatever a newer version adds stays closed until it is listed.
+NAMES: dict[str, str] = {
+    "pandas:DataFrame": (
+        "T abs add add_prefix add_suffix agg aggregate align all any apply asfreq asof assign astype at "
+        "at_time attrs axes between_time bfill boxplot clip columns combine combine_first compare "
+        "convert_dtypes copy corr corrwith count cov cummax cummin cumprod cumsum describe diff div divide "
+        "dot drop drop_duplicates droplevel dropna dtypes duplicated empty eq equals eval ewm expanding "
+        "explode ffill fillna filter first_valid_index flags floordiv from_dict from_records ge get groupby "
+        "gt head hist iat idxmax idxmin iloc index infer_objects info insert interpolate isetitem isin isna "
+        "isnull items iterrows itertuples join keys kurt kurtosis last_valid_index le loc lt map mask max "
+        "mean median melt memory_usage merge min mod mode mul multiply ndim ne nlargest notna notnull "
+        "nsmallest nunique pct_change pipe pivot pivot_table plot pop pow prod product quantile query radd "
+        "rank rdiv reindex reindex_like rename rename_axis reorder_levels replace resample reset_index "
+        "rfloordiv rmod rmul rolling round rpow rsub rtruediv sample select select_dtypes sem set_axis "
+        "set_flags set_index shape shift size skew sort_index sort_values squeeze stack std sub subtract sum "
+        "swaplevel tail take to_csv to_dict to_html to_json to_latex to_numpy to_period to_string "
+        "to_timestamp transform transpose truediv truncate tz_convert tz_localize unstack value_counts values "
+        "var where xs"
+    ),
+    "pandas:Series": (
+        "T abs add add_prefix add_suffix agg aggregate align all any apply argmax argmin argsort asfreq asof "
+        "astype at at_time attrs autocorr axes between between_time bfill case_when cat clip combine "
+        "combine_first compare convert_dtypes copy corr count cov cummax cummin cumprod cumsum describe diff "
+        "div divide divmod dot drop drop_duplicates droplevel dropna dt dtype dtypes duplicated empty eq "
+        "equals ewm expanding explode factorize ffill fillna filter first_valid_index flags floordiv ge get "
+        "groupby gt hasnans head hist iat idxmax idxmin iloc index infer_objects info interpolate "
+        "is_monotonic_decreasing is_monotonic_increasing is_unique isin isna isnull item items keys kurt "
+        "kurtosis last_valid_index le loc lt map mask max mean median memory_usage min mod mode mul multiply "
+        "name nbytes ndim ne nlargest notna notnull nsmallest nunique pct_change pipe plot pop pow prod "
+        "product quantile radd rank rdiv rdivmod reindex reindex_like rename rename_axis reorder_levels "
+        "repeat replace resample reset_index rfloordiv rmod rmul rolling round rpow rsub rtruediv sample "
+        "searchsorted sem set_axis set_flags shape shift size skew sort_index sort_values squeeze std str sub "
+        "subtract sum swaplevel tail take to_csv to_dict to_frame to_json to_latex to_list to_numpy to_period "
+        "to_string to_timestamp tolist transform transpose truediv truncate tz_convert tz_localize unique "
+        "unstack value_counts values var where xs"
+    ),
+    "numpy:ndarray": (
+        "T all any argmax argmin argpartition argsort astype choose clip compress conj conjugate copy cumprod "
+        "cumsum diagonal dot dtype fill flags flat flatten imag item itemsize mT max mean min nbytes ndim "
+        "nonzero partition prod put ravel real repeat reshape round searchsorted shape size sort squeeze std "
+        "sum swapaxes take tobytes tolist trace transpose var"
+    ),
+    "numpy:float64": (
+        "T all any argmax argmin argsort as_integer_ratio astype choose clip compress conj conjugate copy "
+        "cumprod cumsum diagonal dtype fill flags flat flatten fromhex hex imag is_integer item itemsize max "
+        "mean min nbytes ndim nonzero prod put ravel real repeat reshape round searchsorted shape size sort "
+        "squeeze std sum swapaxes take tobytes tolist trace transpose var"
+    ),
+    "numpy:int64": (
+        "T all any argmax argmin argsort astype bit_count choose clip compress conj conjugate copy cumprod "
+        "cumsum denominator diagonal dtype fill flags flat flatten imag is_integer item itemsize max mean min "
+        "nbytes ndim nonzero numerator prod put ravel real repeat reshape round searchsorted shape size sort "
+        "squeeze std sum swapaxes take tobytes tolist trace transpose var"
+    ),
+    "numpy:bool": (
+        "T all any argmax argmin argsort astype choose clip compress conj conjugate copy cumprod cumsum "
+        "diagonal dtype fill flags flat flatten imag item itemsize max mean min nbytes ndim nonzero prod put "
+        "ravel real repeat reshape round searchsorted shape size sort squeeze std sum swapaxes take tobytes "
+        "tolist trace transpose var"
+    ),
+    "numpy:str_": (
+        "T all any argmax argmin argsort astype capitalize casefold center choose clip compress conj "
+        "conjugate copy count cumprod cumsum diagonal dtype encode endswith expandtabs fill find flags flat "
+        "flatten format format_map imag index isalnum isalpha isascii isdecimal isdigit isidentifier islower "
+        "isnumeric isprintable isspace istitle isupper item itemsize join ljust lower lstrip maketrans max "
+        "mean min nbytes ndim nonzero partition prod put ravel real removeprefix removesuffix repeat replace "
+        "reshape rfind rindex rjust round rpartition rsplit rstrip searchsorted shape size sort split "
+        "splitlines squeeze startswith std strip sum swapaxes swapcase take title tobytes tolist trace "
+        "translate transpose upper var zfill"
+    ),
+    "numpy:datetime64": (
+        "T all any argmax argmin argsort astype choose clip compress conj conjugate copy cumprod cumsum "
+        "diagonal dtype fill flags flat flatten imag item itemsize max mean min nbytes ndim nonzero prod put "
+        "ravel real repeat reshape round searchsorted shape size sort squeeze std sum swapaxes take tobytes "
+        "tolist trace transpose var"
+    ),
+    "numpy:timedelta64": (
+        "T all any argmax argmin argsort astype choose clip compress conj conjugate copy cumprod cumsum "
+        "denominator diagonal dtype fill flags flat flatten imag is_integer item itemsize max mean min nbytes "
+        "ndim nonzero numerator prod put ravel real repeat reshape round searchsorted shape size sort squeeze "
+        "std sum swapaxes take tobytes tolist trace transpose var"
+    ),
+    "numpy.dtypes:Float64DType": (
+        "alignment byteorder char descr fields flags hasobject isalignedstruct isbuiltin isnative itemsize "
+        "kind metadata name names ndim num shape str subdtype type"
+    ),
+    "numpy.random._generator:Generator": (
+        "beta binomial bytes chisquare choice dirichlet exponential f gamma geometric gumbel hypergeometric "
+        "integers laplace logistic lognormal logseries multinomial multivariate_hypergeometric "
+        "multivariate_normal negative_binomial noncentral_chisquare noncentral_f normal pareto permutation "
+        "permuted poisson power random rayleigh shuffle standard_cauchy standard_exponential standard_gamma "
+        "standard_normal standard_t triangular uniform vonmises wald weibull zipf"
+    ),
+    "numpy.random.mtrand:RandomState": (
+        "beta binomial bytes chisquare choice dirichlet exponential f gamma geometric get_state gumbel "
+        "hypergeometric laplace logistic lognormal logseries multinomial multivariate_normal "
+        "negative_binomial noncentral_chisquare noncentral_f normal pareto permutation poisson power rand "
+        "randint randn random random_integers random_sample rayleigh seed set_state shuffle standard_cauchy "
+        "standard_exponential standard_gamma standard_normal standard_t tomaxint triangular uniform vonmises "
+        "wald weibull zipf"
+    ),
+    "numpy:poly1d": (
+        "c coef coefficients coeffs deriv integ o order r roots variable"
+    ),
+    "numpy:ufunc": (
+        "accumulate at identity nargs nin nout ntypes outer reduce reduceat resolve_dtypes signature types"
+    ),
+    "numpy.ma:MaskedArray": (
+        "T all anom any argmax argmin argpartition argsort astype baseclass choose clip compress compressed "
+        "conj conjugate copy count cumprod cumsum diagonal dot dtype fill fill_value filled flags flat "
+        "flatten get_fill_value get_imag get_real harden_mask hardmask ids imag iscontiguous item itemsize mT "
+        "mask max mean min nbytes ndim nonzero partition prod product ptp put ravel real recordmask repeat "
+        "reshape round searchsorted set_fill_value shape sharedmask shrink_mask size soften_mask sort squeeze "
+        "std sum swapaxes take tobytes toflex tolist torecords trace transpose unshare_mask var"
+    ),
+    "numpy:finfo": (
+        "epsneg iexp machep negep nexp resolution tiny"
+    ),
+    "numpy:iinfo": (
+        "max min"
+    ),
+    "numpy:flatiter": (
+        "coords copy index"
+    ),
+    "pandas:RangeIndex": (
+        "T all any append argmax argmin argsort asof asof_locs astype copy delete diff difference drop "
+        "drop_duplicates droplevel dropna dtype duplicated empty equals factorize fillna from_range "
+        "get_indexer get_indexer_for get_indexer_non_unique get_level_values get_loc get_slice_bound groupby "
+        "has_duplicates hasnans identical infer_objects inferred_type insert intersection is_ "
+        "is_monotonic_decreasing is_monotonic_increasing is_unique isin isna isnull item join map max "
+        "memory_usage min name names nbytes ndim nlevels notna notnull nunique putmask ravel reindex rename "
+        "repeat replace round searchsorted set_names shape shift size slice_indexer slice_locs sort_values "
+        "sortlevel start step stop str symmetric_difference take to_flat_index to_frame to_list to_numpy "
+        "to_series tolist transpose union unique value_counts values where"
+    ),
+    "pandas:Index": (
+        "T all any append argmax argmin argsort asof asof_locs astype copy delete diff difference drop "
+        "drop_duplicates droplevel dropna dtype duplicated empty equals factorize fillna get_indexer "
+        "get_indexer_for get_indexer_non_unique get_level_values get_loc get_slice_bound groupby "
+        "has_duplicates hasnans identical infer_objects inferred_type insert intersection is_ "
+        "is_monotonic_decreasing is_monotonic_increasing is_unique isin isna isnull item join map max "
+        "memory_usage min name names nbytes ndim nlevels notna notnull nunique putmask ravel reindex rename "
+        "repeat replace round searchsorted set_names shape shift size slice_indexer slice_locs sort_values "
+        "sortlevel str symmetric_difference take to_flat_index to_frame to_list to_numpy to_series tolist "
+        "transpose union unique value_counts values where"
+    ),
+    "pandas:DatetimeIndex": (
+        "T all any append argmax argmin argsort as_unit asi8 asof asof_locs astype ceil copy date day "
+        "day_name day_of_week day_of_year dayofweek dayofyear days_in_month daysinmonth delete diff "
+        "difference drop drop_duplicates droplevel dropna dtype duplicated empty equals factorize fillna "
+        "floor freq freqstr get_indexer get_indexer_for get_indexer_non_unique get_level_values get_loc "
+        "get_slice_bound groupby has_duplicates hasnans hour identical indexer_at_time indexer_between_time "
+        "infer_objects inferred_freq inferred_type insert intersection is_ is_leap_year "
+        "is_monotonic_decreasing is_monotonic_increasing is_month_end is_month_start is_normalized "
+        "is_quarter_end is_quarter_start is_unique is_year_end is_year_start isin isna isnull isocalendar "
+        "item join map max mean memory_usage microsecond min minute month month_name name names nanosecond "
+        "nbytes ndim nlevels normalize notna notnull nunique putmask quarter ravel reindex rename repeat "
+        "replace resolution round searchsorted second set_names shape shift size slice_indexer slice_locs "
+        "snap sort_values sortlevel std str strftime symmetric_difference take time timetz to_flat_index "
+        "to_frame to_julian_date to_list to_numpy to_period to_pydatetime to_series tolist transpose tz "
+        "tz_convert tz_localize tzinfo union unique unit value_counts values weekday where year"
+    ),
+    "pandas:MultiIndex": (
+        "T all any append argmax argmin argsort asof asof_locs astype codes copy delete diff difference drop "
+        "drop_duplicates droplevel dropna dtype dtypes duplicated empty equal_levels equals factorize fillna "
+        "from_arrays from_frame from_product from_tuples get_indexer get_indexer_for get_indexer_non_unique "
+        "get_level_values get_loc get_loc_level get_locs get_slice_bound groupby has_duplicates hasnans "
+        "identical infer_objects inferred_type insert intersection is_ is_monotonic_decreasing "
+        "is_monotonic_increasing is_unique isin isna isnull item join levels levshape map max memory_usage "
+        "min name names nbytes ndim nlevels notna notnull nunique putmask ravel reindex remove_unused_levels "
+        "rename reorder_levels repeat replace round searchsorted set_codes set_levels set_names shape shift "
+        "size slice_indexer slice_locs sort_values sortlevel str swaplevel symmetric_difference take "
+        "to_flat_index to_frame to_list to_numpy to_series tolist transpose truncate union unique "
+        "value_counts values where"
+    ),
+    "pandas:CategoricalIndex": (
+        "T add_categories all any append argmax argmin argsort as_ordered as_unordered asof asof_locs astype "
+        "categories codes copy delete diff difference drop drop_duplicates droplevel dropna dtype duplicated "
+        "empty equals factorize fillna get_indexer get_indexer_for get_indexer_non_unique get_level_values "
+        "get_loc get_slice_bound groupby has_duplicates hasnans identical infer_objects inferred_type insert "
+        "intersection is_ is_monotonic_decreasing is_monotonic_increasing is_unique isin isna isnull item "
+        "join map max memory_usage min name names nbytes ndim nlevels notna notnull nunique ordered putmask "
+        "ravel reindex remove_categories remove_unused_categories rename rename_categories reorder_categories "
+        "repeat replace round searchsorted set_categories set_names shape shift size slice_indexer slice_locs "
+        "sort_values sortlevel str symmetric_difference take to_flat_index to_frame to_list to_numpy "
+        "to_series tolist transpose union unique value_counts values where"
+    ),
+    "pandas:TimedeltaIndex": (
+        "T all any append argmax argmin argsort as_unit asi8 asof asof_locs astype ceil components copy days "
+        "delete diff difference drop drop_duplicates droplevel dropna dtype duplicated empty equals factorize "
+        "fillna floor freq freqstr get_indexer get_indexer_for get_indexer_non_unique get_level_values "
+        "get_loc get_slice_bound groupby has_duplicates hasnans identical infer_objects inferred_freq "
+        "inferred_type insert intersection is_ is_monotonic_decreasing is_monotonic_increasing is_unique isin "
+        "isna isnull item join map max mean median memory_usage microseconds min name names nanoseconds "
+        "nbytes ndim nlevels notna notnull nunique putmask ravel reindex rename repeat replace resolution "
+        "round searchsorted seconds set_names shape shift size slice_indexer slice_locs sort_values sortlevel "
+        "std str sum symmetric_difference take to_flat_index to_frame to_list to_numpy to_pytimedelta "
+        "to_series tolist total_seconds transpose union unique unit value_counts values where"
+    ),
+    "pandas:PeriodIndex": (
+        "T all any append argmax argmin argsort asfreq asi8 asof asof_locs astype copy day day_of_week "
+        "day_of_year dayofweek dayofyear days_in_month daysinmonth delete diff difference drop "
+        "drop_duplicates droplevel dropna dtype duplicated empty end_time equals factorize fillna freq "
+        "freqstr from_fields from_ordinals get_indexer get_indexer_for get_indexer_non_unique "
+        "get_level_values get_loc get_slice_bound groupby has_duplicates hasnans hour identical infer_objects "
+        "inferred_type insert intersection is_ is_full is_leap_year is_monotonic_decreasing "
+        "is_monotonic_increasing is_unique isin isna isnull item join map max mean memory_usage min minute "
+        "month name names nbytes ndim nlevels notna notnull nunique putmask quarter qyear ravel reindex "
+        "rename repeat replace resolution round searchsorted second set_names shape shift size slice_indexer "
+        "slice_locs sort_values sortlevel start_time str strftime symmetric_difference take to_flat_index "
+        "to_frame to_list to_numpy to_series to_timestamp tolist transpose union unique value_counts values "
+        "week weekday weekofyear where year"
+    ),
+    "pandas:IntervalIndex": (
+        "T all any append argmax argmin argsort asof asof_locs astype closed closed_left closed_right copy "
+        "delete diff difference drop drop_duplicates droplevel dropna dtype duplicated empty equals factorize "
+        "fillna from_arrays from_breaks from_tuples get_indexer get_indexer_for get_indexer_non_unique "
+        "get_level_values get_loc get_slice_bound groupby has_duplicates hasnans identical infer_objects "
+        "inferred_type insert intersection is_ is_empty is_monotonic_decreasing is_monotonic_increasing "
+        "is_non_overlapping_monotonic is_overlapping is_unique isin isna isnull item join left length map max "
+        "memory_usage mid min name names nbytes ndim nlevels notna notnull nunique open_left open_right "
+        "overlaps putmask ravel reindex rename repeat replace right round searchsorted set_closed set_names "
+        "shape shift size slice_indexer slice_locs sort_values sortlevel str symmetric_difference take "
+        "to_flat_index to_frame to_list to_numpy to_series to_tuples tolist transpose union unique "
+        "value_counts values where"
+    ),
+    "pandas.api.typing:DataFrameGroupBy": (
+        "agg aggregate all any apply bfill boxplot corr corrwith count cov cumcount cummax cummin cumprod "
+        "cumsum describe diff ewm expanding ffill filter first get_group groups head hist idxmax idxmin "
+        "indices keys kurt last level max mean median min ndim ngroup ngroups nth nunique ohlc pct_change "
+        "pipe plot prod quantile rank resample rolling sample sem shift size skew std sum tail take transform "
+        "value_counts var"
+    ),
+    "pandas.api.typing:SeriesGroupBy": (
+        "agg aggregate all any apply bfill corr count cov cumcount cummax cummin cumprod cumsum describe diff "
+        "dtype ewm expanding ffill filter first get_group groups head hist idxmax idxmin indices "
+        "is_monotonic_decreasing is_monotonic_increasing keys kurt last level max mean median min ndim ngroup "
+        "ngroups nlargest nsmallest nth nunique ohlc pct_change pipe plot prod quantile rank resample rolling "
+        "sample sem shift size skew std sum tail take transform unique value_counts var"
+    ),
+    "pandas.api.typing:Rolling": (
+        "agg aggregate apply corr count cov exclusions first kurt last max mean median min ndim nunique pipe "
+        "quantile rank sem skew std sum var"
+    ),
+    "pandas.api.typing:Expanding": (
+        "agg aggregate apply corr count cov exclusions first kurt last max mean median min ndim nunique pipe "
+        "quantile rank sem skew std sum var"
+    ),
+    "pandas.api.typing:ExponentialMovingWindow": (
+        "agg aggregate corr cov exclusions mean ndim online std sum var"
+    ),
+    "pandas.core.resample:DatetimeIndexResampler": (
+        "agg aggregate apply asfreq bfill count exclusions ffill first get_group groups indices interpolate "
+        "keys last level max mean median min ndim nearest ngroups nunique ohlc pipe prod quantile sem size "
+        "std sum transform var"
+    ),
+    "pandas.api.typing:RollingGroupBy": (
+        "agg aggregate apply corr count cov exclusions first kurt last max mean median min ndim nunique pipe "
+        "quantile rank sem skew std sum var"
+    ),
+    "pandas.core.indexing:_LocIndexer": (
+        "axis name ndim obj"
+    ),
+    "pandas.core.indexing:_iLocIndexer": (
+        "axis name ndim obj"
+    ),
+    "pandas.core.indexing:_AtIndexer": (
+        "name ndim obj"
+    ),
+    "pandas.core.indexing:_iAtIndexer": (
+        "name ndim obj"
+    ),
+    "pandas.core.strings.accessor:StringMethods": (
+        "capitalize casefold cat center count decode encode endswith extract extractall find findall "
+        "fullmatch get get_dummies index isalnum isalpha isascii isdecimal isdigit islower isnumeric isspace "
+        "istitle isupper join len ljust lower lstrip match normalize pad partition removeprefix removesuffix "
+        "repeat replace rfind rindex rjust rpartition rsplit rstrip slice slice_replace split startswith "
+        "strip swapcase title translate upper wrap zfill"
+    ),
+    "pandas.core.indexes.accessors:DatetimeProperties": (
+        "as_unit ceil date day day_name day_of_week day_of_year dayofweek dayofyear days_in_month daysinmonth "
+        "floor freq hour is_leap_year is_month_end is_month_start is_quarter_end is_quarter_start is_year_end "
+        "is_year_start isocalendar microsecond minute month month_name nanosecond normalize quarter round "
+        "second strftime time timetz to_period to_pydatetime tz tz_convert tz_localize unit weekday year"
+    ),
+    "pandas.core.indexes.accessors:TimedeltaProperties": (
+        "as_unit ceil components days floor freq microseconds nanoseconds round seconds to_pytimedelta "
+        "total_seconds unit"
+    ),
+    "pandas.core.arrays.categorical:CategoricalAccessor": (
+        "add_categories as_ordered as_unordered categories codes ordered remove_categories "
+        "remove_unused_categories rename_categories reorder_categories set_categories"
+    ),
+    "pandas.plotting:PlotAccessor": (
+        "area bar barh box density hexbin hist kde line pie scatter"
+    ),
+    "pandas:Timestamp": (
+        "as_unit asm8 astimezone ceil combine ctime date day day_name day_of_week day_of_year dayofweek "
+        "dayofyear days_in_month daysinmonth dst floor fold fromisocalendar fromisoformat fromordinal "
+        "fromtimestamp hour is_leap_year is_month_end is_month_start is_quarter_end is_quarter_start "
+        "is_year_end is_year_start isocalendar isoformat isoweekday max microsecond min minute month "
+        "month_name nanosecond normalize now quarter replace resolution round second strftime strptime time "
+        "timestamp timetuple timetz to_datetime64 to_julian_date to_numpy to_period to_pydatetime today "
+        "toordinal tz tz_convert tz_localize tzinfo tzname unit utcfromtimestamp utcnow utcoffset "
+        "utctimetuple value week weekday weekofyear year"
+    ),
+    "pandas:Timedelta": (
+        "as_unit asm8 ceil components days floor isoformat max microseconds min nanoseconds resolution "
+        "resolution_string round seconds to_numpy to_pytimedelta to_timedelta64 total_seconds unit value"
+    ),
+    "pandas:Period": (
+        "asfreq day day_of_week day_of_year dayofweek dayofyear days_in_month daysinmonth end_time freq "
+        "freqstr hour is_leap_year minute month now ordinal quarter qyear second start_time strftime "
+        "to_timestamp week weekday weekofyear year"
+    ),
+    "pandas:Interval": (
+        "closed closed_left closed_right is_empty left length mid open_left open_right overlaps right"
+    ),
+    "pandas.api.typing:NaTType": (
+        "as_unit asm8 astimezone ceil combine ctime date day day_name day_of_week day_of_year dayofweek "
+        "dayofyear days days_in_month daysinmonth dst floor fold fromisocalendar fromisoformat fromordinal "
+        "fromtimestamp hour is_leap_year is_month_end is_month_start is_quarter_end is_quarter_start "
+        "is_year_end is_year_start isocalendar isoformat isoweekday max microsecond microseconds millisecond "
+        "min minute month month_name nanosecond nanoseconds now quarter qyear replace resolution round second "
+        "seconds strftime strptime time timestamp timetuple timetz to_datetime64 to_numpy to_pydatetime today "
+        "toordinal total_seconds tz tz_convert tz_localize tzinfo tzname utcfromtimestamp utcnow utcoffset "
+        "utctimetuple value week weekday weekofyear year"
+    ),
+    "pandas.api.typing:NAType": (
+        ""
+    ),
+    "pandas._libs.tslibs.offsets:MonthEnd": (
+        "copy freqstr is_month_end is_month_start is_on_offset is_quarter_end is_quarter_start is_year_end "
+        "is_year_start kwds n name nanos normalize rollback rollforward rule_code"
+    ),
+    "pandas._libs.tslibs.offsets:Day": (
+        "copy freqstr is_month_end is_month_start is_on_offset is_quarter_end is_quarter_start is_year_end "
+        "is_year_start kwds n name nanos normalize rollback rollforward rule_code"
+    ),
+    "pandas:CategoricalDtype": (
+        "categories construct_array_type construct_from_string empty index_class is_dtype isbuiltin isnative "
+        "itemsize kind na_value name names num ordered reset_cache shape str subdtype type update_dtype "
+        "validate_categories validate_ordered"
+    ),
+    "pandas:Int64Dtype": (
+        "construct_array_type construct_from_string empty from_numpy_dtype index_class is_dtype "
+        "is_signed_integer is_unsigned_integer itemsize kind na_value name names numpy_dtype type"
+    ),
+    "pandas:StringDtype": (
+        "construct_array_type construct_from_string empty index_class is_dtype kind na_value name names "
+        "storage type"
+    ),
+    "pandas:DatetimeTZDtype": (
+        "construct_array_type construct_from_string empty index_class is_dtype isbuiltin isnative itemsize "
+        "kind na_value name names num reset_cache shape str subdtype type tz unit"
+    ),
+    "pandas:Categorical": (
+        "T add_categories argmax argmin argsort as_ordered as_unordered astype categories check_for_ordered "
+        "codes copy count delete describe dropna dtype duplicated equals factorize fillna from_codes insert "
+        "interpolate isin isna isnull item map max memory_usage min nbytes ndim notna notnull ordered ravel "
+        "remove_categories remove_unused_categories rename_categories reorder_categories repeat reshape round "
+        "searchsorted set_categories set_ordered shape shift size sort sort_values swapaxes take to_numpy "
+        "tolist transpose unique value_counts"
+    ),
+    "pandas.arrays:IntegerArray": (
+        "T all any argmax argmin argsort astype copy count delete dropna dtype duplicated equals factorize "
+        "fillna insert interpolate isin isna item kurt map max mean median min nbytes ndim prod ravel repeat "
+        "reshape round searchsorted sem shape shift size skew sort std sum swapaxes take to_numpy tolist "
+        "transpose unique value_counts var"
+    ),
+    "pandas.arrays:BooleanArray": (
+        "T all any argmax argmin argsort astype copy count delete dropna dtype duplicated equals factorize "
+        "fillna insert interpolate isin isna item kurt map max mean median min nbytes ndim prod ravel repeat "
+        "reshape round searchsorted sem shape shift size skew sort std sum swapaxes take to_numpy tolist "
+        "transpose unique value_counts var"
+    ),
+    "pandas.arrays:FloatingArray": (
+        "T all any argmax argmin argsort astype copy count delete dropna dtype duplicated equals factorize "
+        "fillna insert interpolate isin isna item kurt map max mean median min nbytes ndim prod ravel repeat "
+        "reshape round searchsorted sem shape shift size skew sort std sum swapaxes take to_numpy tolist "
+        "transpose unique value_counts var"
+    ),
+    "pandas.arrays:ArrowStringArray": (
+        "T all any argmax argmin argsort astype copy count delete dropna dtype duplicated equals factorize "
+        "fillna insert interpolate isin isna item kurt map max mean median min nbytes ndim prod ravel repeat "
+        "reshape round searchsorted sem shape shift size skew sort std sum take to_numpy tolist transpose "
+        "unique value_counts var"
+    ),
+    "pandas.arrays:DatetimeArray": (
+        "T all any argmax argmin argsort as_unit asi8 astype ceil copy count date day day_name day_of_week "
+        "day_of_year dayofweek dayofyear days_in_month daysinmonth delete dropna dtype duplicated equals "
+        "factorize fillna floor hour inferred_freq insert interpolate is_leap_year is_month_end "
+        "is_month_start is_normalized is_quarter_end is_quarter_start is_year_end is_year_start isin isna "
+        "isocalendar item map max mean median microsecond min minute month month_name nanosecond nbytes ndim "
+        "normalize quarter ravel repeat reshape round searchsorted second shape shift size sort std strftime "
+        "swapaxes take time timetz to_julian_date to_numpy to_period to_pydatetime tolist transpose tz "
+        "tz_convert tz_localize tzinfo unique unit value_counts weekday year"
+    ),
+    "pandas.arrays:NumpyExtensionArray": (
+        "T all any argmax argmin argsort astype copy count delete dropna dtype duplicated equals factorize "
+        "fillna insert interpolate isin isna item kurt map max mean median min nbytes ndim prod ravel repeat "
+        "reshape round searchsorted sem shape shift size skew sort std sum swapaxes take to_numpy tolist "
+        "transpose unique value_counts var"
+    ),
+    "pandas:Grouper": (
+        ""
+    ),
+    "pandas:NamedAgg": (
+        "args"
+    ),
+    "matplotlib.figure:Figure": (
+        "add_artist add_axes add_gridspec add_subfigure add_subplot align_labels align_titles align_xlabels "
+        "align_ylabels autofmt_xdate axes clear clf colorbar convert_xunits convert_yunits delaxes dpi draw "
+        "draw_without_rendering figimage figure frameon gca get_alpha get_animated get_axes get_children "
+        "get_clip_box get_clip_on get_clip_path get_constrained_layout get_constrained_layout_pads "
+        "get_default_bbox_extra_artists get_dpi get_edgecolor get_facecolor get_figheight get_figure "
+        "get_figwidth get_frameon get_in_layout get_label get_layout_engine get_linewidth get_mouseover "
+        "get_path_effects get_picker get_rasterized get_size_inches get_sketch_params get_snap get_suptitle "
+        "get_supxlabel get_supylabel get_tight_layout get_tightbbox get_transform "
+        "get_transformed_clip_path_and_affine get_visible get_window_extent get_zorder have_units "
+        "is_transform_set legend number pickable remove savefig sca set set_alpha set_animated set_canvas "
+        "set_clip_box set_clip_on set_clip_path set_constrained_layout set_constrained_layout_pads set_dpi "
+        "set_edgecolor set_facecolor set_figheight set_figwidth set_frameon set_in_layout set_label "
+        "set_layout_engine set_linewidth set_mouseover set_path_effects set_rasterized set_size_inches "
+        "set_tight_layout set_transform set_visible set_zorder stale sticky_edges subfigures subplot_mosaic "
+        "subplots subplots_adjust suptitle supxlabel supylabel text tight_layout zorder"
+    ),
+    "matplotlib.axes._axes:Axes": (
+        "ArtistList acorr add_artist add_child_axes add_collection add_container add_image add_line add_patch "
+        "add_table angle_spectrum annotate apply_aspect arrow artists autoscale autoscale_view axes axhline "
+        "axhspan axis axline axvline axvspan bar bar_label barbs barh boxplot broken_barh bxp can_pan "
+        "can_zoom cla clabel clear cohere collections contains_point contour contourf convert_xunits "
+        "convert_yunits csd drag_pan draw ecdf end_pan errorbar eventplot figure fill fill_between "
+        "fill_betweenx format_coord format_xdata format_ydata get_adjustable get_alpha get_anchor "
+        "get_animated get_aspect get_autoscale_on get_autoscalex_on get_autoscaley_on get_axes_locator "
+        "get_axisbelow get_box_aspect get_children get_clip_box get_clip_on get_clip_path get_data_ratio "
+        "get_default_bbox_extra_artists get_facecolor get_fc get_figure get_forward_navigation_events "
+        "get_frame_on get_gridspec get_images get_in_layout get_label get_legend get_legend_handles_labels "
+        "get_lines get_mouseover get_navigate get_navigate_mode get_path_effects get_picker get_position "
+        "get_rasterization_zorder get_rasterized get_shared_x_axes get_shared_y_axes get_sketch_params "
+        "get_snap get_subplotspec get_tightbbox get_title get_transform get_transformed_clip_path_and_affine "
+        "get_visible get_window_extent get_xaxis get_xaxis_text1_transform get_xaxis_text2_transform "
+        "get_xaxis_transform get_xbound get_xgridlines get_xinverted get_xlabel get_xlim get_xmajorticklabels "
+        "get_xmargin get_xminorticklabels get_xscale get_xticklabels get_xticklines get_xticks get_yaxis "
+        "get_yaxis_text1_transform get_yaxis_text2_transform get_yaxis_transform get_ybound get_ygridlines "
+        "get_yinverted get_ylabel get_ylim get_ymajorticklabels get_ymargin get_yminorticklabels get_yscale "
+        "get_yticklabels get_yticklines get_yticks get_zorder grid grouped_bar has_data have_units hexbin "
+        "hist hist2d hlines images imshow in_axes indicate_inset indicate_inset_zoom inset_axes invert_xaxis "
+        "invert_yaxis is_transform_set label_outer legend lines locator_params loglog magnitude_spectrum "
+        "margins matshow minorticks_off minorticks_on name patches pcolor pcolorfast pcolormesh "
+        "phase_spectrum pickable pie pie_label plot psd quiver quiverkey redraw_in_frame relim remove "
+        "reset_position scatter secondary_xaxis secondary_yaxis semilogx semilogy set set_adjustable "
+        "set_alpha set_anchor set_animated set_aspect set_autoscale_on set_autoscalex_on set_autoscaley_on "
+        "set_axes_locator set_axis_off set_axis_on set_axisbelow set_box_aspect set_clip_box set_clip_on "
+        "set_clip_path set_facecolor set_fc set_forward_navigation_events set_frame_on set_in_layout "
+        "set_label set_mouseover set_navigate set_navigate_mode set_path_effects set_position set_prop_cycle "
+        "set_rasterization_zorder set_rasterized set_subplotspec set_title set_transform set_visible "
+        "set_xbound set_xinverted set_xlabel set_xlim set_xmargin set_xscale set_xticklabels set_xticks "
+        "set_ybound set_yinverted set_ylabel set_ylim set_ymargin set_yscale set_yticklabels set_yticks "
+        "set_zorder sharex sharey specgram spy stackplot stairs stale start_pan stem step sticky_edges "
+        "streamplot table tables text texts tick_params ticklabel_format tricontour tricontourf tripcolor "
+        "triplot twinx twiny update_datalim use_sticky_edges viewLim violin violinplot vlines xaxis_date "
+        "xaxis_inverted xcorr yaxis_date yaxis_inverted zorder"
+    ),
+    "matplotlib.axis:XAxis": (
+        "OFFSETTEXTPAD axes axis_date axis_name clear convert_units convert_xunits convert_yunits converter "
+        "draw figure get_alpha get_animated get_children get_clip_box get_clip_on get_clip_path get_converter "
+        "get_data_interval get_figure get_gridlines get_in_layout get_inverted get_label get_label_position "
+        "get_label_text get_major_formatter get_major_locator get_major_ticks get_majorticklabels "
+        "get_majorticklines get_majorticklocs get_minor_formatter get_minor_locator get_minor_ticks "
+        "get_minorticklabels get_minorticklines get_minorticklocs get_minpos get_mouseover get_offset_text "
+        "get_path_effects get_picker get_pickradius get_rasterized get_remove_overlapping_locs get_scale "
+        "get_sketch_params get_snap get_tick_padding get_tick_params get_tick_space get_ticklabels "
+        "get_ticklines get_ticklocs get_ticks_direction get_ticks_position get_tightbbox get_transform "
+        "get_transformed_clip_path_and_affine get_units get_view_interval get_visible get_window_extent "
+        "get_zorder grid have_units isDefault_majfmt isDefault_majloc isDefault_minfmt isDefault_minloc "
+        "is_transform_set limit_range_for_scale majorTicks minorTicks minorticks_off minorticks_on pickable "
+        "pickradius remove remove_overlapping_locs reset_ticks set set_alpha set_animated set_clip_box "
+        "set_clip_on set_clip_path set_converter set_data_interval set_default_intervals set_in_layout "
+        "set_inverted set_label set_label_coords set_label_position set_label_text set_major_formatter "
+        "set_major_locator set_minor_formatter set_minor_locator set_mouseover set_path_effects "
+        "set_pickradius set_rasterized set_remove_overlapping_locs set_tick_params set_ticklabels set_ticks "
+        "set_ticks_position set_transform set_units set_view_interval set_visible set_zorder stale "
+        "sticky_edges tick_bottom tick_top update_units zorder"
+    ),
+    "matplotlib.axis:YAxis": (
+        "OFFSETTEXTPAD axes axis_date axis_name clear convert_units convert_xunits convert_yunits converter "
+        "draw figure get_alpha get_animated get_children get_clip_box get_clip_on get_clip_path get_converter "
+        "get_data_interval get_figure get_gridlines get_in_layout get_inverted get_label get_label_position "
+        "get_label_text get_major_formatter get_major_locator get_major_ticks get_majorticklabels "
+        "get_majorticklines get_majorticklocs get_minor_formatter get_minor_locator get_minor_ticks "
+        "get_minorticklabels get_minorticklines get_minorticklocs get_minpos get_mouseover get_offset_text "
+        "get_path_effects get_picker get_pickradius get_rasterized get_remove_overlapping_locs get_scale "
+        "get_sketch_params get_snap get_tick_padding get_tick_params get_tick_space get_ticklabels "
+        "get_ticklines get_ticklocs get_ticks_direction get_ticks_position get_tightbbox get_transform "
+        "get_transformed_clip_path_and_affine get_units get_view_interval get_visible get_window_extent "
+        "get_zorder grid have_units isDefault_majfmt isDefault_majloc isDefault_minfmt isDefault_minloc "
+        "is_transform_set limit_range_for_scale majorTicks minorTicks minorticks_off minorticks_on pickable "
+        "pickradius remove remove_overlapping_locs reset_ticks set set_alpha set_animated set_clip_box "
+        "set_clip_on set_clip_path set_converter set_data_interval set_default_intervals set_in_layout "
+        "set_inverted set_label set_label_coords set_label_position set_label_text set_major_formatter "
+        "set_major_locator set_minor_formatter set_minor_locator set_mouseover set_offset_position "
+        "set_path_effects set_pickradius set_rasterized set_remove_overlapping_locs set_tick_params "
+        "set_ticklabels set_ticks set_ticks_position set_transform set_units set_view_interval set_visible "
+        "set_zorder stale sticky_edges tick_left tick_right update_units zorder"
+    ),
+    "matplotlib.spines:Spines": (
+        "clear from_dict get items keys pop popitem setdefault values"
+    ),
+    "matplotlib.spines:Spine": (
+        "arc_spine axes circular_spine clear contains_point contains_points convert_xunits convert_yunits "
+        "draw figure fill get_aa get_alpha get_animated get_antialiased get_bounds get_capstyle get_children "
+        "get_clip_box get_clip_on get_clip_path get_data_transform get_ec get_edgecolor get_edgegapcolor "
+        "get_extents get_facecolor get_fc get_figure get_fill get_hatch get_hatch_linewidth get_hatchcolor "
+        "get_in_layout get_joinstyle get_label get_linestyle get_linewidth get_ls get_lw get_mouseover "
+        "get_patch_transform get_path get_path_effects get_picker get_position get_rasterized "
+        "get_sketch_params get_snap get_spine_transform get_tightbbox get_transform "
+        "get_transformed_clip_path_and_affine get_verts get_visible get_window_extent get_zorder have_units "
+        "is_transform_set linear_spine pickable register_axis remove set set_aa set_alpha set_animated "
+        "set_antialiased set_bounds set_capstyle set_clip_box set_clip_on set_clip_path set_color set_ec "
+        "set_edgecolor set_edgegapcolor set_facecolor set_fc set_fill set_hatch set_hatch_linewidth "
+        "set_hatchcolor set_in_layout set_joinstyle set_label set_linestyle set_linewidth set_ls set_lw "
+        "set_mouseover set_patch_arc set_patch_circle set_patch_line set_path_effects set_position "
+        "set_rasterized set_transform set_visible set_zorder stale sticky_edges zorder"
+    ),
+    "matplotlib.lines:Line2D": (
+        "axes convert_xunits convert_yunits draw drawStyleKeys drawStyles figure fillStyles filled_markers "
+        "get_aa get_alpha get_animated get_antialiased get_bbox get_c get_children get_clip_box get_clip_on "
+        "get_clip_path get_color get_dash_capstyle get_dash_joinstyle get_data get_drawstyle get_ds "
+        "get_figure get_fillstyle get_gapcolor get_in_layout get_label get_linestyle get_linewidth get_ls "
+        "get_lw get_marker get_markeredgecolor get_markeredgewidth get_markerfacecolor get_markerfacecoloralt "
+        "get_markersize get_markevery get_mec get_mew get_mfc get_mfcalt get_mouseover get_ms get_path "
+        "get_path_effects get_picker get_pickradius get_rasterized get_sketch_params get_snap "
+        "get_solid_capstyle get_solid_joinstyle get_tightbbox get_transform "
+        "get_transformed_clip_path_and_affine get_visible get_window_extent get_xdata get_xydata get_ydata "
+        "get_zorder have_units is_dashed is_transform_set lineStyles markers pickable pickradius recache "
+        "recache_always remove set set_aa set_alpha set_animated set_antialiased set_c set_clip_box "
+        "set_clip_on set_clip_path set_color set_dash_capstyle set_dash_joinstyle set_dashes set_data "
+        "set_drawstyle set_ds set_fillstyle set_gapcolor set_in_layout set_label set_linestyle set_linewidth "
+        "set_ls set_lw set_marker set_markeredgecolor set_markeredgewidth set_markerfacecolor "
+        "set_markerfacecoloralt set_markersize set_markevery set_mec set_mew set_mfc set_mfcalt set_mouseover "
+        "set_ms set_path_effects set_pickradius set_rasterized set_solid_capstyle set_solid_joinstyle "
+        "set_transform set_visible set_xdata set_ydata set_zorder stale sticky_edges zorder"
+    ),
+    "matplotlib.container:BarContainer": (
+        "bottoms count get_children get_label index position_centers remove set_label tops"
+    ),
+    "matplotlib.patches:Rectangle": (
+        "axes contains_point contains_points convert_xunits convert_yunits draw figure fill get_aa get_alpha "
+        "get_angle get_animated get_antialiased get_bbox get_capstyle get_center get_children get_clip_box "
+        "get_clip_on get_clip_path get_corners get_data_transform get_ec get_edgecolor get_edgegapcolor "
+        "get_extents get_facecolor get_fc get_figure get_fill get_hatch get_hatch_linewidth get_hatchcolor "
+        "get_height get_in_layout get_joinstyle get_label get_linestyle get_linewidth get_ls get_lw "
+        "get_mouseover get_patch_transform get_path get_path_effects get_picker get_rasterized "
+        "get_sketch_params get_snap get_tightbbox get_transform get_transformed_clip_path_and_affine "
+        "get_verts get_visible get_width get_window_extent get_x get_xy get_y get_zorder have_units "
+        "is_transform_set pickable remove rotation_point set set_aa set_alpha set_angle set_animated "
+        "set_antialiased set_bounds set_capstyle set_clip_box set_clip_on set_clip_path set_color set_ec "
+        "set_edgecolor set_edgegapcolor set_facecolor set_fc set_fill set_hatch set_hatch_linewidth "
+        "set_hatchcolor set_height set_in_layout set_joinstyle set_label set_linestyle set_linewidth set_ls "
+        "set_lw set_mouseover set_path_effects set_rasterized set_transform set_visible set_width set_x "
+        "set_xy set_y set_zorder stale sticky_edges xy zorder"
+    ),
+    "matplotlib.collections:PathCollection": (
+        "autoscale autoscale_None axes changed cmap colorbar colorizer convert_xunits convert_yunits draw "
+        "figure get_aa get_alpha get_animated get_antialiased get_antialiaseds get_array get_capstyle "
+        "get_children get_clim get_clip_box get_clip_on get_clip_path get_cmap get_dashes get_datalim get_ec "
+        "get_edgecolor get_edgecolors get_facecolor get_facecolors get_fc get_figure get_fill get_hatch "
+        "get_hatch_linewidth get_hatchcolor get_in_layout get_joinstyle get_label get_linestyle "
+        "get_linestyles get_linewidth get_linewidths get_ls get_lw get_mouseover get_offset_transform "
+        "get_offsets get_path_effects get_paths get_picker get_pickradius get_rasterized get_sizes "
+        "get_sketch_params get_snap get_tightbbox get_transOffset get_transform "
+        "get_transformed_clip_path_and_affine get_transforms get_urls get_visible get_window_extent "
+        "get_zorder have_units is_transform_set legend_elements norm pickable remove set set_aa set_alpha "
+        "set_animated set_antialiased set_antialiaseds set_array set_capstyle set_clim set_clip_box "
+        "set_clip_on set_clip_path set_cmap set_color set_dashes set_ec set_edgecolor set_edgecolors "
+        "set_facecolor set_facecolors set_fc set_hatch set_hatch_linewidth set_hatchcolor set_in_layout "
+        "set_joinstyle set_label set_linestyle set_linestyles set_linewidth set_linewidths set_ls set_lw "
+        "set_mouseover set_norm set_offset_transform set_offsets set_path_effects set_paths set_pickradius "
+        "set_rasterized set_sizes set_transOffset set_transform set_urls set_visible set_zorder stale "
+        "sticky_edges to_rgba update_scalarmappable zorder"
+    ),
+    "matplotlib.legend:Legend": (
+        "axes codes convert_xunits convert_yunits draw draw_frame figure get_alignment get_alpha get_animated "
+        "get_bbox_to_anchor get_children get_clip_box get_clip_on get_clip_path get_default_handler_map "
+        "get_draggable get_figure get_frame get_frame_on get_in_layout get_label get_legend_handler "
+        "get_legend_handler_map get_lines get_mouseover get_patches get_path_effects get_picker "
+        "get_rasterized get_sketch_params get_snap get_texts get_tightbbox get_title get_transform "
+        "get_transformed_clip_path_and_affine get_visible get_window_extent get_zorder have_units "
+        "is_transform_set pickable remove set set_alignment set_alpha set_animated set_bbox_to_anchor "
+        "set_clip_box set_clip_on set_clip_path set_default_handler_map set_draggable set_frame_on "
+        "set_in_layout set_label set_loc set_mouseover set_ncols set_path_effects set_rasterized set_title "
+        "set_transform set_visible set_zorder stale sticky_edges update_default_handler_map zorder"
+    ),
+    "matplotlib.text:Text": (
+        "axes convert_xunits convert_yunits draw figure get_alpha get_animated get_antialiased get_bbox_patch "
+        "get_c get_children get_clip_box get_clip_on get_clip_path get_color get_family get_figure get_font "
+        "get_font_properties get_fontfamily get_fontfeatures get_fontname get_fontproperties get_fontsize "
+        "get_fontstyle get_fontvariant get_fontweight get_ha get_horizontalalignment get_in_layout get_label "
+        "get_language get_linespacing get_math_fontfamily get_mouseover get_name get_parse_math "
+        "get_path_effects get_picker get_position get_rasterized get_rotation get_rotation_mode get_size "
+        "get_sketch_params get_snap get_stretch get_style get_text get_tightbbox get_transform "
+        "get_transform_rotates_text get_transformed_clip_path_and_affine get_unitless_position get_usetex "
+        "get_va get_variant get_verticalalignment get_visible get_weight get_window_extent get_wrap "
+        "get_zorder have_units is_transform_set pickable remove set set_alpha set_animated set_antialiased "
+        "set_backgroundcolor set_bbox set_c set_clip_box set_clip_on set_clip_path set_color set_family "
+        "set_font set_font_properties set_fontfamily set_fontfeatures set_fontname set_fontproperties "
+        "set_fontsize set_fontstretch set_fontstyle set_fontvariant set_fontweight set_ha "
+        "set_horizontalalignment set_in_layout set_label set_language set_linespacing set_ma "
+        "set_math_fontfamily set_mouseover set_multialignment set_name set_parse_math set_path_effects "
+        "set_position set_rasterized set_rotation set_rotation_mode set_size set_stretch set_style set_text "
+        "set_transform set_transform_rotates_text set_usetex set_va set_variant set_verticalalignment "
+        "set_visible set_weight set_wrap set_x set_y set_zorder stale sticky_edges update_bbox_position_size "
+        "zorder"
+    ),
+    "matplotlib.text:Annotation": (
+        "anncoords axes convert_xunits convert_yunits draggable draw figure get_alpha get_animated "
+        "get_anncoords get_annotation_clip get_antialiased get_bbox_patch get_c get_children get_clip_box "
+        "get_clip_on get_clip_path get_color get_family get_figure get_font get_font_properties "
+        "get_fontfamily get_fontfeatures get_fontname get_fontproperties get_fontsize get_fontstyle "
+        "get_fontvariant get_fontweight get_ha get_horizontalalignment get_in_layout get_label get_language "
+        "get_linespacing get_math_fontfamily get_mouseover get_name get_parse_math get_path_effects "
+        "get_picker get_position get_rasterized get_rotation get_rotation_mode get_size get_sketch_params "
+        "get_snap get_stretch get_style get_text get_tightbbox get_transform get_transform_rotates_text "
+        "get_transformed_clip_path_and_affine get_unitless_position get_usetex get_va get_variant "
+        "get_verticalalignment get_visible get_weight get_window_extent get_wrap get_zorder have_units "
+        "is_transform_set pickable remove set set_alpha set_animated set_anncoords set_annotation_clip "
+        "set_antialiased set_backgroundcolor set_bbox set_c set_clip_box set_clip_on set_clip_path set_color "
+        "set_family set_font set_font_properties set_fontfamily set_fontfeatures set_fontname "
+        "set_fontproperties set_fontsize set_fontstretch set_fontstyle set_fontvariant set_fontweight set_ha "
+        "set_horizontalalignment set_in_layout set_label set_language set_linespacing set_ma "
+        "set_math_fontfamily set_mouseover set_multialignment set_name set_parse_math set_path_effects "
+        "set_position set_rasterized set_rotation set_rotation_mode set_size set_stretch set_style set_text "
+        "set_transform set_transform_rotates_text set_usetex set_va set_variant set_verticalalignment "
+        "set_visible set_weight set_wrap set_x set_y set_zorder stale sticky_edges update_bbox_position_size "
+        "update_positions xyann xycoords zorder"
+    ),
+    "matplotlib.image:AxesImage": (
+        "autoscale autoscale_None axes can_composite changed cmap colorbar colorizer convert_xunits "
+        "convert_yunits draw figure get_alpha get_animated get_array get_children get_clim get_clip_box "
+        "get_clip_on get_clip_path get_cmap get_extent get_figure get_filternorm get_filterrad get_in_layout "
+        "get_interpolation get_interpolation_stage get_label get_mouseover get_path_effects get_picker "
+        "get_rasterized get_resample get_shape get_size get_sketch_params get_snap get_tightbbox "
+        "get_transform get_transformed_clip_path_and_affine get_visible get_window_extent get_zorder "
+        "have_units is_transform_set make_image norm pickable remove set set_alpha set_animated set_array "
+        "set_clim set_clip_box set_clip_on set_clip_path set_cmap set_data set_extent set_filternorm "
+        "set_filterrad set_in_layout set_interpolation set_interpolation_stage set_label set_mouseover "
+        "set_norm set_path_effects set_rasterized set_resample set_transform set_visible set_zorder stale "
+        "sticky_edges to_rgba write_png zorder"
+    ),
+    "matplotlib.axis:XTick": (
+        "axes convert_xunits convert_yunits draw figure get_alpha get_animated get_children get_clip_box "
+        "get_clip_on get_clip_path get_figure get_in_layout get_label get_loc get_mouseover get_pad "
+        "get_path_effects get_picker get_rasterized get_sketch_params get_snap get_tick_padding get_tickdir "
+        "get_tightbbox get_transform get_transformed_clip_path_and_affine get_view_interval get_visible "
+        "get_window_extent get_zorder have_units is_transform_set pickable remove set set_alpha set_animated "
+        "set_clip_box set_clip_on set_clip_path set_in_layout set_label set_mouseover set_pad "
+        "set_path_effects set_rasterized set_transform set_visible set_zorder stale sticky_edges "
+        "update_position zorder"
+    ),
+    "matplotlib.transforms:BboxTransformTo": (
+        "contains_branch contains_branch_separately contains_branch_seperately depth frozen get_affine "
+        "get_matrix has_inverse input_dims invalidate inverted is_affine is_separable output_dims "
+        "pass_through set_children to_values transform transform_affine transform_angles transform_bbox "
+        "transform_non_affine transform_path transform_path_affine transform_path_non_affine transform_point"
+    ),
+    "matplotlib.gridspec:GridSpec": (
+        "get_geometry get_grid_positions get_height_ratios get_subplot_params get_width_ratios "
+        "locally_modified_subplot_params ncols new_subplotspec nrows set_height_ratios set_width_ratios "
+        "subplots tight_layout"
+    ),
+    "matplotlib.colorbar:Colorbar": (
+        "add_lines drag_pan formatter get_ticks locator long_axis minorformatter minorlocator minorticks_off "
+        "minorticks_on n_rasterize remove set_alpha set_label set_ticklabels set_ticks update_normal "
+        "update_ticks"
+    ),
+    "matplotlib.container:ErrorbarContainer": (
+        "count get_children get_label index remove set_label"
+    ),
+    "matplotlib.contour:QuadContourSet": (
+        "add_label add_label_near allkinds allsegs alpha autoscale autoscale_None axes changed clabel cmap "
+        "colorbar colorizer convert_xunits convert_yunits draw figure find_nearest_contour get_aa get_alpha "
+        "get_animated get_antialiased get_antialiaseds get_array get_capstyle get_children get_clim "
+        "get_clip_box get_clip_on get_clip_path get_cmap get_dashes get_datalim get_ec get_edgecolor "
+        "get_edgecolors get_facecolor get_facecolors get_fc get_figure get_fill get_hatch get_hatch_linewidth "
+        "get_hatchcolor get_in_layout get_joinstyle get_label get_linestyle get_linestyles get_linewidth "
+        "get_linewidths get_ls get_lw get_mouseover get_offset_transform get_offsets get_path_effects "
+        "get_paths get_picker get_pickradius get_rasterized get_sketch_params get_snap get_text get_tightbbox "
+        "get_transOffset get_transform get_transformed_clip_path_and_affine get_transforms get_urls "
+        "get_visible get_window_extent get_zorder have_units is_transform_set labels legend_elements "
+        "linestyles locate_label norm pickable pop_label print_label remove set set_aa set_alpha set_animated "
+        "set_antialiased set_antialiaseds set_array set_capstyle set_clim set_clip_box set_clip_on "
+        "set_clip_path set_cmap set_color set_dashes set_ec set_edgecolor set_edgecolors set_facecolor "
+        "set_facecolors set_fc set_hatch set_hatch_linewidth set_hatchcolor set_in_layout set_joinstyle "
+        "set_label set_linestyle set_linestyles set_linewidth set_linewidths set_ls set_lw set_mouseover "
+        "set_norm set_offset_transform set_offsets set_path_effects set_paths set_pickradius set_rasterized "
+        "set_transOffset set_transform set_urls set_visible set_zorder stale sticky_edges to_rgba too_close "
+        "update_scalarmappable zorder"
+    ),
+    "matplotlib.collections:FillBetweenPolyCollection": (
+        "autoscale autoscale_None axes changed cmap colorbar colorizer convert_xunits convert_yunits draw "
+        "figure get_aa get_alpha get_animated get_antialiased get_antialiaseds get_array get_capstyle "
+        "get_children get_clim get_clip_box get_clip_on get_clip_path get_cmap get_dashes get_datalim get_ec "
+        "get_edgecolor get_edgecolors get_facecolor get_facecolors get_fc get_figure get_fill get_hatch "
+        "get_hatch_linewidth get_hatchcolor get_in_layout get_joinstyle get_label get_linestyle "
+        "get_linestyles get_linewidth get_linewidths get_ls get_lw get_mouseover get_offset_transform "
+        "get_offsets get_path_effects get_paths get_picker get_pickradius get_rasterized get_sizes "
+        "get_sketch_params get_snap get_tightbbox get_transOffset get_transform "
+        "get_transformed_clip_path_and_affine get_transforms get_urls get_visible get_window_extent "
+        "get_zorder have_units is_transform_set norm pickable remove set set_aa set_alpha set_animated "
+        "set_antialiased set_antialiaseds set_array set_capstyle set_clim set_clip_box set_clip_on "
+        "set_clip_path set_cmap set_color set_dashes set_data set_ec set_edgecolor set_edgecolors "
+        "set_facecolor set_facecolors set_fc set_hatch set_hatch_linewidth set_hatchcolor set_in_layout "
+        "set_joinstyle set_label set_linestyle set_linestyles set_linewidth set_linewidths set_ls set_lw "
+        "set_mouseover set_norm set_offset_transform set_offsets set_path_effects set_paths set_pickradius "
+        "set_rasterized set_sizes set_transOffset set_transform set_urls set_verts set_verts_and_codes "
+        "set_visible set_zorder stale sticky_edges to_rgba update_scalarmappable zorder"
+    ),
+    "matplotlib.container:PieContainer": (
+        "add_texts fracs remove texts values"
+    ),
+    "matplotlib.colors:ListedColormap": (
+        "copy get_bad get_over get_under is_gray monochrome resampled reversed set_bad set_extremes set_over "
+        "set_under with_alpha with_extremes"
+    ),
+    "matplotlib.colors:Normalize": (
+        "autoscale autoscale_None clip inverse n_components process_value scaled vmax vmin"
+    ),
+}
+NUMPY = (
+    "False_ ScalarType True_ abs absolute acos acosh add all allclose amax amin angle any append "
+    "apply_along_axis apply_over_axes arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax "
+    "argmin argpartition argsort argwhere around array array2string array_equal array_equiv array_repr "
+    "array_split array_str asanyarray asarray asarray_chkfinite ascontiguousarray asfortranarray asin "
+    "asinh astype atan atan2 atanh atleast_1d atleast_2d atleast_3d average bartlett base_repr "
+    "binary_repr bincount bitwise_and bitwise_count bitwise_invert bitwise_left_shift bitwise_not "
+    "bitwise_or bitwise_right_shift bitwise_xor blackman block bool bool_ broadcast_arrays "
+    "broadcast_shapes broadcast_to busday_count busday_offset byte bytes_ can_cast cbrt cdouble ceil "
+    "character choose clip clongdouble column_stack common_type complex128 complex256 complex64 "
+    "complexfloating compress concat concatenate conj conjugate convolve copy copysign copyto corrcoef "
+    "correlate cos cosh count_nonzero cov cross csingle cumprod cumsum cumulative_prod cumulative_sum "
+    "datetime64 datetime_as_string deg2rad degrees delete diag diag_indices diag_indices_from diagflat "
+    "diagonal diff digitize divide divmod dot double dsplit dstack dtype e ediff1d einsum einsum_path "
+    "empty empty_like equal euler_gamma exp exp2 expand_dims expm1 extract eye fabs fill_diagonal finfo "
+    "fix flatnonzero flexible flip fliplr flipud float128 float16 float32 float64 float_power floating "
+    "floor floor_divide fmax fmin fmod format_float_positional format_float_scientific frexp fromfunction "
+    "fromiter full full_like gcd generic geomspace gradient greater greater_equal half hamming hanning "
+    "heaviside histogram histogram2d histogram_bin_edges histogramdd hsplit hstack hypot i0 identity "
+    "iinfo imag indices inexact inf inner insert int16 int32 int64 int8 int_ intc integer interp "
+    "intersect1d intp invert is_busday isclose iscomplex iscomplexobj isdtype isfinite isfortran isin "
+    "isinf isnan isnat isneginf isposinf isreal isrealobj isscalar issubdtype iterable ix_ kaiser kron "
+    "lcm ldexp left_shift less less_equal lexsort linspace log log10 log1p log2 logaddexp logaddexp2 "
+    "logical_and logical_not logical_or logical_xor logspace long longdouble longlong mask_indices matmul "
+    "matrix_transpose matvec max maximum mean median meshgrid min min_scalar_type minimum mod modf "
+    "moveaxis multiply nan nan_to_num nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian "
+    "nanmin nanpercentile nanprod nanquantile nanstd nansum nanvar ndenumerate ndim ndindex negative "
+    "newaxis nextafter nonzero not_equal number ones ones_like outer packbits pad partition percentile "
+    "permute_dims pi piecewise place poly poly1d polyadd polyder polydiv polyfit polyint polymul polysub "
+    "polyval positive pow power prod promote_types ptp put put_along_axis putmask quantile rad2deg "
+    "radians ravel ravel_multi_index real real_if_close reciprocal remainder repeat reshape resize "
+    "result_type right_shift rint roll rollaxis roots rot90 round row_stack searchsorted select setdiff1d "
+    "setxor1d shape short sign signbit signedinteger sin sinc single sinh size sort sort_complex spacing "
+    "split sqrt square squeeze stack std str_ subtract sum swapaxes take take_along_axis tan tanh "
+    "tensordot tile timedelta64 trace transpose trapezoid tri tril tril_indices tril_indices_from "
+    "trim_zeros triu triu_indices triu_indices_from true_divide trunc ubyte uint uint16 uint32 uint64 "
+    "uint8 uintc uintp ulong ulonglong union1d unique unique_all unique_counts unique_inverse "
+    "unique_values unpackbits unravel_index unsignedinteger unstack unwrap ushort vander var vdot vecdot "
+    "vecmat vectorize void vsplit vstack where zeros zeros_like"
+)
+LINALG = (
+    "LinAlgError cholesky cond cross det diagonal eig eigh eigvals eigvalsh inv lstsq matmul matrix_norm "
+    "matrix_power matrix_rank matrix_transpose multi_dot norm outer pinv qr slogdet solve svd svdvals "
+    "tensordot tensorinv tensorsolve trace vecdot vector_norm"
+)
+FFT = (
+    "fft fft2 fftfreq fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft rfft2 "
+    "rfftfreq rfftn"
+)
+RANDOM = (
+    "Generator RandomState beta binomial bytes chisquare choice default_rng dirichlet exponential f gamma "
+    "geometric gumbel hypergeometric laplace logistic lognormal logseries multinomial multivariate_normal "
+    "negative_binomial noncentral_chisquare noncentral_f normal pareto permutation poisson power rand "
+    "randint randn random random_integers random_sample ranf rayleigh sample seed shuffle standard_cauchy "
+    "standard_exponential standard_gamma standard_normal standard_t triangular uniform vonmises wald "
+    "weibull zipf"
+)
+PANDAS = (
+    "ArrowDtype BooleanDtype Categorical CategoricalDtype CategoricalIndex DataFrame DateOffset "
+    "DatetimeIndex DatetimeTZDtype Float32Dtype Float64Dtype Grouper Index IndexSlice Int16Dtype "
+    "Int32Dtype Int64Dtype Int8Dtype Interval IntervalDtype IntervalIndex MultiIndex NA NaT NamedAgg "
+    "NamedFunc Period PeriodDtype PeriodIndex RangeIndex Series SparseDtype StringDtype Timedelta "
+    "TimedeltaIndex Timestamp UInt16Dtype UInt32Dtype UInt64Dtype UInt8Dtype annotations array "
+    "bdate_range concat crosstab cut date_range factorize from_dummies get_dummies infer_freq "
+    "interval_range isna isnull json_normalize lreshape melt merge merge_asof merge_ordered notna notnull "
+    "period_range pivot pivot_table qcut read_csv read_fwf read_json read_table timedelta_range "
+    "to_datetime to_numeric to_timedelta unique wide_to_long"
+)
+PYPLOT = (
+    "AbstractContextManager AutoLocator Axes BackendFilter Circle Colorizer ColorizingArtist Colormap "
+    "Figure FigureBase FixedFormatter FixedLocator FormatStrFormatter Formatter FuncFormatter GridSpec "
+    "IndexLocator Line2D LinearLocator Locator LogFormatter LogFormatterExponent LogFormatterMathtext "
+    "LogLocator MaxNLocator MultipleLocator Normalize NullFormatter NullLocator PolarAxes Polygon "
+    "Rectangle ScalarFormatter Subplot SubplotSpec Text TickHelper acorr angle_spectrum annotate arrow "
+    "autoscale autumn available_backends axes axhline axhspan axis axline axvline axvspan bar bar_label "
+    "barbs barh bone box boxplot broken_barh cla clabel clf clim close cohere colorbar contour contourf "
+    "cool copper csd delaxes draw draw_all ecdf errorbar eventplot figaspect figimage figlegend "
+    "fignum_exists figtext figure fill fill_between fill_betweenx flag gca gcf gci get_cmap get_figlabels "
+    "get_fignums get_scale_names gray grid grouped_bar hexbin hist hist2d hlines hsv imshow inferno jet "
+    "legend locator_params loglog magma magnitude_spectrum margins matshow minorticks_off minorticks_on "
+    "nipy_spectral pcolor pcolormesh phase_spectrum pie pie_label pink plasma plot polar prism psd quiver "
+    "quiverkey requested_backend rgrids sca scatter sci semilogx semilogy set_cmap specgram spring spy "
+    "stackplot stairs stem step streamplot subplot subplot2grid subplot_mosaic subplots subplots_adjust "
+    "summer suptitle table text thetagrids tick_params ticklabel_format tight_layout title tricontour "
+    "tricontourf tripcolor triplot twinx twiny violinplot viridis vlines winter xcorr xlabel xlim xscale "
+    "xticks ylabel ylim yscale yticks"
+)
