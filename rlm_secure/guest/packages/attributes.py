@@ -18,7 +18,7 @@ from . import rules, screened
 
 _PATHS = {"to_csv": ("path_or_buf",), "to_json": ("path_or_buf",), "to_html": ("buf",), "to_string": ("buf",),
           "to_latex": ("buf",), "info": ("buf",)}  # fmt: skip
-_BY_NAME = frozenset({"agg", "aggregate", "apply", "transform", "map", "pipe", "reduce", "pivot_table", "groupby_"})
+_BY_NAME = frozenset({"agg", "aggregate", "apply", "transform", "pivot_table"})
 #: Alternate constructors and the like, on the class itself.
 _ON_CLASSES = frozenset(
     "from_dict from_records from_tuples from_arrays from_product from_breaks from_codes from_frame from_ordinals now "
@@ -47,6 +47,8 @@ class PackageAttributes(Attributes):
             return self._private(value, name, *default)
         listed = rules.names(kind)
         if listed is None:
+            if derives(kind, BaseException):
+                return super().read(value, name, *default)
             if derives(kind, tuple) and name in _fields(kind):  # a row of itertuples
                 return getattr(value, name, *default)
             raise _refused(kind, name)
@@ -106,8 +108,8 @@ def _screened(found: Any, kind: type, name: str) -> Callable[..., Any]:
         return screened.writer(found, who, _PATHS[name])
     if name == "savefig":
         return screened.writer(found, who, ("fname",), text=False)
-    if name in _BY_NAME and name != "pipe":
-        return screened.aggregating(found, who)
+    if name in _BY_NAME:
+        return screened.aggregating(found, who, "aggfunc" if name == "pivot_table" else "")
     if name in ("plot", "hist", "boxplot"):
         return found if rules.names(type(found)) is not None else screened.optional(found, who)
     if name in ("query", "eval"):

@@ -25,8 +25,8 @@ def add(names: tuple[str, ...] | list[str]) -> None:
         _matplotlib()
 
 
-def _made(name: str, listed: str, own: dict[str, Any]) -> Facade:
-    module = importlib.import_module(name)
+def _made(name: str, listed: str, own: dict[str, Any], place: str = "") -> Facade:
+    module = importlib.import_module(place or name)
     present = " ".join(
         each
         for each in listed.split()
@@ -45,6 +45,7 @@ def _numpy() -> None:
         "fft": _made("numpy.fft", tables.FFT, {}),
         "random": _made("numpy.random", tables.RANDOM, {}),
     }
+    inner["polynomial"] = _made("numpy.polynomial", "Polynomial Chebyshev Legendre Hermite", {})
     own: dict[str, Any] = {
         "loadtxt": screened.reader(np.loadtxt, "numpy.loadtxt"),
         "genfromtxt": screened.reader(np.genfromtxt, "numpy.genfromtxt"),
@@ -86,8 +87,9 @@ def _pandas() -> None:
     pd: Any = importlib.import_module("pandas")
     own: dict[str, Any] = {name: screened.reader(getattr(pd, name), f"pandas.{name}") for name in _READERS.split()}
     own |= {name: screened.display_only(getattr(pd, name), f"pandas.{name}") for name in _OPTIONS.split()}
-    own["pivot_table"] = screened.aggregating(pd.pivot_table, "pandas.pivot_table")
-    own["crosstab"] = screened.aggregating(pd.crosstab, "pandas.crosstab")
+    own["pivot_table"] = screened.aggregating(pd.pivot_table, "pandas.pivot_table", "aggfunc")
+    own["crosstab"] = screened.aggregating(pd.crosstab, "pandas.crosstab", "aggfunc")
+    own["offsets"] = _made("pandas.offsets", tables.OFFSETS, {}, "pandas.tseries.offsets")
     own["errors"] = _made(
         "pandas.errors", "EmptyDataError ParserError MergeError SettingWithCopyWarning OutOfBoundsDatetime", {}
     )

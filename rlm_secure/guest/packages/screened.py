@@ -66,13 +66,14 @@ def writer(function: Callable[..., Any], who: str, names: tuple[str, ...], *, te
     return _named(write, who)
 
 
-def aggregating(function: Callable[..., Any], who: str) -> Callable[..., Any]:
-    """`function`, which calls attributes that are named by text."""
+def aggregating(function: Callable[..., Any], who: str, name: str = "") -> Callable[..., Any]:
+    """`function`, which calls attributes that are named by text: in the keyword `name`, or in any argument."""
 
     def call(*values: Any, **options: Any) -> Any:
         if "engine" in options:
             raise RuleViolation("compiled-code", f"{who} has no engine here; leave it out")
-        for each in _texts((*values, *options.values()), 0):
+        given = (options.get(name), *values[4:]) if name else (*values, *options.values())
+        for each in _texts(given, 0):
             if each not in AGGREGATIONS:
                 raise RuleViolation("aggregation", f"{who} knows no aggregation {each[:60]!r} here; pass a function")
         return function(*values, **options)
