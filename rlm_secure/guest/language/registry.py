@@ -21,7 +21,7 @@ import typing
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from .names import is_dunder, shown
+from .names import DEFINABLE, is_dunder, shown
 from .violations import RuleViolation
 
 #: `__name__` of a cell's globals, and so `__module__` of its classes. No proof of origin: other code can have it.
@@ -192,6 +192,7 @@ def finish(kind: type) -> None:
     """
     check_slots(kind)
     _keep_new(kind)
+    _keep_getattr(kind)
     if _is_c_alias(stored(kind, "__class_getitem__")):
         type.__setattr__(kind, "__class_getitem__", classmethod(_subscripted))
 
@@ -254,6 +255,31 @@ def _keep_new(kind: type) -> None:
 
     _set_new(kind, staticmethod(__new__))
     type.__setattr__(kind, "__new__", _new_of(kind))
+
+
+#: The names that `__getattr__` of a cell's class is asked for are public, private, or those that cells define.
+_set_getattr, _getattr_of = table()
+
+
+def _keep_getattr(kind: type) -> None:
+    """Have `__getattr__` of `kind` answer no name of the form __x__ that cells cannot define.
+
+    Libraries ask objects for such names, and trust the answer: numpy reads memory where `__array_interface__` says.
+    """
+    found = _namespace_of(kind).get("__getattr__")
+    if found is not None and (type(found) is not types.FunctionType or _getattr_of(found) is None):
+        type.__setattr__(kind, "__getattr__", _asked(found))
+
+
+def _asked(found: Any) -> types.FunctionType:
+    def __getattr__(self: Any, name: str) -> Any:
+        if is_dunder(name) and name not in DEFINABLE:
+            raise AttributeError(f"no attribute {shown(name)}")
+        kind = type(found)
+        return (found if stored(kind, "__get__") is None else kind.__get__(found, self, type(self)))(name)
+
+    _set_getattr(__getattr__, True)
+    return __getattr__  # type: ignore[return-value]
 
 
 #: Types whose look-up as a method never fails. If the look-up of a special method fails, the interpreter assumes that
@@ -356,7 +382,7 @@ class Changed:
         return getattr(object.__getattribute__(self, "_kind"), name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        change(object.__getattribute__(self, "_kind"), name, value)
+        change(object.__getattribute__(self, "_kind"), name, _asked(value) if name == "__getattr__" else value)
 
     def __delattr__(self, name: str) -> None:
         change(object.__getattribute__(self, "_kind"), name)

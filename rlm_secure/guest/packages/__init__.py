@@ -8,6 +8,7 @@ import os
 import tempfile
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 from . import finder, fonts, rules, warm, zones
 
@@ -83,6 +84,22 @@ def close(names: Sequence[str]) -> None:
 
         expr.BaseExprVisitor.visit_Attribute = expr.BaseExprVisitor.visit_Call = refused
         expr.BaseExprVisitor.visit_Subscript = refused
+    if {"pandas", "matplotlib"} <= set(names):
+        drawn = importlib.import_module("pandas.plotting._matplotlib")
+        # It imports the module that a keyword names.
+        importlib.import_module("pandas.plotting._core")._get_plot_backend = (  # type: ignore[attr-defined]
+            lambda _backend=None: drawn
+        )
+    if "matplotlib" in names:
+        text = importlib.import_module("matplotlib.text")
+
+        def set_usetex(self: Any, usetex: object) -> None:
+            if usetex:
+                raise NotImplementedError("there is no LaTeX here; text between $ signs is drawn without it")
+            self._usetex = False
+            self.stale = True
+
+        text.Text.set_usetex = set_usetex
     attributes.use(PackageAttributes)
     functions.read = PackageAttributes({}).read
     formatting.walks_nothing = CellTransformer.asks_always = True

@@ -53,10 +53,14 @@ class PackageAttributes(Attributes):
                 return getattr(value, name, *default)
             raise _refused(kind, name)
         if name not in listed and not _is_column(value, kind, name):
-            if not hasattr(kind, name):
+            if not hasattr(value, name):
                 return getattr(value, name, *default)  # the AttributeError of the package
             raise _refused(kind, name)
         found = getattr(value, name, *default)
+        if name == "tobytes":
+            return screened.raw(found, value, f"{title(kind)}.tobytes")
+        if type(found) is types.MappingProxyType:  # of a dtype's fields: `view == x` would pass the dict itself to x
+            return types.MappingProxyType(dict(found))
         return _screened(found, kind, name) if callable(found) else found
 
     def store(self, value: Any, name: str) -> Any:
@@ -96,10 +100,9 @@ def _is_column(value: Any, kind: type, name: str) -> bool:
     """Whether `value.name` is what `value["name"]` is: a column, or a key of the index."""
     if title(kind) not in ("DataFrame", "Series", "DataFrameGroupBy") or hasattr(kind, name):
         return False
-    if title(kind) == "DataFrameGroupBy":
-        return True
-    keys = value.columns if title(kind) == "DataFrame" else value.index
-    return name in keys
+    if title(kind) == "Series":
+        return name in value.index
+    return name in (value if title(kind) == "DataFrame" else value.obj).columns
 
 
 def _screened(found: Any, kind: type, name: str) -> Callable[..., Any]:
@@ -107,7 +110,7 @@ def _screened(found: Any, kind: type, name: str) -> Callable[..., Any]:
     if name in _PATHS:
         return screened.writer(found, who, _PATHS[name])
     if name == "savefig":
-        return screened.writer(found, who, ("fname",), text=False)
+        return screened.drawing(found, who)
     if name in _BY_NAME:
         return screened.aggregating(found, who, "aggfunc" if name == "pivot_table" else "")
     if name in ("plot", "hist", "boxplot"):

@@ -61,6 +61,9 @@ def _numpy() -> None:
         "set_printoptions": _without(np.set_printoptions, "formatter", "override_repr"),
         "printoptions": _without(np.printoptions, "formatter", "override_repr"),
         "array": _without(np.array, "copy_function"),
+        # Memory that is not cleared has addresses of freed objects.
+        "empty": np.zeros,
+        "empty_like": np.zeros_like,
         **inner,
     }
     _made("numpy", tables.NUMPY, own)
@@ -107,7 +110,7 @@ def _matplotlib() -> None:
         style.use(name)
 
     own: dict[str, Any] = {
-        "savefig": screened.writer(plt.savefig, "pyplot.savefig", ("fname",), text=False),
+        "savefig": screened.drawing(plt.savefig, "pyplot.savefig"),
         "show": lambda *_values, **_options: None,
         "style": facade("matplotlib.style", own={"use": use, "available": tuple(style.available)}),
     }

@@ -20,6 +20,7 @@ AGGREGATIONS = frozenset(
     "max mean median min mode ngroup nth nunique ohlc pct_change prod quantile rank sem shift size skew std sum tail "
     "unique value_counts var abs round isna notna len sqrt exp log".split()
 )
+FORMATS = frozenset({"png", "svg", "jpg", "jpeg", "webp", "tif", "tiff"})
 #: Keywords that name code, another program or a service.
 _CLOSED_OPTIONS = frozenset({"engine_kwargs", "storage_options", "backend", "filesystem", "dtype_backend", "usetex"})
 
@@ -72,13 +73,40 @@ def aggregating(function: Callable[..., Any], who: str, name: str = "") -> Calla
     def call(*values: Any, **options: Any) -> Any:
         if "engine" in options:
             raise RuleViolation("compiled-code", f"{who} has no engine here; leave it out")
-        given = (options.get(name), *values[4:]) if name else (*values, *options.values())
+        if name:
+            given: tuple[Any, ...] = (options.get(name), *values[2:])
+        else:
+            # A keyword of agg is (column, function).
+            given = (*values, *(each[1:] if _pair(each) else each for each in options.values()))
         for each in _texts(given, 0):
             if each not in AGGREGATIONS:
                 raise RuleViolation("aggregation", f"{who} knows no aggregation {each[:60]!r} here; pass a function")
         return function(*values, **options)
 
     return _named(call, who)
+
+
+def drawing(function: Callable[..., Any], who: str) -> Callable[..., Any]:
+    """savefig: to a file object, in a format that is made here. Others start a program, or need files."""
+
+    def save(*values: Any, **options: Any) -> Any:
+        made = options.get("format")
+        if made is not None and (type(made) is not str or made.lower() not in FORMATS):
+            raise RuleViolation("figure-format", f"{who} makes {', '.join(sorted(FORMATS))} here")
+        return writer(function, who, ("fname",), text=False)(*values, **options)
+
+    return _named(save, who)
+
+
+def raw(function: Callable[..., Any], array: Any, who: str) -> Callable[..., Any]:
+    """`tobytes` of `array`, unless its bytes are addresses of objects."""
+
+    def tobytes(order: Any = "C") -> Any:
+        if array.dtype.hasobject:
+            raise RuleViolation("object-array", f"{who} takes arrays of numbers; use tolist()")
+        return function(order)
+
+    return _named(tobytes, who)
 
 
 def optional(function: Callable[..., Any], who: str) -> Callable[..., Any]:
@@ -119,8 +147,11 @@ def _texts(values: Any, depth: int) -> Iterator[str]:
         elif depth < 4 and is_instance(each, dict):
             yield from _texts(dict.values(each), depth + 1)
         elif depth < 4 and (is_instance(each, tuple) or is_instance(each, list)):
-            pair = is_instance(each, tuple) and len(each) == 2 and depth == 0  # (column, function)
-            yield from _texts(tuple(each)[1:] if pair else list(each), depth + 1)
+            yield from _texts(tuple(tuple.__iter__(each) if is_instance(each, tuple) else list.__iter__(each)), depth + 1)
+
+
+def _pair(value: Any) -> bool:
+    return is_instance(value, tuple) and len(value) == 2
 
 
 def _named(function: Any, who: str) -> Callable[..., Any]:

@@ -1,0 +1,148 @@
+"""numpy, pandas and matplotlib in a sealed session: what works, and what leads out is closed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from rlm_secure.environments.local.session import open_session
+from rlm_secure.policy.load import load_policy
+
+pytest.importorskip("pandas")
+pytest.importorskip("matplotlib")
+
+HEAD = """
+import io, types, operator
+import numpy as np, pandas as pd, matplotlib.pyplot as plt
+arr = np.arange(4)
+df = pd.DataFrame({"g": ["a", "b"], "x": [1.0, 2.0]})
+"""
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Any]:
+    policy = load_policy("standard")
+    modules = (*policy.language.modules, "io", "types", "operator", "numpy", "pandas", "matplotlib")
+    policy = policy.model_copy(update={"language": policy.language.model_copy(update={"modules": modules})})
+    made = open_session(policy)
+    yield made
+    made.close()
+
+
+WORKS = {
+    "np.linalg.inv(np.eye(2)).sum()": "2.0",
+    "df.groupby('g')['x'].mean().sum()": "3.0",
+    "df.x.sum()": "3.0",
+    "df.agg({'x': ['mean', 'max']}).shape": "(2, 1)",
+    "df.query('x > 1 and g == \"b\"').shape": "(1, 2)",
+    "df.merge(df, on='g').shape": "(2, 3)",
+    "pd.read_csv(io.StringIO(df.to_csv(index=False))).equals(df)": "True",
+    "pd.Timestamp('2024-05-05', tz='Asia/Tokyo').hour": "0",
+    "f'{df.x.mean():.2f}'": "1.50",
+    "np.vectorize(lambda v: v + 1)(arr).tolist()": "[1, 2, 3, 4]",
+    "operator.attrgetter('shape')(df)": "(2, 2)",
+    "isinstance(arr, np.ndarray)": "True",
+}
+
+CLOSED = [
+    "print('WON', arr.ctypes.data)",
+    "print('WON', arr.base, arr.data)",
+    "print('WON', arr.__array_interface__)",
+    "print('WON', getattr(arr, 'ctypes'))",
+    "print('WON', '{0.ctypes.data}'.format(arr))",
+    "print('WON', operator.attrgetter('ctypes.data')(arr))",
+    "print('WON', operator.methodcaller('view', 'O')(arr))",
+    "match arr:\n    case object(ctypes=c): print('WON', c)",
+    "arr.setflags(write=True); print('WON')",
+    "arr.resize((10**6,), refcheck=False); print('WON')",
+    "arr.dtype = object; print('WON')",
+    "arr.strides = (10**6,); print('WON')",
+    "np.ndarray((1,), 'O', b'x' * 8); print('WON')",
+    "type(arr)((1,), 'O', b'x' * 8); print('WON')",
+    "np.ndarray.tofile(arr, 'x'); print('WON')",
+    "np.lib.stride_tricks.as_strided(arr, (10**6,)); print('WON')",
+    "print('WON', np.core, np.ctypeslib)",
+    "np.frombuffer(b'x' * 8, 'O'); print('WON')",
+    "print('WON', np.array([df], dtype=object).tobytes())",
+    # An object whose attributes say where its memory is.
+    "x = types.SimpleNamespace(**{'__array_interface__': {'data': (id, True), 'shape': (1,), 'typestr': '|u1',"
+    " 'version': 3}})\nif np.asarray(x).dtype != object: print('WON')",
+    "class A: pass\na = A()\nvars(a)['__array_interface__'] = {'shape': (1,), 'typestr': '|u1', 'data': b'x', "
+    "'version': 3}\nif np.asarray(a).dtype != object: print('WON')",
+    "class A:\n    def __getattr__(self, name):\n        if name.startswith('_'): print('WON', name)\n"
+    "        return {'shape': (1,), 'typestr': '|u1', 'data': b'x', 'version': 3}\nnp.array([A()]); arr + A()",
+    "class A: pass\ndef f(self, name):\n    print('WON', name)\n    return {}\nA.__getattr__ = f\nnp.array([A()])",
+    "class A: pass\nA.__array_interface__ = {}; print('WON')",
+    "class D:\n    def __eq__(self, o):\n        if type(o) is dict: o['a'] = (np.dtype(int), 99); print(o)\n        return True\n"
+    "t = np.dtype([('a', 'i4'), ('b', 'i4')])\nt.fields == D()\nif 99 in [v[1] for v in t.fields.values()]: print('WON')",
+    "df.agg('to_pickle'); print('WON')",
+    "df.agg(('__class__', 'mean')); print('WON')",
+    "df.groupby('g').agg(a=('x', '__class__')); print('WON')",
+    "df.apply(['_mgr']); print('WON')",
+    "df.x.apply('__class__'); print('WON')",
+    "df.groupby('g').apply('__class__'); print('WON')",
+    "df.rolling(1, on='x').agg('__class__'); print('WON')",
+    "df.pivot_table('x', 'g', aggfunc='__class__'); print('WON')",
+    "print('WON', df._mgr)",
+    "print('WON', df.style)",
+    "df.to_csv('/tmp/x'); print('WON')",
+    "df.to_pickle(io.BytesIO()); print('WON')",
+    "pd.read_csv('/etc/passwd'); print('WON')",
+    "pd.read_csv(filepath_or_buffer='/etc/passwd'); print('WON')",
+    "pd.read_csv('http://example.com'); print('WON')",
+    "pd.read_pickle(io.BytesIO()); print('WON')",
+    "np.load('/etc/passwd'); print('WON')",
+    "np.load(io.BytesIO(b'\\x80\\x04.'), allow_pickle=True); print('WON')",
+    "np.loadtxt('/etc/passwd'); print('WON')",
+    "pd.set_option('plotting.backend', 'os'); print('WON')",
+    "pd.set_option('display.width', 80, 'plotting.backend', 'os'); print('WON')",
+    "with pd.option_context('mode.max_threads', 4): print('WON')",
+    "print('WON', pd.options)",
+    "print('WON', plt.figure().canvas)",
+    "print('WON', df.groupby('g')._grouper)",
+    "print('WON', df.groupby('g').grouper)",
+    "df.query('x.__class__'); print('WON')",
+    "df.query('@pd.io'); print('WON')",
+    "df.query('x.abs() > 1'); print('WON')",
+    "df.eval('y = x.values.base'); print('WON')",
+    "df.query('x > 1', global_dict={}); print('WON')",
+    "print('WON', pd.io, pd.compat)",
+    "print('WON', plt.np, plt.sys)",
+    "plt.savefig('/tmp/x.png'); print('WON')",
+    "plt.savefig(io.BytesIO(), backend='module://os'); print('WON')",
+    "plt.savefig(io.BytesIO(), format='pgf'); print('WON')",
+    "plt.title('x', usetex=True); plt.savefig(io.BytesIO()); print('WON')",
+    "print('WON', plt.figure().canvas.manager)",
+    "plt.style.use('/etc/passwd'); print('WON')",
+    "print('WON', plt.rcParams)",
+    "class F(pd.DataFrame): pass\nprint('WON')",
+    "class F(np.generic): pass\nprint('WON')",
+    "print('WON', np.random.default_rng().bit_generator)",
+    "print('WON', np.sum.__wrapped__)",
+    "print('WON', np.sum.__globals__)",
+    "np.seterr(call=print); print('WON', np.seterrcall)",
+    "print('WON', pd.DataFrame.__init__)",
+    "print('WON', df.__class__)",
+    "pd.core.computation.eval.eval('1'); print('WON')",
+]
+
+
+@pytest.mark.parametrize("text", WORKS)
+def test_ordinary_work_gives_what_it_gives_in_python(session: Any, text: str) -> None:
+    result = session.execute(f"{HEAD}\nprint({text})", lambda _call: None)
+    assert result.stdout.strip() == WORKS[text], result.stderr
+
+
+@pytest.mark.parametrize("cell", CLOSED)
+def test_what_leads_out_of_a_package_is_closed(session: Any, cell: str) -> None:
+    result = session.execute(HEAD + cell, lambda _call: None)
+    assert "WON" not in result.stdout
+    assert "kernel killed" not in result.stderr
+
+
+def test_a_figure_is_drawn(session: Any) -> None:
+    cell = "b = io.BytesIO()\nfig, ax = plt.subplots()\nax.plot(arr, label='$x^2$')\nax.legend()\nfig.savefig(b)\n"
+    result = session.execute(HEAD + cell + "print(b.getvalue()[:4])", lambda _call: None)
+    assert "PNG" in result.stdout, result.stderr
