@@ -38,6 +38,7 @@ class Attributes:
     def __init__(self, space: dict[str, object]) -> None:
         # All attributes of a SimpleNamespace are the cell's own, and its class has no private names.
         self.known: set[type] = {types.SimpleNamespace}
+        self.open: set[type] = set()
         self._judged: set[type] = set()
         self._space = space
 
@@ -54,6 +55,10 @@ class Attributes:
         if names.is_dunder(name):
             return self._dunder(value, name, *default)
         return getattr(self.private(value, name), name, *default)
+
+    def load(self, value: Any, name: str) -> Any:
+        """`value.name`, for a public name that needs no guard on objects of the classes in `open`."""
+        return getattr(value, name) if type(value) in self.open else self.read(value, name)
 
     def store(self, value: Any, name: str) -> Any:
         """`value`, if a cell may set or delete its attribute `name`. Raises RuleViolation otherwise."""

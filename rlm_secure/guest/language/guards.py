@@ -66,6 +66,7 @@ def build_globals(
     safe["id"], safe["iter"] = identity, iterators.iter
     safe["__build_class__"] = classes.class_builder(guard.known, space)
     safe[names.ATTRIBUTE] = guard.read
+    safe[names.LOAD], safe[names.OPEN] = guard.load, guard.open
     safe[names.STORE] = guard.store
     safe[names.PRIVATE] = guard.private
     safe[names.RENAME] = guard.texts

@@ -34,6 +34,8 @@ ANY_EXCEPTION = "<any exception>"
 REGISTRAR = "<registrar>"
 #: In the `__dict__` of a function: what it wraps. Library code would follow a `__wrapped__`.
 WRAPPED = "<wrapped>"
+LOAD = "<load>"
+OPEN = "<open>"
 #: The value of the last expression of a cell, in its globals.
 VALUE = "<value>"
 #: In the globals of a session whose cells have the object `files`.
@@ -42,7 +44,7 @@ FILES = "<files>"
 #: these are declared global there.
 IN_BODIES = (
     STORE, PRIVATE, ATTRIBUTE, IMPORT, IMPORT_FROM, REMOVED, RENAME, PATTERN, OPERATED, NAMESPACE, CLASSES, TYPE,
-    EXCEPTION, ANY_EXCEPTION,
+    EXCEPTION, ANY_EXCEPTION, LOAD, OPEN,
 )  # fmt: skip
 
 #: Names that RestrictedPython uses for its guards. They have no meaning here, but stay reserved, so that a reader never

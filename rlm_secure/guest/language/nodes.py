@@ -39,10 +39,10 @@ def call(name: str, where: ast.AST, *arguments: ast.expr) -> ast.Call:
     return made
 
 
-def known(value: ast.Name) -> ast.expr:
-    """A test: is the object that `value` names an instance of a class that the guards know as the cell's own?"""
+def known(value: ast.Name, kinds: str = names.CLASSES) -> ast.expr:
+    """A test: is the object that `value` names an instance of a class in the set `kinds`, by default the cell's own?"""
     made: ast.expr = placed(
-        ast.Compare(call(names.TYPE, value, value), [ast.In()], [guard(names.CLASSES, value)]), value
+        ast.Compare(call(names.TYPE, value, value), [ast.In()], [guard(kinds, value)]), value
     )
     return made
 

@@ -226,10 +226,12 @@ class CellTransformer(RestrictingNodeTransformer):
                 self._refuse_attribute(node, "closed-attribute")
             elif not loads:
                 self._wrap(node, names.STORE, name)
-            elif (
-                self.asks_always or name in names.OF_CONTEXTS or (name in names.GUARDED and not _public_template(node))
+            elif name in names.OF_CONTEXTS or (
+                name in names.GUARDED and (self.asks_always or not _public_template(node))
             ):
                 self._ask(node)
+            elif self.asks_always:
+                self._ask_unless_open(node)
         elif names.is_dunder(name):
             if loads:
                 self._dunder_load(node)
@@ -264,6 +266,17 @@ class CellTransformer(RestrictingNodeTransformer):
         """Replace a load by a call of the guard that also implements getattr()."""
         asked = nodes.call(names.ATTRIBUTE, node, node.value, nodes.constant(node.attr, node))
         nodes.become(node, ast.Call, func=asked.func, args=asked.args, keywords=[])
+
+    def _ask_unless_open(self, node: ast.Attribute) -> None:
+        """Replace a load of a public name by a call of a guard, unless the object's class is open for all of them."""
+        value = node.value
+        asked = nodes.call(names.LOAD, node, value, nodes.constant(node.attr, node))
+        if isinstance(value, ast.Name):
+            native = nodes.placed(ast.Attribute(value, node.attr, ast.Load()), node)
+            found = nodes.choice(nodes.known(value, names.OPEN), native, asked)
+            nodes.become(node, ast.IfExp, test=found.test, body=found.body, orelse=found.orelse)
+        else:
+            nodes.become(node, ast.Call, func=asked.func, args=asked.args, keywords=[])
 
     def _wrap(self, node: ast.Attribute, guard: str, name: str) -> None:
         """Insert a call of `guard`, which returns the object or raises, before the attribute is accessed.

@@ -6,11 +6,12 @@ classes of these packages are too many and too open for that, so they have lists
 
 from __future__ import annotations
 
+import datetime
 import types
 from collections.abc import Callable
 from typing import Any
 
-from ..language import names, registry
+from ..language import classes, facades, names, registry
 from ..language.attributes import Attributes
 from ..language.registry import derives, is_class, own_class, title
 from ..language.violations import RuleViolation
@@ -31,8 +32,32 @@ _SETTABLE = {
 }
 
 
+#: Classes whose public names are plain loads in every session. Not `type` and other classes of classes.
+_OPEN = classes.PLAIN_TYPES | {
+    types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.GeneratorType, types.SimpleNamespace,
+    type({}.keys()), type({}.values()), type({}.items()), datetime.datetime, datetime.date, datetime.timedelta,
+}  # fmt: skip
+
+
+class _Known(set[type]):
+    """The set of the cell's own classes, each of which is open as well."""
+
+    def __init__(self, opened: set[type]) -> None:
+        super().__init__()
+        self._opened = opened
+
+    def add(self, kind: type) -> None:
+        super().add(kind)
+        self._opened.add(kind)
+
+
 class PackageAttributes(Attributes):
     """The guards of one session whose zygote has packages."""
+
+    def __init__(self, space: dict[str, object]) -> None:
+        super().__init__(space)
+        self.open = set(_OPEN) | {type(facades.load(name)) for name in facades.NAMES}
+        self.known = _Known(self.open)
 
     def read(self, value: Any, name: str, *default: Any) -> Any:
         """getattr(value, name[, default]) for an exact `name`. Raises RuleViolation for a closed attribute."""
