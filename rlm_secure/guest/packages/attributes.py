@@ -7,6 +7,8 @@ classes of these packages are too many and too open for that, so they have lists
 from __future__ import annotations
 
 import datetime
+import re
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -86,7 +88,7 @@ class PackageAttributes(Attributes):
             return screened.raw(found, value, f"{title(kind)}.tobytes")
         if type(found) is types.MappingProxyType:  # of a dtype's fields: `view == x` would pass the dict itself to x
             return types.MappingProxyType(dict(found))
-        return _screened(found, kind, name) if callable(found) else found
+        return _screened(found, kind, name, self._space) if callable(found) else found
 
     def store(self, value: Any, name: str) -> Any:
         """`value`, if a cell may set or delete its attribute `name`. Raises RuleViolation otherwise."""
@@ -130,7 +132,7 @@ def _is_column(value: Any, kind: type, name: str) -> bool:
     return name in (value if title(kind) == "DataFrame" else value.obj).columns
 
 
-def _screened(found: Any, kind: type, name: str) -> Callable[..., Any]:
+def _screened(found: Any, kind: type, name: str, space: dict[str, object]) -> Callable[..., Any]:
     who = f"{title(kind)}.{name}"
     if name in _PATHS:
         return screened.writer(found, who, _PATHS[name])
@@ -141,19 +143,28 @@ def _screened(found: Any, kind: type, name: str) -> Callable[..., Any]:
     if name in ("plot", "hist", "boxplot"):
         return found if rules.names(type(found)) is not None else screened.optional(found, who)
     if name in ("query", "eval"):
-        return _queried(found, who)
+        return _queried(found, who, space)
     return found  # type: ignore[no-any-return]
 
 
-def _queried(found: Any, who: str) -> Callable[..., Any]:
+def _queried(found: Any, who: str, space: dict[str, object]) -> Callable[..., Any]:
+    """`query` or `eval`, whose `@name` is a variable of the cell that calls it.
+
+    What the text may say is decided where pandas reads it: no attribute, call or subscript (packages.close).
+    """
+
     def query(expr: Any, *, inplace: bool = False) -> Any:
-        if type(expr) is not str or any(each in expr for each in (".", "@", "__", "(", "lambda")):
-            raise RuleViolation(
-                "query-text", f"{who} compares columns here, without attributes, calls or @names; use df[df['x'] > 1]"
-            )
-        return found(expr, inplace=inplace, engine="python", local_dict={}, global_dict={})
+        if type(expr) is not str:
+            raise TypeError(f"{who} takes plain text.")
+        frame = sys._getframe(1)
+        seen = {**space, **(frame.f_locals if frame.f_globals is space else {})}
+        named = {name: seen[name] for name in _VARIABLE.findall(expr) if name in seen and not names.is_private(name)}
+        return found(expr, inplace=inplace, engine="python", local_dict=named, global_dict={})
 
     return query
+
+
+_VARIABLE = re.compile(r"@([A-Za-z]\w*)")
 
 
 def _refused(kind: type, name: str) -> RuleViolation:

@@ -67,6 +67,11 @@ def _numpy() -> None:
         **inner,
     }
     _made("numpy", tables.NUMPY, own)
+    rules.alike(
+        {type(np.dtype(code)) for code in "?bBhHiIlLqQefdgFDGSUVOMm"} | {np.dtype},
+        "alignment byteorder char hasobject isbuiltin isnative itemsize kind name names ndim num shape str",
+    )
+    rules.alike(set(np.sctypeDict.values()), tables.NAMES["numpy:float64"])
 
 
 def facades_stand_in(kind: type) -> type:
@@ -99,6 +104,39 @@ def _pandas() -> None:
     _made("pandas", tables.PANDAS, own)
 
 
+_SETTINGS = tuple(
+    "axes. figure. font. grid. hist. image. legend. lines. patch. scatter. boxplot. xtick. ytick. savefig.dpi "
+    "savefig.bbox date. contour. errorbar. mathtext. axes3d. text.color".split()
+)
+
+
+def facades_settings(inner: Any) -> Any:
+    """matplotlib's rcParams, for those that say how a figure looks. Others name programs, paths and modules."""
+
+    class RcParams:
+        __slots__ = ()
+
+        def __getitem__(self, name: str) -> Any:
+            return inner[self._known(name)]
+
+        def __setitem__(self, name: str, value: Any) -> None:
+            inner[self._known(name)] = value
+
+        def update(self, *values: Any, **more: Any) -> None:
+            """Set several."""
+            for name, value in dict(*values, **more).items():
+                self[name] = value
+
+        @staticmethod
+        def _known(name: Any) -> str:
+            if type(name) is not str or not name.startswith(_SETTINGS) or name not in inner:
+                raise KeyError(f"{name} is no setting that cells may use")
+            return name
+
+    rules.adopt(RcParams)
+    return RcParams()
+
+
 def _matplotlib() -> None:
     plt: Any = importlib.import_module("matplotlib.pyplot")
     style: Any = importlib.import_module("matplotlib.style")
@@ -109,7 +147,9 @@ def _matplotlib() -> None:
                 raise ValueError(f"there is no style {each!r}; see plt.style.available")
         style.use(name)
 
+    rc = facades_settings(plt.rcParams)
     own: dict[str, Any] = {
+        "rcParams": rc,
         "savefig": screened.drawing(plt.savefig, "pyplot.savefig"),
         "show": lambda *_values, **_options: None,
         "style": facade("matplotlib.style", own={"use": use, "available": tuple(style.available)}),

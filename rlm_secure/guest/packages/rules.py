@@ -44,6 +44,12 @@ def after() -> None:
             _names[found] = frozenset(listed.split())
 
 
+def alike(kinds: set[type], listed: str) -> None:
+    """Give all of `kinds` the same open names."""
+    for kind in kinds:
+        _names[kind] = frozenset(listed.split())
+
+
 def active() -> bool:
     """Whether this process has packages."""
     return bool(_names)
