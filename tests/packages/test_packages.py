@@ -88,6 +88,7 @@ CLOSED = [
     "df.rolling(1, on='x').agg('__class__'); print('WON')",
     "df.pivot_table('x', 'g', aggfunc='__class__'); print('WON')",
     "print('WON', df._mgr)",
+    "print('WON', arr.flags)",
     "print('WON', df.style)",
     "df.to_csv('/tmp/x'); print('WON')",
     "df.to_pickle(io.BytesIO()); print('WON')",
