@@ -9,8 +9,6 @@ from pathlib import Path
 from rlm_secure.errors import EnvironmentUnavailable
 
 PACKAGES = ("numpy", "pandas", "matplotlib")
-#: One thread each: a zygote must be single-threaded to fork and to create namespaces, and sessions may start none.
-_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 
 def of(modules: Iterable[str]) -> tuple[str, ...]:
@@ -28,8 +26,3 @@ def folders(packages: Iterable[str]) -> list[str]:
             raise EnvironmentUnavailable(f"{name} is not installed: pip install 'rlm-secure[data]'")
         found[str(Path(spec.origin).parents[1])] = None
     return list(found)
-
-
-def environment(packages: Iterable[str]) -> dict[str, str]:
-    """The variables with which a zygote of `packages` starts."""
-    return {**dict.fromkeys(_THREADS, "1"), "MPLBACKEND": "agg", "MPL_IGNORE_SYSTEM_FONTS": "1", "MPLCONFIGDIR": "/proc/self/nothing"} if packages else {}

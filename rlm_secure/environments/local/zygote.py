@@ -193,7 +193,7 @@ class Zygote:
                     stdout=subprocess.DEVNULL,
                     stderr=errors if not os.environ.get("RLM_SECURE_DEBUG_ZYGOTE") else None,
                     cwd="/",  # the host's directory may be gone
-                    env=_environment() | packages.environment(self.plan.packages),
+                    env=_environment(),
                     start_new_session=True,  # a Ctrl-C in the terminal is the host's to handle
                 )
             except OSError as error:

@@ -36,9 +36,20 @@ _LATE = {
 _BOTH = "pandas.plotting._matplotlib pandas.plotting._matplotlib.boxplot pandas.plotting._matplotlib.timeseries"
 
 
+#: One thread each: only a single-threaded process may fork sessions, and these may start none. matplotlib draws into
+#: memory, and looks for no fonts, settings or caches of the host.
+_ENVIRONMENT = {
+    **dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"), "1"),
+    "MPLBACKEND": "agg",
+    "MPLCONFIGDIR": "/proc/self/nothing",
+    "MPL_IGNORE_SYSTEM_FONTS": "1",
+}
+
+
 def load(names: Sequence[str], paths: Sequence[str]) -> None:
     """Import `names` from the folders `paths`, with all that they import late. Raises ImportError, RuntimeError."""
     rules.before()
+    os.environ.update(_ENVIRONMENT)  # read when the packages are imported; the zygote clears it before the first session
     real = tempfile.mkdtemp
     # matplotlib makes a folder for its caches, and would leave it behind: the zygote ends without exit handlers.
     tempfile.mkdtemp = lambda *_values, **_options: "/proc/self/nonexistent"  # type: ignore[assignment]
