@@ -99,6 +99,7 @@ class LocalSession(ReplayedSession):
         self._cpu = cpu or CpuAccount(spec.cpu_seconds, 0.0 if origin is None else origin.cpu_seconds)
         self._copies_missed = 0  # in a row
         self._copy_seconds = policy.limits.memory_bytes / _COPIED_BYTES_A_SECOND
+        self._retired_bytes = _RETIRED_BYTES
         self._unadopted = False  # a fork was allowed, and its copy never reported
         if origin is None:
             self._start()
@@ -387,6 +388,8 @@ class LocalSession(ReplayedSession):
         self._group, self._first = None, True
         self.report = replace(warm.report, spend=cost.bounded(self._policy))
         self._weigh()
+        if self._spec.plan.packages:  # their memory is part of every process of the session, from its zygote
+            self._retired_bytes = _RETIRED_BYTES + (self._worker.held_bytes() or 0)
         self._cpu.open(self._worker, self._process.group)
         # Copies need a PID namespace, so that the kernel ends them with the session; limits, so that they are counted;
         # and the listener, so that the host knows every process of the session.
@@ -700,14 +703,14 @@ class LocalSession(ReplayedSession):
         """
         seconds = min(_RETIRE_SECONDS, self._cpu.left())
         latest = time.monotonic() + (seconds if request is None else min(seconds, request.left_of_bounds()))
-        while (held := self._root.held_bytes()) is not None and held > _RETIRED_BYTES and time.monotonic() < latest:
+        while (held := self._root.held_bytes()) is not None and held > self._retired_bytes and time.monotonic() < latest:
             self._root.weigh()
             if request is not None and self._worker.interrupted.is_set():
                 break
             time.sleep(0.005)
         self._root.stop()
         self._root.weigh()  # it may have taken more instead
-        return held is not None and held <= _RETIRED_BYTES
+        return held is not None and held <= self._retired_bytes
 
     def _bring_back(self) -> bool:
         if self._spare is not None:
