@@ -13,6 +13,11 @@ from .violations import ModuleRefused, NameRefused
 NAMES = facades.NAMES | library.NAMES
 
 
+def _exists(name: str) -> bool:
+    """Whether there is such a module; third-party packages add theirs in the zygote."""
+    return name in facades.NAMES or name in library.NAMES
+
+
 def _granted(name: str, modules: frozenset[str]) -> bool:
     """Whether `modules` allow `name`. A package allows its submodules; an empty package is allowed with any of them."""
     if name in facades.PACKAGES:
@@ -36,13 +41,13 @@ def import_guards(
         return library.load(name, new_globals(NAMES, loaded))
 
     def load(name: str) -> Any:
-        if name in NAMES and _granted(name, modules):
+        if _exists(name) and _granted(name, modules):
             if name in facades.NAMES and name not in library.EXTENDED:
                 return facades.load(name)
             if name not in loaded:
                 loaded[name] = made(name)
             return loaded[name]
-        offered = ", ".join(sorted(each for each in NAMES if _granted(each, modules)))
+        offered = ", ".join(sorted(each for each in facades.NAMES | library.NAMES if _granted(each, modules)))
         refused = ModuleRefused(
             "import-module", f"the module {names.shown(name)} is not available in cells; available: {offered}"
         )
@@ -58,7 +63,7 @@ def import_guards(
         try:
             return getattr(found, name)
         except AttributeError as error:
-            if f"{module}.{name}" in NAMES:
+            if _exists(f"{module}.{name}"):
                 return load(f"{module}.{name}")
             raise NameRefused("import-name", str(error).rstrip(".")) from None
 
