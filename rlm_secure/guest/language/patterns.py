@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from . import names, nodes
 
@@ -11,7 +11,7 @@ from . import names, nodes
 class Screen(Protocol):
     """What the check of a match statement needs from the transformer."""
 
-    asks_always: bool
+    asks_always: ClassVar[bool]
     """Whether every load of an attribute has a guard, which a pattern cannot have."""
 
     @property

@@ -273,8 +273,7 @@ class CellTransformer(RestrictingNodeTransformer):
         asked = nodes.call(names.LOAD, node, value, nodes.constant(node.attr, node))
         if isinstance(value, ast.Name):
             native = nodes.placed(ast.Attribute(value, node.attr, ast.Load()), node)
-            found = nodes.choice(nodes.known(value, names.OPEN), native, asked)
-            nodes.become(node, ast.IfExp, test=found.test, body=found.body, orelse=found.orelse)
+            nodes.become(node, ast.IfExp, test=nodes.known(value, names.OPEN), body=native, orelse=asked)
         else:
             nodes.become(node, ast.Call, func=asked.func, args=asked.args, keywords=[])
 

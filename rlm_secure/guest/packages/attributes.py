@@ -23,9 +23,9 @@ _PATHS = {"to_csv": ("path_or_buf",), "to_json": ("path_or_buf",), "to_html": ("
           "to_latex": ("buf",), "info": ("buf",)}  # fmt: skip
 _BY_NAME = frozenset({"agg", "aggregate", "apply", "transform", "pivot_table"})
 #: Alternate constructors and the like, on the class itself.
-_ON_CLASSES = frozenset(
+_ON_CLASSES = names.words(
     "from_dict from_records from_tuples from_arrays from_product from_breaks from_codes from_frame from_ordinals now "
-    "today utcnow fromtimestamp fromordinal strptime combine fit fromroots min max resolution basis".split()
+    "today utcnow fromtimestamp fromordinal strptime combine fit fromroots min max resolution basis"
 )
 _SETTABLE = {
     "DataFrame": frozenset({"columns", "index"}),
@@ -58,7 +58,7 @@ class PackageAttributes(Attributes):
 
     def __init__(self, space: dict[str, object]) -> None:
         super().__init__(space)
-        self.open = set(_OPEN) | {type(facades.load(name)) for name in facades.NAMES}
+        self.open: set[type] = {*_OPEN} | {type(facades.load(name)) for name in facades.NAMES}
         self.known = _Known(self.open)
 
     def read(self, value: Any, name: str, *default: Any) -> Any:

@@ -43,8 +43,8 @@ class _Finder:
 def found(packages: Sequence[str], paths: Sequence[str]) -> Iterator[None]:
     """Within this, `packages` and what they need are imported from the folders `paths`."""
     finder = _Finder(frozenset(name for each in packages for name in NEEDS[each]), paths)
-    sys.meta_path.append(finder)  # type: ignore[arg-type]
+    sys.meta_path.append(finder)
     try:
         yield
     finally:
-        sys.meta_path.remove(finder)  # type: ignore[arg-type]
+        sys.meta_path.remove(finder)

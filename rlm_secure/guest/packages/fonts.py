@@ -19,7 +19,7 @@ class _FontTypes:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
-    def FT2Font(self, path: Any, **options: Any) -> Any:  # noqa: N802 - the library's name
+    def FT2Font(self, path: Any, **options: Any) -> Any:
         data = self._files.get(os.fspath(path))
         if data is None:
             raise FileNotFoundError(2, "there are only the fonts that come with matplotlib")

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..language import facades
 from ..language.facades.facade import Facade, facade
+from ..language.names import words
 from . import rules, screened, tables
 
 _READERS = "read_csv read_table read_fwf read_json"
@@ -49,7 +50,7 @@ def _numpy() -> None:
     own: dict[str, Any] = {
         "loadtxt": screened.reader(np.loadtxt, "numpy.loadtxt"),
         "genfromtxt": screened.reader(np.genfromtxt, "numpy.genfromtxt"),
-        "load": screened.reader(lambda file, mmap_mode=None: np.load(file, allow_pickle=False), "numpy.load"),
+        "load": screened.reader(lambda file: np.load(file, allow_pickle=False), "numpy.load"),
         "save": screened.writer(
             lambda file, arr: np.save(file, arr, allow_pickle=False), "numpy.save", ("file",), text=False
         ),
@@ -104,10 +105,10 @@ def _pandas() -> None:
     _made("pandas", tables.PANDAS, own)
 
 
-_SETTINGS = tuple(
+_SETTINGS = (*words(
     "axes. figure. font. grid. hist. image. legend. lines. patch. scatter. boxplot. xtick. ytick. savefig.dpi "
-    "savefig.bbox date. contour. errorbar. mathtext. axes3d. text.color".split()
-)
+    "savefig.bbox date. contour. errorbar. mathtext. axes3d. text.color"
+),)
 
 
 def facades_settings(inner: Any) -> Any:

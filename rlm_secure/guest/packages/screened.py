@@ -11,14 +11,15 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..language.facades import binary
+from ..language.names import words
 from ..language.registry import is_instance, title
 from ..language.violations import RuleViolation
 
 #: What agg, apply and transform take as text.
-AGGREGATIONS = frozenset(
+AGGREGATIONS = words(
     "all any count cumcount cummax cummin cumprod cumsum describe diff ffill bfill first head idxmax idxmin kurt last "
     "max mean median min mode ngroup nth nunique ohlc pct_change prod quantile rank sem shift size skew std sum tail "
-    "unique value_counts var abs round isna notna len sqrt exp log".split()
+    "unique value_counts var abs round isna notna len sqrt exp log"
 )
 FORMATS = frozenset({"png", "svg", "jpg", "jpeg", "webp", "tif", "tiff"})
 #: Keywords that name code, another program or a service.
@@ -147,7 +148,8 @@ def _texts(values: Any, depth: int) -> Iterator[str]:
         elif depth < 4 and is_instance(each, dict):
             yield from _texts(dict.values(each), depth + 1)
         elif depth < 4 and (is_instance(each, tuple) or is_instance(each, list)):
-            yield from _texts(tuple(tuple.__iter__(each) if is_instance(each, tuple) else list.__iter__(each)), depth + 1)
+            parts = tuple.__iter__(each) if is_instance(each, tuple) else list.__iter__(each)
+            yield from _texts(tuple(parts), depth + 1)
 
 
 def _pair(value: Any) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 #: "module:class" -> names. Whatever a newer version adds stays closed until it is listed.
 NAMES: dict[str, str] = {
     "pandas:DataFrame": (

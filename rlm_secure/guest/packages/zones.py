@@ -15,7 +15,7 @@ def keep() -> None:
     Call it before pandas is imported, which takes the function itself.
     """
     times.read_zones()
-    common: Any = zoneinfo._common  # type: ignore[attr-defined]
+    common: Any = zoneinfo._common
 
     def load_tzdata(key: str) -> io.BytesIO:
         data = times.zone_data(key)
