@@ -95,6 +95,17 @@ class WallStatus:
         return self.level is Level.FULL
 
 
+def language_wall(*, screen: bool, packages: tuple[str, ...] = ()) -> WallStatus:
+    """The state of the language wall: `packages` are those of third parties that its cells can import."""
+    if not screen:
+        return WallStatus(Wall.LANGUAGE, Level.NONE, "switched off for a test")
+    said = "cells are compiled by RestrictedPython"
+    if not packages:
+        return WallStatus(Wall.LANGUAGE, Level.FULL, said)
+    more = f"the C code of {', '.join(packages)}, which nobody reviewed for it, works on what cells pass to it"
+    return WallStatus(Wall.LANGUAGE, Level.PARTIAL, f"{said}; {more}")
+
+
 #: Which walls a guarantee rests on: it is full when every wall of one alternative is full.
 RESTS_ON: Mapping[Guarantee, tuple[frozenset[Wall], ...]] = {
     Guarantee.NO_HOST_FILES: (

@@ -17,6 +17,7 @@ import textwrap
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -270,7 +271,7 @@ def attack_here() -> bool:
             ),
             attacks.show(
                 "more walls switched off: what is behind them",
-                [(partial(plain, plan=Plan(**dict.fromkeys(without, False))), name) for without, name in BEHIND],
+                [(partial(plain, plan=replace(Plan(), **dict.fromkeys(without, False))), name) for without, name in BEHIND],
                 without=[f"without {', '.join(without)}" for without, _ in BEHIND],
             ),
             attacks.show(

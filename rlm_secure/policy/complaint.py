@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 from rlm_secure.guarantees import Wall
 from rlm_secure.policy.keys import keys, sections
 from rlm_secure.policy.locate import KeyPath, dotted, quoted
-from rlm_secure.policy.model import KNOWN_MODULES
+from rlm_secure.policy.model import MODULES
 from rlm_secure.registry import environment_names
 
 #: Why no policy can allow a module. Modules that are not listed here just have no facade.
@@ -128,9 +128,9 @@ def _value_error(path: KeyPath, error: ErrorDetails) -> str:
 def _module(name: str) -> str:
     if reason := _REFUSED_MODULES.get(name) or _REFUSED_MODULES.get(name.split(".")[0]):
         return f"which no policy can give to cells because {reason}; take it out, and offer a host tool instead"
-    if meant := nearest(name, KNOWN_MODULES):
+    if meant := nearest(name, MODULES):
         return f"for which there is no facade; did you mean {quoted(meant)}?"
-    return f"for which there is no facade; cells may have {', '.join(KNOWN_MODULES)}"
+    return f"for which there is no facade; cells may have {', '.join(MODULES)}"
 
 
 def _element(path: KeyPath) -> str:

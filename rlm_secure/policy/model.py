@@ -36,9 +36,12 @@ KNOWN_MODULES = (
     "types", "typing", "unicodedata", "urllib", "urllib.parse", "uuid", "warnings", "zlib", "zoneinfo",
 )  # fmt: skip
 
+#: Third-party packages that have facades, each with all that it needs. They are installed beside us: the extra `data`.
+PACKAGES = ("matplotlib", "numpy", "pandas")
+
 
 def _known_module(name: str) -> str:
-    if name not in KNOWN_MODULES:
+    if name not in KNOWN_MODULES and name not in PACKAGES:
         raise ValueError(f"cells have no module {name[:80]!r}")  # complaint.py says why, and which they have
     return name
 
@@ -79,7 +82,9 @@ def _no_duplicates(values: tuple[T, ...]) -> tuple[T, ...]:
 T = TypeVar("T")
 #: An array whose entries are all different.
 Once = Annotated[tuple[T, ...], AfterValidator(_no_duplicates), Field(json_schema_extra={"uniqueItems": True})]
-Module = Annotated[str, AfterValidator(_known_module), Field(json_schema_extra={"enum": list(KNOWN_MODULES)})]
+#: All that a policy may name.
+MODULES: tuple[str, ...] = tuple(sorted((*KNOWN_MODULES, *PACKAGES)))
+Module = Annotated[str, AfterValidator(_known_module), Field(json_schema_extra={"enum": list(MODULES)})]
 # In this order: an expression that is too long is not compiled.
 Pattern = Annotated[
     str, Field(max_length=1000, json_schema_extra={"format": "regex"}), AfterValidator(_regular_expression)
@@ -106,11 +111,18 @@ class Language(Section):
     """What source text a cell may have. Enforced in the guest, as the innermost wall."""
 
     modules: Once[Module] = KNOWN_MODULES
-    """Modules that `import` may name; each binds a facade, never the module."""
+    """Modules that `import` may name; each binds a facade, never the module. With numpy, pandas or matplotlib the
+    language wall is partial: their C code works on what cells pass to it."""
     source_bytes: Positive = 256 * 1024
     """Longest cell, in UTF-8 bytes."""
     ast_nodes: Positive = 50_000
     """Largest syntax tree of a cell."""
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """The third-party packages that `modules` need, sorted. With pandas or matplotlib comes numpy."""
+        asked = {name for name in self.modules if name in PACKAGES}
+        return tuple(sorted(asked | {"numpy"})) if asked else ()
 
 
 class Limits(Section):

@@ -69,16 +69,16 @@ CLOSED = [
     "np.frombuffer(b'x' * 8, 'O'); print('WON')",
     "print('WON', np.array([df], dtype=object).tobytes())",
     # An object whose attributes say where its memory is.
-    "x = types.SimpleNamespace(**{'__array_interface__': {'data': (id, True), 'shape': (1,), 'typestr': '|u1',"
-    " 'version': 3}})\nif np.asarray(x).dtype != object: print('WON')",
-    "class A: pass\na = A()\nvars(a)['__array_interface__'] = {'shape': (1,), 'typestr': '|u1', 'data': b'x', "
-    "'version': 3}\nif np.asarray(a).dtype != object: print('WON')",
-    "class A:\n    def __getattr__(self, name):\n        if name.startswith('_'): print('WON', name)\n"
-    "        return {'shape': (1,), 'typestr': '|u1', 'data': b'x', 'version': 3}\nnp.array([A()]); arr + A()",
+    ("x = types.SimpleNamespace(**{'__array_interface__': {'data': (id, True), 'shape': (1,), 'typestr': '|u1',"
+    " 'version': 3}})\nif np.asarray(x).dtype != object: print('WON')"),
+    ("class A: pass\na = A()\nvars(a)['__array_interface__'] = {'shape': (1,), 'typestr': '|u1', 'data': b'x', "
+    "'version': 3}\nif np.asarray(a).dtype != object: print('WON')"),
+    ("class A:\n    def __getattr__(self, name):\n        if name.startswith('_'): print('WON', name)\n"
+    "        return {'shape': (1,), 'typestr': '|u1', 'data': b'x', 'version': 3}\nnp.array([A()]); arr + A()"),
     "class A: pass\ndef f(self, name):\n    print('WON', name)\n    return {}\nA.__getattr__ = f\nnp.array([A()])",
     "class A: pass\nA.__array_interface__ = {}; print('WON')",
-    "class D:\n    def __eq__(self, o):\n        if type(o) is dict: o['a'] = (np.dtype(int), 99); print(o)\n        return True\n"
-    "t = np.dtype([('a', 'i4'), ('b', 'i4')])\nt.fields == D()\nif 99 in [v[1] for v in t.fields.values()]: print('WON')",
+    ("class D:\n    def __eq__(self, o):\n        if type(o) is dict: o['a'] = (np.dtype(int), 99); print(o)\n        return True\n"
+    "t = np.dtype([('a', 'i4'), ('b', 'i4')])\nt.fields == D()\nif 99 in [v[1] for v in t.fields.values()]: print('WON')"),
     "df.agg('to_pickle'); print('WON')",
     "df.agg(('__class__', 'mean')); print('WON')",
     "df.groupby('g').agg(a=('x', '__class__')); print('WON')",

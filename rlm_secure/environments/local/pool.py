@@ -103,7 +103,8 @@ def _fork(spec: WorkerSpec, bounds: CgroupBounds | None, *, warm: bool, huge_pag
             raise EnvironmentUnavailable(f"a session died while it was sealed: {error!r}") from None
         raise
     source = process.zygote
-    return WarmWorker(process, worker, report.build(source.walls, walls, source.details, screen=spec.screen))
+    built = report.build(source.walls, walls, source.details, screen=spec.screen, packages=plan.packages)
+    return WarmWorker(process, worker, built)
 
 
 def _end(process: SessionProcess, worker: Worker | None) -> None:

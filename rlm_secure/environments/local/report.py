@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from rlm_secure.environments.bundle import bundle
-from rlm_secure.guarantees import EnforcementReport, Level, Wall, WallStatus
+from rlm_secure.guarantees import EnforcementReport, Level, Wall, WallStatus, language_wall
 from rlm_secure.policy.gate import Gate
 from rlm_secure.policy.model import Policy
 
@@ -22,14 +22,19 @@ _ORDER = ("full", "partial", "none")
 _LEVELS = {"full": Level.FULL, "partial": Level.PARTIAL, "none": Level.NONE}
 
 
-def build(booted: Findings, sealed: Findings, details: Mapping[str, Any], *, screen: bool) -> EnforcementReport:
-    """The report of one session. A wall has the weaker of the levels that the zygote and the session found."""
-    walls = _walls(tuple(booted.items()), tuple(sealed.items()), screen)
+def build(
+    booted: Findings, sealed: Findings, details: Mapping[str, Any], *, screen: bool, packages: tuple[str, ...] = ()
+) -> EnforcementReport:
+    """The report of one session. A wall has the weaker of the levels that the zygote and the session found.
+
+    `packages` are those of third parties in its zygote.
+    """
+    walls = _walls(tuple(booted.items()), tuple(sealed.items()), screen, packages)
     return EnforcementReport("local", walls, {**details, "bundle_sha256": bundle().sha256})
 
 
 @lru_cache(maxsize=64)
-def _walls(booted: _Items, sealed: _Items, screen: bool) -> tuple[WallStatus, ...]:
+def _walls(booted: _Items, sealed: _Items, screen: bool, packages: tuple[str, ...]) -> tuple[WallStatus, ...]:
     """Merge the findings. Cached, as nearly all sessions find the same: this takes 40 microseconds."""
     findings = (dict(booted), dict(sealed))
     walls: list[WallStatus] = []
@@ -38,10 +43,9 @@ def _walls(booted: _Items, sealed: _Items, screen: bool) -> tuple[WallStatus, ..
         if entries:
             level = _LEVELS[max(entries, key=lambda entry: _ORDER.index(entry[0]))[0]]
             walls.append(WallStatus(wall, level, "; ".join(dict.fromkeys(entry[1] for entry in entries))))
-    said = "cells are compiled by RestrictedPython" if screen else "switched off for a test"
     return (
         *walls,
-        WallStatus(Wall.LANGUAGE, Level.FULL if screen else Level.NONE, said),
+        language_wall(screen=screen, packages=packages),
         WallStatus(Wall.WALL_CLOCK, Level.FULL, "the host holds a pidfd and kills at the deadline"),
         WallStatus(Wall.OUTPUT_CAP, Level.FULL, "capped in the worker, and again by the host"),
     )
@@ -60,7 +64,9 @@ def noted(report: EnforcementReport, wall: Wall, said: str) -> EnforcementReport
 def require(policy: Policy, report: EnforcementReport, required: tuple[Wall, ...]) -> None:
     """Raise EnforcementError, in one sentence that says what to do, unless every required wall is in force."""
     advice = (
-        "allow unprivileged user namespaces on this machine (user.max_user_namespaces, "
+        "take the third-party packages out of language.modules"
+        if Wall.LANGUAGE in report.missing(required)
+        else "allow unprivileged user namespaces on this machine (user.max_user_namespaces, "
         "kernel.unprivileged_userns_clone, AppArmor's kernel.apparmor_restrict_unprivileged_userns)"
         if Wall.USER_NAMESPACE in report.missing(required)
         else "run on a kernel and in a container that allow them"

@@ -25,7 +25,7 @@ from rlm_secure.broker.protocol import CellResult
 from rlm_secure.environments.context import SharedContext, share
 from rlm_secure.environments.deadline import SESSION_CPU, Deadline
 from rlm_secure.environments.interface import Snapshot
-from rlm_secure.environments.local import cgroup, idle, packages, pidfd, pool, report
+from rlm_secure.environments.local import cgroup, idle, pidfd, pool, report
 from rlm_secure.environments.local.cgroup import Group
 from rlm_secure.environments.local.cputime import CpuAccount
 from rlm_secure.environments.local.listener import Listener
@@ -703,14 +703,15 @@ class LocalSession(ReplayedSession):
         """
         seconds = min(_RETIRE_SECONDS, self._cpu.left())
         latest = time.monotonic() + (seconds if request is None else min(seconds, request.left_of_bounds()))
-        while (held := self._root.held_bytes()) is not None and held > self._retired_bytes and time.monotonic() < latest:
+        most = self._retired_bytes
+        while (held := self._root.held_bytes()) is not None and held > most and time.monotonic() < latest:
             self._root.weigh()
             if request is not None and self._worker.interrupted.is_set():
                 break
             time.sleep(0.005)
         self._root.stop()
         self._root.weigh()  # it may have taken more instead
-        return held is not None and held <= self._retired_bytes
+        return held is not None and held <= most
 
     def _bring_back(self) -> bool:
         if self._spare is not None:
@@ -821,7 +822,7 @@ def open_session(
     """Start a session. See LocalSession for `screen` and `required` (by default the policy's walls)."""
     walls = policy.isolation.required("local") if required is None else required
     walls = walls if screen else tuple(wall for wall in walls if wall is not Wall.LANGUAGE)
-    plan = plan or Plan(packages=packages.of(policy.language.modules))
+    plan = plan or Plan(packages=policy.language.packages)
     first = json.dumps(begin(policy, tools, screen=screen))
     limits, checkpoints = policy.limits, policy.isolation.checkpoints
     spec = pool.WorkerSpec(plan, limits, checkpoints, screen, first, limits.session_cpu_seconds)

@@ -15,7 +15,7 @@ from rlm_secure.broker.session import SessionKey
 from rlm_secure.broker.signed import Around
 from rlm_secure.environments.bundle import bundle
 from rlm_secure.environments.seccomp import compile_profile
-from rlm_secure.guarantees import EnforcementReport, Level, Wall, WallStatus
+from rlm_secure.guarantees import EnforcementReport, Level, Wall, WallStatus, language_wall
 from rlm_secure.policy.model import Policy
 
 _log = logging.getLogger("rlm_secure.broker")
@@ -141,9 +141,8 @@ def report(
         if entries:
             level = Level.FULL if all(entry[0] == "full" for entry in entries) else Level.NONE
             walls[wall] = WallStatus(wall, level, "; ".join(dict.fromkeys(entry[1] for entry in entries)))
-    said = "cells are compiled by RestrictedPython" if screen else "switched off for a test"
     own = (
-        WallStatus(Wall.LANGUAGE, Level.FULL if screen else Level.NONE, said),
+        language_wall(screen=screen),
         WallStatus(
             Wall.WALL_CLOCK, Level.FULL, "the host's clock; the supervisor kills by pidfd, the host the sandbox"
         ),

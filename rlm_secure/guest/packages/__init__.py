@@ -49,7 +49,7 @@ _ENVIRONMENT = {
 def load(names: Sequence[str], paths: Sequence[str]) -> None:
     """Import `names` from the folders `paths`, with all that they import late. Raises ImportError, RuntimeError."""
     rules.before()
-    os.environ.update(_ENVIRONMENT)  # read when the packages are imported; the zygote clears it before the first session
+    os.environ.update(_ENVIRONMENT)  # read by the imports; cleared before the first session
     real = tempfile.mkdtemp
     # matplotlib makes a folder for its caches, and would leave it behind: the zygote ends without exit handlers.
     tempfile.mkdtemp = lambda *_values, **_options: "/proc/self/nonexistent"  # type: ignore[assignment]

@@ -58,7 +58,7 @@ class PackageAttributes(Attributes):
 
     def __init__(self, space: dict[str, object]) -> None:
         super().__init__(space)
-        self.open: set[type] = {*_OPEN} | {type(facades.load(name)) for name in facades.NAMES}
+        self.open = {*_OPEN, *(type(facades.load(name)) for name in facades.NAMES)}
         self.known = _Known(self.open)
 
     def read(self, value: Any, name: str, *default: Any) -> Any:

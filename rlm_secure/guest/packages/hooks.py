@@ -1,9 +1,9 @@
 """Closes the ways by which numpy takes memory from an object's attributes.
 
 For any object, numpy asks for `__array_interface__`, which may name an address to read and write, and for
-`__array_struct__`. It asks the instance, so that a cell needs no method of that name: a key in `vars(x)`, a keyword of a
-SimpleNamespace or a `__getattr__` will do. So numpy is told to ask for other names, which nobody knows. Their pointers
-are in one place of its memory (npy_static_data.c).
+`__array_struct__`. It asks the instance, so that a cell needs no method of that name: a key in `vars(x)`, a keyword of
+a SimpleNamespace or a `__getattr__` will do. So numpy is told to ask for other names, which nobody knows. Their
+pointers are in one place of its memory (npy_static_data.c).
 
 Guards: that no object of a cell becomes memory of its choice
 """

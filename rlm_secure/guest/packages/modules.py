@@ -159,15 +159,15 @@ def _matplotlib() -> None:
     made = _made("matplotlib.pyplot", tables.PYPLOT, own)
     inner: dict[str, Any] = {"pyplot": made, "use": lambda *_values, **_options: None}
     for name, listed in (
-        ("ticker", "FuncFormatter StrMethodFormatter FormatStrFormatter MaxNLocator MultipleLocator PercentFormatter "
-                   "ScalarFormatter NullFormatter AutoMinorLocator LogLocator FixedLocator FixedFormatter"),
-        ("dates", "DateFormatter MonthLocator DayLocator YearLocator HourLocator WeekdayLocator AutoDateLocator "
-                  "ConciseDateFormatter AutoDateFormatter date2num num2date MO TU WE TH FR SA SU"),
+        ("ticker", ("FuncFormatter StrMethodFormatter FormatStrFormatter MaxNLocator MultipleLocator PercentFormatter "
+                   "ScalarFormatter NullFormatter AutoMinorLocator LogLocator FixedLocator FixedFormatter")),
+        ("dates", ("DateFormatter MonthLocator DayLocator YearLocator HourLocator WeekdayLocator AutoDateLocator "
+                  "ConciseDateFormatter AutoDateFormatter date2num num2date MO TU WE TH FR SA SU")),
         ("patches", "Patch Circle Rectangle Polygon Ellipse Wedge"),
         ("lines", "Line2D"),
         ("gridspec", "GridSpec"),
-        ("colors", "Normalize LogNorm ListedColormap LinearSegmentedColormap to_rgb to_rgba to_hex TABLEAU_COLORS "
-                   "CSS4_COLORS"),
+        ("colors", ("Normalize LogNorm ListedColormap LinearSegmentedColormap to_rgb to_rgba to_hex TABLEAU_COLORS "
+                   "CSS4_COLORS")),
     ):  # fmt: skip
         inner[name] = _made(f"matplotlib.{name}", listed, {})
     _made("matplotlib", "", inner)
