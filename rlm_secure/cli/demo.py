@@ -17,10 +17,9 @@ import textwrap
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 from rich.text import Text
@@ -258,6 +257,10 @@ def attack_here() -> bool:
 
     policy = judge.policy("strict")  # with low limits, so that resource attacks end soon
     plain = partial(unscreened, policy=policy)
+
+    def off(walls: Sequence[str]) -> Any:
+        return dict.fromkeys(walls, False)
+
     with Target() as target:
         attacks = _Attacks(policy, target)
         outcomes = [
@@ -271,7 +274,7 @@ def attack_here() -> bool:
             ),
             attacks.show(
                 "more walls switched off: what is behind them",
-                [(partial(plain, plan=replace(Plan(), **dict.fromkeys(without, False))), name) for without, name in BEHIND],
+                [(partial(plain, plan=Plan(**off(without))), name) for without, name in BEHIND],
                 without=[f"without {', '.join(without)}" for without, _ in BEHIND],
             ),
             attacks.show(

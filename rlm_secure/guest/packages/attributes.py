@@ -35,7 +35,7 @@ _SETTABLE = {
 
 
 #: Classes whose public names are plain loads in every session. Not `type` and other classes of classes.
-_OPEN = classes.PLAIN_TYPES | {
+_OPEN: frozenset[Any] = classes.PLAIN_TYPES | {
     types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.GeneratorType, types.SimpleNamespace,
     type({}.keys()), type({}.values()), type({}.items()), datetime.datetime, datetime.date, datetime.timedelta,
 }  # fmt: skip
@@ -58,7 +58,8 @@ class PackageAttributes(Attributes):
 
     def __init__(self, space: dict[str, object]) -> None:
         super().__init__(space)
-        self.open = {*_OPEN, *(type(facades.load(name)) for name in facades.NAMES)}
+        self.open.update(_OPEN)
+        self.open.update(type(facades.load(name)) for name in facades.NAMES)
         self.known = _Known(self.open)
 
     def read(self, value: Any, name: str, *default: Any) -> Any:
