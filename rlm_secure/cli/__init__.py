@@ -72,13 +72,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return COULD_NOT_RUN
     from rlm_secure.errors import CancellationError, RLMSecureError
 
-    ending = _Ending()
+    ending, unraisable = _Ending(), sys.unraisablehook
     try:
         code: int = parsed.command(parsed)
         sys.stdout.flush()
         return code
     except (KeyboardInterrupt, CancellationError):
         ending.restore()  # before the next signal: there is nothing left to unwind
+        sys.unraisablehook = lambda _: None  # an object whose creation was interrupted may fail when it is freed
         say("interrupted")
         return ending.code
     except BrokenPipeError:
@@ -90,6 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return COULD_NOT_RUN
     finally:
         ending.restore()
+        sys.unraisablehook = unraisable
 
 
 def _unwinding() -> bool:

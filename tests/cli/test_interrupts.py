@@ -180,6 +180,30 @@ def test_an_interrupt_inside_exec_is_not_remembered_by_python() -> None:
     assert subprocess.run([sys.executable, "-c", program]).returncode == 130
 
 
+HALF_MADE = """
+import sys, rlm_secure.cli, rlm_secure.__main__ as start
+
+class HalfMade:
+    def __init__(self):
+        raise KeyboardInterrupt
+
+    def __del__(self):
+        self.closed
+
+def command(_):
+    half_made = HalfMade()
+
+rlm_secure.cli.explain.run = command
+sys.argv[1:] = ["explain", "refusal"]
+raise SystemExit(start.main())
+"""
+
+
+def test_what_an_interrupt_left_half_made_complains_to_nobody() -> None:
+    done = subprocess.run([sys.executable, "-c", HALF_MADE], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
+
+
 LOST = """
 import os, signal, sys, time, rlm_secure.cli, rlm_secure.__main__ as start
 
