@@ -28,7 +28,7 @@ def imported_from(folder: Path) -> ModuleType:
 
 
 def test_this_installation_has_its_files() -> None:
-    assert resources.policy_names() == ("research", "standard", "strict")
+    assert resources.policy_names() == ("data", "research", "standard", "strict")
     assert {"worker", "worker-checkpoint"} <= set(resources.seccomp_names())
     for name in resources.policy_names():
         assert resources.policy_file(name).read_text(encoding="utf-8")
@@ -66,7 +66,7 @@ def test_an_installation_without_them_says_so(tmp_path: Path) -> None:
 def test_an_unknown_name_is_refused_with_the_known_ones(name: str) -> None:
     with pytest.raises(FileNotFoundError) as caught:
         resources.policy_file(name)
-    assert str(caught.value).endswith("the shipped ones are research, standard, strict")
+    assert str(caught.value).endswith("the shipped ones are data, research, standard, strict")
     assert str(caught.value).isprintable()
     assert len(str(caught.value)) < 250
     with pytest.raises(FileNotFoundError, match="worker-checkpoint"):

@@ -102,7 +102,7 @@ def add_policy(command: argparse.ArgumentParser) -> None:
         "--policy",
         default="strict",
         metavar="NAME|FILE",
-        help="strict, standard, research, or a TOML file (default: strict)",
+        help="strict, standard, data, research, or a TOML file (default: strict)",
     )
 
 

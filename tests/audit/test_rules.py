@@ -78,7 +78,7 @@ def test_the_good_example_of_a_page_is_not(rule, tmp_path, monkeypatch) -> None:
     assert rule.id not in found(rule, rule.page().good, tmp_path, monkeypatch)
 
 
-@pytest.mark.parametrize("name", ["strict", "standard", "research"])
+@pytest.mark.parametrize("name", ["strict", "standard", "data", "research"])
 def test_shipped_policies_are_clean(name: str) -> None:
     report = audit([name])
     assert (report.code, report.not_checked) == (0, ())

@@ -14,7 +14,7 @@ from rlm_secure.guest.language import imports
 from rlm_secure.policy import Policy, load_policy
 from rlm_secure.policy.compare import diff
 from rlm_secure.policy.keys import ORDERS, keys, sections, value
-from rlm_secure.policy.model import KNOWN_MODULES
+from rlm_secure.policy.model import KNOWN_MODULES, MODULES, Language
 from rlm_secure.registry import LOCAL_WALLS
 from rlm_secure.resources import policies_dir, policy_file, policy_names
 
@@ -47,16 +47,21 @@ def test_strict_is_the_default_and_writes_everything_out() -> None:
 
 
 def test_each_shipped_policy_is_tighter_than_the_next() -> None:
-    strict, standard, research = (load_policy(name) for name in ("strict", "standard", "research"))
+    strict, standard, data, research = (load_policy(name) for name in ("strict", "standard", "data", "research"))
     assert {change.effect.value for change in diff(standard, strict)} == {"stronger"}
     assert {change.effect.value for change in diff(research, standard)} == {"stronger"}
+    assert {change.effect.value for change in diff(data, standard)} == {"stronger"}
+    assert {change.key for change in diff(data, standard)} == {
+        "language.modules", "isolation.best_effort", "limits.memory_bytes",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", policy_names())
 def test_no_shipped_policy_opens_a_wall(name: str) -> None:
     policy = load_policy(name)
-    assert policy.isolation == Policy().isolation
-    assert policy.isolation.best_effort == ()
+    accepted = policy.isolation.best_effort
+    assert [each.wall for each in accepted] == ([Wall.LANGUAGE] if name == "data" else [])
+    assert policy.isolation.model_copy(update={"best_effort": ()}) == Policy().isolation
     assert not policy.network.ingress
     assert policy.limits.processes == 0
     assert policy.audit.ignore == ()
@@ -66,7 +71,14 @@ def test_no_shipped_policy_opens_a_wall(name: str) -> None:
 
 @pytest.mark.parametrize("name", policy_names())
 def test_every_shipped_policy_has_every_module(name: str) -> None:
-    assert load_policy(name).language.modules == KNOWN_MODULES
+    language = load_policy(name).language
+    assert language.modules == (MODULES if name == "data" else KNOWN_MODULES)
+    assert language.packages == (("matplotlib", "numpy", "pandas") if name == "data" else ())
+
+
+@pytest.mark.parametrize("name", ["matplotlib", "pandas"])
+def test_with_a_package_comes_numpy(name: str) -> None:
+    assert Language(modules=(name, "re")).packages == tuple(sorted((name, "numpy")))
 
 
 def test_no_key_can_bring_back_open_or_import() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rlm_secure.errors import PolicyError
 from rlm_secure.guarantees import Wall
 from rlm_secure.policy import Policy, load_policy, problems, trace
-from rlm_secure.policy.model import KNOWN_MODULES
+from rlm_secure.policy.model import MODULES
 from rlm_secure.resources import policy_names
 from tests.effort import examples
 from tests.policy.strategies import FLAT, nested
@@ -41,8 +41,8 @@ def test_every_shipped_policy_loads_under_its_own_name(name: str) -> None:
     assert Policy.load(name) is load_policy(name)
 
 
-def test_the_shipped_policies_are_three() -> None:
-    assert policy_names() == ("research", "standard", "strict")
+def test_the_shipped_policies_are_four() -> None:
+    assert policy_names() == ("data", "research", "standard", "strict")
 
 
 def test_a_policy_may_be_a_name_a_path_a_mapping_or_a_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,7 +209,7 @@ MISTAKES = {
         '[language]\nmodules = ["tensorflow"]\n',
         (2, 12, "language.modules[0]"),
         'language.modules[0] is "tensorflow", for which there is no facade; cells may have '
-        + ", ".join(KNOWN_MODULES),
+        + ", ".join(MODULES),
     ),
     "a module named twice": (
         '[language]\nmodules = ["re", "re"]\n',
@@ -366,7 +366,7 @@ def test_an_unknown_name_suggests_a_shipped_one() -> None:
         'no policy is called "stict"; did you mean "strict", and a file is named by its path, such as ./mine.toml'
     )
     assert str(refusal("x" * 500)) == (
-        f'no policy is called "{"x" * 76}...; the shipped ones are research, standard, strict, and a file is named by '
+        f'no policy is called "{"x" * 76}...; the shipped ones are data, research, standard, strict, and a file is named by '
         "its path, such as ./mine.toml"
     )
 
