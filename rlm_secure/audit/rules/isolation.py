@@ -90,6 +90,8 @@ class BestEffortWall(Rule[PolicySubject]):
 
     def check(self, subject: PolicySubject) -> Iterator[Finding]:
         for index, entry in enumerate(subject.policy.isolation.best_effort):
+            if entry.wall is Wall.LANGUAGE and subject.policy.language.packages:
+                continue  # it is there, and cannot be more than partial: third-party-packages says so
             last = entry.wall in _LAST
             behind = ", and no other one stands behind it" if last else ""
             message = f"the wall {entry.wall.value} may be missing{behind}"
@@ -100,6 +102,37 @@ class BestEffortWall(Rule[PolicySubject]):
                 severity=Severity.HIGH if last else Severity.MEDIUM,
                 weakens=weakened(entry.wall),
             )
+
+
+class ThirdPartyPackages(Rule[PolicySubject]):
+    """Cells can use numpy, pandas or matplotlib.
+
+    Their C code was not written for input that attacks it, and works on what cells pass to it: a mistake in it may be a
+    way around the language layer. The walls of the kernel do not depend on that layer, and are the same.
+
+    Bad:
+        [language]
+        modules = ["math", "pandas"]
+
+    Good:
+        [language]
+        modules = ["math", "statistics"]
+
+    See:
+        threat-model.md, claim no-reflection
+        policies/data.toml
+    """
+
+    id = "third-party-packages"
+    kind = Kind.POLICY
+    severity = Severity.LOW
+    weakens = (Guarantee.NO_REFLECTION,)
+    hint = "give them only to the runs that need them; the policy data is standard with them"
+
+    def check(self, subject: PolicySubject) -> Iterator[Finding]:
+        if packages := subject.policy.language.packages:
+            message = f"cells can use {', '.join(packages)}: the language wall is partial"
+            yield self.finding(subject.at("language.modules"), message, about="language.modules")
 
 
 class WallNotRequired(Rule[PolicySubject]):
@@ -163,6 +196,8 @@ class GuaranteeUnbacked(Rule[PolicySubject]):
     def check(self, subject: PolicySubject) -> Iterator[Finding]:
         for environment in subject.policy.isolation.environments:
             required = frozenset(subject.policy.isolation.required(environment))
+            if subject.policy.language.packages:
+                required |= {Wall.LANGUAGE}  # as above
             lost = tuple(
                 guarantee
                 for guarantee, alternatives in RESTS_ON.items()
@@ -291,6 +326,6 @@ class PolicyWritable(Rule[PolicySubject]):
 
 
 RULES = (
-    PolicyInvalid, BestEffortWall, WallNotRequired, GuaranteeUnbacked, SharedKernel, EnvironmentsUnlimited,
-    NetworkIngress, PolicyWritable,
+    PolicyInvalid, BestEffortWall, ThirdPartyPackages, WallNotRequired, GuaranteeUnbacked, SharedKernel,
+    EnvironmentsUnlimited, NetworkIngress, PolicyWritable,
 )  # fmt: skip

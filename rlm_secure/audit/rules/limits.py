@@ -52,6 +52,31 @@ class WeakCellTime(LimitRule):
     most = (("limits.cell_seconds", 900.0), ("limits.cell_cpu_seconds", 900.0))
 
 
+class WeakForks(LimitRule):
+    """A session may have more than 256 copies at a time.
+
+    Each copy is a process with the limits of its session, and memory of its own for whatever it changes: the machine
+    must bear all of them together.
+
+    Bad:
+        [limits]
+        forks = 4096
+
+    Good:
+        [limits]
+        forks = 64
+
+    See:
+        threat-model.md, claim bounded-memory
+    """
+
+    id = "weak-forks"
+    severity = Severity.MEDIUM
+    weakens = (Guarantee.BOUNDED_MEMORY, Guarantee.BOUNDED_PROCESSES)
+    hint = "lower it to the number of copies that live at the same time, with some room"
+    most = (("limits.forks", 256.0),)
+
+
 class WeakSessionTime(LimitRule):
     """A session may use more than four hours of CPU.
 
@@ -373,5 +398,5 @@ class LimitWithoutEffect(Rule[PolicySubject]):
 
 RULES = (
     WeakCellTime, WeakSessionTime, WeakRunTime, WeakMemory, WeakOutput, WeakKept, WeakOpenFiles, WeakGrace, WeakSource,
-    WeakCells, WeakResumes, WeakTools, LimitWithoutEffect,
+    WeakCells, WeakResumes, WeakForks, WeakTools, LimitWithoutEffect,
 )  # fmt: skip
