@@ -416,6 +416,22 @@ def test_dial_ends_with_its_supervisor_where_its_input_has_no_end(tmp_path) -> N
     pipe.close()
 
 
+def test_dial_ends_with_a_supervisor_that_closes_its_listener_last(tmp_path) -> None:
+    """As the kernel does it for a process that ends: one descriptor after the other."""
+    archive = tmp_path / BUNDLE
+    archive.write_bytes(bundle().data)
+    path = str(tmp_path / "socket")
+    pipe = ProcessPipe([sys.executable, "-I", "-S", "-B", str(archive), "dial", path])
+    with socket.socket(socket.AF_UNIX) as supervisor:
+        supervisor.bind(path)
+        supervisor.listen()
+        pipe.write(b'{"n": 1, "c": 1, "d": ""}\n', time.monotonic() + 1)
+        supervisor.accept()[0].close()
+        supervisor.accept()[0].close()  # it asks whether there is still somebody
+    assert pipe.process.wait(timeout=5) == 0
+    pipe.close()
+
+
 def test_a_dialled_stream_is_lost_when_its_sandbox_is() -> None:
     with session(kind=DialledLease) as opened:
         opened.lease.process.kill()

@@ -14,6 +14,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+import math
 import os
 import select
 import socket
@@ -36,6 +37,8 @@ _AGAIN_SECONDS = 0.5
 #: Shortest time between two resends of the same lines, and between two answers to duplicate lines.
 _PACE_SECONDS = 0.25
 _RESEND_SECONDS = 2.0
+#: Between two looks whether the supervisor still listens, while there is no connection that would end with it.
+_LOOK_SECONDS = (0.5, 30.0)
 _GONE = 3  # failed connections in a row after which the supervisor counts as gone
 
 
@@ -154,6 +157,7 @@ class Dial:
         self._waiting: dict[int, bytearray] = {}
         self._misses = 0
         self._running = True
+        self._look_at, self._look_again = math.inf, 0.0
         os.set_blocking(source, False)
         os.set_blocking(sink, False)
 
@@ -184,6 +188,7 @@ class Dial:
             if self._sequencer.owes_acknowledgement():
                 self._put(self._sequencer.stamp({}))
             self._write()
+            self._look(time.monotonic())
 
     def _read_lines(self) -> None:
         try:
@@ -287,10 +292,21 @@ class Dial:
             del self._waiting[name]
             if tell:
                 self._put(self._sequencer.stamp(self._sequencer.line({"c": name, "end": True}, 0)))
-                self._running = self._running and (bool(self._connections) or self._listened())
+                self._look_at, self._look_again = 0.0, _LOOK_SECONDS[0]
+
+    def _look(self, now: float) -> None:
+        """End if the supervisor is gone and no connection is left to show it: standard input may never end.
+
+        More than once: an ending process closes its connections and its listener one after the other.
+        """
+        if self._connections or now < self._look_at:
+            return
+        self._running = self._running and self._listened()
+        self._look_at = now + self._look_again
+        self._look_again = min(2 * self._look_again, _LOOK_SECONDS[1])
 
     def _listened(self) -> bool:
-        """Whether the supervisor still accepts connections: standard input may never end."""
+        """Whether the supervisor still accepts connections."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
             try:
                 probe.connect(self._path)
