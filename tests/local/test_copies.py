@@ -89,7 +89,8 @@ def sessions() -> int:
 
 
 def members(group: Group) -> set[str]:
-    return {pid for path in group._paths if path.exists() for pid in (path / "cgroup.procs").read_text().split()}
+    lists = [path / "cgroup.procs" for path in group._paths]
+    return {pid for each in lists if each.exists() for pid in each.read_text().split()}
 
 
 # -- each by itself -----------------------------------------------------------------------------------

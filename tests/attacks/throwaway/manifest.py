@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import hashlib
 import os
+import signal
 import stat
 import time
 from collections.abc import Collection, Iterator
@@ -184,10 +185,16 @@ def _processes() -> Iterator[tuple[int, dict[str, Any]]]:
 def _process(directory: str) -> dict[str, Any]:
     fields = _text(f"{directory}/stat").rpartition(") ")[2].split()
     state = {"T": "stopped", "t": "traced", "Z": "dead", "X": "dead"}.get(fields[0], "alive")
+    lines = [line.partition(":") for line in _lines(f"{directory}/status")]
+    # On a busy machine, who was sent a signal has not always taken it yet.
+    pending = 0
+    for name, _, value in lines:
+        pending |= int(value, 16) if name in ("SigPnd", "ShdPnd") else 0
+    for number, then in ((signal.SIGSTOP, "stopped"), (signal.SIGKILL, "dead")):
+        state = then if pending >> (number - 1) & 1 else state
     about = {"command": _text(f"{directory}/cmdline"), "state": state}
     about |= {name: fields[index] for name, index in _OF_STAT.items()}
     about |= {name: _text(f"{directory}/{name}") for name in _OF_A_PROCESS if os.path.exists(f"{directory}/{name}")}
-    lines = (line.partition(":") for line in _lines(f"{directory}/status"))
     return about | {name: value.strip() for name, _, value in lines if name in _OF_STATUS}
 
 
