@@ -312,7 +312,8 @@ class RLMChatCompletion(Generic[Parsed]):
     `execution_time` is seconds. `metadata` is the trajectory, where one was kept. `error` says why there is
     no real answer; `response` then begins with "Error:". `notices` list what differs from the request, in the
     whole tree of runs. `parsed` is the answer as the type of `answer_schema`, or as a JSON value under a JSON Schema;
-    None without a schema. It is not part of to_dict().
+    None without a schema. It is not part of to_dict(). `files` has the files that the run's own cells wrote, by name;
+    to_dict() has their sizes.
     """
 
     root_model: str
@@ -324,9 +325,10 @@ class RLMChatCompletion(Generic[Parsed]):
     error: str | None = None
     notices: list[Notice] = field(default_factory=list)
     parsed: Parsed = cast("Parsed", None)  # noqa: RUF009  evaluated once, on purpose: it is None
+    files: dict[str, bytes] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-safe form; `metadata`, `error` and `notices` only where there are any."""
+        """JSON-safe form; `metadata`, `error`, `notices` and the sizes of `files` only where there are any."""
         known: dict[str, Any] = {
             "root_model": self.root_model,
             "prompt": json_safe(self.prompt, nodes=UNBOUNDED, text=UNBOUNDED),
@@ -340,6 +342,8 @@ class RLMChatCompletion(Generic[Parsed]):
             known["error"] = self.error
         if self.notices:
             known["notices"] = [each.to_dict() for each in self.notices]
+        if self.files:
+            known["files"] = {name: len(data) for name, data in self.files.items()}
         return known
 
     @classmethod
@@ -375,7 +379,7 @@ class REPLResult:
 
     Of Sandbox.run also: `value` is the value of its last expression, as in a notebook, and `text` how it is shown, ''
     if the cell ended on a statement or on None. `values` has the variables, whole, and `reprs` a short text of each.
-    `files` has the files that it wrote, by name.
+    `files` has the files that it wrote, by name (in a run as well).
 
     A value is plain data: None, bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset,
     deque, range, Counter, OrderedDict, Decimal, Fraction, UUID, date, time, datetime and timedelta, also inside each

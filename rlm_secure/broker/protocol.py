@@ -190,12 +190,17 @@ def findings(value: Any) -> dict[str, tuple[str, str]]:
     return walls
 
 
+def is_file_name(name: object) -> bool:
+    """Whether a file of a session can have this name."""
+    return isinstance(name, str) and len(name) <= MAX_FILE_NAME and _FILE_NAME.fullmatch(name) is not None
+
+
 def file_sizes(listed: Any) -> dict[str, int]:
     """Files of a session by name, and the size of each. Raises ProtocolViolation."""
     if not isinstance(listed, dict) or len(listed) > MAX_FILES:
         raise _broken(f"files are no object of at most {MAX_FILES}")
     for name, size in listed.items():
-        if not isinstance(name, str) or len(name) > MAX_FILE_NAME or not _FILE_NAME.fullmatch(name):
+        if not is_file_name(name):
             raise _broken("a file has a name that no file has")
         if type(size) is not int or not 0 <= size <= _LARGEST:
             raise _broken("a file has no size")

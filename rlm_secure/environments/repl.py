@@ -256,7 +256,7 @@ class REPL(Owned):
         served = self._served if output is None else _Served(self, self._served.toolbox, output)
         at = self._next()
         result = self._execute(code, served, seconds=timeout, exclude_host_time=exclude_host_time)
-        written = self._written(result) if self._session.with_values else {}
+        written = self._written(result)
         ask = self._asking(at) if self._session.with_values else None
         if (report := getattr(self.calls, "report", None)) is not None:
             for decision in self._session.refused:

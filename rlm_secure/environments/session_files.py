@@ -7,7 +7,9 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from rlm_secure import files
+from rlm_secure.broker.protocol import MAX_FILE_NAME, is_file_name
 from rlm_secure.environments.interface import Session
+from rlm_secure.inert import excerpt
 from rlm_secure.policy import Gate, Policy
 
 
@@ -36,6 +38,11 @@ class SessionFiles(MutableMapping[str, bytes]):
         return data
 
     def __setitem__(self, name: str, data: bytes | bytearray | str | Path) -> None:
+        if not is_file_name(name):
+            raise ValueError(
+                f"{excerpt(str(name))!r} cannot be a file's name: it has 1 to {MAX_FILE_NAME} characters, and parts "
+                "divided by /, none of which is empty, . or .. or has a control character, a backslash or a colon"
+            )
         if isinstance(data, Path):
             data = files.read(str(data), self._most)
         elif isinstance(data, str):

@@ -15,7 +15,7 @@ from rich.panel import Panel
 from rich.rule import Rule
 from rich.text import Text
 
-from rlm_secure.inert import inert
+from rlm_secure.inert import inert, inert_line
 from rlm_secure.logger.redact import Redactor
 from rlm_secure.plural import counted
 from rlm_secure.types import CodeBlock, RLMIteration, RLMMetadata, UsageSummary, json_safe
@@ -165,7 +165,8 @@ class VerbosePrinter:
 
     def _outputs(self, result: Any) -> list[tuple[str, str]]:
         error = "" if result.error is None or str(result.error) in result.stderr else str(result.error)
-        return [(result.stdout, ""), (result.stderr, "yellow"), (error, "red")]
+        written = "\n".join(f"file {inert_line(name)}: {len(data):,} bytes" for name, data in result.files.items())
+        return [(result.stdout, ""), (result.stderr, "yellow"), (error, "red"), (written, "dim")]
 
     def _panel(self, title: str, content: Any, style: str, seconds: float | None = None) -> None:
         if self.console:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from rlm_secure import files
-from rlm_secure.inert import inert
+from rlm_secure.inert import inert, inert_line
 from rlm_secure.plural import counted
 from rlm_secure.types import UNBOUNDED, json_safe
 from rlm_secure.untrusted_json import LOG_DEPTH, MalformedJson, loads
@@ -177,6 +177,9 @@ def _cell(block: Any, number: int, depth: int) -> str:
         parts.append(_pre(": ".join(_shown(result["error"].get(name)) for name in ("type", "message")), "error"))
     if result.get("locals"):
         parts.append(_folded("variables", _indented(result["locals"])))
+    if isinstance(written := result.get("files"), dict) and written:
+        names = (f"{inert_line(str(name))}: {_shown(size)} bytes" for name, size in list(written.items())[:_NAMED])
+        parts.append(_folded(counted(len(written), "file"), "\n".join(names)))
     parts += [_call(call, depth) for call in _list(result.get("rlm_calls"))]
     return _open(f"cell {number}", "".join(parts), result.get("execution_time"))
 

@@ -55,6 +55,7 @@ def child_of(config: RunConfig, model: str | None) -> RunConfig:
         user_prologue=None,
         on_event=None,
         answer_schema=None,
+        files={},
     )
 
 

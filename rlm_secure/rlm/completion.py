@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from threading import Lock
@@ -37,6 +37,7 @@ from rlm_secure.events import (
     Violation,
     tell,
 )
+from rlm_secure.inert import inert_line
 from rlm_secure.logger import RLMLogger
 from rlm_secure.policy import Gate
 from rlm_secure.rlm.budget import Meter
@@ -113,7 +114,7 @@ class Run:
             root_prompt=root_prompt,
             custom_tools=config.custom_tools,
             orchestrator=config.orchestrator,
-            session=describe_session(config.policy) if config.describe_session else None,
+            session=describe_session(config.policy, files=config.files) if config.describe_session else None,
             answer_schema=None if config.answer_schema is None else config.answer_schema.prompt,
             compaction=config.compaction,
             user_prologue=config.user_prologue,
@@ -122,6 +123,7 @@ class Run:
         self._compactions = 0
         self._began = time.monotonic()
         self._restarts = 0
+        self._files: dict[str, bytes] = {}
         #: Turns since the last one in which a cell was run.
         self._idle = 0
 
@@ -214,7 +216,9 @@ class Run:
             self.tree.emit(CellStarted(depth=self.config.depth, number=number, index=index, code=code))
             block = CodeBlock(code, self.run_cell(code))
             blocks.append(block)
-            held += held_bytes([code, block.result.stdout, block.result.stderr, block.result.locals])
+            result = block.result
+            held += held_bytes([code, result.stdout, result.stderr, result.locals, result.files])
+            self.keep_files(result.files)
             self.tree.emit(CellCompleted(depth=self.config.depth, number=number, index=index, block=block))
             if isinstance(block.result.error, CellRefused | WallViolation):
                 rule = block.result.error.rule or block.result.error.wall or "language"
@@ -242,6 +246,19 @@ class Run:
         result.rlm_calls = result.rlm_calls or self.handler.drain()
         result.dropped_calls += self.handler.dropped()
         return result
+
+    def keep_files(self, written: Mapping[str, bytes]) -> None:
+        """Keep what a cell wrote for the completion: no more than a session may hold, the latest."""
+        limits = self.config.policy.limits
+        for name, data in written.items():
+            self._files.pop(name, None)
+            self._files[name] = data
+        size = sum(map(len, self._files.values()))
+        while len(self._files) > limits.files or size > limits.file_bytes:
+            name = next(iter(self._files))
+            size -= len(self._files.pop(name))
+            said = f"the file {inert_line(name)} was not kept: the cells wrote more than one session may hold"
+            self.tree.notice(self.config.depth, "records", said)
 
     def nothing_ran(self, response: str, objection: Message | None) -> list[Message]:
         """What the model reads after a reply of which nothing was run; an objection to its answer may say enough."""
@@ -347,6 +364,7 @@ class Run:
             execution_time=time.monotonic() - self._began,
             metadata=None if self.log is None else self.log.get_trajectory(),
             parsed=answer.value,
+            files=self._files,
         )
         config.verbose.print_final_answer(answer.text)
         config.verbose.print_summary(self.meter.iterations, completion.execution_time, completion.usage_summary)

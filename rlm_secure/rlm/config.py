@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 from rlm_secure.clients.prices import Prices
@@ -59,6 +60,7 @@ class RunConfig:
     audit: AuditSink | None
     prompt_set: str
     describe_session: bool
+    files: dict[str, bytes | bytearray | str | Path]
     prices: Prices
     windows: Windows
     words: PromptSet

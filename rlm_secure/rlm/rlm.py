@@ -83,12 +83,15 @@ class RLM(Generic[Parsed]):
       model without a price unless the policy sets `lm.unpriced`.
     - `windows`: the most tokens of a prompt, by model, where the table in `rlm_secure.clients.windows` lacks the model
       or is out of date: `{"my-model": 128_000}`. A prompt that cannot fit is refused before it is sent.
+    - `files`: what cells have as `files`, by name: bytes, a str, or a Path, which is read on the host. The policy must
+      grant files (`standard` does). What the cells write is in `completion.files`. Children have files of their own.
     - `audit`: a `rlm_secure.logger.AuditLog` that records sessions, refusals, violations and limits.
     - `prompt_set`: the texts of the prompts ("ours", "final", "rlms"), see `rlm_secure.rlm.prompts`;
       `describe_session`: whether they include what the policy lets a cell do
       (None: yes for "ours" and "final", no for "rlms").
 
-    Raises ValueError for arguments that contradict each other and PolicyError for a bad policy.
+    Raises ValueError for arguments that contradict each other, PolicyError for a bad policy, and Refused for `files`
+    under a policy that grants none.
     """
 
     def __init__(
@@ -132,6 +135,7 @@ class RLM(Generic[Parsed]):
         describe_session: bool | None = None,
         prices: Mapping[str, Any] | None = None,
         windows: Mapping[str, int | None] | None = None,
+        files: Mapping[str, bytes | bytearray | str | Path] | None = None,
     ) -> None:
         if other_backends is not None and len(other_backends) != 1:
             raise ValueError(
@@ -176,6 +180,9 @@ class RLM(Generic[Parsed]):
         self.audit = audit
         self.prices = Prices(prices)
         self.windows = Windows(windows)
+        self.files = dict(files or {})
+        if self.files:
+            Gate(self.policy).files().require()
         self.prompt_set = prompt_set
         self.words = prompts.prompt_set(prompt_set)
         self.describe_session = self.words.describes_session if describe_session is None else describe_session
@@ -476,6 +483,12 @@ class RLM(Generic[Parsed]):
                 raise
             _log.warning("a session is opened once more: %s", lost)
             environment = get_environment(self.environment_type, options)
+        try:
+            for name, data in self.files.items():
+                environment.files[name] = data
+        except BaseException:  # Ctrl-C as well: the session must not outlive it
+            environment.cleanup()
+            raise
         details = environment.report.details
         if isinstance(sandbox := details.get("sandbox"), str):
             seconds, reused = time.monotonic() - began, bool(details.get("reused"))
