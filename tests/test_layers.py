@@ -44,6 +44,8 @@ RANKS = {name: rank for rank, row in enumerate(LAYERS) for name in row}
 RANKS[""] = RANKS["sandbox"]
 
 GUEST_MAY_IMPORT = frozenset({"RestrictedPython"})
+#: What its folder `packages` may import as well, from where the host has it.
+PACKAGES = frozenset({"numpy", "pandas", "matplotlib"})
 
 #: The folders of environments: none imports another, and what they share imports none of them.
 KINDS_OF_ENVIRONMENT = ("local", "docker", "cloud")
@@ -83,6 +85,7 @@ NAMED_FILES: dict[str, dict[str, str]] = {
         "guest/language/held_memory.py": "gives classes of the interpreter methods that hold what they ask an object about",
         "guest/language/unbound_methods.py": "takes methods of the interpreter from instructions that do not ask for an argument",
         "guest/session/memory.py": "maps the context that the host shares, without a copy",
+        "guest/packages/hooks.py": "numpy keeps the names that it asks objects for in its own memory alone",
         "guest/language/unicode_errors.py": "gives classes of the interpreter a text that reads nothing out of bounds",
         "environments/context.py": "fills a sealed memory file from a str, without a copy",
         "environments/seccomp.py": "asks the loader for libseccomp, as no search needs to look for its file",
@@ -282,7 +285,10 @@ def circle(modules: Mapping[str, str]) -> list[str]:
 
 
 def foreign_guest_imports(path: str, source: str) -> list[str]:
-    """Guest imports of anything but the standard library, RestrictedPython and relative siblings."""
+    """Guest imports of anything but the standard library, RestrictedPython and relative siblings.
+
+    One folder imports third-party packages, in the zygote that is for sessions whose policy gives them.
+    """
     if not path.startswith("guest/"):
         return []
     found = []
@@ -291,6 +297,8 @@ def foreign_guest_imports(path: str, source: str) -> list[str]:
         if each.relative:
             if not each.module.startswith("rlm_secure.guest"):
                 found.append(f"{path}:{each.line} imports {each.module}, outside the guest")
+        elif path.startswith("guest/packages/") and top in PACKAGES:
+            continue
         elif top not in sys.stdlib_module_names and top not in GUEST_MAY_IMPORT:
             found.append(f"{path}:{each.line} imports {each.module}; the guest has the standard library only")
     return found
@@ -300,7 +308,8 @@ def foreign_guest_imports(path: str, source: str) -> list[str]:
 GUEST_LAYERS = {
     "kernel": {"wire"},
     "session": {"language", "kernel", "wire"},
-    "zygote": {"session", "language", "kernel", "wire"},
+    "packages": {"language"},
+    "zygote": {"session", "packages", "language", "kernel", "wire"},
     "supervisor": {"zygote", "kernel", "wire"},
     "main": {"zygote", "supervisor"},
 }
@@ -447,6 +456,10 @@ def test_no_module_breaks_the_rule(rule) -> None:
         (upward_imports, "environments/repl.py", "from rlm_secure.guest.wire import read"),
         (upward_imports, "manager.py", "import json"),
         (foreign_guest_imports, "guest/session/worker.py", "import psutil"),
+        (foreign_guest_imports, "guest/session/worker.py", "import numpy"),
+        (foreign_guest_imports, "guest/packages/warm.py", "import scipy"),
+        (upward_guest_imports, "guest/language/guards.py", "from ..packages import rules"),
+        (upward_guest_imports, "guest/packages/rules.py", "from ..session import repl"),
         (foreign_guest_imports, "guest/session/worker.py", "from rlm_secure import errors"),
         (foreign_guest_imports, "guest/session/worker.py", "from rlm_secure.guest import wire"),
         (foreign_guest_imports, "guest/session/worker.py", "from ... import errors"),

@@ -10,9 +10,6 @@ import pytest
 from rlm_secure.environments.local.session import open_session
 from rlm_secure.policy.load import load_policy
 
-pytest.importorskip("pandas")
-pytest.importorskip("matplotlib")
-
 HEAD = """
 import io, types, operator
 import numpy as np, pandas as pd, matplotlib.pyplot as plt
@@ -23,10 +20,7 @@ df = pd.DataFrame({"g": ["a", "b"], "x": [1.0, 2.0]})
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[Any]:
-    policy = load_policy("standard")
-    modules = (*policy.language.modules, "io", "types", "operator", "numpy", "pandas", "matplotlib")
-    policy = policy.model_copy(update={"language": policy.language.model_copy(update={"modules": modules})})
-    made = open_session(policy)
+    made = open_session(load_policy("data"))
     yield made
     made.close()
 

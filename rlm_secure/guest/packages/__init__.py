@@ -11,6 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import finder, fonts, rules, warm, zones
+from .scalars import plain
+
+__all__ = ["close", "load", "plain"]
 
 #: What they import inside functions.
 _LATE = {

@@ -19,8 +19,11 @@ from ..language.registry import derives, is_class, own_class, title
 from ..language.violations import RuleViolation
 from . import rules, screened
 
-_PATHS = {"to_csv": ("path_or_buf",), "to_json": ("path_or_buf",), "to_html": ("buf",), "to_string": ("buf",),
-          "to_latex": ("buf",), "info": ("buf",)}  # fmt: skip
+#: What writes -> the keyword of where, and what it writes, as screened.writer takes it.
+_WRITERS = {
+    "to_csv": ("path_or_buf", "either"), "to_json": ("path_or_buf", "either"), "to_html": ("buf", "text"),
+    "to_string": ("buf", "text"), "to_latex": ("buf", "text"),
+}  # fmt: skip
 _BY_NAME = frozenset({"agg", "aggregate", "apply", "transform", "pivot_table"})
 #: Alternate constructors and the like, on the class itself.
 _ON_CLASSES = names.words(
@@ -65,7 +68,7 @@ class PackageAttributes(Attributes):
     def read(self, value: Any, name: str, *default: Any) -> Any:
         """getattr(value, name[, default]) for an exact `name`. Raises RuleViolation for a closed attribute."""
         kind = type(value)
-        if kind is types.FunctionType or rules.standard(kind) or kind in self.known or own_class(kind):
+        if self._guarded_elsewhere(kind):
             if is_class(value) and not rules.standard(value) and not own_class(value):
                 return self._on_class(value, name, *default)
             return super().read(value, name, *default)
@@ -94,7 +97,7 @@ class PackageAttributes(Attributes):
     def store(self, value: Any, name: str) -> Any:
         """`value`, if a cell may set or delete its attribute `name`. Raises RuleViolation otherwise."""
         kind = type(value)
-        if kind is types.FunctionType or rules.standard(kind) or kind in self.known or own_class(kind):
+        if self._guarded_elsewhere(kind):
             return super().store(value, name)
         for each in registry.order_of(kind):
             if name in _SETTABLE.get(title(each), ()) and rules.names(kind) is not None:
@@ -102,6 +105,11 @@ class PackageAttributes(Attributes):
         if _is_column(value, kind, name):
             return value
         raise RuleViolation("attribute-store", f"cannot set {names.shown(name)} on {title(kind)}; use x[...] = ...")
+
+    def _guarded_elsewhere(self, kind: type) -> bool:
+        """Whether `kind` is none of a package's, so that the guards of every session decide."""
+        standard = kind is types.FunctionType or rules.standard(kind) or derives(kind, facades.Facade)
+        return standard or kind in self.known or own_class(kind)
 
     def _private(self, value: Any, name: str, *default: Any) -> Any:
         kind = type(value)
@@ -135,8 +143,10 @@ def _is_column(value: Any, kind: type, name: str) -> bool:
 
 def _screened(found: Any, kind: type, name: str, space: dict[str, object]) -> Callable[..., Any]:
     who = f"{title(kind)}.{name}"
-    if name in _PATHS:
-        return screened.writer(found, who, _PATHS[name])
+    if name in _WRITERS:
+        return screened.writer(found, who, *_WRITERS[name])
+    if name == "info":
+        return screened.informing(found, who)
     if name == "savefig":
         return screened.drawing(found, who)
     if name in _BY_NAME:

@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 from types import ModuleType
 from typing import Any
 
-from ..language import facades
+from ..language import facades, stored
 from ..language.facades.facade import Facade, facade
 from ..language.names import words
-from . import rules, screened, tables
+from . import files, rules, screened, tables
 
 _READERS = "read_csv read_table read_fwf read_json"
 _OPTIONS = "set_option get_option reset_option describe_option option_context"
-_WRITERS = {"savetxt": ("fname",), "save": ("file",)}
+#: What packages have beside what is listed in tables.py, with the reason that a cell is told.
+_NUMPY_LEFT_OUT = {
+    "fromfile memmap": "they map files by path; use np.load(name) or np.loadtxt(name)",
+    "frombuffer from_dlpack": "they share memory; use np.array(list) or np.array(memory.tolist())",
+    "lib core ctypeslib": "internal",
+    "frompyfunc": "it makes arrays of objects; use np.vectorize",
+}
+_PANDAS_LEFT_OUT = {
+    "read_parquet read_feather read_orc": "they need pyarrow, which starts threads; use read_csv or read_json",
+    "read_excel ExcelFile ExcelWriter": "they need openpyxl, which is not here; use read_csv",
+    "read_pickle to_pickle": "a pickle runs code; use to_csv and read_csv",
+    "read_sql read_sql_query read_sql_table read_clipboard read_html read_xml read_hdf read_sas read_spss read_stata": (
+        "they need a program, a service or a package that is not here; use read_csv or read_json"
+    ),
+    "io core compat util": "internal",
+}
 
 
 def add(names: tuple[str, ...] | list[str]) -> None:
@@ -26,15 +42,16 @@ def add(names: tuple[str, ...] | list[str]) -> None:
         _matplotlib()
 
 
-def _made(name: str, listed: str, own: dict[str, Any], place: str = "") -> Facade:
+def _made(
+    name: str, listed: str, own: dict[str, Any], place: str = "", left_out: dict[str, str] | None = None
+) -> Facade:
     module = importlib.import_module(place or name)
     present = " ".join(
         each
         for each in listed.split()
         if hasattr(module, each) and each not in own and not isinstance(getattr(module, each), ModuleType)
     )
-    made = facade(name, module, take=present, own=own)
-    rules.adopt(type(made))
+    made = facade(name, module, take=present, own=own, left_out=left_out)
     facades.add(name, made)
     return made
 
@@ -50,11 +67,11 @@ def _numpy() -> None:
     own: dict[str, Any] = {
         "loadtxt": screened.reader(np.loadtxt, "numpy.loadtxt"),
         "genfromtxt": screened.reader(np.genfromtxt, "numpy.genfromtxt"),
-        "load": screened.reader(lambda file: np.load(file, allow_pickle=False), "numpy.load"),
-        "save": screened.writer(
-            lambda file, arr: np.save(file, arr, allow_pickle=False), "numpy.save", ("file",), text=False
-        ),
-        "savetxt": screened.writer(np.savetxt, "numpy.savetxt", ("fname",), text=False),
+        "load": screened.reader(_loaded, "numpy.load"),
+        "save": _saver(lambda file, arr: np.save(file, arr, allow_pickle=False), "numpy.save", ".npy"),
+        "savez": _saver(_of_numbers(np.savez), "numpy.savez", ".npz"),
+        "savez_compressed": _saver(_of_numbers(np.savez_compressed), "numpy.savez_compressed", ".npz"),
+        "savetxt": screened.writer(np.savetxt, "numpy.savetxt", "fname", "bytes"),
         # The class makes arrays over any buffer with any strides; this one is for isinstance() and annotations alone.
         "ndarray": facades_stand_in(np.ndarray),
         "errstate": _without(np.errstate, "call"),
@@ -67,12 +84,57 @@ def _numpy() -> None:
         "empty_like": np.zeros_like,
         **inner,
     }
-    _made("numpy", tables.NUMPY, own)
+    _made("numpy", tables.NUMPY, own, left_out=_NUMPY_LEFT_OUT)
     rules.alike(
         {type(np.dtype(code)) for code in "?bBhHiIlLqQefdgFDGSUVOMm"} | {np.dtype},
         "alignment byteorder char hasobject isbuiltin isnative itemsize kind name names ndim num shape str",
     )
     rules.alike(set(np.sctypeDict.values()), tables.NAMES["numpy:float64"])
+
+
+class Arrays(dict[str, Any]):
+    """What np.load gives for an archive: its arrays by name. `files` lists the names, as numpy's own object does."""
+
+    @property
+    def files(self) -> list[str]:
+        """The names of the arrays."""
+        return list(self)
+
+
+rules.adopt(Arrays)
+
+
+def _loaded(file: Any) -> Any:
+    np: Any = importlib.import_module("numpy")
+    found = np.load(file, allow_pickle=False)
+    return found if isinstance(found, np.ndarray) else Arrays(found)
+
+
+def _of_numbers(function: Any) -> Any:
+    """savez without pickles, which would run code where they are loaded."""
+    np: Any = importlib.import_module("numpy")
+
+    def plain(value: Any) -> Any:
+        made = np.asanyarray(value)
+        if made.dtype.hasobject:
+            raise ValueError("Object arrays cannot be saved here")
+        return made
+
+    return lambda file, *values, **named: function(
+        file, *map(plain, values), **{name: plain(value) for name, value in named.items() if name != "allow_pickle"}
+    )
+
+
+def _saver(function: Any, who: str, end: str) -> Any:
+    """`function`, which adds `end` to the name of a file that has another one, as numpy does."""
+    write = screened.writer(function, who, "file", "bytes")
+
+    def save(file: Any, *values: Any, **options: Any) -> None:
+        name = files.name_of(file, who)
+        write(file if name is None or name.endswith(end) else name + end, *values, **options)
+
+    save.__name__ = save.__qualname__ = who.rpartition(".")[2]
+    return save
 
 
 def facades_stand_in(kind: type) -> type:
@@ -102,13 +164,15 @@ def _pandas() -> None:
     own["errors"] = _made(
         "pandas.errors", "EmptyDataError ParserError MergeError SettingWithCopyWarning OutOfBoundsDatetime", {}
     )
-    _made("pandas", tables.PANDAS, own)
+    _made("pandas", tables.PANDAS, own, left_out=_PANDAS_LEFT_OUT)
 
 
-_SETTINGS = (*words(
-    "axes. figure. font. grid. hist. image. legend. lines. patch. scatter. boxplot. xtick. ytick. savefig.dpi "
-    "savefig.bbox date. contour. errorbar. mathtext. axes3d. text.color"
-),)
+_SETTINGS = (
+    *words(
+        "axes. figure. font. grid. hist. image. legend. lines. patch. scatter. boxplot. xtick. ytick. savefig.dpi "
+        "savefig.bbox date. contour. errorbar. mathtext. axes3d. text.color"
+    ),
+)
 
 
 def facades_settings(inner: Any) -> Any:
@@ -148,11 +212,21 @@ def _matplotlib() -> None:
                 raise ValueError(f"there is no style {each!r}; see plt.style.available")
         style.use(name)
 
+    def show(*_values: Any, **_options: Any) -> None:
+        """Store each figure as figure-1.png and so on, where the session has files, and close it."""
+        held = stored.functions
+        for number in plt.get_fignums():
+            if held:
+                taken = set(held["names"]())
+                name = next(name for at in itertools.count(1) if (name := f"figure-{at}.png") not in taken)
+                screened.drawing(plt.figure(number).savefig, "pyplot.show")(name)
+            plt.close(number)
+
     rc = facades_settings(plt.rcParams)
     own: dict[str, Any] = {
         "rcParams": rc,
         "savefig": screened.drawing(plt.savefig, "pyplot.savefig"),
-        "show": lambda *_values, **_options: None,
+        "show": show,
         "style": facade("matplotlib.style", own={"use": use, "available": tuple(style.available)}),
     }
     rules.adopt(type(own["style"]))

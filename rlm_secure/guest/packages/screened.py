@@ -1,19 +1,18 @@
 """Functions and methods of the packages that act on text: each checks it before the package sees it.
 
-A path becomes refused text: only file objects of memory are read and written. The name of an aggregation is one of
-those listed here, because pandas calls any attribute of that name.
+What they read and write is memory (files.py); a name is one of the session's files, never a path. The name of an
+aggregation is one of those listed here, because pandas calls any attribute of that name.
 """
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..language.facades import binary
 from ..language.names import words
 from ..language.registry import is_instance, title
 from ..language.violations import RuleViolation
+from . import files
 
 #: What agg, apply and transform take as text.
 AGGREGATIONS = words(
@@ -26,46 +25,76 @@ FORMATS = frozenset({"png", "svg", "jpg", "jpeg", "webp", "tif", "tiff"})
 _CLOSED_OPTIONS = frozenset({"engine_kwargs", "storage_options", "backend", "filesystem", "dtype_backend", "usetex"})
 
 
-def stream(value: Any, who: str) -> Any:
-    """`value` as a file object of memory. Raises RuleViolation for anything else."""
-    kind = type(value)
-    if kind is binary.BytesIO:
-        return value._bytes
-    if kind is io.StringIO or kind is io.BytesIO:
-        return value
-    raise RuleViolation(
-        "file-path", f"{who} takes an io.StringIO or io.BytesIO here, not a {title(kind)}: there are no paths"
-    )
+#: How a file is compressed whose name ends so.
+_COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".zip": "zip", ".xz": "xz"}
 
 
 def reader(function: Callable[..., Any], who: str) -> Callable[..., Any]:
     """`function`, whose first argument is what it reads."""
 
     def read(source: Any = None, /, *values: Any, **options: Any) -> Any:
-        for name in ("filepath_or_buffer", "path_or_buf"):
+        for name in ("filepath_or_buffer", "path_or_buf", "fname", "file"):
             source = options.pop(name, source)
         _options(options, who)
-        return function(stream(source, who), *values, **options)
+        if who.startswith("pandas."):
+            _compression(source, options, who)
+        return function(files.content(source, who), *values, **options)
 
     return _named(read, who)
 
 
-def writer(function: Callable[..., Any], who: str, names: tuple[str, ...], *, text: bool = True) -> Callable[..., Any]:
-    """`function`, whose first argument is where it writes: a file object, or None where it returns text."""
+def writer(function: Callable[..., Any], who: str, name: str, kind: str) -> Callable[..., Any]:
+    """`function`, whose first argument, also called `name`, is where it writes.
+
+    `kind` is "text", "bytes", or "either" for one that encodes its text itself; the last returns a text if it is given
+    no place, and so does the first.
+    """
 
     def write(*values: Any, **options: Any) -> Any:
         _options(options, who)
-        given = [*values]
-        for name in names:
-            if name in options:
-                given.insert(0, options.pop(name))
-        if given and not (text and given[0] is None):
-            given[0] = stream(given[0], who)
-        elif not text and not given:
-            raise TypeError(f"{who} takes a file object.")
-        return function(*given, **options)
+        place, *rest = values or (options.pop(name, None),)
+        if place is None and kind != "bytes":
+            return function(None, *rest, **options)
+        encoding = None
+        if kind != "bytes":
+            encoding = (options.pop if kind == "text" else options.get)("encoding", None) or "utf-8"
+            if type(encoding) is not str:
+                raise TypeError(f"{who} takes encoding as text, not {title(type(encoding))}")
+        mode = options.get("mode", "w")
+        if "mode" in options and (type(mode) is not str or mode not in ("w", "x", "a")):
+            raise ValueError(f"{who} takes the mode w, x or a")
+        if kind == "either":
+            _compression(place, options, who)
+        sink = files.sink(place, who, text=kind == "text", mode=mode, encoding=encoding)
+        made = function(sink.memory, *rest, **options)
+        sink.deliver()
+        return made
 
     return _named(write, who)
+
+
+def informing(function: Callable[..., Any], who: str) -> Callable[..., Any]:
+    """info(), which prints where no place is given."""
+
+    def info(verbose: Any = None, *, buf: Any = None, **options: Any) -> None:
+        if buf is None:
+            function(verbose, **options)
+            return
+        sink = files.sink(buf, who, text=True, encoding="utf-8")
+        function(verbose, buf=sink.memory, **options)
+        sink.deliver()
+
+    return _named(info, who)
+
+
+def _compression(place: Any, options: dict[str, Any], who: str) -> None:
+    """Set `compression` by the end of a file's name, which pandas does not see."""
+    given = options.get("compression", "infer")
+    if given is not None and type(given) is not str:
+        raise RuleViolation("package-option", f"{who} takes compression as text here, such as 'gzip'")
+    if given == "infer":
+        name = files.name_of(place, who) or ""
+        options["compression"] = next((how for end, how in _COMPRESSED.items() if name.endswith(end)), None)
 
 
 def aggregating(function: Callable[..., Any], who: str, name: str = "") -> Callable[..., Any]:
@@ -88,13 +117,18 @@ def aggregating(function: Callable[..., Any], who: str, name: str = "") -> Calla
 
 
 def drawing(function: Callable[..., Any], who: str) -> Callable[..., Any]:
-    """savefig: to a file object, in a format that is made here. Others start a program, or need files."""
+    """savefig: to a file, in a format that is made here. Others start a program, or need files."""
+    write = writer(function, who, "fname", "bytes")
 
     def save(*values: Any, **options: Any) -> Any:
         made = options.get("format")
-        if made is not None and (type(made) is not str or made.lower() not in FORMATS):
+        if made is None:
+            place = values[0] if values else options.get("fname")
+            _, dot, made = (files.name_of(place, who) or "").rpartition(".")
+            made = options["format"] = made if dot else "png"
+        if type(made) is not str or made.lower() not in FORMATS:
             raise RuleViolation("figure-format", f"{who} makes {', '.join(sorted(FORMATS))} here")
-        return writer(function, who, ("fname",), text=False)(*values, **options)
+        return write(*values, **options)
 
     return _named(save, who)
 

@@ -102,9 +102,7 @@ NAMES: dict[str, str] = {
         "standard_exponential standard_gamma standard_normal standard_t tomaxint triangular uniform vonmises "
         "wald weibull zipf"
     ),
-    "numpy:poly1d": (
-        "c coef coefficients coeffs deriv integ o order r roots variable"
-    ),
+    "numpy:poly1d": ("c coef coefficients coeffs deriv integ o order r roots variable"),
     "numpy:ufunc": (
         "accumulate at identity nargs nin nout ntypes outer reduce reduceat resolve_dtypes signature types"
     ),
@@ -120,12 +118,8 @@ NAMES: dict[str, str] = {
         "bits dtype eps epsneg iexp machep max maxexp min minexp negep nexp nmant precision resolution "
         "smallest_normal smallest_subnormal tiny"
     ),
-    "numpy:iinfo": (
-        "bits dtype key kind max min"
-    ),
-    "numpy:flatiter": (
-        "coords copy index"
-    ),
+    "numpy:iinfo": ("bits dtype key kind max min"),
+    "numpy:flatiter": ("coords copy index"),
     "pandas:RangeIndex": (
         "T all any append argmax argmin argsort asof asof_locs astype copy delete diff difference drop "
         "drop_duplicates droplevel dropna dtype duplicated empty equals factorize fillna from_range "
@@ -263,18 +257,10 @@ NAMES: dict[str, str] = {
         "agg aggregate apply center closed corr count cov exclusions first kurt last max mean median method "
         "min min_periods ndim nunique obj on pipe quantile rank sem skew std step sum var win_type window"
     ),
-    "pandas.core.indexing:_LocIndexer": (
-        "axis name ndim obj"
-    ),
-    "pandas.core.indexing:_iLocIndexer": (
-        "axis name ndim obj"
-    ),
-    "pandas.core.indexing:_AtIndexer": (
-        "name ndim obj"
-    ),
-    "pandas.core.indexing:_iAtIndexer": (
-        "name ndim obj"
-    ),
+    "pandas.core.indexing:_LocIndexer": ("axis name ndim obj"),
+    "pandas.core.indexing:_iLocIndexer": ("axis name ndim obj"),
+    "pandas.core.indexing:_AtIndexer": ("name ndim obj"),
+    "pandas.core.indexing:_iAtIndexer": ("name ndim obj"),
     "pandas.core.strings.accessor:StringMethods": (
         "capitalize casefold cat center contains count decode encode endswith extract extractall find findall "
         "fullmatch get get_dummies index isalnum isalpha isascii isdecimal isdigit islower isnumeric isspace "
@@ -296,9 +282,7 @@ NAMES: dict[str, str] = {
         "add_categories as_ordered as_unordered categories ordered remove_categories remove_unused_categories "
         "rename_categories reorder_categories set_categories"
     ),
-    "pandas.plotting:PlotAccessor": (
-        "area bar barh box density hexbin hist kde line pie scatter"
-    ),
+    "pandas.plotting:PlotAccessor": ("area bar barh box density hexbin hist kde line pie scatter"),
     "pandas:Timestamp": (
         "as_unit asm8 astimezone ceil combine ctime date day day_name day_of_week day_of_year dayofweek "
         "dayofyear days_in_month daysinmonth dst floor fold fromisocalendar fromisoformat fromordinal "
@@ -318,9 +302,7 @@ NAMES: dict[str, str] = {
         "freqstr hour is_leap_year minute month now ordinal quarter qyear second start_time strftime "
         "to_timestamp week weekday weekofyear year"
     ),
-    "pandas:Interval": (
-        "closed closed_left closed_right is_empty left length mid open_left open_right overlaps right"
-    ),
+    "pandas:Interval": ("closed closed_left closed_right is_empty left length mid open_left open_right overlaps right"),
     "pandas.api.typing:NaTType": (
         "as_unit asm8 astimezone ceil combine ctime date day day_name day_of_week day_of_year dayofweek "
         "dayofyear days days_in_month daysinmonth dst floor fold fromisocalendar fromisoformat fromordinal "
@@ -331,9 +313,7 @@ NAMES: dict[str, str] = {
         "toordinal total_seconds tz tz_convert tz_localize tzinfo tzname utcfromtimestamp utcnow utcoffset "
         "utctimetuple value week weekday weekofyear year"
     ),
-    "pandas.api.typing:NAType": (
-        ""
-    ),
+    "pandas.api.typing:NAType": (""),
     "pandas._libs.tslibs.offsets:MonthEnd": (
         "copy freqstr is_month_end is_month_start is_on_offset is_quarter_end is_quarter_start is_year_end "
         "is_year_start kwds n name nanos normalize rollback rollforward rule_code"
@@ -350,9 +330,7 @@ NAMES: dict[str, str] = {
         "construct_from_string empty from_numpy_dtype is_dtype is_signed_integer is_unsigned_integer itemsize "
         "kind na_value name names numpy_dtype"
     ),
-    "pandas:StringDtype": (
-        "construct_from_string empty is_dtype kind na_value name names storage"
-    ),
+    "pandas:StringDtype": ("construct_from_string empty is_dtype kind na_value name names storage"),
     "pandas:DatetimeTZDtype": (
         "construct_from_string empty is_dtype isbuiltin isnative itemsize kind na_value name names num "
         "reset_cache shape str subdtype tz unit"
@@ -405,12 +383,8 @@ NAMES: dict[str, str] = {
         "reshape round searchsorted sem shape shift size skew sort std sum swapaxes take to_numpy tolist "
         "transpose unique value_counts var"
     ),
-    "pandas:Grouper": (
-        "binner dropna freq key level sort"
-    ),
-    "pandas:NamedAgg": (
-        "aggfunc args column kwargs"
-    ),
+    "pandas:Grouper": ("binner dropna freq key level sort"),
+    "pandas:NamedAgg": ("aggfunc args column kwargs"),
     "mpl_toolkits.mplot3d.axes3d:Axes3D": (
         "M acorr add_artist add_child_axes add_collection add_collection3d add_container add_contour_set "
         "add_contourf_set add_image add_line add_patch add_table angle_spectrum annotate apply_aspect arrow "
@@ -609,12 +583,8 @@ NAMES: dict[str, str] = {
         "update_from_data_x update_from_data_xy update_from_data_y update_from_path width x0 x1 xmax xmin y0 "
         "y1 ymax ymin"
     ),
-    "pandas.api.indexers:BaseIndexer": (
-        "get_window_bounds index_array window_size"
-    ),
-    "pandas.core.groupby.groupby:GroupByPlot": (
-        ""
-    ),
+    "pandas.api.indexers:BaseIndexer": ("get_window_bounds index_array window_size"),
+    "pandas.core.groupby.groupby:GroupByPlot": (""),
     "matplotlib.figure:Figure": (
         "add_artist add_axes add_gridspec add_subfigure add_subplot align_labels align_titles align_xlabels "
         "align_ylabels artists autofmt_xdate axes bbox bbox_inches clear clf clipbox colorbar convert_xunits "
@@ -718,9 +688,7 @@ NAMES: dict[str, str] = {
         "set_transform set_units set_view_interval set_visible set_zorder stale tick_left tick_right units "
         "update_units zorder"
     ),
-    "matplotlib.spines:Spines": (
-        "clear from_dict get items keys pop popitem setdefault values"
-    ),
+    "matplotlib.spines:Spines": ("clear from_dict get items keys pop popitem setdefault values"),
     "matplotlib.spines:Spine": (
         "arc_spine axes axis circular_spine clear clipbox contains_point contains_points convert_xunits "
         "convert_yunits draw figure fill get_aa get_alpha get_animated get_antialiased get_bounds "
@@ -913,9 +881,7 @@ NAMES: dict[str, str] = {
         "set_transOffset set_transform set_urls set_visible set_zorder stale to_rgba too_close "
         "update_scalarmappable zmax zmin zorder"
     ),
-    "matplotlib.container:PieContainer": (
-        "add_texts fracs remove texts values wedges"
-    ),
+    "matplotlib.container:PieContainer": ("add_texts fracs remove texts values wedges"),
     "matplotlib.colors:ListedColormap": (
         "N colorbar_extend colors copy get_bad get_over get_under is_gray monochrome n_variates name "
         "resampled reversed set_bad set_extremes set_over set_under with_alpha with_extremes"
@@ -970,8 +936,7 @@ LINALG = (
     "tensordot tensorinv tensorsolve trace vecdot vector_norm"
 )
 FFT = (
-    "fft fft2 fftfreq fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft rfft2 "
-    "rfftfreq rfftn"
+    "fft fft2 fftfreq fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft rfft2 rfftfreq rfftn"
 )
 RANDOM = (
     "Generator RandomState beta binomial bytes chisquare choice default_rng dirichlet exponential f gamma "

@@ -19,7 +19,7 @@ import json
 import math
 import uuid
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -35,6 +35,20 @@ DEPTH = 48
 _PLAIN_BITS = 4096
 _ENCODE = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 _ZONES = (type(None), datetime.timezone, ZoneInfo, StandardZone)
+
+
+#: Classes of third-party packages -> the function that gives a value of one as an exact builtin, or as it is.
+_single: dict[type, Callable[[Any], Any]] = {}
+
+
+def simplify(single: Mapping[type, Callable[[Any], Any]]) -> None:
+    """Have values of these classes leave as what the functions make of them. Called in the zygote."""
+    _single.update(single)
+
+
+def simplified(value: Any) -> Any:
+    """`value`, or the builtin value that one of a package's classes stands for."""
+    return _single[type(value)](value) if type(value) in _single else value
 
 
 class Unfit(Exception):
@@ -83,6 +97,9 @@ class _Tagger:
 
     def tag(self, value: Any, depth: int) -> Any:
         kind = type(value)
+        if kind in _single:
+            value = simplified(value)
+            kind = type(value)
         if kind is str:
             self._count(len(value) + 2, 6 * len(value) + 3)
             return value

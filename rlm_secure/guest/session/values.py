@@ -20,8 +20,9 @@ _BYTES = 65_536
 
 def describe(value: Any, value_bytes: int) -> dict[str, Any]:
     """`{"type", "value"?, "repr"?}` for a variable: the value where it is small JSON, otherwise a bounded repr."""
-    kind = type(value)
     name = name_of(value)
+    value = tagged.simplified(value)
+    kind = type(value)
     value_bytes = min(value_bytes, _BYTES)
     if kind is str and len(value) <= min(value_bytes // 6, _STRING):
         return {"type": name, "value": value}
@@ -75,6 +76,7 @@ class _TooMuch(Exception):
 
 def _copy(value: Any, depth: int, budget: list[int]) -> Any:
     budget[0] -= 1
+    value = tagged.simplified(value)
     kind = type(value)
     if kind is str:
         budget[1] -= 6 * len(value) + 2

@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 from .. import wire
-from ..language import compiler, facades, guards
+from ..language import compiler, facades, guards, stored
 from ..language.facades.system import undirect
 from ..language.registry import derives, title
 from ..wire import Closed
@@ -143,6 +143,7 @@ class SessionWorker:
         self._store = Store(request.get("files", 0), request.get("file_bytes", 0))
         if request.get("files"):
             guards.has_files(namespace)
+            stored.use(self._store.functions())
         self._repl = Repl(
             namespace,
             self._ask,
@@ -155,7 +156,7 @@ class SessionWorker:
 
     def _make_files(self) -> Any:
         """The object `files` of this session's cells."""
-        return guards.files(self._store.functions(), _print)
+        return guards.files(stored.functions, _print)
 
     def _exec(self, request: dict[str, Any]) -> dict[str, Any]:
         source = request["code"]

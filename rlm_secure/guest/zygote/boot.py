@@ -14,7 +14,7 @@ from typing import Any
 
 from ..kernel import seal, walls
 from ..language import facades, library
-from ..session import memory
+from ..session import memory, tagged
 from . import warmup
 
 
@@ -48,6 +48,7 @@ def preload(chosen: dict[str, Any] | None = None) -> None:
 
         packages.load(chosen["names"], chosen["paths"])
         packages.close(chosen["names"])
+        tagged.simplify(packages.plain(chosen["names"]))
     facades.preload()
     library.read_all()
     memory.enable_in_place()

@@ -1,0 +1,45 @@
+"""Single numbers, texts and dates of the packages as what they are in Python, for results, answers and tools.
+
+An array or a table is no plain data: what it would become is the cell's to say, with tolist() or to_dict().
+"""
+
+from __future__ import annotations
+
+import datetime
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+
+def plain(names: Sequence[str]) -> dict[type, Callable[[Any], Any]]:
+    """The classes of single values of the packages `names` -> the function that gives one as an exact builtin.
+
+    Each takes an object of exactly that class, and runs no code of a cell. What has no equal in Python stays as it is.
+    """
+    found: dict[type, Callable[[Any], Any]] = {}
+    if "numpy" in names:
+        np: Any = importlib.import_module("numpy")
+        for kind in set(np.sctypeDict.values()):
+            if issubclass(kind, np.longdouble | np.clongdouble) or kind is np.object_:
+                continue  # more digits than a float has
+            for base, made in (
+                (np.bool_, bool), (np.integer, int), (np.floating, float), (np.complexfloating, complex),
+                (np.str_, str.__str__), (np.bytes_, bytes),
+            ):  # fmt: skip
+                if issubclass(kind, base) and not issubclass(kind, np.timedelta64):
+                    found[kind] = made
+    if "pandas" in names:
+        pd: Any = importlib.import_module("pandas")
+        found[pd.Timestamp] = _moment
+        found[pd.Timedelta] = _duration
+        found[type(pd.NaT)] = found[type(pd.NA)] = lambda _value: None
+    return found
+
+
+def _moment(value: Any) -> Any:
+    return value if value.nanosecond else value.to_pydatetime()
+
+
+def _duration(value: Any) -> Any:
+    made = value.to_pytimedelta()
+    return made if type(made) is datetime.timedelta and not value.nanoseconds else value
