@@ -173,13 +173,13 @@ def create(path: Name, mode: int = 0o600, *, folders: bool = False) -> int:
         return os.open(name, _CREATE | os.O_APPEND, mode, dir_fd=folder)
 
 
-def replace(path: Name, data: bytes) -> None:
+def replace(path: Name, data: bytes, *, folders: bool = False) -> None:
     """Write a report, whole or not at all, replacing a regular file of that name.
 
-    Other hard links to the old file keep its content. Raises NotAFile for a link in the path, and for anything but
-    a regular file at its end.
+    Other hard links to the old file keep its content. With `folders`, missing ones are created, accessible to their
+    owner only. Raises NotAFile for a link in the path, and for anything but a regular file at its end.
     """
-    with parent(path) as (folder, name):
+    with parent(path, folders=folders) as (folder, name):
         mode = 0o666
         with contextlib.suppress(FileNotFoundError):
             mode &= _regular(os.stat(name, dir_fd=folder, follow_symlinks=False), path).st_mode

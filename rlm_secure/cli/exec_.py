@@ -8,7 +8,7 @@ import sys
 from typing import Any, Final
 
 from rlm_secure import files
-from rlm_secure.cli import options
+from rlm_secure.cli import options, transfer
 from rlm_secure.cli.terminal import COULD_NOT_RUN, FAILED, OK, say, write, write_json
 from rlm_secure.plural import counted
 
@@ -23,6 +23,7 @@ examples:
   rlm-secure exec -c 'print(sum(range(10)))'
   rlm-secure exec analysis.py --context data.csv --policy standard --timeout 5
   echo 'print(len(context))' | rlm-secure exec - --context logs/
+  rlm-secure exec plot.py --policy data --input sales.csv --output-dir charts
 
 exit codes:
   0  the code ended by itself
@@ -46,6 +47,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command.add_argument(
         "--context", action="append", metavar="PATH", help="file, directory or - for stdin; may be repeated"
     )
+    transfer.add(command)
     options.add_walls(command)
     command.add_argument("--timeout", type=options.seconds, metavar="SECONDS", help="stop earlier than the policy does")
     options.add_json(command)
@@ -59,15 +61,19 @@ def run(arguments: argparse.Namespace) -> int:
     from rlm_secure.policy import load_policy
 
     policy = load_policy(arguments.policy)
-    code = arguments.code if arguments.code is not None else _source(arguments.file)
+    source = arguments.code if arguments.code is not None else _source(arguments.file)
     context: Any = None
     if arguments.context:
         context = documents.read(arguments.context, limit=policy.limits.context_bytes, note=say)
+    given = transfer.read(arguments, policy)
     with Sandbox(policy=policy, context=context, environment=arguments.environment) as sandbox:
-        result = sandbox.run(code, timeout=arguments.timeout)
+        for name, data in given.items():
+            sandbox.files[name] = data
+        result = sandbox.run(source, timeout=arguments.timeout)
         report = sandbox.report
 
     error = result.error
+    code = OK if error is None else FAILED
     if arguments.json:
         failure = None
         if error is not None:
@@ -86,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
                 "report": report.to_dict(),
             }
         )
-        return OK if error is None else FAILED
+        return code if transfer.write(arguments, result.files) else FAILED
     write(result.stdout, sys.stdout)
     if result.text:
         write(f"{result.text}\n", sys.stdout)
@@ -95,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
         say(f"rlm-secure exec: {counted(result.dropped_bytes, 'byte')} of output over limits.stdout_bytes were dropped")
     if error is not None and not isinstance(error, CellException | CellRefused):
         say(f"rlm-secure exec: stopped: {error}", style="red")  # the other two are already in stderr
-    return OK if error is None else FAILED
+    return code if transfer.write(arguments, result.files) else FAILED
 
 
 def _source(name: str) -> str:

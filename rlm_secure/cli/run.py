@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from rlm_secure.cli import options
+from rlm_secure.cli import options, transfer
 from rlm_secure.cli.terminal import COULD_NOT_RUN, FAILED, OK, say, talk, write, write_json
 from rlm_secure.errors import (
     AnswerInvalidError,
@@ -49,6 +49,7 @@ examples:
   git log -p | rlm-secure run "What changed in the parser?" --context - --model gpt-5-mini
   rlm-secure run "How many users?" --context users.csv --model gpt-5-mini --schema '{"type": "integer"}'
   rlm-secure run "Who signed?" --context contracts/ --base-url http://localhost:8000/v1 --model qwen3
+  rlm-secure run "Plot the sales by month" --policy data --input sales.csv --output-dir charts --model gpt-5-mini
 
 exit codes:
   0  answered: the answer is on stdout, usage on stderr
@@ -82,6 +83,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         metavar="KEY=VALUE",
         help="a further argument of the backend; VALUE is JSON or text; may be repeated",
     )
+    transfer.add(command)
     options.add_walls(command)
     command.add_argument(
         "--max-iterations", type=options.count, default=30, metavar="N", help="turns at most (default: 30)"
@@ -146,6 +148,7 @@ def run(arguments: argparse.Namespace) -> int:
             max_timeout=arguments.timeout,
             answer_schema=arguments.schema,
             persistent=arguments.persistent,
+            files=transfer.read(arguments, policy),
             logger=RLMLogger(log_dir=arguments.log_dir) if arguments.log_dir else None,
             on_event=progress,
         )
@@ -162,6 +165,8 @@ def run(arguments: argparse.Namespace) -> int:
                         break  # the further ones would have no context, or no model
                 else:
                     code = _show(arguments, completion, progress, policy.name) or code
+                    if not transfer.write(arguments, completion.files):
+                        code = FAILED
     except (ValueError, TypeError) as error:
         say(f"rlm-secure run: error: {error}", style="red")
         return COULD_NOT_RUN

@@ -1,0 +1,63 @@
+"""The options --input and --output-dir: files of this machine for a session, and those that its cells wrote."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rlm_secure import files
+from rlm_secure.cli.terminal import COULD_NOT_RUN, say
+from rlm_secure.inert import inert_line
+from rlm_secure.plural import counted
+
+if TYPE_CHECKING:
+    from rlm_secure.policy import Policy
+
+
+def add(command: argparse.ArgumentParser) -> None:
+    """Add both options."""
+    command.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="a file that cells have in `files`, by its name; may be repeated (--policy standard, data or research)",
+    )
+    command.add_argument("--output-dir", metavar="DIR", help="write the files that cells wrote there")
+
+
+def read(arguments: argparse.Namespace, policy: Policy) -> dict[str, bytes]:
+    """The files of --input, by name. On failure prints the reason and raises SystemExit(2); raises Refused."""
+    from rlm_secure.policy.gate import Gate
+
+    if arguments.input or arguments.output_dir is not None:
+        Gate(policy).files().require()
+    given: dict[str, bytes] = {}
+    for path in arguments.input:
+        name = Path(path).name
+        try:
+            if name in given:
+                raise FileExistsError(0, "another --input has this name")
+            given[name] = files.read(path, policy.limits.file_bytes)
+        except OSError as error:
+            reason = "it is larger than limits.file_bytes" if isinstance(error, files.TooLarge) else error.strerror
+            say(f"{arguments.prog}: error: --input {inert_line(path)} cannot be read: {reason}", style="red")
+            raise SystemExit(COULD_NOT_RUN) from None
+    return given
+
+
+def write(arguments: argparse.Namespace, written: Mapping[str, bytes]) -> bool:
+    """Write the files below --output-dir, and say so on stderr. Returns whether all of them could be written."""
+    if arguments.output_dir is None:
+        return True
+    for name, data in written.items():
+        path = Path(arguments.output_dir, name)  # a name of a session's file never leads up or elsewhere
+        try:
+            files.replace(path, data, folders=True)
+        except OSError as error:
+            say(f"{arguments.prog}: error: {inert_line(str(path))} cannot be written: {error.strerror}", style="red")
+            return False
+        say(f"{inert_line(str(path))}: {counted(len(data), 'byte')}", style="dim")
+    return True

@@ -1,0 +1,72 @@
+"""--input and --output-dir of `exec` and `run`: files of this machine in, and what cells wrote out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.cli.test_run import scripted
+
+CELL = "files['a/copy.txt'] = files['in.txt'] * 2"
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> Path:
+    (tmp_path / "in.txt").write_bytes(b"one\r\n")
+    return tmp_path
+
+
+def test_cells_have_the_input_and_what_they_write_comes_out(rlm_secure: Run, given: Path) -> None:
+    out = given / "out"
+    places = ("--input", str(given / "in.txt"), "--output-dir", str(out))
+    done = rlm_secure("exec", "-c", CELL, "--policy", "standard", *places)
+    assert (done.code, done.out) == (0, "")
+    assert done.err == f"{out}/a/copy.txt: 10 bytes\n"
+    assert (out / "a" / "copy.txt").read_bytes() == b"one\r\none\r\n"
+    assert {path.name for path in out.rglob("*") if path.is_file()} == {"copy.txt"}
+
+
+def test_a_run_has_them_as_well(rlm_secure: Run, given: Path) -> None:
+    turn = f"```repl\n{CELL}\nfinal_answer(files.names())\n```"
+    places = ("--input", str(given / "in.txt"), "--output-dir", str(given / "out"))
+    done = rlm_secure("run", "copy it", *scripted(turn), "--policy", "standard", *places)
+    assert (done.code, done.out) == (0, "['a/copy.txt', 'in.txt']\n")
+    assert (given / "out" / "a" / "copy.txt").read_bytes() == b"one\r\none\r\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--input", "{}/no.txt", "--policy", "standard"), "no.txt cannot be read: No such file or directory"),
+        (("--input", "{}", "--policy", "standard"), "cannot be read: it is a folder, not a regular file"),
+        (("--input", "{0}/in.txt", "--input", "{0}/in.txt", "--policy", "standard"), "another --input has this name"),
+        (("--input", "{}/in.txt"), "this policy grants no files (limits.files = 0)"),
+        (("--output-dir", "{}/out"), "this policy grants no files (limits.files = 0)"),
+        (("--input", "{}/in.txt", "--policy", "{}/small.toml"), "in.txt cannot be read: it is larger than limits.file_bytes"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_given_is_one_sentence(
+    rlm_secure: Run, given: Path, arguments: tuple[str, ...], sentence: str
+) -> None:
+    (given / "small.toml").write_text('extends = "standard"\nname = "small"\n[limits]\nfile_bytes = 4\n')
+    done = rlm_secure("exec", "-c", "1", *(each.format(given) for each in arguments))
+    assert (done.code, done.out) == (2, "")
+    assert sentence in done.err and done.err.count("\n") == 1
+
+
+def test_nothing_is_written_through_a_link(rlm_secure: Run, given: Path) -> None:
+    (given / "elsewhere").mkdir()
+    (given / "out").symlink_to(given / "elsewhere")
+    done = rlm_secure("exec", "-c", "files['x'] = b'1'", "--policy", "standard", "--output-dir", str(given / "out"))
+    assert done.code == 1
+    assert "out in its path is a symbolic link" in done.err
+    assert list((given / "elsewhere").iterdir()) == []
+
+
+def test_a_cell_that_fails_still_hands_over_what_it_wrote(rlm_secure: Run, given: Path) -> None:
+    cell = "files['x'] = b'1'\n1/0"
+    done = rlm_secure("exec", "-c", cell, "--policy", "standard", "--output-dir", str(given / "out"))
+    assert done.code == 1
+    assert (given / "out" / "x").read_bytes() == b"1"

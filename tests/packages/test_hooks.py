@@ -1,0 +1,95 @@
+"""numpy takes no memory from attributes of objects, and the zygote imports nothing but the packages of its set."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rlm_secure.guest.packages import finder
+
+ROOT = Path(__file__).parents[2]
+ASKED = '''
+class Asked:
+    __array_interface__ = {"shape": (1,), "typestr": "|u1", "data": b"x", "version": 3}
+'''
+
+
+def in_a_process(code: str) -> str:
+    """What `code` prints in a process of its own: the hooks change numpy for good."""
+    program = textwrap.dedent(f"{ASKED}\nimport numpy as np\nfrom rlm_secure.guest.packages import hooks\n") + textwrap.dedent(code)
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    return done.stdout.strip() or done.stderr.strip().splitlines()[-1]
+
+
+def test_without_the_hooks_an_attribute_is_taken_for_memory() -> None:
+    assert in_a_process("print(np.asarray(Asked()).dtype)") == "uint8"
+
+
+def test_with_them_it_is_not_and_numpy_itself_works() -> None:
+    code = """
+    hooks.rename()
+    hooks.rename()
+    view = np.lib.stride_tricks.sliding_window_view(np.arange(4), 2)
+    print(np.asarray(Asked()).dtype, view.tolist(), np.lib.stride_tricks.as_strided(np.arange(4), (2,)).tolist())
+    """
+    assert in_a_process(code) == "object [[0, 1], [1, 2], [2, 3]] [0, 1]"
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ("hooks._pointers = lambda *values: []", "numpy keeps __array_interface__ in 0 places; only one was reviewed"),
+        ("found = hooks._pointers\nhooks._pointers = lambda *values: found(*values) * 2", "numpy keeps __array_interface__ in 2 places"),
+        ("import ctypes\nhooks.ctypes.c_void_p = type('P', (), {'from_address': lambda place: type('V', (), {})()})", "numpy still takes memory from an attribute of an object"),
+    ],
+)  # fmt: skip
+def test_a_numpy_that_keeps_its_names_otherwise_is_refused(change: str, error: str) -> None:
+    assert error in in_a_process(f"{textwrap.dedent(change)}\nhooks.rename()\nprint('renamed')")
+
+
+def test_only_the_packages_of_the_set_are_found(tmp_path: Path) -> None:
+    for name in ("numexpr", "six", "numpy"):
+        (tmp_path / f"{name}.py").write_text("")
+    inside: dict[str, Any] = {}
+    before = list(sys.meta_path)
+    with finder.found(["pandas"], [str(tmp_path)]):
+        last = sys.meta_path[-1]
+        for name in ("numexpr", "six"):
+            inside[name] = last.find_spec(name) is not None
+        assert last.find_spec("six.moves", ["somewhere"]) is None
+    assert sys.meta_path == before
+    assert inside == {"numexpr": False, "six": True}
+
+
+def test_the_finder_is_gone_after_a_package_that_is_broken(tmp_path: Path) -> None:
+    before = list(sys.meta_path)
+    with pytest.raises(ModuleNotFoundError), finder.found(["numpy"], [str(tmp_path)]):
+        importlib.import_module("numpy_that_is_not_there")
+    assert sys.meta_path == before
+
+
+def test_every_module_of_a_zygote_with_packages_is_known() -> None:
+    """What a set of packages brings in, by its first name: no optional part of the host's site-packages."""
+    code = """
+    import sys, json
+    from rlm_secure.guest import packages
+    before = set(sys.modules)
+    paths = [each for each in sys.path if each.endswith("site-packages")]
+    sys.path[:] = [each for each in sys.path if each not in paths and each]
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("numpy",)]:
+        del sys.modules[name]
+    packages.load(["matplotlib", "numpy", "pandas"], paths)
+    print(json.dumps(sorted({each.partition(".")[0] for each in sys.modules if each not in before})))
+    """
+    program = textwrap.dedent(code)
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    tops = set(json.loads(done.stdout)) - sys.stdlib_module_names
+    allowed = {name for needed in finder.NEEDS.values() for name in needed}
+    assert {each for each in tops if not each.startswith(("_cython", "cython", "_distutils"))} <= allowed, done.stderr
