@@ -9,7 +9,7 @@ from typing import Any
 from ..language import facades
 from ..language.facades.facade import Facade, facade
 from ..language.names import words
-from . import rules, screened, tables
+from . import aggregations, rules, screened, tables
 
 _READERS = "read_csv read_table read_fwf read_json"
 _OPTIONS = "set_option get_option reset_option describe_option option_context"
@@ -96,8 +96,8 @@ def _pandas() -> None:
     pd: Any = importlib.import_module("pandas")
     own: dict[str, Any] = {name: screened.reader(getattr(pd, name), f"pandas.{name}") for name in _READERS.split()}
     own |= {name: screened.display_only(getattr(pd, name), f"pandas.{name}") for name in _OPTIONS.split()}
-    own["pivot_table"] = screened.aggregating(pd.pivot_table, "pandas.pivot_table", "aggfunc")
-    own["crosstab"] = screened.aggregating(pd.crosstab, "pandas.crosstab", "aggfunc")
+    own["pivot_table"] = aggregations.aggregating(pd.pivot_table, "pandas.pivot_table", "aggfunc", 4)
+    own["crosstab"] = aggregations.aggregating(pd.crosstab, "pandas.crosstab", "aggfunc", 5)
     own["offsets"] = _made("pandas.offsets", tables.OFFSETS, {}, "pandas.tseries.offsets")
     own["errors"] = _made(
         "pandas.errors", "EmptyDataError ParserError MergeError SettingWithCopyWarning OutOfBoundsDatetime", {}

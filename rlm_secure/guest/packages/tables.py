@@ -98,7 +98,7 @@ NAMES: dict[str, str] = {
         "beta binomial bytes chisquare choice dirichlet exponential f gamma geometric get_state gumbel "
         "hypergeometric laplace logistic lognormal logseries multinomial multivariate_normal "
         "negative_binomial noncentral_chisquare noncentral_f normal pareto permutation poisson power rand "
-        "randint randn random random_integers random_sample rayleigh seed set_state shuffle standard_cauchy "
+        "randint randn random random_integers random_sample rayleigh seed shuffle standard_cauchy "
         "standard_exponential standard_gamma standard_normal standard_t tomaxint triangular uniform vonmises "
         "wald weibull zipf"
     ),
@@ -111,7 +111,7 @@ NAMES: dict[str, str] = {
     "numpy.ma:MaskedArray": (
         "T all anom any argmax argmin argpartition argsort astype choose clip compress compressed conj "
         "conjugate copy count cumprod cumsum diagonal dot dtype fill fill_value filled flat flatten "
-        "get_fill_value get_imag get_real harden_mask hardmask ids imag iscontiguous item itemsize mT mask "
+        "get_fill_value get_imag get_real harden_mask hardmask imag iscontiguous item itemsize mT mask "
         "max mean min nbytes ndim nonzero partition prod product ptp put ravel real recordmask repeat reshape "
         "round searchsorted set_fill_value shape sharedmask shrink_mask size soften_mask sort squeeze std sum "
         "swapaxes take tobytes toflex tolist torecords trace transpose unshare_mask var"
