@@ -23,10 +23,7 @@ df = pd.DataFrame({"g": ["a", "b"], "x": [1.0, 2.0]})
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[Any]:
-    policy = load_policy("standard")
-    modules = (*policy.language.modules, "io", "types", "operator", "numpy", "pandas", "matplotlib")
-    policy = policy.model_copy(update={"language": policy.language.model_copy(update={"modules": modules})})
-    made = open_session(policy)
+    made = open_session(load_policy("data"))
     yield made
     made.close()
 

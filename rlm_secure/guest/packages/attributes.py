@@ -75,6 +75,8 @@ class PackageAttributes(Attributes):
                     return self.read(value.__func__, name, *default)
                 raise _refused(kind, name)
             return super().read(value, name, *default)
+        if derives(kind, facades.Facade):  # of a module that this session loaded
+            return super().read(value, name, *default)
         if type in registry.order_of(kind):  # a class with a metaclass of a package
             return self._on_class(value, name, *default)
         if names.is_private(name):
