@@ -16,8 +16,9 @@ from typing import Any
 
 from rlm_secure import resources
 from rlm_secure.guest.language import facades
+from rlm_secure.policy.model import PACKAGES
 
-from . import engine, holes
+from . import engine, holes, packages
 from .engine import Figures, Found, Reach, Session, Step, World, _tuples, in_fork
 from .kinds import State, sealed
 from .replay import Replay
@@ -40,6 +41,8 @@ class Crawl:
 
     def __init__(self, modules: frozenset[str], seed: int, planted: dict[str, Any] | None = None, say: Callable[[str], None] = print, *, apart: bool = True) -> None:
         """`apart`: a process that may end first finds what ends the interpreter, so that this one leaves it out."""
+        if modules & set(PACKAGES) and not packages.active():
+            packages.load()
         facades.preload()
         signal.signal(signal.SIGALRM, engine.out_of_time)
         self.seed, self.say = seed, say
@@ -65,7 +68,7 @@ class Crawl:
         self.state = State(self.world.space)
         self.figures = Figures(reached=len(self.reach.functions), refused=len(self.world.refused))
         self.corpus: dict[str, list[Step]] = {}
-        self.only = ""
+        self.only: str | tuple[str, ...] = ""
         self._called: set[str] = set()
         self._kinds: set[str] = set()
         dice = random.Random(seed)
@@ -175,7 +178,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--shrink", type=float, default=30.0, help="seconds to spend on each finding's program")
     parser.add_argument("--planted", nargs="+", default=[], help="call these functions of holes.py alone, without modules: they must be found")
     parser.add_argument("--at-once", action="store_true", help="start in half the time; what ends the interpreter at the start ends the crawl")
-    parser.add_argument("--only", help="callables whose expression starts so")
+    parser.add_argument("--only", help="callables whose expression starts so; `packages`: those of numpy, pandas and matplotlib")
     parser.add_argument("--refused", action="store_true", help="also say which recorders no cell can make")
     parser.add_argument("--save", type=Path, help="a directory for the programs")
     options = parser.parse_args(arguments)
@@ -189,9 +192,9 @@ def main(arguments: list[str] | None = None) -> int:
         begun = time.monotonic()
         planted = {name: holes.HOLES[name][0] for name in options.planted}
         crawl = Crawl(frozenset() if planted else modules, options.seed, planted, say=print, apart=not options.at_once)
-        if options.only:
-            crawl.slices = [some for each in crawl.slices if (some := [name for name in each if name.startswith(options.only)])]
-            crawl.only = options.only
+        if only := packages.ONLY if options.only == "packages" else options.only:
+            crawl.slices = [some for each in crawl.slices if (some := [name for name in each if name.startswith(only)])]
+            crawl.only = only
         print(f"{name} on Python {sys.version.split()[0]}: {len(crawl.slices)} slices, {crawl.figures}")
         for refused in crawl.world.refused if options.refused else ():
             print(f"  refused: {refused}")

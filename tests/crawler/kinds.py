@@ -16,6 +16,8 @@ from rlm_secure.guest.language import facades, names
 from tests.bypasses import host
 from tests.guest.walk import FORBIDDEN_OBJECTS, FORBIDDEN_ORIGINS, REENTRANT_CLASSES, reentrant, shared_containers
 
+from . import packages
+
 _order = type.__dict__["__mro__"].__get__
 _members = type.__dict__["__dict__"].__get__
 _MACHINERY = frozenset({types.ModuleType, types.FrameType, types.CodeType, types.CellType, memoryview})
@@ -188,6 +190,8 @@ def _frozen(value: Any) -> Any:
 
 def _modules() -> Iterator[tuple[str, types.ModuleType]]:
     for title, module in list(sys.modules.items()):
+        if packages.own(title):
+            continue
         if isinstance(module, types.ModuleType) and (title.endswith("crawler.holes") or not title.startswith(_LEFT_OUT)):
             yield title, module
 
