@@ -191,6 +191,8 @@ def main(arguments: list[str] | None = None) -> int:
     for name, modules in chosen.items():
         begun = time.monotonic()
         planted = {name: holes.HOLES[name][0] for name in options.planted}
+        if options.only == "packages":
+            modules &= {*PACKAGES, "io"}
         crawl = Crawl(frozenset() if planted else modules, options.seed, planted, say=print, apart=not options.at_once)
         if only := packages.ONLY if options.only == "packages" else options.only:
             crawl.slices = [some for each in crawl.slices if (some := [name for name in each if name.startswith(only)])]

@@ -6,6 +6,7 @@ classes of these packages are too many and too open for that, so they have lists
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import io
 import re
@@ -147,6 +148,8 @@ def _forwards(value: Any, kind: type) -> bool:
     """Whether an attribute of `value`, of a standard class, is one of something else, which may be a package's."""
     if kind is types.MethodType or kind in _CLOSED:
         return True
+    if kind is contextlib._GeneratorContextManager:  # its parts, and so the function below the facade's
+        return not registry.own_function(value.func)
     if kind is super:
         held = _super_self(value)
         return _of_package(held if is_class(held) else type(held))

@@ -110,6 +110,9 @@ _SETTINGS = (*words(
     "savefig.bbox date. contour. errorbar. mathtext. axes3d. text.color"
 ),)
 
+#: They name functions, of any module, which matplotlib calls.
+_NAMING = ("figure.hooks",)
+
 
 def facades_settings(inner: Any) -> Any:
     """matplotlib's rcParams, for those that say how a figure looks. Others name programs, paths and modules."""
@@ -130,7 +133,7 @@ def facades_settings(inner: Any) -> Any:
 
         @staticmethod
         def _known(name: Any) -> str:
-            if type(name) is not str or not name.startswith(_SETTINGS) or name not in inner:
+            if type(name) is not str or not name.startswith(_SETTINGS) or name in _NAMING or name not in inner:
                 raise KeyError(f"{name} is no setting that cells may use")
             return name
 
