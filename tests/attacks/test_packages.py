@@ -10,7 +10,7 @@ import pytest
 
 from rlm_secure import Sandbox
 from rlm_secure.guarantees import Guarantee, Level, Wall
-from rlm_secure.testing import corpus, judge, unscreened
+from rlm_secure.testing import corpus, unscreened
 from rlm_secure.testing.verdict import Result, Verdict
 from tests.attacks.conftest import ATTACKS, each, run, stands
 

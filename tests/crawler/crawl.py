@@ -39,8 +39,8 @@ def _step(row: dict[str, Any]) -> Step:
 class Crawl:
     """Everything that cells with these `modules` can reach."""
 
-    def __init__(self, modules: frozenset[str], seed: int, planted: dict[str, Any] | None = None, say: Callable[[str], None] = print, *, apart: bool = True) -> None:
-        """`apart`: a process that may end first finds what ends the interpreter, so that this one leaves it out."""
+    def __init__(self, modules: frozenset[str], seed: int, planted: dict[str, Any] | None = None, say: Callable[[str], None] = print, *, apart: bool = True, thorough: bool = False) -> None:
+        """`thorough` is passed to Reach. `apart`: a process that may end first finds what ends the interpreter, so that this one leaves it out."""
         if modules & set(PACKAGES) and not packages.active():
             packages.load()
         facades.preload()
@@ -56,7 +56,7 @@ class Crawl:
                 raise RuntimeError(f"what is within reach could not be listed: {ended} at {words}")
             crashing.add(words)
             self._add(Found(f"the interpreter ended with signal {ended}", words, []))
-        self.reach = Reach(self.world, frozenset(crashing))
+        self.reach = Reach(self.world, frozenset(crashing), thorough=thorough)
         for value in self.reach.pool.values():
             self.world.described(value)
         for each in self.reach.findings:
@@ -179,6 +179,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--planted", nargs="+", default=[], help="call these functions of holes.py alone, without modules: they must be found")
     parser.add_argument("--at-once", action="store_true", help="start in half the time; what ends the interpreter at the start ends the crawl")
     parser.add_argument("--only", help="callables whose expression starts so; `packages`: those of numpy, pandas and matplotlib")
+    parser.add_argument("--thorough", action="store_true", help="beside packages: look at what more calls give")
     parser.add_argument("--refused", action="store_true", help="also say which recorders no cell can make")
     parser.add_argument("--save", type=Path, help="a directory for the programs")
     options = parser.parse_args(arguments)
@@ -193,7 +194,7 @@ def main(arguments: list[str] | None = None) -> int:
         planted = {name: holes.HOLES[name][0] for name in options.planted}
         if options.only == "packages":
             modules &= {*PACKAGES, "io"}
-        crawl = Crawl(frozenset() if planted else modules, options.seed, planted, say=print, apart=not options.at_once)
+        crawl = Crawl(frozenset() if planted else modules, options.seed, planted, say=print, apart=not options.at_once, thorough=options.thorough)
         if only := packages.ONLY if options.only == "packages" else options.only:
             crawl.slices = [some for each in crawl.slices if (some := [name for name in each if name.startswith(only)])]
             crawl.only = only
@@ -201,7 +202,8 @@ def main(arguments: list[str] | None = None) -> int:
         for refused in crawl.world.refused if options.refused else ():
             print(f"  refused: {refused}")
         seconds = options.seconds / len(chosen) if options.seconds else None
-        crawl.run(options.sessions if options.sessions or seconds else len(crawl.slices), seconds, options.steps)
+        if options.only != "packages":  # their C code does not survive recorders
+            crawl.run(options.sessions if options.sessions or seconds else len(crawl.slices), seconds, options.steps)
         print(f"{name}: {crawl.figures}; {time.monotonic() - begun:.0f} s; {len(crawl.found)} findings")
         failed = failed or bool(crawl.found)
         for what, program in crawl.programs(options.shrink).items() if options.shrink else ():

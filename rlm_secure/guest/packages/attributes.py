@@ -78,7 +78,7 @@ class PackageAttributes(Attributes):
             return super().read(value, name, *default)
         if derives(kind, facades.Facade):  # of a module that this session loaded
             return super().read(value, name, *default)
-        if type in registry.order_of(kind):  # a class with a metaclass of a package
+        if _any_class(value):  # with a metaclass of a package
             return self._on_class(value, name, *default)
         if names.is_private(name):
             return self._private(value, name, *default)
@@ -152,11 +152,16 @@ def _forwards(value: Any, kind: type) -> bool:
         return not registry.own_function(value.func)
     if kind is super:
         held = _super_self(value)
-        return _of_package(held if is_class(held) else type(held))
+        return _of_package(held if _any_class(held) else type(held))
     if any(derives(kind, each) for each in _ALIASES):
         origin = _alias_of(value) if derives(kind, types.GenericAlias) else vars(value).get("__origin__")
-        return is_class(origin) and _of_package(origin)
+        return _any_class(origin) and _of_package(origin)
     return False
+
+
+def _any_class(value: Any) -> bool:
+    """Whether `value` is a class, also one with a metaclass of a package."""
+    return type in registry.order_of(type(value))
 
 
 def _fields(kind: type) -> tuple[str, ...]:

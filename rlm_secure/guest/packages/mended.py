@@ -39,7 +39,7 @@ def copies() -> None:
     def copied(x: Any) -> Any:
         return shallow(x) if of_package(x) else copying.shallow(x)
 
-    def deepcopied(x: Any, memo: Any = None) -> Any:
+    def deepcopied(x: Any, memo: Any = None, _nil: Any = None) -> Any:
         return deep(x, memo) if of_package(x) else copying.deepcopy(x)
 
     copy.copy, copy.deepcopy = copied, deepcopied
