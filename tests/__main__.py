@@ -88,6 +88,7 @@ MEASURED = (
     "tests/environments",
     "tests/local",
     "tests/logger",
+    "tests/packages",
     "tests/policy",
     "tests/rlm",
     "tests/testing",
