@@ -3,28 +3,36 @@
 Reads {"context": text, "cells": {name: source}} as JSON on stdin, and prints {name: [stdout, class]} as JSON, where the
 class is the name of that of the exception which ended the cell, or "", as after an exit without an error. The modules
 that cells import most are imported before the first fork, which saves the time and changes nothing.
+
+With "files": {name: text} each cell is in a new folder of its own with those files, and its result has a third part:
+{name: bytes as Base64} of the files that it wrote, and a fourth: its stderr. "imports" names further modules to import
+before the first fork.
 """
 
 from __future__ import annotations
 
 import asyncio  # noqa: F401 - here and below: for the forks
+import base64
 import collections  # noqa: F401
 import concurrent.futures  # noqa: F401
 import csv  # noqa: F401
 import dataclasses  # noqa: F401
 import decimal  # noqa: F401
 import enum  # noqa: F401
+import importlib
 import io
 import json
 import logging  # noqa: F401
 import os
 import statistics  # noqa: F401
 import sys
+import tempfile
 import time
 import types
 import typing  # noqa: F401
 import urllib.parse  # noqa: F401
 import zoneinfo  # noqa: F401
+from pathlib import Path
 from typing import Any
 
 
@@ -64,13 +72,29 @@ def run(source: str, context: str) -> tuple[str, str]:
     return out.getvalue(), ""
 
 
-def forked(source: str, context: str) -> Any:
+def run_with_files(source: str, context: str, files: dict[str, str]) -> list[Any]:
+    """The same in the current folder, with those files in it; see above."""
+    for name, text in files.items():
+        Path(name).write_text(text, encoding="utf-8")
+    printed, ended = run(source, context)
+    written = {path.name: path.read_bytes() for path in Path().iterdir()}
+    new = {name: data for name, data in written.items() if data != files.get(name, "").encode()}
+    shown = {name: base64.b64encode(data).decode() for name, data in sorted(new.items())}
+    return [printed, ended, shown, sys.stderr.getvalue()]  # type: ignore[attr-defined]
+
+
+def forked(source: str, context: str, files: dict[str, str] | None = None) -> Any:
     """The result of run() in a fork."""
+    folder = None if files is None else tempfile.mkdtemp(dir=".")
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
         with open(writer, "w", encoding="utf-8") as pipe:
-            json.dump(run(source, context), pipe)
+            if files is None or folder is None:
+                json.dump(run(source, context), pipe)
+            else:
+                os.chdir(folder)
+                json.dump(run_with_files(source, context, files), pipe)
         os._exit(0)
     os.close(writer)
     with open(reader, encoding="utf-8") as pipe:
@@ -84,7 +108,9 @@ def main() -> None:
     os.environ["TZ"] = "UTC"  # as a session has it
     time.tzset()
     given = json.load(sys.stdin)
-    results = {name: forked(source, given["context"]) for name, source in given["cells"].items()}
+    for name in given.get("imports", ()):
+        importlib.import_module(name)
+    results = {name: forked(source, given["context"], given.get("files")) for name, source in given["cells"].items()}
     json.dump(results, sys.stdout)
 
 

@@ -22,7 +22,8 @@ def _granted(name: str, modules: frozenset[str]) -> bool:
     """Whether `modules` allow `name`. A package allows its submodules; an empty package is allowed with any of them."""
     if name in facades.PACKAGES:
         return any(each.partition(".")[0] == name for each in modules)
-    return name in modules or name.partition(".")[0] in modules
+    first = name.partition(".")[0]
+    return name in modules or first in modules or facades.PARENTS.get(first) in modules
 
 
 def import_guards(

@@ -31,7 +31,8 @@ _LATE = {
         "matplotlib.pyplot matplotlib.backends.backend_agg matplotlib.backends.backend_svg matplotlib.animation "
         "matplotlib.mathtext matplotlib.projections.polar mpl_toolkits.mplot3d mpl_toolkits.axes_grid1 "
         "matplotlib.dates matplotlib.ticker matplotlib.cm matplotlib.colors matplotlib.patches matplotlib.lines "
-        "matplotlib.gridspec matplotlib.style contourpy matplotlib._type1font "
+        "matplotlib.gridspec matplotlib.style matplotlib.style.core matplotlib.patheffects matplotlib.offsetbox "
+        "contourpy matplotlib._type1font "
         "PIL.PngImagePlugin PIL.JpegImagePlugin PIL.GifImagePlugin PIL.BmpImagePlugin PIL.PpmImagePlugin "
         "xml.etree.ElementTree email.message"
     ),

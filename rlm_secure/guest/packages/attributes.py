@@ -19,8 +19,8 @@ from typing import Any
 from ..language import classes, facades, names, registry
 from ..language.attributes import Attributes
 from ..language.registry import derives, is_class, own_class, title
-from ..language.violations import RuleViolation
-from . import aggregations, mended, rules, screened
+from ..language.violations import AttributeRefused, RuleViolation
+from . import aggregations, arrays, figures, mended, modules, rules, screened
 
 #: What writes -> the keyword of where, and what it writes, as screened.writer takes it.
 _WRITERS = {
@@ -30,8 +30,9 @@ _WRITERS = {
 _BY_NAME = frozenset({"agg", "aggregate", "apply", "transform"})
 #: Alternate constructors and the like, on the class itself.
 _ON_CLASSES = names.words(
-    "from_dict from_records from_tuples from_arrays from_product from_breaks from_codes from_frame from_ordinals now "
-    "today utcnow fromtimestamp fromordinal strptime combine fit fromroots min max resolution basis"
+    "from_dict from_records from_tuples from_arrays from_product from_breaks from_codes from_frame from_list "
+    "from_ordinals fromisoformat now today utcnow fromtimestamp fromordinal strptime combine fit fromroots identity "
+    "min max resolution basis"
 )
 _SETTABLE = {
     "DataFrame": frozenset({"columns", "index"}),
@@ -99,6 +100,10 @@ class PackageAttributes(Attributes):
         found = getattr(value, name, *default)
         if name == "tobytes":
             return screened.raw(found, value, f"{title(kind)}.tobytes")
+        if name == "view":
+            return arrays.view(found, value, f"{title(kind)}.view")
+        if name == "canvas":
+            return figures.Canvas(found)
         if type(found) is types.MappingProxyType:  # of a dtype's fields: `view == x` would pass the dict itself to x
             return types.MappingProxyType(dict(found))
         return _screened(found, kind, name, self._space) if callable(found) else found
@@ -106,6 +111,8 @@ class PackageAttributes(Attributes):
     def store(self, value: Any, name: str) -> Any:
         """`value`, if a cell may set or delete its attribute `name`. Raises RuleViolation otherwise."""
         kind = type(value)
+        if kind is modules.Display and not names.is_private(name):
+            return value
         if self._guarded_elsewhere(kind):
             return super().store(value, name)
         for each in registry.order_of(kind):
@@ -200,6 +207,8 @@ def _screened(found: Any, kind: type, name: str, space: dict[str, object]) -> Ca
         return aggregations.aggregating(found, who, "aggfunc", 3)
     if name in ("plot", "hist", "boxplot"):
         return found if rules.names(type(found)) is not None else screened.optional(found, who)
+    if name == "set":
+        return figures.setting(found)
     if name in ("query", "eval"):
         return _queried(found, who, space)
     return found  # type: ignore[no-any-return]
@@ -225,5 +234,26 @@ def _queried(found: Any, who: str, space: dict[str, object]) -> Callable[..., An
 _VARIABLE = re.compile(r"@([A-Za-z]\w*)")
 
 
+#: What to use instead of what is closed.
+_INSTEAD = {
+    each: why
+    for listed, why in {
+        "to_pickle to_parquet to_feather to_orc to_hdf to_stata to_excel to_sql to_gbq to_xarray to_iceberg to_xml": (
+            "use to_csv or to_json"
+        ),
+        "to_clipboard to_markdown style": "use to_string() or to_html()",
+        "ctypes data base flags strides setflags getfield setfield tofile dump dumps byteswap newbyteorder": (
+            "use tolist(), astype(), copy() or np.save()"
+        ),
+        "resize": "use np.resize()",
+        "grouper index_names set_canvas": "it is internal",
+        "set_picker set_url set_gid set_agg_filter set_sketch_params mpl_connect": "there is no window",
+        "iplot hvplot sparse list struct": "it needs a package that is not here",
+    }.items()
+    for each in listed.split()
+}
+
+
 def _refused(kind: type, name: str) -> RuleViolation:
-    return RuleViolation("closed-attribute", f"{names.shown(name)} of {title(kind)} is closed to cells")
+    instead = _INSTEAD.get(name, f"dir() lists no way to it; use the public methods of {title(kind)}")
+    return AttributeRefused("closed-attribute", f"{names.shown(name)} of {title(kind)} is closed to cells; {instead}")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import sys
 from types import ModuleType
 from typing import Any
 
 from ..language import facades, stored
 from ..language.facades.facade import Facade, facade
-from ..language.names import words
-from . import aggregations, files, rules, screened, tables
+from . import aggregations, arrays, figures, files, rules, screened, tables
 
 _READERS = "read_csv read_table read_fwf read_json"
 _OPTIONS = "set_option get_option reset_option describe_option option_context"
@@ -18,7 +18,8 @@ _OPTIONS = "set_option get_option reset_option describe_option option_context"
 _NUMPY_LEFT_OUT = {
     "fromfile memmap": "they map files by path; use np.load(name) or np.loadtxt(name)",
     "frombuffer from_dlpack": "they share memory; use np.array(list) or np.array(memory.tolist())",
-    "lib core ctypeslib": "internal",
+    "core ctypeslib": "internal",
+    "rec matrix": "they make arrays over memory; use a structured dtype, or a DataFrame",
     "frompyfunc": "it makes arrays of objects; use np.vectorize",
 }
 _PANDAS_LEFT_OUT = {
@@ -28,7 +29,21 @@ _PANDAS_LEFT_OUT = {
     "read_sql read_sql_query read_sql_table read_clipboard read_html read_xml read_hdf read_sas read_spss read_stata": (
         "they need a program, a service or a package that is not here; use read_csv or read_json"
     ),
+    "eval": "it reads variables by name; use df.eval(text), or plain Python",
     "io core compat util": "internal",
+}
+_PYPLOT_LEFT_OUT = {
+    "imread": "it decodes images in C; give pixels to np.load or np.loadtxt, as .npy, .csv or .txt",
+    "ginput waitforbuttonpress connect disconnect subplot_tool": "there is no window",
+    "get_current_fig_manager new_figure_manager": "there is no window; use plt.figure(figsize=...)",
+    "xkcd": "its fonts are not here",
+}
+_MATPLOTLIB_LEFT_OUT = {
+    "animation": "there is no program that makes films; save each frame with savefig",
+    "image": "use plt.imsave and plt.imshow",
+    "widgets backends backend_bases": "there is no window",
+    "font_manager": "only the fonts that come with matplotlib are here; use fontfamily=",
+    "cbook texmanager units rcsetup": "internal",
 }
 
 
@@ -56,14 +71,26 @@ def _made(
     return made
 
 
+def _added(name: str, own: dict[str, Any]) -> Facade:
+    made = facade(name, own=own)
+    facades.add(name, made)
+    return made
+
+
 def _numpy() -> None:
     np: Any = importlib.import_module("numpy")
+    windows = {"sliding_window_view": arrays.sliding_window_view}
     inner = {
         "linalg": _made("numpy.linalg", tables.LINALG, {}),
         "fft": _made("numpy.fft", tables.FFT, {}),
-        "random": _made("numpy.random", tables.RANDOM, {}),
+        "random": _made("numpy.random", tables.RANDOM, {"set_state": arrays.set_state}),
+        "char": _made("numpy.char", tables.CHAR, {}),
+        "strings": _made("numpy.strings", tables.CHAR, {}),
+        "ma": _made("numpy.ma", tables.MASKED, {"masked": np.ma.masked, "nomask": np.ma.nomask}),
+        "testing": _made("numpy.testing", tables.TESTING, {}),
+        "polynomial": _polynomial(),
+        "lib": _added("numpy.lib", {"stride_tricks": _added("numpy.lib.stride_tricks", windows)}),
     }
-    inner["polynomial"] = _made("numpy.polynomial", "Polynomial Chebyshev Legendre Hermite", {})
     own: dict[str, Any] = {
         "loadtxt": screened.reader(np.loadtxt, "numpy.loadtxt"),
         "genfromtxt": screened.reader(np.genfromtxt, "numpy.genfromtxt"),
@@ -77,7 +104,10 @@ def _numpy() -> None:
         "errstate": _without(np.errstate, "call"),
         "seterr": np.seterr,
         "set_printoptions": _without(np.set_printoptions, "formatter", "override_repr"),
-        "printoptions": _without(np.printoptions, "formatter", "override_repr"),
+        "printoptions": arrays.context(_without(np.printoptions, "formatter", "override_repr")),
+        "get_printoptions": np.get_printoptions,
+        "__version__": np.__version__,
+        **{name: arrays.Subscripted(name) for name in ("r_", "c_", "s_", "index_exp", "mgrid", "ogrid")},
         "array": _without(np.array, "copy_function"),
         # Memory that is not cleared has addresses of freed objects.
         "empty": np.zeros,
@@ -92,8 +122,25 @@ def _numpy() -> None:
     rules.alike(set(np.sctypeDict.values()), tables.NAMES["numpy:float64"])
 
 
+def _polynomial() -> Facade:
+    inner = {
+        name: _made(f"numpy.polynomial.{name}", tables.POLYNOMIALS.replace("poly", short), {})
+        for name, short in (("polynomial", "poly"), ("chebyshev", "cheb"), ("legendre", "leg"), ("hermite", "herm"))
+    }
+    return _made("numpy.polynomial", "Polynomial Chebyshev Legendre Hermite", inner)
+
+
 class Arrays(dict[str, Any]):
     """What np.load gives for an archive: its arrays by name. `files` lists the names, as numpy's own object does."""
+
+    def __enter__(self) -> Arrays:
+        return self
+
+    def __exit__(self, *_values: Any) -> None:
+        pass
+
+    def close(self) -> None:
+        """Nothing: there is no open file."""
 
     @property
     def files(self) -> list[str]:
@@ -160,6 +207,18 @@ def _pandas() -> None:
     own |= {name: screened.display_only(getattr(pd, name), f"pandas.{name}") for name in _OPTIONS.split()}
     own["pivot_table"] = aggregations.aggregating(pd.pivot_table, "pandas.pivot_table", "aggfunc", 4)
     own["crosstab"] = aggregations.aggregating(pd.crosstab, "pandas.crosstab", "aggfunc", 5)
+    own["option_context"] = arrays.context(own["option_context"])
+    own["options"] = Options()
+    own["__version__"] = pd.__version__
+    own["api"] = _made("pandas.api", "", {"types": _made("pandas.api.types", tables.TYPES, {})})
+    own["testing"] = _made(
+        "pandas.testing", "assert_frame_equal assert_index_equal assert_series_equal assert_extension_array_equal", {}
+    )
+    if "pandas.plotting._matplotlib" in sys.modules:
+        listed = (
+            "andrews_curves autocorrelation_plot bootstrap_plot lag_plot parallel_coordinates radviz scatter_matrix"
+        )
+        own["plotting"] = _made("pandas.plotting", listed, {"register_matplotlib_converters": lambda: None})
     own["offsets"] = _made("pandas.offsets", tables.OFFSETS, {}, "pandas.tseries.offsets")
     own["errors"] = _made(
         "pandas.errors", "EmptyDataError ParserError MergeError SettingWithCopyWarning OutOfBoundsDatetime", {}
@@ -167,53 +226,48 @@ def _pandas() -> None:
     _made("pandas", tables.PANDAS, own, left_out=_PANDAS_LEFT_OUT)
 
 
-_SETTINGS = (
-    *words(
-        "axes. figure. font. grid. hist. image. legend. lines. patch. scatter. boxplot. xtick. ytick. savefig.dpi "
-        "savefig.bbox date. contour. errorbar. mathtext. axes3d. text.color"
-    ),
-)
+class Options:
+    """pandas.options, whose `display` has the options on how things are shown."""
 
-#: They name functions, of any module, which matplotlib calls.
-_NAMING = ("figure.hooks",)
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<pandas.options: display>"
+
+    @property
+    def display(self) -> Display:
+        """The options that begin with display."""
+        return Display()
 
 
-def facades_settings(inner: Any) -> Any:
-    """matplotlib's rcParams, for those that say how a figure looks. Others name programs, paths and modules."""
+class Display:
+    """pandas.options.display: each attribute is an option."""
 
-    class RcParams:
-        __slots__ = ()
+    __slots__ = ()
 
-        def __getitem__(self, name: str) -> Any:
-            return inner[self._known(name)]
+    def __repr__(self) -> str:
+        return "<pandas.options.display>"
 
-        def __setitem__(self, name: str, value: Any) -> None:
-            inner[self._known(name)] = value
+    def __getattr__(self, name: str) -> Any:
+        return importlib.import_module("pandas").get_option(f"display.{self._known(name)}")
 
-        def update(self, *values: Any, **more: Any) -> None:
-            """Set several."""
-            for name, value in dict(*values, **more).items():
-                self[name] = value
+    def __setattr__(self, name: str, value: Any) -> None:
+        importlib.import_module("pandas").set_option(f"display.{self._known(name)}", value)
 
-        @staticmethod
-        def _known(name: Any) -> str:
-            if type(name) is not str or not name.startswith(_SETTINGS) or name in _NAMING or name not in inner:
-                raise KeyError(f"{name} is no setting that cells may use")
-            return name
+    @staticmethod
+    def _known(name: str) -> str:
+        if not name.isidentifier() or name not in dir(importlib.import_module("pandas").options.display):
+            raise AttributeError(f"there is no option 'display.{name}'")
+        return name
 
-    rules.adopt(RcParams)
-    return RcParams()
+
+for _each in (Options, Display):
+    rules.adopt(_each)
 
 
 def _matplotlib() -> None:
+    mpl: Any = importlib.import_module("matplotlib")
     plt: Any = importlib.import_module("matplotlib.pyplot")
-    style: Any = importlib.import_module("matplotlib.style")
-
-    def use(name: Any) -> None:
-        for each in name if type(name) is list else [name]:
-            if type(each) is not str or (each != "default" and each not in style.library):
-                raise ValueError(f"there is no style {each!r}; see plt.style.available")
-        style.use(name)
 
     def show(*_values: Any, **_options: Any) -> None:
         """Store each figure as figure-1.png and so on, where the session has files, and close it."""
@@ -225,26 +279,37 @@ def _matplotlib() -> None:
                 screened.drawing(plt.figure(number).savefig, "pyplot.show")(name)
             plt.close(number)
 
-    rc = facades_settings(plt.rcParams)
-    own: dict[str, Any] = {
-        "rcParams": rc,
-        "savefig": screened.drawing(plt.savefig, "pyplot.savefig"),
-        "show": show,
-        "style": facade("matplotlib.style", own={"use": use, "available": tuple(style.available)}),
+    settings = figures.settings()
+    cm = mpl.cm
+    maps = " ".join(name for name in vars(cm) if isinstance(getattr(cm, name), mpl.colors.Colormap))
+    inner: dict[str, Any] = {
+        **settings,
+        "cm": _made("matplotlib.cm", f"{maps} ScalarMappable", {}),
+        "style": _added("matplotlib.style", figures.styles()),
+        "use": _nothing,
+        "__version__": mpl.__version__,
     }
-    rules.adopt(type(own["style"]))
-    made = _made("matplotlib.pyplot", tables.PYPLOT, own)
-    inner: dict[str, Any] = {"pyplot": made, "use": lambda *_values, **_options: None}
-    for name, listed in (
-        ("ticker", ("FuncFormatter StrMethodFormatter FormatStrFormatter MaxNLocator MultipleLocator PercentFormatter "
-                   "ScalarFormatter NullFormatter AutoMinorLocator LogLocator FixedLocator FixedFormatter")),
-        ("dates", ("DateFormatter MonthLocator DayLocator YearLocator HourLocator WeekdayLocator AutoDateLocator "
-                  "ConciseDateFormatter AutoDateFormatter date2num num2date MO TU WE TH FR SA SU")),
-        ("patches", "Patch Circle Rectangle Polygon Ellipse Wedge"),
-        ("lines", "Line2D"),
-        ("gridspec", "GridSpec"),
-        ("colors", ("Normalize LogNorm ListedColormap LinearSegmentedColormap to_rgb to_rgba to_hex TABLEAU_COLORS "
-                   "CSS4_COLORS")),
-    ):  # fmt: skip
+    own: dict[str, Any] = {
+        **settings,
+        "cm": inner["cm"],
+        "style": inner["style"],
+        "savefig": screened.drawing(plt.savefig, "pyplot.savefig"),
+        "imsave": screened.drawing(plt.imsave, "pyplot.imsave"),
+        "setp": figures.setp,
+        "show": show,
+        **dict.fromkeys(("ion", "ioff", "pause", "switch_backend"), _nothing),
+        "isinteractive": lambda: False,
+    }
+    inner["pyplot"] = _made("matplotlib.pyplot", tables.PYPLOT, own, left_out=_PYPLOT_LEFT_OUT)
+    for name, listed in tables.MATPLOTLIB.items():
         inner[name] = _made(f"matplotlib.{name}", listed, {})
-    _made("matplotlib", "", inner)
+    _made("matplotlib", "", inner, left_out=_MATPLOTLIB_LEFT_OUT)
+    _made("cycler", "cycler Cycler", {})
+    mplot3d = _made("mpl_toolkits.mplot3d", "Axes3D", {})
+    grids = _made("mpl_toolkits.axes_grid1", "make_axes_locatable", {})
+    _made("mpl_toolkits", "", {"mplot3d": mplot3d, "axes_grid1": grids})
+    facades.PARENTS.update(cycler="matplotlib", mpl_toolkits="matplotlib")
+
+
+def _nothing(*_values: Any, **_options: Any) -> None:
+    """What a notebook asks of its window; there is none here."""

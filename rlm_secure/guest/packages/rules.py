@@ -8,7 +8,6 @@ the tables is closed, so an internal object that a method returns by accident le
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 from . import tables
 
@@ -37,11 +36,16 @@ def after() -> None:
     """Find the classes of the tables. Call it when the packages are imported."""
     for place, listed in tables.NAMES.items():
         module, _, title = place.partition(":")
-        found: Any = sys.modules.get(module)
-        for part in title.split("."):
-            found = getattr(found, part, None)
-        if isinstance(found, type):
-            _names[found] = frozenset(listed.split())
+        _list(module, title, listed)
+    for source, module, titles, more in tables.ALIKE:
+        for title in titles.split():
+            _list(module, title, f"{tables.NAMES.get(source, '')} {more}")
+
+
+def _list(module: str, title: str, listed: str) -> None:
+    found = getattr(sys.modules.get(module), title, None)
+    if isinstance(found, type) and found not in _names:
+        _names[found] = frozenset(listed.split())
 
 
 def alike(kinds: set[type], listed: str) -> None:

@@ -13,6 +13,7 @@ from ..language.violations import RuleViolation
 from . import files
 
 FORMATS = frozenset({"png", "svg", "jpg", "jpeg", "webp", "tif", "tiff"})
+_IMAGE_OPTIONS = frozenset({"quality", "optimize", "progressive", "compress_level", "dpi"})
 #: Keywords that name code, another program or a service.
 _CLOSED_OPTIONS = frozenset({"engine_kwargs", "storage_options", "backend", "filesystem", "dtype_backend", "usetex"})
 
@@ -94,6 +95,9 @@ def drawing(function: Callable[..., Any], who: str) -> Callable[..., Any]:
     write = writer(function, who, "fname", "bytes")
 
     def save(*values: Any, **options: Any) -> Any:
+        extra = options.get("pil_kwargs")
+        if extra is not None and (type(extra) is not dict or not all(name in _IMAGE_OPTIONS for name in extra)):
+            raise RuleViolation("package-option", f"{who} takes pil_kwargs of {', '.join(sorted(_IMAGE_OPTIONS))} here")
         made = options.get("format")
         if made is None:
             place = values[0] if values else options.get("fname")
@@ -131,6 +135,8 @@ def display_only(function: Callable[..., Any], who: str) -> Callable[..., Any]:
     """pandas' functions on options, for those on how things are shown. Others import modules by name."""
 
     def call(*values: Any, **options: Any) -> Any:
+        if who == "pandas.reset_option" and values == ("all",):
+            return function("^display[.]")
         for each in values[::2]:
             if type(each) is not str or not each.startswith("display.") or "|" in each:
                 raise RuleViolation("package-option", f"{who} takes options that begin with 'display.' here")

@@ -17,7 +17,7 @@ NAMES: dict[str, str] = {
         "reindex reindex_like rename rename_axis reorder_levels replace resample reset_index rfloordiv rmod "
         "rmul rolling round rpow rsub rtruediv sample select select_dtypes sem set_axis set_flags set_index "
         "shape shift size skew sort_index sort_values squeeze stack std sub subtract sum swaplevel tail take "
-        "to_csv to_dict to_html to_json to_latex to_numpy to_period to_string to_timestamp transform "
+        "to_csv to_dict to_html to_json to_latex to_numpy to_period to_records to_string to_timestamp transform "
         "transpose truediv truncate tz_convert tz_localize unstack value_counts values var where xs"
     ),
     "pandas:Series": (
@@ -41,7 +41,7 @@ NAMES: dict[str, str] = {
         "T all any argmax argmin argpartition argsort astype choose clip compress conj conjugate copy cumprod "
         "cumsum diagonal dot dtype fill flat flatten imag item itemsize mT max mean min nbytes ndim nonzero "
         "partition prod put ravel real repeat reshape round searchsorted shape size sort squeeze std sum "
-        "swapaxes take tobytes tolist trace transpose var"
+        "swapaxes take tobytes tolist trace transpose var view"
     ),
     "numpy:float64": (
         "T all any argmax argmin argsort as_integer_ratio astype choose clip compress conj conjugate copy "
@@ -88,10 +88,10 @@ NAMES: dict[str, str] = {
         "metadata name names ndim num shape str subdtype"
     ),
     "numpy.random._generator:Generator": (
-        "beta binomial bytes chisquare choice dirichlet exponential f gamma geometric gumbel hypergeometric "
-        "integers laplace logistic lognormal logseries multinomial multivariate_hypergeometric "
-        "multivariate_normal negative_binomial noncentral_chisquare noncentral_f normal pareto permutation "
-        "permuted poisson power random rayleigh shuffle standard_cauchy standard_exponential standard_gamma "
+        "beta binomial bit_generator bytes chisquare choice dirichlet exponential f gamma geometric gumbel "
+        "hypergeometric integers laplace logistic lognormal logseries multinomial multivariate_hypergeometric "
+        "multivariate_normal negative_binomial noncentral_chisquare noncentral_f normal pareto permutation permuted "
+        "poisson power random rayleigh shuffle spawn standard_cauchy standard_exponential standard_gamma "
         "standard_normal standard_t triangular uniform vonmises wald weibull zipf"
     ),
     "numpy.random.mtrand:RandomState": (
@@ -279,8 +279,8 @@ NAMES: dict[str, str] = {
         "total_seconds unit"
     ),
     "pandas.core.arrays.categorical:CategoricalAccessor": (
-        "add_categories as_ordered as_unordered categories ordered remove_categories remove_unused_categories "
-        "rename_categories reorder_categories set_categories"
+        "add_categories as_ordered as_unordered categories codes index name ordered remove_categories "
+        "remove_unused_categories rename_categories reorder_categories set_categories"
     ),
     "pandas.plotting:PlotAccessor": ("area bar barh box density hexbin hist kde line pie scatter"),
     "pandas:Timestamp": (
@@ -323,8 +323,8 @@ NAMES: dict[str, str] = {
         "is_year_start kwds n name nanos normalize rollback rollforward rule_code"
     ),
     "pandas:CategoricalDtype": (
-        "categories construct_from_string empty is_dtype isbuiltin isnative itemsize kind na_value name names "
-        "num ordered reset_cache shape str subdtype update_dtype validate_categories validate_ordered"
+        "categories empty is_dtype isbuiltin isnative itemsize kind na_value name names "
+        "num ordered shape str subdtype update_dtype validate_categories validate_ordered"
     ),
     "pandas:Int64Dtype": (
         "construct_from_string empty from_numpy_dtype is_dtype is_signed_integer is_unsigned_integer itemsize "
@@ -336,7 +336,7 @@ NAMES: dict[str, str] = {
         "reset_cache shape str subdtype tz unit"
     ),
     "pandas:Categorical": (
-        "T add_categories argmax argmin argsort as_ordered as_unordered astype categories check_for_ordered "
+        "T add_categories argmax argmin argsort as_ordered as_unordered astype categories check_for_ordered codes "
         "copy count delete describe dropna dtype duplicated equals factorize fillna from_codes insert "
         "interpolate isin isna isnull item map max memory_usage min nbytes ndim notna notnull ordered ravel "
         "remove_categories remove_unused_categories rename_categories reorder_categories repeat reshape round "
@@ -386,20 +386,20 @@ NAMES: dict[str, str] = {
     "pandas:Grouper": ("binner dropna freq key level sort"),
     "pandas:NamedAgg": ("aggfunc args column kwargs"),
     "mpl_toolkits.mplot3d.axes3d:Axes3D": (
-        "M acorr add_artist add_child_axes add_collection add_collection3d add_container add_contour_set "
+        "M acorr add_artist add_collection add_collection3d add_container add_contour_set "
         "add_contourf_set add_image add_line add_patch add_table angle_spectrum annotate apply_aspect arrow "
         "artists auto_scale_xyz autoscale autoscale_view axes axhline axhspan axis axison axline axvline "
-        "axvspan azim bar bar3d bar_label barbs barh bbox boxplot broken_barh button_pressed bxp can_pan "
+        "axvspan azim bar bar3d bar_label barbs barh bbox boxplot broken_barh bxp "
         "can_zoom child_axes cla clabel clear clipbox cohere collections computed_zorder containers "
         "contains_point contour contour3D contourf contourf3D convert_xunits convert_yunits convert_zunits "
-        "csd dataLim disable_mouse_rotation drag_pan draw ecdf elev end_pan errorbar eventplot figure fill "
+        "csd dataLim draw ecdf elev errorbar eventplot figure fill "
         "fill_between fill_betweenx fmt_xdata fmt_ydata fmt_zdata format_coord format_xdata format_ydata "
         "format_zdata get_adjustable get_alpha get_anchor get_animated get_aspect get_autoscale_on "
         "get_autoscalex_on get_autoscaley_on get_autoscalez_on get_axes_locator get_axis_position "
         "get_axisbelow get_box_aspect get_children get_clip_box get_clip_on get_clip_path get_data_ratio "
-        "get_default_bbox_extra_artists get_facecolor get_fc get_figure get_forward_navigation_events "
+        "get_default_bbox_extra_artists get_facecolor get_fc get_figure "
         "get_frame_on get_gridspec get_images get_in_layout get_label get_legend get_legend_handles_labels "
-        "get_lines get_mouseover get_navigate get_navigate_mode get_path_effects get_picker get_position "
+        "get_lines get_path_effects get_position "
         "get_proj get_rasterization_zorder get_rasterized get_shared_x_axes get_shared_y_axes "
         "get_sketch_params get_snap get_subplotspec get_tightbbox get_title get_transform "
         "get_transformed_clip_path_and_affine get_visible get_w_lims get_window_extent get_xaxis "
@@ -414,20 +414,20 @@ NAMES: dict[str, str] = {
         "hlines ignore_existing_data_limits images imshow in_axes indicate_inset indicate_inset_zoom "
         "initial_azim initial_elev initial_roll inset_axes invM invert_xaxis invert_yaxis invert_zaxis "
         "is_transform_set label_outer legend legend_ lines locator_params loglog magnitude_spectrum margins "
-        "matshow minorticks_off minorticks_on mouse_init name patch patches pcolor pcolorfast pcolormesh "
-        "phase_spectrum pickable pie pie_label plot plot3D plot_surface plot_trisurf plot_wireframe psd "
-        "quiver quiver3D quiverkey redraw_in_frame relim remove reset_position roll scatter scatter3D "
+        "matshow minorticks_off minorticks_on name patch patches pcolor pcolorfast pcolormesh "
+        "phase_spectrum pie pie_label plot plot3D plot_surface plot_trisurf plot_wireframe psd "
+        "quiver quiver3D quiverkey relim remove reset_position roll scatter scatter3D "
         "secondary_xaxis secondary_yaxis semilogx semilogy semilogz set set_adjustable set_alpha set_anchor "
         "set_animated set_aspect set_autoscale_on set_autoscalex_on set_autoscaley_on set_autoscalez_on "
         "set_axes_locator set_axis_off set_axis_on set_axisbelow set_box_aspect set_clip_box set_clip_on "
-        "set_clip_path set_facecolor set_fc set_forward_navigation_events set_frame_on set_in_layout "
-        "set_label set_mouseover set_navigate set_navigate_mode set_path_effects set_position set_proj_type "
+        "set_clip_path set_facecolor set_fc set_frame_on set_in_layout "
+        "set_label set_navigate_mode set_path_effects set_position set_proj_type "
         "set_prop_cycle set_rasterization_zorder set_rasterized set_subplotspec set_title set_top_view "
         "set_transform set_visible set_xbound set_xinverted set_xlabel set_xlim set_xlim3d set_xmargin "
         "set_xscale set_xticklabels set_xticks set_ybound set_yinverted set_ylabel set_ylim set_ylim3d "
         "set_ymargin set_yscale set_yticklabels set_yticks set_zbound set_zinverted set_zlabel set_zlim "
         "set_zlim3d set_zmargin set_zorder set_zscale set_zticklabels set_zticks shareview sharex sharey "
-        "sharez specgram spines spy stackplot stairs stale start_pan stem stem3D step streamplot table tables "
+        "sharez specgram spines spy stackplot stairs stale stem stem3D step streamplot table tables "
         "text text2D text3D texts tick_params ticklabel_format title titleOffsetTrans transAxes transData "
         "transLimits transScale tricontour tricontourf tripcolor triplot twinx twiny update_datalim "
         "use_sticky_edges viewLim view_init violin violinplot vlines voxels xaxis xaxis_date xaxis_inverted "
@@ -435,18 +435,18 @@ NAMES: dict[str, str] = {
         "zz_dataLim zz_viewLim"
     ),
     "matplotlib.projections.polar:PolarAxes": (
-        "acorr add_artist add_child_axes add_collection add_container add_image add_line add_patch add_table "
+        "acorr add_artist add_collection add_container add_image add_line add_patch add_table "
         "angle_spectrum annotate apply_aspect arrow artists autoscale autoscale_view axes axesLim axhline "
         "axhspan axis axison axline axvline axvspan bar bar_label barbs barh bbox boxplot broken_barh bxp "
-        "can_pan can_zoom child_axes cla clabel clear clipbox cohere collections containers contains_point "
-        "contour contourf convert_xunits convert_yunits csd dataLim drag_pan draw ecdf end_pan errorbar "
+        "can_pan child_axes cla clabel clear clipbox cohere collections containers contains_point "
+        "contour contourf convert_xunits convert_yunits csd dataLim draw ecdf errorbar "
         "eventplot figure fill fill_between fill_betweenx fmt_xdata fmt_ydata format_coord format_xdata "
         "format_ydata get_adjustable get_alpha get_anchor get_animated get_aspect get_autoscale_on "
         "get_autoscalex_on get_autoscaley_on get_axes_locator get_axisbelow get_box_aspect get_children "
         "get_clip_box get_clip_on get_clip_path get_data_ratio get_default_bbox_extra_artists get_facecolor "
-        "get_fc get_figure get_forward_navigation_events get_frame_on get_gridspec get_images get_in_layout "
-        "get_label get_legend get_legend_handles_labels get_lines get_mouseover get_navigate "
-        "get_navigate_mode get_path_effects get_picker get_position get_rasterization_zorder get_rasterized "
+        "get_fc get_figure get_frame_on get_gridspec get_images get_in_layout "
+        "get_label get_legend get_legend_handles_labels get_lines "
+        "get_navigate_mode get_path_effects get_position get_rasterization_zorder get_rasterized "
         "get_rlabel_position get_rmax get_rmin get_rorigin get_rsign get_shared_x_axes get_shared_y_axes "
         "get_sketch_params get_snap get_subplotspec get_theta_direction get_theta_offset get_thetamax "
         "get_thetamin get_tightbbox get_title get_transform get_transformed_clip_path_and_affine get_visible "
@@ -459,19 +459,19 @@ NAMES: dict[str, str] = {
         "hist hist2d hlines ignore_existing_data_limits images imshow in_axes indicate_inset "
         "indicate_inset_zoom inset_axes invert_xaxis invert_yaxis is_transform_set label_outer legend legend_ "
         "lines locator_params loglog magnitude_spectrum margins matshow minorticks_off minorticks_on name "
-        "patch patches pcolor pcolorfast pcolormesh phase_spectrum pickable pie pie_label plot psd quiver "
-        "quiverkey redraw_in_frame relim remove reset_position scatter secondary_xaxis secondary_yaxis "
+        "patch patches pcolor pcolorfast pcolormesh phase_spectrum pie pie_label plot psd quiver "
+        "quiverkey relim remove reset_position scatter secondary_xaxis secondary_yaxis "
         "semilogx semilogy set set_adjustable set_alpha set_anchor set_animated set_aspect set_autoscale_on "
         "set_autoscalex_on set_autoscaley_on set_axes_locator set_axis_off set_axis_on set_axisbelow "
         "set_box_aspect set_clip_box set_clip_on set_clip_path set_facecolor set_fc "
-        "set_forward_navigation_events set_frame_on set_in_layout set_label set_mouseover set_navigate "
+        "set_forward_navigation_events set_frame_on set_in_layout set_label "
         "set_navigate_mode set_path_effects set_position set_prop_cycle set_rasterization_zorder "
         "set_rasterized set_rgrids set_rlabel_position set_rlim set_rmax set_rmin set_rorigin set_rscale "
         "set_rticks set_subplotspec set_theta_direction set_theta_offset set_theta_zero_location "
         "set_thetagrids set_thetalim set_thetamax set_thetamin set_title set_transform set_visible set_xbound "
         "set_xinverted set_xlabel set_xlim set_xmargin set_xscale set_xticklabels set_xticks set_ybound "
         "set_yinverted set_ylabel set_ylim set_ymargin set_yscale set_yticklabels set_yticks set_zorder "
-        "sharex sharey specgram spines spy stackplot stairs stale start_pan stem step streamplot table tables "
+        "sharex sharey specgram spines spy stackplot stairs stale stem step streamplot table tables "
         "text texts tick_params ticklabel_format title titleOffsetTrans transAxes transData transProjection "
         "transProjectionAffine transScale transShift transWedge tricontour tricontourf tripcolor triplot "
         "twinx twiny update_datalim use_sticky_edges viewLim violin violinplot vlines xaxis xaxis_date "
@@ -483,17 +483,17 @@ NAMES: dict[str, str] = {
         "get_array get_capstyle get_children get_clim get_clip_box get_clip_on get_clip_path get_cmap "
         "get_dashes get_datalim get_ec get_edgecolor get_edgecolors get_facecolor get_facecolors get_fc "
         "get_figure get_fill get_hatch get_hatch_linewidth get_hatchcolor get_in_layout get_joinstyle "
-        "get_label get_linestyle get_linestyles get_linewidth get_linewidths get_ls get_lw get_mouseover "
-        "get_offset_transform get_offsets get_path_effects get_paths get_picker get_pickradius get_rasterized "
+        "get_label get_linestyle get_linestyles get_linewidth get_linewidths get_ls get_lw "
+        "get_offset_transform get_offsets get_path_effects get_paths get_rasterized "
         "get_sizes get_sketch_params get_snap get_tightbbox get_transOffset get_transform "
-        "get_transformed_clip_path_and_affine get_transforms get_urls get_vector get_visible "
-        "get_window_extent get_zorder have_units is_transform_set norm pickable remove set set_3d_properties "
+        "get_transformed_clip_path_and_affine get_transforms get_vector get_visible "
+        "get_window_extent get_zorder have_units is_transform_set norm remove set set_3d_properties "
         "set_aa set_alpha set_animated set_antialiased set_antialiaseds set_array set_capstyle set_clim "
         "set_clip_box set_clip_on set_clip_path set_cmap set_color set_dashes set_ec set_edgecolor "
         "set_edgecolors set_facecolor set_facecolors set_fc set_hatch set_hatch_linewidth set_hatchcolor "
         "set_in_layout set_joinstyle set_label set_linestyle set_linestyles set_linewidth set_linewidths "
-        "set_ls set_lw set_mouseover set_norm set_offset_transform set_offsets set_path_effects set_paths "
-        "set_pickradius set_rasterized set_sizes set_sort_zpos set_transOffset set_transform set_urls "
+        "set_ls set_lw set_norm set_offset_transform set_offsets set_path_effects set_paths "
+        "set_pickradius set_rasterized set_sizes set_sort_zpos set_transOffset set_transform "
         "set_verts set_verts_and_codes set_visible set_zorder set_zsort stale to_rgba update_scalarmappable "
         "zorder"
     ),
@@ -512,17 +512,17 @@ NAMES: dict[str, str] = {
         "get_children get_clim get_clip_box get_clip_on get_clip_path get_cmap get_dashes get_datalim get_ec "
         "get_edgecolor get_edgecolors get_facecolor get_facecolors get_fc get_figure get_fill get_hatch "
         "get_hatch_linewidth get_hatchcolor get_in_layout get_joinstyle get_label get_linestyle "
-        "get_linestyles get_linewidth get_linewidths get_ls get_lw get_mouseover get_offset_transform "
-        "get_offsets get_path_effects get_paths get_picker get_pickradius get_rasterized get_sizes "
+        "get_linestyles get_linewidth get_linewidths get_ls get_lw get_offset_transform "
+        "get_offsets get_path_effects get_paths get_rasterized get_sizes "
         "get_sketch_params get_snap get_tightbbox get_transOffset get_transform "
-        "get_transformed_clip_path_and_affine get_transforms get_urls get_visible get_window_extent "
-        "get_zorder have_units is_transform_set norm pickable remove set set_aa set_alpha set_animated "
+        "get_transformed_clip_path_and_affine get_transforms get_visible get_window_extent "
+        "get_zorder have_units is_transform_set norm remove set set_aa set_alpha set_animated "
         "set_antialiased set_antialiaseds set_array set_capstyle set_clim set_clip_box set_clip_on "
         "set_clip_path set_cmap set_color set_dashes set_data set_ec set_edgecolor set_edgecolors "
         "set_facecolor set_facecolors set_fc set_hatch set_hatch_linewidth set_hatchcolor set_in_layout "
         "set_joinstyle set_label set_linestyle set_linestyles set_linewidth set_linewidths set_ls set_lw "
-        "set_mouseover set_norm set_offset_transform set_offsets set_path_effects set_paths set_pickradius "
-        "set_rasterized set_sizes set_transOffset set_transform set_urls set_verts set_verts_and_codes "
+        "set_mouseover set_norm set_offset_transform set_offsets set_path_effects set_paths "
+        "set_rasterized set_sizes set_transOffset set_transform set_verts set_verts_and_codes "
         "set_visible set_zorder stale t_direction to_rgba update_scalarmappable zorder"
     ),
     "matplotlib.quiver:Quiver": (
@@ -531,18 +531,18 @@ NAMES: dict[str, str] = {
         "get_capstyle get_children get_clim get_clip_box get_clip_on get_clip_path get_cmap get_dashes "
         "get_datalim get_ec get_edgecolor get_edgecolors get_facecolor get_facecolors get_fc get_figure "
         "get_fill get_hatch get_hatch_linewidth get_hatchcolor get_in_layout get_joinstyle get_label "
-        "get_linestyle get_linestyles get_linewidth get_linewidths get_ls get_lw get_mouseover "
-        "get_offset_transform get_offsets get_path_effects get_paths get_picker get_pickradius get_rasterized "
+        "get_linestyle get_linestyles get_linewidth get_linewidths get_ls get_lw "
+        "get_offset_transform get_offsets get_path_effects get_paths get_rasterized "
         "get_sizes get_sketch_params get_snap get_tightbbox get_transOffset get_transform "
-        "get_transformed_clip_path_and_affine get_transforms get_urls get_visible get_window_extent "
+        "get_transformed_clip_path_and_affine get_transforms get_visible get_window_extent "
         "get_zorder have_units headaxislength headlength headwidth is_transform_set minlength minshaft norm "
         "pickable pivot polykw remove scale scale_units set set_UVC set_aa set_alpha set_animated "
         "set_antialiased set_antialiaseds set_array set_capstyle set_clim set_clip_box set_clip_on "
         "set_clip_path set_cmap set_color set_dashes set_ec set_edgecolor set_edgecolors set_facecolor "
         "set_facecolors set_fc set_hatch set_hatch_linewidth set_hatchcolor set_in_layout set_joinstyle "
-        "set_label set_linestyle set_linestyles set_linewidth set_linewidths set_ls set_lw set_mouseover "
-        "set_norm set_offset_transform set_offsets set_path_effects set_paths set_pickradius set_rasterized "
-        "set_sizes set_transOffset set_transform set_urls set_verts set_verts_and_codes set_visible "
+        "set_label set_linestyle set_linestyles set_linewidth set_linewidths set_ls set_lw "
+        "set_norm set_offset_transform set_offsets set_path_effects set_paths set_rasterized "
+        "set_sizes set_transOffset set_transform set_verts set_verts_and_codes set_visible "
         "set_zorder stale to_rgba transform units update_scalarmappable width zorder"
     ),
     "matplotlib.collections:QuadMesh": (
@@ -551,27 +551,27 @@ NAMES: dict[str, str] = {
         "get_children get_clim get_clip_box get_clip_on get_clip_path get_cmap get_coordinates get_dashes "
         "get_datalim get_ec get_edgecolor get_edgecolors get_facecolor get_facecolors get_fc get_figure "
         "get_fill get_hatch get_hatch_linewidth get_hatchcolor get_in_layout get_joinstyle get_label "
-        "get_linestyle get_linestyles get_linewidth get_linewidths get_ls get_lw get_mouseover "
-        "get_offset_transform get_offsets get_path_effects get_paths get_picker get_pickradius get_rasterized "
+        "get_linestyle get_linestyles get_linewidth get_linewidths get_ls get_lw "
+        "get_offset_transform get_offsets get_path_effects get_paths get_rasterized "
         "get_sketch_params get_snap get_tightbbox get_transOffset get_transform "
-        "get_transformed_clip_path_and_affine get_transforms get_urls get_visible get_window_extent "
-        "get_zorder have_units is_transform_set norm pickable remove set set_aa set_alpha set_animated "
+        "get_transformed_clip_path_and_affine get_transforms get_visible get_window_extent "
+        "get_zorder have_units is_transform_set norm remove set set_aa set_alpha set_animated "
         "set_antialiased set_antialiaseds set_array set_capstyle set_clim set_clip_box set_clip_on "
         "set_clip_path set_cmap set_color set_dashes set_ec set_edgecolor set_edgecolors set_facecolor "
         "set_facecolors set_fc set_hatch set_hatch_linewidth set_hatchcolor set_in_layout set_joinstyle "
-        "set_label set_linestyle set_linestyles set_linewidth set_linewidths set_ls set_lw set_mouseover "
-        "set_norm set_offset_transform set_offsets set_path_effects set_paths set_pickradius set_rasterized "
-        "set_transOffset set_transform set_urls set_visible set_zorder stale to_rgba update_scalarmappable "
+        "set_label set_linestyle set_linestyles set_linewidth set_linewidths set_ls set_lw "
+        "set_norm set_offset_transform set_offsets set_path_effects set_paths set_rasterized "
+        "set_transOffset set_transform set_visible set_zorder stale to_rgba update_scalarmappable "
         "zorder"
     ),
     "matplotlib.table:Table": (
         "AXESPAD FONTSIZE add_cell auto_set_column_width auto_set_font_size axes clipbox convert_xunits "
         "convert_yunits draw edges figure get_alpha get_animated get_celld get_children get_clip_box "
-        "get_clip_on get_clip_path get_figure get_in_layout get_label get_mouseover get_path_effects "
+        "get_clip_on get_clip_path get_figure get_in_layout get_label get_path_effects "
         "get_picker get_rasterized get_sketch_params get_snap get_tightbbox get_transform "
         "get_transformed_clip_path_and_affine get_visible get_window_extent get_zorder have_units "
-        "is_transform_set pickable remove scale set set_alpha set_animated set_clip_box set_clip_on "
-        "set_clip_path set_fontsize set_in_layout set_label set_mouseover set_path_effects set_rasterized "
+        "is_transform_set remove scale set set_alpha set_animated set_clip_box set_clip_on "
+        "set_clip_path set_fontsize set_in_layout set_label set_path_effects set_rasterized "
         "set_transform set_visible set_zorder stale zorder"
     ),
     "matplotlib.transforms:Bbox": (
@@ -587,36 +587,36 @@ NAMES: dict[str, str] = {
     "pandas.core.groupby.groupby:GroupByPlot": (""),
     "matplotlib.figure:Figure": (
         "add_artist add_axes add_gridspec add_subfigure add_subplot align_labels align_titles align_xlabels "
-        "align_ylabels artists autofmt_xdate axes bbox bbox_inches clear clf clipbox colorbar convert_xunits "
+        "align_ylabels artists autofmt_xdate axes bbox bbox_inches canvas clear clf clipbox colorbar convert_xunits "
         "convert_yunits delaxes dpi dpi_scale_trans draw draw_without_rendering figbbox figimage figure "
         "frameon gca get_alpha get_animated get_axes get_children get_clip_box get_clip_on get_clip_path "
         "get_constrained_layout get_constrained_layout_pads get_default_bbox_extra_artists get_dpi "
         "get_edgecolor get_facecolor get_figheight get_figure get_figwidth get_frameon get_in_layout "
-        "get_label get_layout_engine get_linewidth get_mouseover get_path_effects get_picker get_rasterized "
+        "get_label get_layout_engine get_linewidth get_path_effects get_rasterized "
         "get_size_inches get_sketch_params get_snap get_suptitle get_supxlabel get_supylabel get_tight_layout "
         "get_tightbbox get_transform get_transformed_clip_path_and_affine get_visible get_window_extent "
-        "get_zorder have_units images is_transform_set legend legends lines number patch patches pickable "
-        "remove savefig sca set set_alpha set_animated set_canvas set_clip_box set_clip_on set_clip_path "
+        "get_zorder have_units images is_transform_set legend legends lines number patch patches "
+        "remove savefig sca set set_alpha set_animated set_clip_box set_clip_on set_clip_path "
         "set_constrained_layout set_constrained_layout_pads set_dpi set_edgecolor set_facecolor set_figheight "
-        "set_figwidth set_frameon set_in_layout set_label set_layout_engine set_linewidth set_mouseover "
+        "set_figwidth set_frameon set_in_layout set_label set_layout_engine set_linewidth "
         "set_path_effects set_rasterized set_size_inches set_tight_layout set_transform set_visible "
         "set_zorder stale subfigs subfigures subplot_mosaic subplotpars subplots subplots_adjust "
         "suppressComposite suptitle supxlabel supylabel text texts tight_layout transFigure transSubfigure "
         "zorder"
     ),
     "matplotlib.axes._axes:Axes": (
-        "acorr add_artist add_child_axes add_collection add_container add_image add_line add_patch add_table "
+        "acorr add_artist add_collection add_container add_image add_line add_patch add_table "
         "angle_spectrum annotate apply_aspect arrow artists autoscale autoscale_view axes axhline axhspan "
-        "axis axison axline axvline axvspan bar bar_label barbs barh bbox boxplot broken_barh bxp can_pan "
+        "axis axison axline axvline axvspan bar bar_label barbs barh bbox boxplot broken_barh bxp "
         "can_zoom child_axes cla clabel clear clipbox cohere collections containers contains_point contour "
-        "contourf convert_xunits convert_yunits csd dataLim drag_pan draw ecdf end_pan errorbar eventplot "
+        "contourf convert_xunits convert_yunits csd dataLim draw ecdf errorbar eventplot "
         "figure fill fill_between fill_betweenx fmt_xdata fmt_ydata format_coord format_xdata format_ydata "
         "get_adjustable get_alpha get_anchor get_animated get_aspect get_autoscale_on get_autoscalex_on "
         "get_autoscaley_on get_axes_locator get_axisbelow get_box_aspect get_children get_clip_box "
         "get_clip_on get_clip_path get_data_ratio get_default_bbox_extra_artists get_facecolor get_fc "
-        "get_figure get_forward_navigation_events get_frame_on get_gridspec get_images get_in_layout "
-        "get_label get_legend get_legend_handles_labels get_lines get_mouseover get_navigate "
-        "get_navigate_mode get_path_effects get_picker get_position get_rasterization_zorder get_rasterized "
+        "get_figure get_frame_on get_gridspec get_images get_in_layout "
+        "get_label get_legend get_legend_handles_labels get_lines "
+        "get_navigate_mode get_path_effects get_position get_rasterization_zorder get_rasterized "
         "get_shared_x_axes get_shared_y_axes get_sketch_params get_snap get_subplotspec get_tightbbox "
         "get_title get_transform get_transformed_clip_path_and_affine get_visible get_window_extent get_xaxis "
         "get_xaxis_text1_transform get_xaxis_text2_transform get_xaxis_transform get_xbound get_xgridlines "
@@ -628,16 +628,16 @@ NAMES: dict[str, str] = {
         "ignore_existing_data_limits images imshow in_axes indicate_inset indicate_inset_zoom inset_axes "
         "invert_xaxis invert_yaxis is_transform_set label_outer legend legend_ lines locator_params loglog "
         "magnitude_spectrum margins matshow minorticks_off minorticks_on name patch patches pcolor pcolorfast "
-        "pcolormesh phase_spectrum pickable pie pie_label plot psd quiver quiverkey redraw_in_frame relim "
+        "pcolormesh phase_spectrum pie pie_label plot psd quiver quiverkey relim "
         "remove reset_position scatter secondary_xaxis secondary_yaxis semilogx semilogy set set_adjustable "
         "set_alpha set_anchor set_animated set_aspect set_autoscale_on set_autoscalex_on set_autoscaley_on "
         "set_axes_locator set_axis_off set_axis_on set_axisbelow set_box_aspect set_clip_box set_clip_on "
-        "set_clip_path set_facecolor set_fc set_forward_navigation_events set_frame_on set_in_layout "
-        "set_label set_mouseover set_navigate set_navigate_mode set_path_effects set_position set_prop_cycle "
+        "set_clip_path set_facecolor set_fc set_frame_on set_in_layout "
+        "set_label set_navigate_mode set_path_effects set_position set_prop_cycle "
         "set_rasterization_zorder set_rasterized set_subplotspec set_title set_transform set_visible "
         "set_xbound set_xinverted set_xlabel set_xlim set_xmargin set_xscale set_xticklabels set_xticks "
         "set_ybound set_yinverted set_ylabel set_ylim set_ymargin set_yscale set_yticklabels set_yticks "
-        "set_zorder sharex sharey specgram spines spy stackplot stairs stale start_pan stem step streamplot "
+        "set_zorder sharex sharey specgram spines spy stackplot stairs stale stem step streamplot "
         "table tables text texts tick_params ticklabel_format title titleOffsetTrans transAxes transData "
         "transLimits transScale tricontour tricontourf tripcolor triplot twinx twiny update_datalim "
         "use_sticky_edges viewLim violin violinplot vlines xaxis xaxis_date xaxis_inverted xcorr yaxis "
@@ -649,19 +649,19 @@ NAMES: dict[str, str] = {
         "get_converter get_data_interval get_figure get_gridlines get_in_layout get_inverted get_label "
         "get_label_position get_label_text get_major_formatter get_major_locator get_major_ticks "
         "get_majorticklabels get_majorticklines get_majorticklocs get_minor_formatter get_minor_locator "
-        "get_minor_ticks get_minorticklabels get_minorticklines get_minorticklocs get_minpos get_mouseover "
-        "get_offset_text get_path_effects get_picker get_pickradius get_rasterized "
+        "get_minor_ticks get_minorticklabels get_minorticklines get_minorticklocs get_minpos "
+        "get_offset_text get_path_effects get_rasterized "
         "get_remove_overlapping_locs get_scale get_sketch_params get_snap get_tick_padding get_tick_params "
         "get_tick_space get_ticklabels get_ticklines get_ticklocs get_ticks_direction get_ticks_position "
         "get_tightbbox get_transform get_transformed_clip_path_and_affine get_units get_view_interval "
         "get_visible get_window_extent get_zorder grid have_units isDefault_label isDefault_majfmt "
         "isDefault_majloc isDefault_minfmt isDefault_minloc is_transform_set label label_position labelpad "
         "limit_range_for_scale major majorTicks minor minorTicks minorticks_off minorticks_on offsetText "
-        "offset_text_position pickable pickradius remove remove_overlapping_locs reset_ticks set set_alpha "
+        "offset_text_position remove remove_overlapping_locs reset_ticks set set_alpha "
         "set_animated set_clip_box set_clip_on set_clip_path set_converter set_data_interval "
         "set_default_intervals set_in_layout set_inverted set_label set_label_coords set_label_position "
         "set_label_text set_major_formatter set_major_locator set_minor_formatter set_minor_locator "
-        "set_mouseover set_path_effects set_pickradius set_rasterized set_remove_overlapping_locs "
+        "set_mouseover set_path_effects set_rasterized set_remove_overlapping_locs "
         "set_tick_params set_ticklabels set_ticks set_ticks_position set_transform set_units "
         "set_view_interval set_visible set_zorder stale tick_bottom tick_top units update_units zorder"
     ),
@@ -671,19 +671,19 @@ NAMES: dict[str, str] = {
         "get_converter get_data_interval get_figure get_gridlines get_in_layout get_inverted get_label "
         "get_label_position get_label_text get_major_formatter get_major_locator get_major_ticks "
         "get_majorticklabels get_majorticklines get_majorticklocs get_minor_formatter get_minor_locator "
-        "get_minor_ticks get_minorticklabels get_minorticklines get_minorticklocs get_minpos get_mouseover "
-        "get_offset_text get_path_effects get_picker get_pickradius get_rasterized "
+        "get_minor_ticks get_minorticklabels get_minorticklines get_minorticklocs get_minpos "
+        "get_offset_text get_path_effects get_rasterized "
         "get_remove_overlapping_locs get_scale get_sketch_params get_snap get_tick_padding get_tick_params "
         "get_tick_space get_ticklabels get_ticklines get_ticklocs get_ticks_direction get_ticks_position "
         "get_tightbbox get_transform get_transformed_clip_path_and_affine get_units get_view_interval "
         "get_visible get_window_extent get_zorder grid have_units isDefault_label isDefault_majfmt "
         "isDefault_majloc isDefault_minfmt isDefault_minloc is_transform_set label label_position labelpad "
         "limit_range_for_scale major majorTicks minor minorTicks minorticks_off minorticks_on offsetText "
-        "offset_text_position pickable pickradius remove remove_overlapping_locs reset_ticks set set_alpha "
+        "offset_text_position remove remove_overlapping_locs reset_ticks set set_alpha "
         "set_animated set_clip_box set_clip_on set_clip_path set_converter set_data_interval "
         "set_default_intervals set_in_layout set_inverted set_label set_label_coords set_label_position "
         "set_label_text set_major_formatter set_major_locator set_minor_formatter set_minor_locator "
-        "set_mouseover set_offset_position set_path_effects set_pickradius set_rasterized "
+        "set_mouseover set_offset_position set_path_effects set_rasterized "
         "set_remove_overlapping_locs set_tick_params set_ticklabels set_ticks set_ticks_position "
         "set_transform set_units set_view_interval set_visible set_zorder stale tick_left tick_right units "
         "update_units zorder"
@@ -695,10 +695,10 @@ NAMES: dict[str, str] = {
         "get_capstyle get_children get_clip_box get_clip_on get_clip_path get_data_transform get_ec "
         "get_edgecolor get_edgegapcolor get_extents get_facecolor get_fc get_figure get_fill get_hatch "
         "get_hatch_linewidth get_hatchcolor get_in_layout get_joinstyle get_label get_linestyle get_linewidth "
-        "get_ls get_lw get_mouseover get_patch_transform get_path get_path_effects get_picker get_position "
+        "get_ls get_lw get_patch_transform get_path get_path_effects get_position "
         "get_rasterized get_sketch_params get_snap get_spine_transform get_tightbbox get_transform "
         "get_transformed_clip_path_and_affine get_verts get_visible get_window_extent get_zorder have_units "
-        "is_transform_set linear_spine pickable register_axis remove set set_aa set_alpha set_animated "
+        "is_transform_set linear_spine register_axis remove set set_aa set_alpha set_animated "
         "set_antialiased set_bounds set_capstyle set_clip_box set_clip_on set_clip_path set_color set_ec "
         "set_edgecolor set_edgegapcolor set_facecolor set_fc set_fill set_hatch set_hatch_linewidth "
         "set_hatchcolor set_in_layout set_joinstyle set_label set_linestyle set_linewidth set_ls set_lw "
@@ -711,17 +711,17 @@ NAMES: dict[str, str] = {
         "get_clip_path get_color get_dash_capstyle get_dash_joinstyle get_data get_drawstyle get_ds "
         "get_figure get_fillstyle get_gapcolor get_in_layout get_label get_linestyle get_linewidth get_ls "
         "get_lw get_marker get_markeredgecolor get_markeredgewidth get_markerfacecolor get_markerfacecoloralt "
-        "get_markersize get_markevery get_mec get_mew get_mfc get_mfcalt get_mouseover get_ms get_path "
-        "get_path_effects get_picker get_pickradius get_rasterized get_sketch_params get_snap "
+        "get_markersize get_markevery get_mec get_mew get_mfc get_mfcalt get_ms get_path "
+        "get_path_effects get_rasterized get_sketch_params get_snap "
         "get_solid_capstyle get_solid_joinstyle get_tightbbox get_transform "
         "get_transformed_clip_path_and_affine get_visible get_window_extent get_xdata get_xydata get_ydata "
-        "get_zorder have_units ind_offset is_dashed is_transform_set pickable pickradius recache "
+        "get_zorder have_units ind_offset is_dashed is_transform_set recache "
         "recache_always remove set set_aa set_alpha set_animated set_antialiased set_c set_clip_box "
         "set_clip_on set_clip_path set_color set_dash_capstyle set_dash_joinstyle set_dashes set_data "
         "set_drawstyle set_ds set_fillstyle set_gapcolor set_in_layout set_label set_linestyle set_linewidth "
         "set_ls set_lw set_marker set_markeredgecolor set_markeredgewidth set_markerfacecolor "
-        "set_markerfacecoloralt set_markersize set_markevery set_mec set_mew set_mfc set_mfcalt set_mouseover "
-        "set_ms set_path_effects set_pickradius set_rasterized set_solid_capstyle set_solid_joinstyle "
+        "set_markerfacecoloralt set_markersize set_markevery set_mec set_mew set_mfc set_mfcalt "
+        "set_ms set_path_effects set_rasterized set_solid_capstyle set_solid_joinstyle "
         "set_transform set_visible set_xdata set_ydata set_zorder stale zorder"
     ),
     "matplotlib.patches:Rectangle": (
@@ -730,14 +730,14 @@ NAMES: dict[str, str] = {
         "get_children get_clip_box get_clip_on get_clip_path get_corners get_data_transform get_ec "
         "get_edgecolor get_edgegapcolor get_extents get_facecolor get_fc get_figure get_fill get_hatch "
         "get_hatch_linewidth get_hatchcolor get_height get_in_layout get_joinstyle get_label get_linestyle "
-        "get_linewidth get_ls get_lw get_mouseover get_patch_transform get_path get_path_effects get_picker "
+        "get_linewidth get_ls get_lw get_patch_transform get_path get_path_effects "
         "get_rasterized get_sketch_params get_snap get_tightbbox get_transform "
         "get_transformed_clip_path_and_affine get_verts get_visible get_width get_window_extent get_x get_xy "
-        "get_y get_zorder have_units is_transform_set pickable remove rotation_point set set_aa set_alpha "
+        "get_y get_zorder have_units is_transform_set remove rotation_point set set_aa set_alpha "
         "set_angle set_animated set_antialiased set_bounds set_capstyle set_clip_box set_clip_on "
         "set_clip_path set_color set_ec set_edgecolor set_edgegapcolor set_facecolor set_fc set_fill "
         "set_hatch set_hatch_linewidth set_hatchcolor set_height set_in_layout set_joinstyle set_label "
-        "set_linestyle set_linewidth set_ls set_lw set_mouseover set_path_effects set_rasterized "
+        "set_linestyle set_linewidth set_ls set_lw set_path_effects set_rasterized "
         "set_transform set_visible set_width set_x set_xy set_y set_zorder stale xy zorder"
     ),
     "matplotlib.collections:PathCollection": (
@@ -746,30 +746,30 @@ NAMES: dict[str, str] = {
         "get_children get_clim get_clip_box get_clip_on get_clip_path get_cmap get_dashes get_datalim get_ec "
         "get_edgecolor get_edgecolors get_facecolor get_facecolors get_fc get_figure get_fill get_hatch "
         "get_hatch_linewidth get_hatchcolor get_in_layout get_joinstyle get_label get_linestyle "
-        "get_linestyles get_linewidth get_linewidths get_ls get_lw get_mouseover get_offset_transform "
-        "get_offsets get_path_effects get_paths get_picker get_pickradius get_rasterized get_sizes "
+        "get_linestyles get_linewidth get_linewidths get_ls get_lw get_offset_transform "
+        "get_offsets get_path_effects get_paths get_rasterized get_sizes "
         "get_sketch_params get_snap get_tightbbox get_transOffset get_transform "
-        "get_transformed_clip_path_and_affine get_transforms get_urls get_visible get_window_extent "
-        "get_zorder have_units is_transform_set legend_elements norm pickable remove set set_aa set_alpha "
+        "get_transformed_clip_path_and_affine get_transforms get_visible get_window_extent "
+        "get_zorder have_units is_transform_set legend_elements norm remove set set_aa set_alpha "
         "set_animated set_antialiased set_antialiaseds set_array set_capstyle set_clim set_clip_box "
         "set_clip_on set_clip_path set_cmap set_color set_dashes set_ec set_edgecolor set_edgecolors "
         "set_facecolor set_facecolors set_fc set_hatch set_hatch_linewidth set_hatchcolor set_in_layout "
         "set_joinstyle set_label set_linestyle set_linestyles set_linewidth set_linewidths set_ls set_lw "
-        "set_mouseover set_norm set_offset_transform set_offsets set_path_effects set_paths set_pickradius "
-        "set_rasterized set_sizes set_transOffset set_transform set_urls set_visible set_zorder stale to_rgba "
+        "set_mouseover set_norm set_offset_transform set_offsets set_path_effects set_paths "
+        "set_rasterized set_sizes set_transOffset set_transform set_visible set_zorder stale to_rgba "
         "update_scalarmappable zorder"
     ),
     "matplotlib.legend:Legend": (
         "axes borderaxespad borderpad clipbox columnspacing convert_xunits convert_yunits draw draw_frame "
         "figure get_alignment get_alpha get_animated get_bbox_to_anchor get_children get_clip_box get_clip_on "
         "get_clip_path get_default_handler_map get_draggable get_figure get_frame get_frame_on get_in_layout "
-        "get_label get_legend_handler get_legend_handler_map get_lines get_mouseover get_patches "
-        "get_path_effects get_picker get_rasterized get_sketch_params get_snap get_texts get_tightbbox "
+        "get_label get_legend_handler get_legend_handler_map get_lines get_patches "
+        "get_path_effects get_rasterized get_sketch_params get_snap get_texts get_tightbbox "
         "get_title get_transform get_transformed_clip_path_and_affine get_visible get_window_extent "
         "get_zorder handleheight handlelength handletextpad have_units is_transform_set isaxes labelspacing "
-        "legendPatch legend_handles markerscale numpoints parent pickable prop remove scatterpoints set "
+        "legendPatch legend_handles markerscale numpoints parent prop remove scatterpoints set "
         "set_alignment set_alpha set_animated set_bbox_to_anchor set_clip_box set_clip_on set_clip_path "
-        "set_default_handler_map set_draggable set_frame_on set_in_layout set_label set_loc set_mouseover "
+        "set_default_handler_map set_draggable set_frame_on set_in_layout set_label set_loc "
         "set_ncols set_path_effects set_rasterized set_title set_transform set_visible set_zorder shadow "
         "stale texts update_default_handler_map zorder"
     ),
@@ -779,16 +779,16 @@ NAMES: dict[str, str] = {
         "get_figure get_font get_font_properties get_fontfamily get_fontfeatures get_fontname "
         "get_fontproperties get_fontsize get_fontstyle get_fontvariant get_fontweight get_ha "
         "get_horizontalalignment get_in_layout get_label get_language get_linespacing get_math_fontfamily "
-        "get_mouseover get_name get_parse_math get_path_effects get_picker get_position get_rasterized "
+        "get_mouseover get_name get_parse_math get_path_effects get_position get_rasterized "
         "get_rotation get_rotation_mode get_size get_sketch_params get_snap get_stretch get_style get_text "
         "get_tightbbox get_transform get_transform_rotates_text get_transformed_clip_path_and_affine "
         "get_unitless_position get_usetex get_va get_variant get_verticalalignment get_visible get_weight "
-        "get_window_extent get_wrap get_zorder have_units is_transform_set pickable remove set set_alpha "
+        "get_window_extent get_wrap get_zorder have_units is_transform_set remove set set_alpha "
         "set_animated set_antialiased set_backgroundcolor set_bbox set_c set_clip_box set_clip_on "
         "set_clip_path set_color set_family set_font set_font_properties set_fontfamily set_fontfeatures "
         "set_fontname set_fontproperties set_fontsize set_fontstretch set_fontstyle set_fontvariant "
         "set_fontweight set_ha set_horizontalalignment set_in_layout set_label set_language set_linespacing "
-        "set_ma set_math_fontfamily set_mouseover set_multialignment set_name set_parse_math set_path_effects "
+        "set_ma set_math_fontfamily set_multialignment set_name set_parse_math set_path_effects "
         "set_position set_rasterized set_rotation set_rotation_mode set_size set_stretch set_style set_text "
         "set_transform set_transform_rotates_text set_usetex set_va set_variant set_verticalalignment "
         "set_visible set_weight set_wrap set_x set_y set_zorder stale update_bbox_position_size zorder"
@@ -799,17 +799,17 @@ NAMES: dict[str, str] = {
         "get_children get_clip_box get_clip_on get_clip_path get_color get_family get_figure get_font "
         "get_font_properties get_fontfamily get_fontfeatures get_fontname get_fontproperties get_fontsize "
         "get_fontstyle get_fontvariant get_fontweight get_ha get_horizontalalignment get_in_layout get_label "
-        "get_language get_linespacing get_math_fontfamily get_mouseover get_name get_parse_math "
-        "get_path_effects get_picker get_position get_rasterized get_rotation get_rotation_mode get_size "
+        "get_language get_linespacing get_math_fontfamily get_name get_parse_math "
+        "get_path_effects get_position get_rasterized get_rotation get_rotation_mode get_size "
         "get_sketch_params get_snap get_stretch get_style get_text get_tightbbox get_transform "
         "get_transform_rotates_text get_transformed_clip_path_and_affine get_unitless_position get_usetex "
         "get_va get_variant get_verticalalignment get_visible get_weight get_window_extent get_wrap "
-        "get_zorder have_units is_transform_set pickable remove set set_alpha set_animated set_anncoords "
+        "get_zorder have_units is_transform_set remove set set_alpha set_animated set_anncoords "
         "set_annotation_clip set_antialiased set_backgroundcolor set_bbox set_c set_clip_box set_clip_on "
         "set_clip_path set_color set_family set_font set_font_properties set_fontfamily set_fontfeatures "
         "set_fontname set_fontproperties set_fontsize set_fontstretch set_fontstyle set_fontvariant "
         "set_fontweight set_ha set_horizontalalignment set_in_layout set_label set_language set_linespacing "
-        "set_ma set_math_fontfamily set_mouseover set_multialignment set_name set_parse_math set_path_effects "
+        "set_ma set_math_fontfamily set_multialignment set_name set_parse_math set_path_effects "
         "set_position set_rasterized set_rotation set_rotation_mode set_size set_stretch set_style set_text "
         "set_transform set_transform_rotates_text set_usetex set_va set_variant set_verticalalignment "
         "set_visible set_weight set_wrap set_x set_y set_zorder stale update_bbox_position_size "
@@ -819,27 +819,27 @@ NAMES: dict[str, str] = {
         "autoscale autoscale_None axes can_composite changed clipbox cmap colorbar colorbar_cid "
         "convert_xunits convert_yunits draw figure get_alpha get_animated get_array get_children get_clim "
         "get_clip_box get_clip_on get_clip_path get_cmap get_extent get_figure get_filternorm get_filterrad "
-        "get_in_layout get_interpolation get_interpolation_stage get_label get_mouseover get_path_effects "
+        "get_in_layout get_interpolation get_interpolation_stage get_label get_path_effects "
         "get_picker get_rasterized get_resample get_shape get_size get_sketch_params get_snap get_tightbbox "
         "get_transform get_transformed_clip_path_and_affine get_visible get_window_extent get_zorder "
-        "have_units is_transform_set make_image norm origin pickable remove set set_alpha set_animated "
+        "have_units is_transform_set norm origin remove set set_alpha set_animated "
         "set_array set_clim set_clip_box set_clip_on set_clip_path set_cmap set_data set_extent "
         "set_filternorm set_filterrad set_in_layout set_interpolation set_interpolation_stage set_label "
         "set_mouseover set_norm set_path_effects set_rasterized set_resample set_transform set_visible "
-        "set_zorder stale to_rgba write_png zorder"
+        "set_zorder stale to_rgba zorder"
     ),
     "matplotlib.axis:XTick": (
         "axes clipbox convert_xunits convert_yunits draw figure get_alpha get_animated get_children "
-        "get_clip_box get_clip_on get_clip_path get_figure get_in_layout get_label get_loc get_mouseover "
-        "get_pad get_path_effects get_picker get_rasterized get_sketch_params get_snap get_tick_padding "
+        "get_clip_box get_clip_on get_clip_path get_figure get_in_layout get_label get_loc "
+        "get_pad get_path_effects get_rasterized get_sketch_params get_snap get_tick_padding "
         "get_tickdir get_tightbbox get_transform get_transformed_clip_path_and_affine get_view_interval "
-        "get_visible get_window_extent get_zorder gridline have_units is_transform_set label1 label2 pickable "
+        "get_visible get_window_extent get_zorder gridline have_units is_transform_set label1 label2 "
         "remove set set_alpha set_animated set_clip_box set_clip_on set_clip_path set_in_layout set_label "
         "set_mouseover set_pad set_path_effects set_rasterized set_transform set_visible set_zorder stale "
         "tick1line tick2line update_position zorder"
     ),
     "matplotlib.transforms:BboxTransformTo": (
-        "contains_branch contains_branch_separately contains_branch_seperately depth frozen get_affine "
+        "contains_branch contains_branch_separately depth frozen get_affine "
         "get_matrix has_inverse input_dims invalidate inverted is_affine is_separable output_dims "
         "pass_through set_children to_values transform transform_affine transform_angles transform_bbox "
         "transform_non_affine transform_path transform_path_affine transform_path_non_affine transform_point"
@@ -850,7 +850,7 @@ NAMES: dict[str, str] = {
         "set_width_ratios subplots tight_layout top wspace"
     ),
     "matplotlib.colorbar:Colorbar": (
-        "add_lines alpha ax boundaries cmap dividers drag_pan drawedges extend extendfrac extendrect "
+        "add_lines alpha ax boundaries cmap dividers drawedges extend extendfrac extendrect "
         "formatter get_ticks lines locator long_axis mappable minorformatter minorlocator minorticks_off "
         "minorticks_on n_rasterize norm orientation outline remove set_alpha set_label set_ticklabels "
         "set_ticks solids solids_patches spacing stale ticklocation update_normal update_ticks values vmax "
@@ -866,19 +866,19 @@ NAMES: dict[str, str] = {
         "get_capstyle get_children get_clim get_clip_box get_clip_on get_clip_path get_cmap get_dashes "
         "get_datalim get_ec get_edgecolor get_edgecolors get_facecolor get_facecolors get_fc get_figure "
         "get_fill get_hatch get_hatch_linewidth get_hatchcolor get_in_layout get_joinstyle get_label "
-        "get_linestyle get_linestyles get_linewidth get_linewidths get_ls get_lw get_mouseover "
-        "get_offset_transform get_offsets get_path_effects get_paths get_picker get_pickradius get_rasterized "
+        "get_linestyle get_linestyles get_linewidth get_linewidths get_ls get_lw "
+        "get_offset_transform get_offsets get_path_effects get_paths get_rasterized "
         "get_sketch_params get_snap get_text get_tightbbox get_transOffset get_transform "
-        "get_transformed_clip_path_and_affine get_transforms get_urls get_visible get_window_extent "
+        "get_transformed_clip_path_and_affine get_transforms get_visible get_window_extent "
         "get_zorder hatches have_units is_transform_set labelCValues labelTexts labels layers legend_elements "
         "levels linestyles locate_label locator logscale monochrome nchunk negative_linestyles norm origin "
         "pickable pop_label print_label remove set set_aa set_alpha set_animated set_antialiased "
         "set_antialiaseds set_array set_capstyle set_clim set_clip_box set_clip_on set_clip_path set_cmap "
         "set_color set_dashes set_ec set_edgecolor set_edgecolors set_facecolor set_facecolors set_fc "
         "set_hatch set_hatch_linewidth set_hatchcolor set_in_layout set_joinstyle set_label set_linestyle "
-        "set_linestyles set_linewidth set_linewidths set_ls set_lw set_mouseover set_norm "
-        "set_offset_transform set_offsets set_path_effects set_paths set_pickradius set_rasterized "
-        "set_transOffset set_transform set_urls set_visible set_zorder stale to_rgba too_close "
+        "set_linestyles set_linewidth set_linewidths set_ls set_lw set_norm "
+        "set_offset_transform set_offsets set_path_effects set_paths set_rasterized "
+        "set_transOffset set_transform set_visible set_zorder stale to_rgba too_close "
         "update_scalarmappable zmax zmin zorder"
     ),
     "matplotlib.container:PieContainer": ("add_texts fracs remove texts values wedges"),
@@ -891,44 +891,40 @@ NAMES: dict[str, str] = {
     ),
 }
 NUMPY = (
-    "False_ True_ abs absolute acos acosh add all allclose amax amin angle any append "
-    "apply_along_axis apply_over_axes arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax "
-    "argmin argpartition argsort argwhere around array array2string array_equal array_equiv array_repr "
-    "array_split array_str asanyarray asarray asarray_chkfinite ascontiguousarray asfortranarray asin "
-    "asinh astype atan atan2 atanh atleast_1d atleast_2d atleast_3d average bartlett base_repr "
-    "binary_repr bincount bitwise_and bitwise_count bitwise_invert bitwise_left_shift bitwise_not "
-    "bitwise_or bitwise_right_shift bitwise_xor blackman block bool bool_ broadcast_arrays "
-    "broadcast_shapes broadcast_to busday_count busday_offset byte bytes_ can_cast cbrt cdouble ceil "
-    "character choose clip clongdouble column_stack common_type complex128 complex256 complex64 "
-    "complexfloating compress concat concatenate conj conjugate convolve copy copysign copyto corrcoef "
-    "correlate cos cosh count_nonzero cov cross csingle cumprod cumsum cumulative_prod cumulative_sum "
-    "datetime64 datetime_as_string deg2rad degrees delete diag diag_indices diag_indices_from diagflat "
-    "diagonal diff digitize divide divmod dot double dsplit dstack dtype e ediff1d einsum einsum_path "
-    "empty empty_like equal euler_gamma exp exp2 expand_dims expm1 extract eye fabs fill_diagonal finfo "
-    "fix flatnonzero flexible flip fliplr flipud float128 float16 float32 float64 float_power floating "
-    "floor floor_divide fmax fmin fmod format_float_positional format_float_scientific frexp fromfunction "
-    "fromiter full full_like gcd generic geomspace gradient greater greater_equal half hamming hanning "
-    "heaviside histogram histogram2d histogram_bin_edges histogramdd hsplit hstack hypot i0 identity "
-    "iinfo imag indices inexact inf inner insert int16 int32 int64 int8 int_ intc integer interp "
-    "intersect1d intp invert is_busday isclose iscomplex iscomplexobj isdtype isfinite isfortran isin "
-    "isinf isnan isnat isneginf isposinf isreal isrealobj isscalar issubdtype iterable ix_ kaiser kron "
-    "lcm ldexp left_shift less less_equal lexsort linspace log log10 log1p log2 logaddexp logaddexp2 "
-    "logical_and logical_not logical_or logical_xor logspace long longdouble longlong mask_indices matmul "
-    "matrix_transpose matvec max maximum mean median meshgrid min min_scalar_type minimum mod modf "
-    "moveaxis multiply nan nan_to_num nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian "
-    "nanmin nanpercentile nanprod nanquantile nanstd nansum nanvar ndenumerate ndim ndindex negative "
-    "newaxis nextafter nonzero not_equal number ones ones_like outer packbits pad partition percentile "
-    "permute_dims pi piecewise place poly poly1d polyadd polyder polydiv polyfit polyint polymul polysub "
-    "polyval positive pow power prod promote_types ptp put put_along_axis putmask quantile rad2deg "
-    "radians ravel ravel_multi_index real real_if_close reciprocal remainder repeat reshape resize "
-    "result_type right_shift rint roll rollaxis roots rot90 round row_stack searchsorted select setdiff1d "
-    "setxor1d shape short sign signbit signedinteger sin sinc single sinh size sort sort_complex spacing "
-    "split sqrt square squeeze stack std str_ subtract sum swapaxes take take_along_axis tan tanh "
-    "tensordot tile timedelta64 trace transpose trapezoid tri tril tril_indices tril_indices_from "
-    "trim_zeros triu triu_indices triu_indices_from true_divide trunc ubyte uint uint16 uint32 uint64 "
-    "uint8 uintc uintp ulong ulonglong union1d unique unique_all unique_counts unique_inverse "
-    "unique_values unpackbits unravel_index unsignedinteger unstack unwrap ushort vander var vdot vecdot "
-    "vecmat vectorize void vsplit vstack where zeros zeros_like"
+    "False_ True_ abs absolute acos acosh add all allclose amax amin angle any append apply_along_axis "
+    "apply_over_axes arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argpartition argsort "
+    "argwhere around array array2string array_equal array_equiv array_repr array_split array_str asanyarray asarray "
+    "asarray_chkfinite ascontiguousarray asfortranarray asin asinh astype atan atan2 atanh atleast_1d atleast_2d "
+    "atleast_3d average bartlett base_repr binary_repr bincount bitwise_and bitwise_count bitwise_invert "
+    "bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor blackman block bool bool_ "
+    "broadcast_arrays broadcast_shapes broadcast_to busday_count busday_offset byte bytes_ can_cast cbrt cdouble ceil "
+    "character choose clip clongdouble column_stack common_type complex128 complex256 complex64 complexfloating "
+    "compress concat concatenate conj conjugate convolve copy copysign copyto corrcoef correlate cos cosh "
+    "count_nonzero cov cross csingle cumprod cumsum cumulative_prod cumulative_sum datetime64 datetime_as_string "
+    "deg2rad degrees delete diag diag_indices diag_indices_from diagflat diagonal diff digitize divide divmod dot "
+    "double dsplit dstack dtype e ediff1d einsum einsum_path empty empty_like equal euler_gamma exp exp2 expand_dims "
+    "expm1 extract eye fabs fill_diagonal finfo fix flatnonzero flexible flip fliplr flipud float128 float16 float32 "
+    "float64 float_power floating floor floor_divide fmax fmin fmod format_float_positional format_float_scientific "
+    "frexp fromfunction fromiter full full_like gcd generic geomspace gradient greater greater_equal half hamming "
+    "hanning heaviside histogram histogram2d histogram_bin_edges histogramdd hsplit hstack hypot i0 identity iinfo "
+    "imag indices inexact inf inner insert int16 int32 int64 int8 int_ intc integer interp intersect1d intp invert "
+    "is_busday isclose iscomplex iscomplexobj isdtype isfinite isfortran isin isinf isnan isnat isneginf isposinf "
+    "isreal isrealobj isscalar issubdtype iterable ix_ kaiser kron lcm ldexp left_shift less less_equal lexsort "
+    "linspace log log10 log1p log2 logaddexp logaddexp2 logical_and logical_not logical_or logical_xor logspace long "
+    "longdouble longlong mask_indices matmul matrix_transpose matvec max maximum may_share_memory mean median "
+    "meshgrid min min_scalar_type minimum mod modf moveaxis multiply nan nan_to_num nanargmax nanargmin nancumprod "
+    "nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod nanquantile nanstd nansum nanvar ndenumerate "
+    "ndim ndindex negative newaxis nextafter nonzero not_equal number ones ones_like outer packbits pad partition "
+    "percentile permute_dims pi piecewise place poly poly1d polyadd polyder polydiv polyfit polyint polymul polysub "
+    "polyval positive pow power prod promote_types ptp put put_along_axis putmask quantile rad2deg radians ravel "
+    "ravel_multi_index real real_if_close reciprocal remainder repeat reshape resize result_type right_shift rint "
+    "roll rollaxis roots rot90 round row_stack searchsorted select setdiff1d shares_memory setxor1d shape short sign "
+    "signbit signedinteger sin sinc single sinh size sort sort_complex spacing split sqrt square squeeze stack std "
+    "str_ subtract sum swapaxes take take_along_axis tan tanh tensordot tile timedelta64 trace transpose trapezoid "
+    "tri tril tril_indices tril_indices_from trim_zeros triu triu_indices triu_indices_from true_divide trunc ubyte "
+    "uint uint16 uint32 uint64 uint8 uintc uintp ulong ulonglong union1d unique unique_all unique_counts "
+    "unique_inverse unique_values unpackbits unravel_index unsignedinteger unstack unwrap ushort vander var vdot "
+    "vecdot vecmat vectorize void vsplit vstack where zeros zeros_like"
 )
 LINALG = (
     "LinAlgError cholesky cond cross det diagonal eig eigh eigvals eigvalsh inv lstsq matmul matrix_norm "
@@ -939,11 +935,11 @@ FFT = (
     "fft fft2 fftfreq fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft rfft2 rfftfreq rfftn"
 )
 RANDOM = (
-    "Generator RandomState beta binomial bytes chisquare choice default_rng dirichlet exponential f gamma "
-    "geometric gumbel hypergeometric laplace logistic lognormal logseries multinomial multivariate_normal "
-    "negative_binomial noncentral_chisquare noncentral_f normal pareto permutation poisson power rand "
-    "randint randn random random_integers random_sample ranf rayleigh sample seed shuffle standard_cauchy "
-    "standard_exponential standard_gamma standard_normal standard_t triangular uniform vonmises wald "
+    "Generator MT19937 PCG64 Philox RandomState SFC64 SeedSequence beta binomial bytes chisquare choice default_rng "
+    "dirichlet exponential f gamma geometric get_state gumbel hypergeometric laplace logistic lognormal logseries "
+    "multinomial multivariate_normal negative_binomial noncentral_chisquare noncentral_f normal pareto permutation "
+    "poisson power rand randint randn random random_integers random_sample ranf rayleigh sample seed shuffle "
+    "standard_cauchy standard_exponential standard_gamma standard_normal standard_t triangular uniform vonmises wald "
     "weibull zipf"
 )
 OFFSETS = (
@@ -966,21 +962,176 @@ PANDAS = (
     "to_datetime to_numeric to_timedelta unique wide_to_long"
 )
 PYPLOT = (
-    "AutoLocator Axes Circle Colorizer ColorizingArtist Colormap "
-    "Figure FigureBase FixedFormatter FixedLocator FormatStrFormatter Formatter FuncFormatter GridSpec "
-    "IndexLocator Line2D LinearLocator Locator LogFormatter LogFormatterExponent LogFormatterMathtext "
-    "LogLocator MaxNLocator MultipleLocator Normalize NullFormatter NullLocator PolarAxes Polygon "
-    "Rectangle ScalarFormatter Subplot SubplotSpec Text TickHelper acorr angle_spectrum annotate arrow "
-    "autoscale autumn axes axhline axhspan axis axline axvline axvspan bar bar_label "
-    "barbs barh bone box boxplot broken_barh cla clabel clf clim close cohere colorbar contour contourf "
-    "cool copper csd delaxes draw draw_all ecdf errorbar eventplot figaspect figimage figlegend "
-    "fignum_exists figtext figure fill fill_between fill_betweenx flag gca gcf gci get_cmap get_figlabels "
-    "get_fignums get_scale_names gray grid grouped_bar hexbin hist hist2d hlines hsv imshow inferno jet "
-    "legend locator_params loglog magma magnitude_spectrum margins matshow minorticks_off minorticks_on "
-    "nipy_spectral pcolor pcolormesh phase_spectrum pie pie_label pink plasma plot polar prism psd quiver "
-    "quiverkey rgrids sca scatter sci semilogx semilogy set_cmap specgram spring spy "
-    "stackplot stairs stem step streamplot subplot subplot2grid subplot_mosaic subplots subplots_adjust "
-    "summer suptitle table text thetagrids tick_params ticklabel_format tight_layout title tricontour "
-    "tricontourf tripcolor triplot twinx twiny violinplot viridis vlines winter xcorr xlabel xlim xscale "
-    "xticks ylabel ylim yscale yticks"
+    "Annotation Arrow AutoLocator Axes Circle Colormap Figure FixedFormatter FixedLocator FormatStrFormatter "
+    "Formatter FuncFormatter GridSpec IndexLocator Line2D LinearLocator Locator LogFormatter LogFormatterExponent "
+    "LogFormatterMathtext LogLocator MaxNLocator MultipleLocator Normalize NullFormatter NullLocator PolarAxes "
+    "Polygon Rectangle ScalarFormatter Subplot SubplotSpec Text acorr angle_spectrum annotate arrow autoscale autumn "
+    "axes axhline axhspan axis axline axvline axvspan bar bar_label barbs barh bone box boxplot broken_barh cla "
+    "clabel clf clim close cohere colorbar contour contourf cool copper csd cycler delaxes draw ecdf errorbar "
+    "eventplot figaspect figimage figlegend fignum_exists figtext figure fill fill_between fill_betweenx flag gca gcf "
+    "gci get_cmap get_figlabels get_fignums get_scale_names gray grid grouped_bar hexbin hist hist2d hlines hot hsv "
+    "imshow inferno jet legend locator_params loglog magma magnitude_spectrum margins matshow minorticks_off "
+    "minorticks_on nipy_spectral pcolor pcolormesh phase_spectrum pie pie_label pink plasma plot polar prism psd "
+    "quiver quiverkey rgrids sca scatter sci semilogx semilogy set_cmap specgram spring spy stackplot stairs stem "
+    "step streamplot subplot subplot2grid subplot_mosaic subplots subplots_adjust summer suptitle table text "
+    "thetagrids tick_params ticklabel_format tight_layout title tricontour tricontourf tripcolor triplot twinx twiny "
+    "violinplot viridis vlines winter xcorr xlabel xlim xscale xticks ylabel ylim yscale yticks"
 )
+#: What cells have of matplotlib's modules.
+MATPLOTLIB: dict[str, str] = {
+    "ticker": (
+        "AutoLocator AutoMinorLocator EngFormatter FixedFormatter FixedLocator FormatStrFormatter FuncFormatter "
+        "IndexLocator LinearLocator LogFormatter LogLocator MaxNLocator MultipleLocator NullFormatter NullLocator "
+        "PercentFormatter ScalarFormatter StrMethodFormatter"
+    ),
+    "dates": (
+        "AutoDateFormatter AutoDateLocator ConciseDateFormatter DateFormatter DayLocator FR HourLocator MO "
+        "MinuteLocator MonthLocator SA SU SecondLocator TH TU WE WeekdayLocator YearLocator date2num drange num2date"
+    ),
+    "patches": (
+        "Arc Arrow Circle ConnectionPatch Ellipse FancyArrow FancyArrowPatch FancyBboxPatch Patch PathPatch Polygon "
+        "Rectangle RegularPolygon Wedge"
+    ),
+    "collections": "LineCollection PatchCollection PolyCollection",
+    "lines": "Line2D",
+    "gridspec": "GridSpec GridSpecFromSubplotSpec",
+    "patheffects": "Normal SimplePatchShadow Stroke withSimplePatchShadow withStroke",
+    "offsetbox": "AnchoredText",
+    "colors": (
+        "BASE_COLORS BoundaryNorm CSS4_COLORS CenteredNorm LinearSegmentedColormap ListedColormap LogNorm Normalize "
+        "PowerNorm SymLogNorm TABLEAU_COLORS TwoSlopeNorm hsv_to_rgb rgb_to_hsv to_hex to_rgb to_rgba to_rgba_array"
+    ),
+}
+CHAR = (
+    "add capitalize center count decode encode endswith equal expandtabs find greater greater_equal index isalnum "
+    "isalpha isdecimal isdigit islower isnumeric isspace istitle isupper join less less_equal ljust lower lstrip "
+    "multiply not_equal partition replace rfind rindex rjust rpartition rsplit rstrip split splitlines startswith "
+    "str_len strip swapcase title translate upper zfill"
+)
+MASKED = (
+    "MaskedArray all allclose allequal alltrue anom anomalies any append arange argmax argmin argsort around array "
+    "asarray average clip clump_masked clump_unmasked column_stack compressed concatenate corrcoef count count_masked "
+    "cov cumprod cumsum diff dot empty fix_invalid getmask getmaskarray hstack is_mask is_masked isin make_mask "
+    "mask_or masked_all masked_array masked_equal masked_greater masked_greater_equal masked_inside masked_invalid "
+    "masked_less masked_less_equal masked_not_equal masked_outside masked_values masked_where max maximum mean median "
+    "min minimum notmasked_contiguous ones polyfit prod ptp reshape round sort sqrt std sum unique var vstack where "
+    "zeros"
+)
+#: Others run text as code.
+TESTING = (
+    "assert_ assert_allclose assert_almost_equal assert_approx_equal assert_array_almost_equal assert_array_equal "
+    "assert_array_less assert_equal assert_raises assert_string_equal"
+)
+POLYNOMIALS = (
+    "polyadd polysub polymul polydiv polypow polyval polyval2d polyder polyint polyfit polyroots polyfromroots"
+)
+TYPES = (
+    "CategoricalDtype DatetimeTZDtype IntervalDtype PeriodDtype infer_dtype is_any_real_numeric_dtype is_array_like "
+    "is_bool is_bool_dtype is_categorical_dtype is_complex is_complex_dtype is_datetime64_any_dtype "
+    "is_datetime64_dtype is_datetime64_ns_dtype is_datetime64tz_dtype is_dict_like is_dtype_equal "
+    "is_extension_array_dtype is_file_like is_float is_float_dtype is_hashable is_int64_dtype is_integer "
+    "is_integer_dtype is_interval_dtype is_iterator is_list_like is_named_tuple is_number is_numeric_dtype "
+    "is_object_dtype is_period_dtype is_re is_re_compilable is_scalar is_signed_integer_dtype is_sparse "
+    "is_string_dtype is_timedelta64_dtype is_timedelta64_ns_dtype is_unsigned_integer_dtype pandas_dtype "
+    "union_categoricals"
+)
+_RESAMPLER = "pandas.core.resample:DatetimeIndexResampler"
+_ON_DATES = "pandas.core.indexes.accessors:DatetimeProperties"
+_PATCH = "matplotlib.patches:Rectangle"
+_COLLECTION = "matplotlib.collections:PathCollection"
+_AXES = "matplotlib.axes._axes:Axes"
+#: Classes that have the names of another one of NAMES: that one, their module, the classes, and what they have beside.
+#: A class without one of the names raises AttributeError for it.
+ALIKE: tuple[tuple[str, str, str, str], ...] = (
+    ("numpy:ndarray", "numpy.rec", "recarray", ""),
+    ("", "numpy", "record", "dtype item tolist"),
+    ("numpy.polynomial.polynomial:Polynomial", "numpy.polynomial", "Chebyshev Legendre Hermite", ""),
+    ("", "numpy.random", "PCG64 PCG64DXSM MT19937 Philox SFC64", "jumped random_raw seed_seq spawn state"),
+    ("", "numpy.random", "SeedSequence", "entropy generate_state n_children_spawned pool_size spawn spawn_key state"),
+    (_RESAMPLER, "pandas.core.resample", "DatetimeIndexResamplerGroupBy PeriodIndexResampler", ""),
+    (_RESAMPLER, "pandas.core.resample", "PeriodIndexResamplerGroupBy TimedeltaIndexResampler", ""),
+    (_RESAMPLER, "pandas.core.resample", "TimedeltaIndexResamplerGroupBy", ""),
+    ("pandas.api.typing:Rolling", "pandas.core.window", "Window ExpandingGroupBy", ""),
+    ("pandas.api.typing:ExponentialMovingWindow", "pandas.core.window", "ExponentialMovingWindowGroupBy", ""),
+    (_ON_DATES, "pandas.core.indexes.accessors", "PeriodProperties", "end_time qyear start_time to_timestamp asfreq"),
+    ("pandas:IntervalIndex", "pandas.arrays", "IntervalArray", ""),
+    ("pandas.arrays:DatetimeArray", "pandas.arrays", "TimedeltaArray PeriodArray", "days seconds total_seconds"),
+    ("pandas.arrays:ArrowStringArray", "pandas.arrays", "StringArray", ""),
+    ("pandas:Int64Dtype", "pandas", "Int8Dtype Int16Dtype Int32Dtype", ""),
+    ("pandas:Int64Dtype", "pandas", "UInt8Dtype UInt16Dtype UInt32Dtype UInt64Dtype", ""),
+    ("pandas:Int64Dtype", "pandas", "Float32Dtype Float64Dtype BooleanDtype", ""),
+    ("pandas:DatetimeTZDtype", "pandas", "PeriodDtype IntervalDtype", "closed freq subtype"),
+    (_PATCH, "matplotlib.patches", "Patch PathPatch StepPatch Shadow Arrow FancyArrow CirclePolygon", ""),
+    (_PATCH, "matplotlib.patches", "Polygon RegularPolygon Circle Ellipse Arc Annulus Wedge", (
+        "center get_closed set_closed get_radius set_radius radius r theta1 theta2 width height set_center set_theta1 "
+        "set_theta2 get_path numvertices"
+    )),
+    (_PATCH, "matplotlib.patches", "FancyBboxPatch FancyArrowPatch ConnectionPatch", (
+        "get_boxstyle set_boxstyle get_arrowstyle set_arrowstyle get_connectionstyle set_connectionstyle "
+        "get_mutation_scale set_mutation_scale set_positions"
+    )),
+    (_COLLECTION, "matplotlib.collections", (
+        "PolyCollection LineCollection EventCollection PatchCollection TriMesh PolyQuadMesh RegularPolyCollection "
+        "CircleCollection EllipseCollection"
+    ), "get_segments set_segments set_verts get_positions set_positions get_lineoffset set_lineoffset get_linelength"),
+    (_COLLECTION, "mpl_toolkits.mplot3d.art3d", "Path3DCollection Patch3DCollection Line3DCollection", (
+        "set_3d_properties set_sort_zpos get_depthshade set_depthshade set_segments"
+    )),
+    (_COLLECTION, "matplotlib.quiver", "Barbs", ""),
+    ("matplotlib.lines:Line2D", "matplotlib.lines", "AxLine", ""),
+    ("matplotlib.lines:Line2D", "mpl_toolkits.mplot3d.art3d", "Line3D", "get_data_3d set_data_3d set_3d_properties"),
+    ("matplotlib.text:Text", "mpl_toolkits.mplot3d.art3d", "Text3D", "get_position_3d set_position_3d set_z"),
+    ("matplotlib.axis:XTick", "matplotlib.axis", "YTick", ""),
+    ("matplotlib.axis:XAxis", "mpl_toolkits.mplot3d.axis3d", "Axis", "set_pane_color set_rotate_label"),
+    ("matplotlib.axis:XAxis", "mpl_toolkits.mplot3d.axis3d", "XAxis YAxis ZAxis", "set_pane_color set_rotate_label"),
+    ("matplotlib.axis:XAxis", "matplotlib.projections.polar", "ThetaAxis RadialAxis", ""),
+    (_AXES, "matplotlib.axes._secondary_axes", "SecondaryAxis", "set_alignment set_functions set_location"),
+    (_AXES, "mpl_toolkits.axes_grid1.mpl_axes", "Axes", ""),
+    ("", "mpl_toolkits.axes_grid1.axes_divider", "AxesDivider", "append_axes"),
+    ("matplotlib.figure:Figure", "matplotlib.figure", "SubFigure", ""),
+    ("matplotlib.gridspec:GridSpec", "matplotlib.gridspec", "GridSpecFromSubplotSpec", ""),
+    ("", "matplotlib.gridspec", "SubplotSpec", (
+        "colspan get_geometry get_gridspec get_position is_first_col is_first_row is_last_col is_last_row num1 num2 "
+        "rowspan subgridspec"
+    )),
+    ("", "matplotlib.spines", "SpinesProxy", (
+        "set set_alpha set_bounds set_color set_edgecolor set_linestyle set_linewidth set_position set_visible "
+        "set_zorder"
+    )),
+    ("", "matplotlib.cbook", "GrouperView", "get_siblings joined"),
+    ("matplotlib.container:BarContainer", "matplotlib.container", "StemContainer", "baseline markerline stemlines"),
+    ("matplotlib.transforms:Bbox", "matplotlib.transforms", "TransformedBbox", ""),
+    ("matplotlib.transforms:BboxTransformTo", "matplotlib.transforms", (
+        "Affine2D CompositeGenericTransform CompositeAffine2D BlendedGenericTransform BlendedAffine2D "
+        "IdentityTransform ScaledTranslation TransformWrapper"
+    ), "clear rotate rotate_around rotate_deg rotate_deg_around scale skew skew_deg translate"),
+    ("matplotlib.image:AxesImage", "matplotlib.image", "FigureImage NonUniformImage PcolorImage", ""),
+    ("matplotlib.colors:ListedColormap", "matplotlib.colors", "LinearSegmentedColormap Colormap", "set_gamma"),
+    ("matplotlib.colors:Normalize", "matplotlib.colors", (
+        "LogNorm SymLogNorm PowerNorm TwoSlopeNorm CenteredNorm BoundaryNorm NoNorm AsinhNorm"
+    ), "base boundaries gamma halfrange linthresh vcenter"),
+    ("", "matplotlib.cm", "ColormapRegistry", "get get_cmap items keys values"),
+    ("", "matplotlib.cm", "ScalarMappable", (
+        "autoscale autoscale_None cmap get_alpha get_array get_clim get_cmap norm set_array set_clim set_cmap set_norm "
+        "to_rgba"
+    )),
+    ("", "matplotlib.ticker", (
+        "NullFormatter FixedFormatter FuncFormatter FormatStrFormatter StrMethodFormatter ScalarFormatter LogFormatter "
+        "LogFormatterExponent LogFormatterMathtext LogFormatterSciNotation LogitFormatter EngFormatter PercentFormatter"
+    ), (
+        "format_data format_data_short format_ticks get_offset set_offset_string set_powerlimits set_scientific "
+        "set_useLocale set_useMathText set_useOffset"
+    )),
+    ("", "matplotlib.ticker", (
+        "IndexLocator FixedLocator NullLocator LinearLocator MultipleLocator MaxNLocator LogLocator AutoLocator "
+        "SymmetricalLogLocator LogitLocator AutoMinorLocator"
+    ), "set_params tick_values"),
+    ("", "matplotlib.dates", "DateFormatter ConciseDateFormatter AutoDateFormatter", (
+        "format_data_short format_ticks formats get_offset offset_formats show_offset zero_formats"
+    )),
+    ("", "matplotlib.dates", (
+        "AutoDateLocator YearLocator MonthLocator WeekdayLocator DayLocator HourLocator MinuteLocator SecondLocator"
+    ), "tick_values"),
+    ("matplotlib.text:Text", "matplotlib.offsetbox", "AnchoredText", "patch txt"),
+    ("", "cycler", "Cycler", "by_key concat keys"),
+)  # fmt: skip

@@ -106,6 +106,9 @@ PACKAGES: frozenset[str] = frozenset({"concurrent", "urllib"})
 #: getcontext().prec = 50, and a SimpleNamespace only consists of its attributes.
 WRITABLE: tuple[type, ...] = (Context, SimpleNamespace)
 
+#: Third-party modules beside a package, granted with it. Set in the zygote.
+PARENTS: dict[str, str] = {}
+
 
 def load(name: str) -> Facade:
     """The facade called `name`, always the same object. Raises KeyError for a name that is not in NAMES."""
@@ -140,4 +143,6 @@ def reseed(seed: int | None = None) -> None:
     random.seed(numeric.GENERATOR.getrandbits(128))  # used by statistics
 
 
-__all__ = ["NAMES", "PACKAGES", "WRITABLE", "Facade", "explain", "left_out", "load", "members", "preload", "reseed"]
+__all__ = [
+    "NAMES", "PACKAGES", "PARENTS", "WRITABLE", "Facade", "explain", "left_out", "load", "members", "preload", "reseed",
+]  # fmt: skip
