@@ -14,8 +14,15 @@ pytest.importorskip("matplotlib")
 HEAD = """
 import copy, io
 import numpy as np, pandas as pd, matplotlib.pyplot as plt
+from matplotlib.ticker import StrMethodFormatter
 arr = np.arange(4)
 frame = pd.DataFrame({"g": ["a", "b"], "x": [1.0, 2.0]})
+class Sum:
+    def __call__(self, column):
+        return column.sum()
+    def keys(self):
+        return ["_mgr"]
+    __getitem__ = __contains__ = __iter__ = None
 """
 #: name -> a cell that prints WON, and what it was to be refused with.
 CLOSED = {
@@ -36,15 +43,21 @@ CLOSED = {
     ),
     "in what a pair names": ("print('WON', frame.groupby('g').agg(a=pd.NamedAgg('x', '__reduce__')))", "__reduce__"),
     "of a pivot table by place": ("print('WON', frame.pivot_table('x', 'g', None, '_mgr'))", "_mgr"),
+    "in a list that is too deep": ("print('WON', frame.agg([[[[['max']]]]]))", "a list"),
+    "in a function with items": ("print('WON', frame.x.agg(np.poly1d([1, 2])))", "a poly1d"),
+    "by compiled code": ("print('WON', frame.x.agg('mean', engine='numba'))", "no engine"),
     "a state beyond the memory of a generator": (
         "r = np.random.RandomState(0)\nr.set_state(('MT19937', r.get_state()[1], 900))\nprint('WON', r.random())", "set_state"
     ),
     "the class of raw memory": ("print('WON', np.ScalarType)", "ScalarType"),
     "attributes by the text of a label": (
-        "from matplotlib.ticker import StrMethodFormatter\nprint('WON', StrMethodFormatter('{x.__class__}')(frame))", "__class__"
+        "print('WON', StrMethodFormatter('{x.__class__}')(frame))", "__class__"
     ),
     "by the text of a bar": (
         "axes = plt.figure().add_subplot()\naxes.bar_label(axes.bar([1], [2]), fmt='{0.__class__}')\nprint('WON')", "__class__"
+    ),
+    "by no text": (
+        "print('WON', StrMethodFormatter('{x')(1))", "expected '}'"
     ),
     "by the text of a pie": (
         "axes = plt.figure().add_subplot()\naxes.pie_label(axes.pie([1, 2]), '{frac.__class__}')\nprint('WON')", "__class__"
@@ -64,6 +77,11 @@ WORKS = {
     "frame.agg({'x': ['mean', 'max']}).shape": "(2, 1)",
     "frame.x.agg(['sum', np.mean, lambda each: each.max()]).tolist()": "[3.0, 1.5, 2.0]",
     "frame.groupby('g').agg(m=('x', 'mean'), n=pd.NamedAgg('x', 'max')).shape": "(2, 2)",
+    "frame.groupby('g').agg(None, m=('x', 'mean')).m.tolist()": "[1.0, 2.0]",
+    "frame.groupby('g').x.agg(m='max').m.tolist()": "[1.0, 2.0]",
+    "frame.x.agg((len, min)).tolist()": "[2.0, 1.0]",
+    "frame.x.agg(Sum())": "3.0",
+    "frame.x.rename(None).agg(np.sum)": "3.0",
     "pd.pivot_table(frame, 'x', 'g').shape": "(2, 1)",
     "frame.pivot_table('x', 'g', None, 'max').shape": "(2, 1)",
     "pd.crosstab(frame.g, frame.x).shape": "(2, 2)",
@@ -73,6 +91,7 @@ WORKS = {
     "frame.columns.tolist() + [frame.x.mean.__name__]": "['g', 'x', 'mean']",
     "copy.deepcopy(frame).equals(frame)": "True",
     "pd.json_normalize({'a': {'b': 1}, 'c': [{'d': 1}]}, 'c', [['a', 'b']]).shape": "(1, 2)",
+    "StrMethodFormatter('{x:.1f} EUR')(2.5)": "2.5 EUR",
     "np.random.RandomState(0).get_state()[2]": "624",
 }
 #: An object of a cell whose hook changes what C code of a package is working on.
@@ -142,6 +161,9 @@ figure, axes = plt.subplots(subplot_kw={'projection': 'polar'})
 axes.scatter([1, 2], [1, 2], marker='o')
 axes.plot([1, 2], marker=plt.Line2D.markers if False else 'x', label='x')
 axes.legend()
+axes = figure.add_subplot()
+axes.bar_label(axes.bar([1], [2]), fmt='{:.1f}')
+axes.pie_label(axes.pie([1, 2]), ['one', 'two'])
 file = io.BytesIO()
 figure.savefig(file)
 print(file.getvalue()[1:4])

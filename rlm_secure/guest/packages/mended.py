@@ -23,12 +23,10 @@ _CONTAINERS = frozenset({dict, list, tuple, super})  # matplotlib copies a super
 
 
 def copies() -> None:
-    """Have `copy` take only containers and objects of packages; all else is copied as for a cell. Idempotent.
+    """Have `copy` take only containers and objects of packages; all else is copied as for a cell.
 
     Call it after rules.before() and before a package is imported: some take the functions themselves.
     """
-    if copy.deepcopy.__module__ == __name__:
-        return
     shallow: Any = copy.copy
     deep: Any = copy.deepcopy
 
