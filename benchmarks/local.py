@@ -76,13 +76,16 @@ def bubblewrap() -> None:
 class Sessions:
     """Opens sessions, and closes them later, so that the end of one is not timed with the start of the next."""
 
-    def __init__(self, chosen: Policy, plan: Plan | None = None, required: tuple[Wall, ...] | None = None) -> None:
-        self.policy, self.plan, self.required = chosen, plan, required
+    def __init__(
+        self, chosen: Policy, plan: Plan | None = None, required: tuple[Wall, ...] | None = None, *, cell: str = CELL
+    ) -> None:
+        self.policy, self.plan, self.required, self.cell = chosen, plan, required, cell
         self.open: list[LocalSession] = []
 
     def start(self) -> None:
         session = open_session(self.policy, plan=self.plan, required=self.required)
-        session.execute(CELL, refuse)
+        if session.execute(self.cell, refuse).error is not None:
+            raise AssertionError("the cell did not run")
         self.open.append(session)
 
     def close(self) -> None:

@@ -29,6 +29,8 @@ import benchmarks
 
 SECONDS = 4.0
 """The time for which a case is measured, in seconds; it ends earlier after ROUNDS runs."""
+SLOW_SECONDS = 30.0
+"""The same for a slow case."""
 ROUNDS = 300
 SMOKE_ROUNDS = 2
 
@@ -37,7 +39,8 @@ SMOKE_ROUNDS = 2
 class Case:
     """One thing to time. `units` is the number of operations in one call of `action`; `before` runs untimed.
 
-    `value` returns the figure if it is not the duration of `action`.
+    `value` returns the figure if it is not the duration of `action`. What is `slow` is not warmed up, and runs once
+    where it only has to be seen to work.
     """
 
     name: str
@@ -45,6 +48,7 @@ class Case:
     units: int = 1
     before: Callable[[], Any] | None = None
     value: Callable[[], float] | None = None
+    slow: bool = False
 
 
 Cases: TypeAlias = Callable[[], Iterator[Sequence[Case]]]
@@ -97,10 +101,11 @@ def measure(chosen: Benchmark, *, smoke: bool = False) -> list[Line]:
         samples: list[list[float]] = [[] for _ in cases]
         spent = [0.0] * len(cases)
         for case in cases:
-            run(case)  # warm-up: costs of the first run are not measured
-        for _ in range(SMOKE_ROUNDS if smoke else ROUNDS):
+            if not case.slow:
+                run(case)  # warm-up: costs of the first run are not measured
+        for number in range(SMOKE_ROUNDS if smoke else ROUNDS):
             for index, case in enumerate(cases):
-                if spent[index] > SECONDS:
+                if spent[index] > (SLOW_SECONDS if case.slow else SECONDS) or (smoke and case.slow and number):
                     continue
                 begun = time.perf_counter()
                 samples[index].append(run(case) / case.units)
