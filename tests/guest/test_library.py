@@ -6,12 +6,14 @@ import contextlib
 import importlib
 import io
 import struct
+import sys
 import types
 from typing import Any
 
 import pytest
 
 from rlm_secure.guest.language import guards, imports, library, registry
+from rlm_secure.guest.language.facades import system
 from rlm_secure.guest.session import worker
 
 from .cells import Session, plain
@@ -261,12 +263,74 @@ def test_star_import_binds_what_the_facade_has() -> None:
         ("async def f():\n    async for x.__class__ in y: pass", "dunder-attribute"),
         ("async def f():\n    async with x as y.__dict__: pass", "dunder-attribute"),
         ("async def f():\n    _getattr_ = await x", "hook-name"),
-        ("async def f(): 1 / 0\ntry: await f()\nexcept ZeroDivisionError as e: e.__traceback__", "dunder-attribute"),
+        ("async def f(): 1 / 0\ntry: await f()\nexcept ZeroDivisionError as e: e.__traceback__.tb_frame", "closed-attribute"),
     ],
 )
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_coroutine_leads_nowhere(cell: str, rule: str) -> None:
     assert Session().outcome(cell) == rule
+
+
+_TRACE = "try:\n    1 / 0\nexcept ZeroDivisionError as error:\n    kept = error\ntrace = kept.__traceback__\n"
+
+
+@pytest.mark.parametrize(
+    ("cell", "outcome"),
+    [
+        ("assert trace.tb_lineno == 2 and repr(trace) == '<traceback object>'", "ran"),
+        ("assert ValueError().with_traceback(trace).__traceback__ is None", "ran"),
+        ("import traceback\nassert traceback.format_tb(trace) == ['  File \"<cell>\", line 2, in <module>\\n']", "ran"),
+        ("import traceback\nassert traceback.extract_tb(trace)[-1].lineno == 2 and traceback.extract_tb(None) == []", "ran"),
+        ("trace.tb_frame", "closed-attribute"),
+        ("getattr(trace, 'tb_' + 'frame')", "closed-attribute"),
+        ("trace._frames", "private-attribute"),
+        ("type(trace)()", "type-call"),
+        ("class T(type(trace)): pass", "class-base"),
+        ("trace.tb_lineno = 3", "attribute-store"),
+        ("kept.__traceback__ = None", "dunder-attribute"),
+        ("setattr(kept, '__traceback__', None)", "attribute-store"),
+        ("MemoryError().with_traceback(trace)", "TypeError"),
+        ("type(kept).__traceback__", "dunder-attribute"),
+    ],
+)
+def test_what_stands_for_a_traceback_leads_nowhere(cell: str, outcome: str) -> None:
+    assert Session().outcome(_TRACE + cell) == outcome
+
+
+@pytest.mark.parametrize(
+    ("cell", "outcome"),
+    [
+        ("assert list[int].__args__ == (int,) and (int | str).__args__ == (int, str)", "ran"),
+        ("assert typing.Annotated[int, 'm'].__metadata__ == ('m',) and typing.Annotated[int, 'm'].__origin__ is int", "ran"),
+        ("assert getattr(int, '__origin__', None) is None and not hasattr(5, '__args__')", "ran"),
+        ("typing.Type[int].__origin__('X', (), {})", "TypeError"),
+        ("list[int].__origin__ = str", "dunder-attribute"),
+        ("list[int].__args__ = ()", "dunder-attribute"),
+        ("list[int].__parameters__", "dunder-attribute"),
+        ("class A:\n    __args__ = ()", "dunder-name"),
+    ],
+)
+def test_an_alias_tells_what_it_was_made_of(cell: str, outcome: str) -> None:
+    assert Session().outcome(f"import typing\n{cell}") == outcome
+
+
+def test_a_deeper_recursion_and_longer_numbers_hold_for_cells_alone() -> None:
+    session, before = Session(), (sys.getrecursionlimit(), sys.get_int_max_str_digits())
+    try:
+        with system.recursion_of_cells():
+            assert session.outcome("import sys\nsys.setrecursionlimit(10**9)\nassert sys.getrecursionlimit() == 10**9") == "ran"
+            assert sys.getrecursionlimit() == 10_000
+        assert sys.getrecursionlimit() == before[0]
+        with system.recursion_of_cells():
+            assert session.outcome("def f(n): return n and 1 + f(n - 1)\nassert f(9_000) == 9_000") == "ran"
+            assert session.outcome("sys.setrecursionlimit(5)\nassert [f(50)] == [50]") == "ran"
+        for given, holds in ((0, 100_000), (10**9, 100_000), (640, 4_300), (5_000, 5_000)):
+            assert session.outcome(f"sys.set_int_max_str_digits({given})\nassert sys.get_int_max_str_digits() == {given}") == "ran"
+            assert sys.get_int_max_str_digits() == holds
+        assert session.outcome("sys.set_int_max_str_digits(5)") == "ValueError"
+        assert session.outcome("sys.setrecursionlimit('5')") == "TypeError"
+    finally:
+        session.outcome(f"sys.setrecursionlimit({before[0]})\nsys.set_int_max_str_digits({before[1]})")
 
 
 def test_a_worker_that_retires_releases_nothing_that_is_suspended() -> None:
