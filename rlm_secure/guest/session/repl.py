@@ -343,7 +343,7 @@ def too_large(size: int, result_bytes: int) -> str:
     """What a cell is told about an answer of `size` bytes or more."""
     most = result_bytes // 8
     if size <= most:
-        return f"the answer has more values than the {_ANSWER_NODES:,} that a result carries; give less, or give it as text"
+        return f"the answer has more values than the {_ANSWER_NODES:,} that a result carries; give less, or text"
     return f"the answer takes {size} bytes or more, and may take {most}, an eighth of limits.result_bytes; give less"
 
 

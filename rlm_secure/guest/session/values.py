@@ -14,7 +14,7 @@ _DEPTH = 8
 _ITEMS = 8
 _TEXT = 200
 _STRING = 2000
-_BRACKETS = {list: "[]", tuple: "()", set: "{}", dict: "{}", frozenset: ("frozenset({", "})")}
+_BRACKETS: dict[type, Any] = {list: "[]", tuple: "()", set: "{}", dict: "{}", frozenset: ("frozenset({", "})")}
 #: Most bytes of one variable in a description of all of them.
 _BYTES = 65_536
 

@@ -23,7 +23,7 @@ _Any = Callable[..., Any]
 
 
 def update_wrapper(wrapper: Any, wrapped: Any, *_listed: Any, **_options: Any) -> Any:
-    """Copy name, docstring, annotations and attributes of `wrapped` onto `wrapper`, when that is a cell's function or instance.
+    """Copy name, docstring, annotations and attributes of `wrapped` onto `wrapper`, a cell's function or instance.
 
     The original reads and writes attributes by string, on any object: that could copy a function's `__globals__`, or
     pass a frame to a property setter. Anything else than a cell's plain function, or an instance of a class that

@@ -7,7 +7,6 @@ import os
 import posixpath
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from operator import itemgetter
 from typing import Any, NoReturn
 
@@ -70,7 +69,7 @@ OS_PATH = facade(
     },
     left_out={
         "getatime getctime getmtime getsize isdevdrive isjunction isreserved realpath samefile sameopenfile samestat "
-        "ALLOW_MISSING": "there are no files on a disk; the data is in `context`, or in `files` if there are some",
+        "ALLOW_MISSING": "there are no files on a disk; the data is in `context`, or in `files` if there is one",
     },
 )
 
@@ -125,7 +124,7 @@ OS = facade(
     take=_CONSTANTS_OF_OS,
     own=_OWN_OF_OS,
     left_out={
-        _OF_FILES: "there are no files on a disk; the data is in `context`, or in `files` if there are some",
+        _OF_FILES: "there are no files on a disk; the data is in `context`, or in `files` if there is one",
         _OF_ENVIRONMENT: "use os.environ, which is empty until the cell writes to it",
         " ".join(name for name in dir(os) if name not in _DECIDED): "it asks the operating system, which no cell "
         "may; os.path has the functions on names",
@@ -322,19 +321,21 @@ def getrecursionlimit() -> int:
     return _limits["recursion"]
 
 
-@contextmanager
-def recursion_of_cells() -> Iterator[None]:
-    """Hold the limit that cells have set."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(_deepest())
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)
+class RecursionOfCells:
+    """Holds the limit that cells have set. Not by contextlib, which sets an attribute on what a cell raises."""
+
+    __slots__ = ("_before",)
+
+    def __enter__(self) -> None:
+        self._before = sys.getrecursionlimit()
+        sys.setrecursionlimit(_deepest())
+
+    def __exit__(self, *_details: object) -> None:
+        sys.setrecursionlimit(self._before)
 
 
 def set_int_max_str_digits(maxdigits: int) -> None:
-    """Set the digits of a number in a text, between the default and 100,000, which take a few hundredths of a second."""
+    """Set the digits of a number in a text, between the default and 100,000, which take hundredths of a second."""
     if _whole(maxdigits) != 0 and maxdigits < sys.int_info.str_digits_check_threshold:
         raise ValueError(f"maxdigits must be 0 or larger than {sys.int_info.str_digits_check_threshold}")
     default = sys.int_info.default_max_str_digits

@@ -22,7 +22,6 @@ from .facade import facade
 from .shared import exact_text, pattern_functions
 from .system import redirected
 
-
 STRING = facade(
     "string",
     string,

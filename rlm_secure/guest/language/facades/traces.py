@@ -8,6 +8,7 @@ from ..registry import FILENAME
 
 _traceback_of = BaseException.__dict__["__traceback__"].__get__
 _FRAMES = 200  # of a traceback, the newest
+_new: Any = object.__new__
 
 
 def frames_of(error: Any) -> list[tuple[int, str]]:
@@ -53,7 +54,7 @@ def of(error: Any) -> Traceback | None:
     frames = frames_of(error)
     if not frames:
         return None
-    made: Traceback = object.__new__(Traceback)
+    made: Traceback = _new(Traceback)
     made._frames = tuple(frames)
     return made
 

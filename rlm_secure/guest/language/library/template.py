@@ -33,7 +33,7 @@ class Template:
     def substitute(self, mapping: Any = _NOTHING, /, **kws: Any) -> str:
         given = kws if mapping is _NOTHING else ChainMap(kws, mapping) if kws else mapping
 
-        def convert(found: Any) -> str:
+        def convert(found: Any) -> Any:
             named = found.group("named") or found.group("braced")
             if named is not None:
                 return str(given[named])
@@ -43,12 +43,13 @@ class Template:
                 self._invalid(found)
             raise ValueError("Unrecognized named group in pattern", self.pattern)
 
-        return self.pattern.sub(convert, self.template)
+        filled: str = self.pattern.sub(convert, self.template)
+        return filled
 
     def safe_substitute(self, mapping: Any = _NOTHING, /, **kws: Any) -> str:
         given = kws if mapping is _NOTHING else ChainMap(kws, mapping) if kws else mapping
 
-        def convert(found: Any) -> str:
+        def convert(found: Any) -> Any:
             named = found.group("named") or found.group("braced")
             if named is not None:
                 try:
@@ -61,7 +62,8 @@ class Template:
                 return found.group()
             raise ValueError("Unrecognized named group in pattern", self.pattern)
 
-        return self.pattern.sub(convert, self.template)
+        filled: str = self.pattern.sub(convert, self.template)
+        return filled
 
     def is_valid(self) -> bool:
         return all(

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 __all__ = [
-    "FrameSummary", "extract_tb", "format_exc", "format_exception", "format_exception_only", "format_list", "format_tb", "print_exc", "print_exception", "print_tb",
+    "FrameSummary", "extract_tb", "format_exc", "format_exception", "format_exception_only", "format_list", "format_tb",
+    "print_exc", "print_exception", "print_tb",
 ]  # fmt: skip
 LEFT_OUT = {
-    "StackSummary TracebackException walk_stack walk_tb extract_stack print_list clear_frames format_stack print_stack print_last": "a frame leads to everything; use traceback.format_exc()",
+    "StackSummary TracebackException walk_stack walk_tb extract_stack print_list clear_frames format_stack "
+    "print_stack print_last": "a frame leads to everything; use traceback.format_exc()",
 }
 
 # Bound by the loader.
