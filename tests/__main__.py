@@ -37,6 +37,7 @@ CORPUS = "tests/clouds/test_attacks.py"
 #: Files that are parts of their own. What lasts longest comes first, and starts first.
 ALONE = (
     "tests/clouds/test_faults.py",
+    "tests/attacks/test_packages.py",
     "tests/attacks/test_kernel.py",
     "tests/attacks/test_harm.py",
     "tests/attacks/test_habits.py",
@@ -87,6 +88,7 @@ MEASURED = (
     "tests/environments",
     "tests/local",
     "tests/logger",
+    "tests/packages",
     "tests/policy",
     "tests/rlm",
     "tests/testing",
@@ -96,6 +98,7 @@ MEASURED = (
 UNMEASURED = (
     "tests/attacks/test_harm.py",
     "tests/attacks/test_kernel.py",
+    "tests/attacks/test_packages.py",
     "tests/docker/test_corpus.py",
     "tests/docker/test_escapes.py",
     "tests/local/test_faults.py",

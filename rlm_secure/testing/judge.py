@@ -36,6 +36,8 @@ from rlm_secure.testing.yardstick import Stopwatch
 
 #: Lower than any shipped policy, so that attacks on limits end soon.
 BOUNDS = Bounds()
+#: A worker begins with what third-party packages hold: 172 MiB with numpy, pandas and matplotlib, by RLIMIT_DATA.
+_PACKAGES_BYTES = 224 << 20
 #: How many times to try to run the cell that binds TARGET.
 _TELLINGS = 3
 #: How much later than its own deadline a host may answer, in seconds that the machine gave (yardstick.py). For a cell
@@ -65,11 +67,12 @@ _ERRNO = re.compile(r"\[Errno (\d+)\]")
 def policy(base: Policy | str = "strict") -> Policy:
     """`base` with limits so low that attacks on limits end soon. Never looser than `base`."""
     loaded = load_policy(base)
+    packages = _PACKAGES_BYTES if loaded.language.packages else 0
     bounds = {
         "cell_seconds": BOUNDS.seconds,
         "cell_cpu_seconds": BOUNDS.seconds,
         "grace_seconds": BOUNDS.grace,
-        "memory_bytes": BOUNDS.memory_bytes,
+        "memory_bytes": BOUNDS.memory_bytes + packages,
         "stdout_bytes": BOUNDS.stdout_bytes,
         "result_bytes": BOUNDS.result_bytes,
     }

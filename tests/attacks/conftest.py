@@ -25,7 +25,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The first test that asks for a battery waits for all of it."""
     for item in items:
         if "tests/attacks" in str(item.path):
-            item.add_marker(pytest.mark.timeout(300))
+            item.add_marker(pytest.mark.timeout(900))
 
 
 def each(attacks: tuple[corpus.Attack, ...]) -> pytest.MarkDecorator:
@@ -45,18 +45,19 @@ def run(
 ) -> dict[str, Verdict]:
     """A battery in which an attack that wins spoils nothing for the next one."""
     policy = judge.policy(base)
+    plan = Plan(packages=policy.language.packages)
 
     def renew(outcome: Verdict) -> None:
         if outcome.result is Result.WON:
             pool.drain()
-            zygote(Plan()).retire()
+            zygote(plan).retire()
 
     def patiently() -> Session:
         try:
             return kind(policy=policy)
         except EnvironmentUnavailable:
             pool.drain()
-            zygote(Plan()).retire()
+            zygote(plan).retire()
             return kind(policy=policy)
 
     return battery.attempts(attacks, patiently, policy, controls, layered=layered, heard=renew)

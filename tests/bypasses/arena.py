@@ -1,4 +1,5 @@
-"""Runs attacks, each in a fork of its own: `arena.py cell` as cells, `arena.py plain` as plain Python.
+"""Runs attacks, each in a fork of its own: `arena.py cell` as cells, `arena.py plain` as plain Python, and
+`arena.py packages` as cells that have imported numpy, pandas and matplotlib.
 
 Speaks JSON lines: {"source", "damage"} in, {"won", "how"} out. A cell is granted every facade; plain Python has every
 builtin and every module, and in that process no part of the guest that could have changed one.
@@ -26,6 +27,20 @@ from tests.bypasses import host  # noqa: E402
 from tests.guest.walk import complaint, shared_containers  # noqa: E402
 
 SECONDS = 20
+#: The packages that this process has loaded, and how a cell imports them.
+LOADED: list[str] = []
+IMPORTS = "import numpy, pandas, matplotlib.pyplot\nimport numpy as np, pandas as pd, matplotlib.pyplot as plt\n"
+
+
+def load_packages() -> None:
+    """Load those of the policy `data`, as its zygote does."""
+    from rlm_secure.environments.local import packages as installed
+    from rlm_secure.guest import packages
+
+    names = ["matplotlib", "numpy", "pandas"]
+    packages.load(names, installed.folders(names))
+    packages.close(names)
+    LOADED.extend(names)
 
 
 def worth(value: object, shared: Mapping[int, str], depth: int = 3) -> str | None:
@@ -59,9 +74,11 @@ def as_cell(source: str) -> tuple[dict[str, Any], str]:
     """Run `source` behind the language layer alone: its globals, and how it ended."""
     from rlm_secure.guest.language import compiler, guards, imports
 
-    space = guards.build_globals(imports.NAMES, lambda *values, **options: None)
+    space = guards.build_globals(imports.NAMES | set(LOADED), lambda *values, **options: None)
     space.update(host.names())
     try:
+        if LOADED:
+            compiler.run(compiler.compile_cell(IMPORTS, source_bytes=1 << 20, ast_nodes=100_000), space)
         compiler.run(compiler.compile_cell(source, source_bytes=1 << 20, ast_nodes=100_000), space)
     except compiler.CellRefused as refusal:
         return space, f"refused: {refusal.rule}"
@@ -118,10 +135,12 @@ def serve(run: Callable[[str], tuple[dict[str, Any], str]]) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "cell":
+    if sys.argv[1] != "plain":
         from rlm_secure.guest.language import compiler, facades, guards
 
         assert compiler and guards  # imported before the first fork
+        if sys.argv[1] == "packages":
+            load_packages()
         facades.preload()
         serve(as_cell)
     else:

@@ -16,8 +16,9 @@ from typing import Any
 
 from rlm_secure import resources
 from rlm_secure.guest.language import facades
+from rlm_secure.policy.model import PACKAGES
 
-from . import engine, holes
+from . import engine, holes, packages
 from .engine import Figures, Found, Reach, Session, Step, World, _tuples, in_fork
 from .kinds import State, sealed
 from .replay import Replay
@@ -38,8 +39,10 @@ def _step(row: dict[str, Any]) -> Step:
 class Crawl:
     """Everything that cells with these `modules` can reach."""
 
-    def __init__(self, modules: frozenset[str], seed: int, planted: dict[str, Any] | None = None, say: Callable[[str], None] = print, *, apart: bool = True) -> None:
-        """`apart`: a process that may end first finds what ends the interpreter, so that this one leaves it out."""
+    def __init__(self, modules: frozenset[str], seed: int, planted: dict[str, Any] | None = None, say: Callable[[str], None] = print, *, apart: bool = True, thorough: bool = False) -> None:
+        """`thorough` is passed to Reach. `apart`: a process that may end first finds what ends the interpreter, so that this one leaves it out."""
+        if modules & set(PACKAGES) and not packages.active():
+            packages.load()
         facades.preload()
         signal.signal(signal.SIGALRM, engine.out_of_time)
         self.seed, self.say = seed, say
@@ -53,7 +56,7 @@ class Crawl:
                 raise RuntimeError(f"what is within reach could not be listed: {ended} at {words}")
             crashing.add(words)
             self._add(Found(f"the interpreter ended with signal {ended}", words, []))
-        self.reach = Reach(self.world, frozenset(crashing))
+        self.reach = Reach(self.world, frozenset(crashing), thorough=thorough)
         for value in self.reach.pool.values():
             self.world.described(value)
         for each in self.reach.findings:
@@ -65,7 +68,7 @@ class Crawl:
         self.state = State(self.world.space)
         self.figures = Figures(reached=len(self.reach.functions), refused=len(self.world.refused))
         self.corpus: dict[str, list[Step]] = {}
-        self.only = ""
+        self.only: str | tuple[str, ...] = ""
         self._called: set[str] = set()
         self._kinds: set[str] = set()
         dice = random.Random(seed)
@@ -175,7 +178,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--shrink", type=float, default=30.0, help="seconds to spend on each finding's program")
     parser.add_argument("--planted", nargs="+", default=[], help="call these functions of holes.py alone, without modules: they must be found")
     parser.add_argument("--at-once", action="store_true", help="start in half the time; what ends the interpreter at the start ends the crawl")
-    parser.add_argument("--only", help="callables whose expression starts so")
+    parser.add_argument("--only", help="callables whose expression starts so; `packages`: those of numpy, pandas and matplotlib")
+    parser.add_argument("--thorough", action="store_true", help="beside packages: look at what more calls give")
     parser.add_argument("--refused", action="store_true", help="also say which recorders no cell can make")
     parser.add_argument("--save", type=Path, help="a directory for the programs")
     options = parser.parse_args(arguments)
@@ -188,15 +192,18 @@ def main(arguments: list[str] | None = None) -> int:
     for name, modules in chosen.items():
         begun = time.monotonic()
         planted = {name: holes.HOLES[name][0] for name in options.planted}
-        crawl = Crawl(frozenset() if planted else modules, options.seed, planted, say=print, apart=not options.at_once)
-        if options.only:
-            crawl.slices = [some for each in crawl.slices if (some := [name for name in each if name.startswith(options.only)])]
-            crawl.only = options.only
+        if options.only == "packages":
+            modules &= {*PACKAGES, "io"}
+        crawl = Crawl(frozenset() if planted else modules, options.seed, planted, say=print, apart=not options.at_once, thorough=options.thorough)
+        if only := packages.ONLY if options.only == "packages" else options.only:
+            crawl.slices = [some for each in crawl.slices if (some := [name for name in each if name.startswith(only)])]
+            crawl.only = only
         print(f"{name} on Python {sys.version.split()[0]}: {len(crawl.slices)} slices, {crawl.figures}")
         for refused in crawl.world.refused if options.refused else ():
             print(f"  refused: {refused}")
         seconds = options.seconds / len(chosen) if options.seconds else None
-        crawl.run(options.sessions if options.sessions or seconds else len(crawl.slices), seconds, options.steps)
+        if options.only != "packages":  # their C code does not survive recorders
+            crawl.run(options.sessions if options.sessions or seconds else len(crawl.slices), seconds, options.steps)
         print(f"{name}: {crawl.figures}; {time.monotonic() - begun:.0f} s; {len(crawl.found)} findings")
         failed = failed or bool(crawl.found)
         for what, program in crawl.programs(options.shrink).items() if options.shrink else ():

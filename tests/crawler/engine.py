@@ -29,7 +29,7 @@ from rlm_secure.guest.language import compiler, guards, names
 from rlm_secure.guest.session import repl, values
 from tests.bypasses import host
 
-from . import recorders
+from . import packages, recorders
 from .kinds import Kinds, State, sealed
 
 DEPTH = 4  # attributes of attributes of a member of a module
@@ -281,6 +281,8 @@ class World:
         found = set(_EXTRA)
         for each in _order(holder):
             found.update(name for name in _members(each) if type(name) is str)
+        if kind is types.MethodType:  # it has what its function has
+            found.update(name for name in _members(type(value.__func__)) if type(name) is str)
         if holder is not value:
             with contextlib.suppress(Exception):
                 found.update(name for name in object.__getattribute__(value, "__dict__") if type(name) is str)
@@ -368,8 +370,9 @@ def identity(value: Any) -> Any:
 class Reach:
     """Everything that expressions of a cell give, without calls of more than one step."""
 
-    def __init__(self, world: World, crashing: frozenset[str] = frozenset()) -> None:
-        self.world = world
+    def __init__(self, world: World, crashing: frozenset[str] = frozenset(), *, thorough: bool = False) -> None:
+        """`thorough`: call each function with all that there is to try, and not with the first that it takes."""
+        self.world, self.thorough = world, thorough
         self._crashing = crashing
         self.pool: dict[str, Any] = {}
         self.functions: dict[str, Any] = {}
@@ -450,6 +453,8 @@ class Reach:
             "", "1", "'x'", "[1, 2]", "rec", "free", "Rec", "mapping", "1, 2", "'a', 'b'", "free, [1]", "'X', 'a b'", "{'x': 1}",
             "datetime.datetime(2000, 1, 1)", "b'x'", "['a', 'b'], ['a', 'c']", "'X', int",
         )  # fmt: skip
+        if packages.active():
+            tries = packages.TRIES
         for expression, function in functions:
             if any(word in expression for word in (*LEFT_OUT, "register", "seed", "setstate", "setcontext", *ENDLESS)):
                 continue
@@ -462,7 +467,8 @@ class Reach:
                 made = self._tried(written)
                 if made is not None:
                     yield written, made
-                    break
+                    if not self.thorough:
+                        break
             if is_class(function) or expression.startswith("typing."):
                 for text in ("int", "rec", "Rec"):
                     written = f"{expression}[{text}]"
@@ -478,13 +484,19 @@ class Reach:
         drop(written, first=True)
         try:
             code = compiler.compile_cell(f"result_ = {written}", source_bytes=10_000, ast_nodes=1000)
+            world.hooks, world.watching = [], packages.active()  # what is given to a function of the cell
             with alarm():
                 world.space["tape"][:] = ()
                 world.space["state"][0] = 0
                 compiler.run(code, world.space)
         except BaseException:
             return None
+        finally:
+            world.watching = False
         made = world.space.pop("result_")
+        if packages.active() and (why := world.kinds.complaint(made)):
+            self.findings.append(Found(why, written, []))
+            return None
         kind = type(made)
         if kind in _LEAVES or kind in (list, dict, tuple, set) or (kind in self._types and not always):
             return None

@@ -16,6 +16,8 @@ from rlm_secure.guest.language import facades, names
 from tests.bypasses import host
 from tests.guest.walk import FORBIDDEN_OBJECTS, FORBIDDEN_ORIGINS, REENTRANT_CLASSES, reentrant, shared_containers
 
+from . import packages
+
 _order = type.__dict__["__mro__"].__get__
 _members = type.__dict__["__dict__"].__get__
 _MACHINERY = frozenset({types.ModuleType, types.FrameType, types.CodeType, types.CellType, memoryview})
@@ -31,7 +33,8 @@ _ITEMS = 50
 
 @cache
 def _shared() -> dict[int, str]:
-    return shared_containers()
+    # What a package keeps is the session's own: its arrays, figures and settings are there to be changed.
+    return {key: name for key, name in shared_containers().items() if not packages.own(name)}
 
 
 class Kinds:
@@ -77,6 +80,8 @@ class Kinds:
             if type in _order(value):
                 return "is a metaclass"
             module = _members(value).get("__module__")
+            if tuple in _order(value) and "_fields" in _members(value):
+                return None  # a namedtuple that compiled code made says that importlib did
             if type(module) is str and module.partition(".")[0] in FORBIDDEN_ORIGINS:
                 return f"is the class {module}.{type.__getattribute__(value, '__name__')}"
             return None
@@ -153,7 +158,7 @@ class Kinds:
         top = module.partition(".")[0]
         if top in FORBIDDEN_ORIGINS or module in ("rlm_secure.guest.language.guards", "rlm_secure.guest.language.attributes"):
             return f"is the function {module}.{function.__qualname__}"
-        if not module.startswith(_GUEST) and "." not in function.__qualname__ and function.__name__.startswith("_") and space.get(function.__name__) is function:
+        if not module.startswith(_GUEST) and not packages.own(module) and "." not in function.__qualname__ and function.__name__.startswith("_") and space.get(function.__name__) is function:
             return f"is the private function {module}.{function.__qualname__}"
         return None
 
@@ -173,7 +178,7 @@ _CACHES = frozenset(
         "_dialects",  # csv.register_dialect is there to add to it
     }
 )  # fmt: skip
-_LEFT_OUT = ("tests", "crawler", "pytest", "_pytest", "hypothesis", "rlm_secure.environments", "threading", "selectors")  # fork changes them
+_LEFT_OUT = ("tests", "crawler", "pytest", "_pytest", "hypothesis", "rlm_secure.environments", "rlm_secure.tools", "threading", "selectors")  # fork changes them
 _MUTABLE = frozenset({dict, list, set, bytearray, collections.deque, collections.OrderedDict, collections.defaultdict})
 
 
@@ -188,6 +193,8 @@ def _frozen(value: Any) -> Any:
 
 def _modules() -> Iterator[tuple[str, types.ModuleType]]:
     for title, module in list(sys.modules.items()):
+        if packages.own(title):
+            continue
         if isinstance(module, types.ModuleType) and (title.endswith("crawler.holes") or not title.startswith(_LEFT_OUT)):
             yield title, module
 

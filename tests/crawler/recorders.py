@@ -15,6 +15,8 @@ from functools import cache
 
 from rlm_secure.guest.language import facades, names
 
+from . import packages
+
 #: Where code that a hook smuggles into generated source would end up: an audit hook looks for it.
 TRIPWIRE = "TRIPWIRE"
 
@@ -243,6 +245,7 @@ def cells() -> list[str]:
         "import typing\nTypes = [typing.List[int], typing.Optional[int], typing.TypeVar('T'), typing.Callable[[int], int]]",
         "import csv, io\nlines = io.StringIO('a,b')",
     ]  # fmt: skip
+    made += packages.cells()
     made += [source for _, source in _derived()]
     made += [
         f"class Slot{name}:\n    __slots__ = ('{name}', 'x')\n    __getattr__ = poser('__getattr__')\ninstances['Slot{name}'] = [Slot{name}()]"

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from . import finder, fonts, rules, warm, zones
+from . import finder, fonts, mended, rules, warm, zones
 from .scalars import plain
 
 __all__ = ["close", "load", "plain"]
@@ -52,6 +52,7 @@ _ENVIRONMENT = {
 def load(names: Sequence[str], paths: Sequence[str]) -> None:
     """Import `names` from the folders `paths`, with all that they import late. Raises ImportError, RuntimeError."""
     rules.before()
+    mended.copies()
     os.environ.update(_ENVIRONMENT)  # read by the imports; cleared before the first session
     real = tempfile.mkdtemp
     # matplotlib makes a folder for its caches, and would leave it behind: the zygote ends without exit handlers.
@@ -114,6 +115,7 @@ def close(names: Sequence[str]) -> None:
             self.stale = True
 
         text.Text.set_usetex = set_usetex
+        mended.formats()
     attributes.use(PackageAttributes)
     functions.read = PackageAttributes({}).read
     formatting.walks_nothing = CellTransformer.asks_always = True

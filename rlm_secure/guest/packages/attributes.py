@@ -6,10 +6,13 @@ classes of these packages are too many and too open for that, so they have lists
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+import io
 import re
 import sys
 import types
+import typing
 from collections.abc import Callable
 from typing import Any
 
@@ -17,14 +20,14 @@ from ..language import classes, facades, names, registry
 from ..language.attributes import Attributes
 from ..language.registry import derives, is_class, own_class, title
 from ..language.violations import RuleViolation
-from . import rules, screened
+from . import aggregations, mended, rules, screened
 
 #: What writes -> the keyword of where, and what it writes, as screened.writer takes it.
 _WRITERS = {
     "to_csv": ("path_or_buf", "either"), "to_json": ("path_or_buf", "either"), "to_html": ("buf", "text"),
     "to_string": ("buf", "text"), "to_latex": ("buf", "text"),
 }  # fmt: skip
-_BY_NAME = frozenset({"agg", "aggregate", "apply", "transform", "pivot_table"})
+_BY_NAME = frozenset({"agg", "aggregate", "apply", "transform"})
 #: Alternate constructors and the like, on the class itself.
 _ON_CLASSES = names.words(
     "from_dict from_records from_tuples from_arrays from_product from_breaks from_codes from_frame from_ordinals now "
@@ -39,7 +42,7 @@ _SETTABLE = {
 
 #: Classes whose public names are plain loads in every session. Not `type` and other classes of classes.
 _OPEN: frozenset[Any] = classes.PLAIN_TYPES | {
-    types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.GeneratorType, types.SimpleNamespace,
+    types.FunctionType, types.BuiltinFunctionType, types.GeneratorType, types.SimpleNamespace,
     type({}.keys()), type({}.values()), type({}.items()), datetime.datetime, datetime.date, datetime.timedelta,
 }  # fmt: skip
 
@@ -69,10 +72,14 @@ class PackageAttributes(Attributes):
         """getattr(value, name[, default]) for an exact `name`. Raises RuleViolation for a closed attribute."""
         kind = type(value)
         if self._guarded_elsewhere(kind):
-            if is_class(value) and not rules.standard(value) and not own_class(value):
+            if is_class(value) and _of_package(value):
                 return self._on_class(value, name, *default)
+            if not names.is_private(name) and _forwards(value, kind):
+                if kind is types.MethodType:
+                    return self.read(value.__func__, name, *default)
+                raise _refused(kind, name)
             return super().read(value, name, *default)
-        if type in registry.order_of(kind):  # a class with a metaclass of a package
+        if _any_class(value):  # with a metaclass of a package
             return self._on_class(value, name, *default)
         if names.is_private(name):
             return self._private(value, name, *default)
@@ -84,9 +91,11 @@ class PackageAttributes(Attributes):
                 return getattr(value, name, *default)
             raise _refused(kind, name)
         if name not in listed and not _is_column(value, kind, name):
-            if not hasattr(value, name):
-                return getattr(value, name, *default)  # the AttributeError of the package
-            raise _refused(kind, name)
+            if hasattr(value, name):
+                raise _refused(kind, name)
+            if default:
+                return default[0]
+            raise AttributeError(f"{title(kind)!r} object has no attribute {names.shown(name)}")
         found = getattr(value, name, *default)
         if name == "tobytes":
             return screened.raw(found, value, f"{title(kind)}.tobytes")
@@ -127,6 +136,40 @@ class PackageAttributes(Attributes):
         raise RuleViolation("closed-attribute", f"{names.shown(name)} of the class {title(value)} is closed to cells")
 
 
+def _of_package(kind: type) -> bool:
+    return not rules.standard(kind) and not own_class(kind)
+
+
+#: Objects of the packages and of the interpreter whose names no cell may read, though their classes are the standard
+#: library's: a package may pass one to a function of the cell.
+_CLOSED: frozenset[Any] = frozenset({
+    io.BytesIO, io.TextIOWrapper, memoryview, types.ModuleType, types.FrameType, types.CodeType, types.TracebackType,
+})  # fmt: skip
+_ALIASES = (types.GenericAlias, typing._BaseGenericAlias)  # type: ignore[attr-defined]
+_alias_of = types.GenericAlias.__dict__["__origin__"].__get__
+_super_self = super.__dict__["__self__"].__get__
+
+
+def _forwards(value: Any, kind: type) -> bool:
+    """Whether an attribute of `value`, of a standard class, is one of something else, which may be a package's."""
+    if kind is types.MethodType or kind in _CLOSED:
+        return True
+    if kind is contextlib._GeneratorContextManager:  # its parts, and so the function below the facade's
+        return not registry.own_function(value.func)
+    if kind is super:
+        held = _super_self(value)
+        return _of_package(held if _any_class(held) else type(held))
+    if any(derives(kind, each) for each in _ALIASES):
+        origin = _alias_of(value) if derives(kind, types.GenericAlias) else vars(value).get("__origin__")
+        return _any_class(origin) and _of_package(origin)
+    return False
+
+
+def _any_class(value: Any) -> bool:
+    """Whether `value` is a class, also one with a metaclass of a package."""
+    return type in registry.order_of(type(value))
+
+
 def _fields(kind: type) -> tuple[str, ...]:
     found = registry.stored(kind, "_fields")
     return found if type(found) is tuple else ()
@@ -143,6 +186,8 @@ def _is_column(value: Any, kind: type, name: str) -> bool:
 
 def _screened(found: Any, kind: type, name: str, space: dict[str, object]) -> Callable[..., Any]:
     who = f"{title(kind)}.{name}"
+    if name == "to_json":
+        found = mended.to_json(found)
     if name in _WRITERS:
         return screened.writer(found, who, *_WRITERS[name])
     if name == "info":
@@ -150,7 +195,9 @@ def _screened(found: Any, kind: type, name: str, space: dict[str, object]) -> Ca
     if name == "savefig":
         return screened.drawing(found, who)
     if name in _BY_NAME:
-        return screened.aggregating(found, who, "aggfunc" if name == "pivot_table" else "")
+        return aggregations.aggregating(found, who)
+    if name == "pivot_table":
+        return aggregations.aggregating(found, who, "aggfunc", 3)
     if name in ("plot", "hist", "boxplot"):
         return found if rules.names(type(found)) is not None else screened.optional(found, who)
     if name in ("query", "eval"):

@@ -10,7 +10,7 @@ from typing import Any
 from ..language import facades, stored
 from ..language.facades.facade import Facade, facade
 from ..language.names import words
-from . import files, rules, screened, tables
+from . import aggregations, files, rules, screened, tables
 
 _READERS = "read_csv read_table read_fwf read_json"
 _OPTIONS = "set_option get_option reset_option describe_option option_context"
@@ -158,8 +158,8 @@ def _pandas() -> None:
     pd: Any = importlib.import_module("pandas")
     own: dict[str, Any] = {name: screened.reader(getattr(pd, name), f"pandas.{name}") for name in _READERS.split()}
     own |= {name: screened.display_only(getattr(pd, name), f"pandas.{name}") for name in _OPTIONS.split()}
-    own["pivot_table"] = screened.aggregating(pd.pivot_table, "pandas.pivot_table", "aggfunc")
-    own["crosstab"] = screened.aggregating(pd.crosstab, "pandas.crosstab", "aggfunc")
+    own["pivot_table"] = aggregations.aggregating(pd.pivot_table, "pandas.pivot_table", "aggfunc", 4)
+    own["crosstab"] = aggregations.aggregating(pd.crosstab, "pandas.crosstab", "aggfunc", 5)
     own["offsets"] = _made("pandas.offsets", tables.OFFSETS, {}, "pandas.tseries.offsets")
     own["errors"] = _made(
         "pandas.errors", "EmptyDataError ParserError MergeError SettingWithCopyWarning OutOfBoundsDatetime", {}
@@ -173,6 +173,9 @@ _SETTINGS = (
         "savefig.bbox date. contour. errorbar. mathtext. axes3d. text.color"
     ),
 )
+
+#: They name functions, of any module, which matplotlib calls.
+_NAMING = ("figure.hooks",)
 
 
 def facades_settings(inner: Any) -> Any:
@@ -194,7 +197,7 @@ def facades_settings(inner: Any) -> Any:
 
         @staticmethod
         def _known(name: Any) -> str:
-            if type(name) is not str or not name.startswith(_SETTINGS) or name not in inner:
+            if type(name) is not str or not name.startswith(_SETTINGS) or name in _NAMING or name not in inner:
                 raise KeyError(f"{name} is no setting that cells may use")
             return name
 

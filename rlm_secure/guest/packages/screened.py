@@ -1,25 +1,17 @@
 """Functions and methods of the packages that act on text: each checks it before the package sees it.
 
-What they read and write is memory (files.py); a name is one of the session's files, never a path. The name of an
-aggregation is one of those listed here, because pandas calls any attribute of that name.
+What they read and write is memory (files.py); a name is one of the session's files, never a path.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-from ..language.names import words
-from ..language.registry import is_instance, title
+from ..language.registry import title
 from ..language.violations import RuleViolation
 from . import files
 
-#: What agg, apply and transform take as text.
-AGGREGATIONS = words(
-    "all any count cumcount cummax cummin cumprod cumsum describe diff ffill bfill first head idxmax idxmin kurt last "
-    "max mean median min mode ngroup nth nunique ohlc pct_change prod quantile rank sem shift size skew std sum tail "
-    "unique value_counts var abs round isna notna len sqrt exp log"
-)
 FORMATS = frozenset({"png", "svg", "jpg", "jpeg", "webp", "tif", "tiff"})
 #: Keywords that name code, another program or a service.
 _CLOSED_OPTIONS = frozenset({"engine_kwargs", "storage_options", "backend", "filesystem", "dtype_backend", "usetex"})
@@ -97,25 +89,6 @@ def _compression(place: Any, options: dict[str, Any], who: str) -> None:
         options["compression"] = next((how for end, how in _COMPRESSED.items() if name.endswith(end)), None)
 
 
-def aggregating(function: Callable[..., Any], who: str, name: str = "") -> Callable[..., Any]:
-    """`function`, which calls attributes that are named by text: in the keyword `name`, or in any argument."""
-
-    def call(*values: Any, **options: Any) -> Any:
-        if "engine" in options:
-            raise RuleViolation("compiled-code", f"{who} has no engine here; leave it out")
-        if name:
-            given: tuple[Any, ...] = (options.get(name), *values[2:])
-        else:
-            # A keyword of agg is (column, function).
-            given = (*values, *(each[1:] if _pair(each) else each for each in options.values()))
-        for each in _texts(given, 0):
-            if each not in AGGREGATIONS:
-                raise RuleViolation("aggregation", f"{who} knows no aggregation {each[:60]!r} here; pass a function")
-        return function(*values, **options)
-
-    return _named(call, who)
-
-
 def drawing(function: Callable[..., Any], who: str) -> Callable[..., Any]:
     """savefig: to a file, in a format that is made here. Others start a program, or need files."""
     write = writer(function, who, "fname", "bytes")
@@ -172,22 +145,6 @@ def _options(options: dict[str, Any], who: str) -> None:
     for name in options:
         if name in _CLOSED_OPTIONS:
             raise RuleViolation("package-option", f"{who} takes no {name} here; leave it out")
-
-
-def _texts(values: Any, depth: int) -> Iterator[str]:
-    """The texts in `values` that pandas takes for names of functions."""
-    for each in values:
-        if is_instance(each, str):
-            yield str.__str__(each)
-        elif depth < 4 and is_instance(each, dict):
-            yield from _texts(dict.values(each), depth + 1)
-        elif depth < 4 and (is_instance(each, tuple) or is_instance(each, list)):
-            parts = tuple.__iter__(each) if is_instance(each, tuple) else list.__iter__(each)
-            yield from _texts(tuple(parts), depth + 1)
-
-
-def _pair(value: Any) -> bool:
-    return is_instance(value, tuple) and len(value) == 2
 
 
 def _named(function: Any, who: str) -> Callable[..., Any]:

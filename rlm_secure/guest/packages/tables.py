@@ -98,7 +98,7 @@ NAMES: dict[str, str] = {
         "beta binomial bytes chisquare choice dirichlet exponential f gamma geometric get_state gumbel "
         "hypergeometric laplace logistic lognormal logseries multinomial multivariate_normal "
         "negative_binomial noncentral_chisquare noncentral_f normal pareto permutation poisson power rand "
-        "randint randn random random_integers random_sample rayleigh seed set_state shuffle standard_cauchy "
+        "randint randn random random_integers random_sample rayleigh seed shuffle standard_cauchy "
         "standard_exponential standard_gamma standard_normal standard_t tomaxint triangular uniform vonmises "
         "wald weibull zipf"
     ),
@@ -109,7 +109,7 @@ NAMES: dict[str, str] = {
     "numpy.ma:MaskedArray": (
         "T all anom any argmax argmin argpartition argsort astype choose clip compress compressed conj "
         "conjugate copy count cumprod cumsum diagonal dot dtype fill fill_value filled flat flatten "
-        "get_fill_value get_imag get_real harden_mask hardmask ids imag iscontiguous item itemsize mT mask "
+        "get_fill_value get_imag get_real harden_mask hardmask imag iscontiguous item itemsize mT mask "
         "max mean min nbytes ndim nonzero partition prod product ptp put ravel real recordmask repeat reshape "
         "round searchsorted set_fill_value shape sharedmask shrink_mask size soften_mask sort squeeze std sum "
         "swapaxes take tobytes toflex tolist torecords trace transpose unshare_mask var"
@@ -891,7 +891,7 @@ NAMES: dict[str, str] = {
     ),
 }
 NUMPY = (
-    "False_ ScalarType True_ abs absolute acos acosh add all allclose amax amin angle any append "
+    "False_ True_ abs absolute acos acosh add all allclose amax amin angle any append "
     "apply_along_axis apply_over_axes arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax "
     "argmin argpartition argsort argwhere around array array2string array_equal array_equiv array_repr "
     "array_split array_str asanyarray asarray asarray_chkfinite ascontiguousarray asfortranarray asin "
@@ -952,33 +952,33 @@ OFFSETS = (
     "CustomBusinessDay CustomBusinessHour CustomBusinessMonthBegin CustomBusinessMonthEnd DateOffset Day "
     "Easter FY5253 FY5253Quarter HalfYearBegin HalfYearEnd Hour LastWeekOfMonth Micro Milli Minute "
     "MonthBegin MonthEnd Nano QuarterBegin QuarterEnd Second SemiMonthBegin SemiMonthEnd Tick Week "
-    "WeekOfMonth YearBegin YearEnd annotations"
+    "WeekOfMonth YearBegin YearEnd"
 )
 PANDAS = (
     "ArrowDtype BooleanDtype Categorical CategoricalDtype CategoricalIndex DataFrame DateOffset "
     "DatetimeIndex DatetimeTZDtype Float32Dtype Float64Dtype Grouper Index IndexSlice Int16Dtype "
     "Int32Dtype Int64Dtype Int8Dtype Interval IntervalDtype IntervalIndex MultiIndex NA NaT NamedAgg "
     "NamedFunc Period PeriodDtype PeriodIndex RangeIndex Series SparseDtype StringDtype Timedelta "
-    "TimedeltaIndex Timestamp UInt16Dtype UInt32Dtype UInt64Dtype UInt8Dtype annotations array "
+    "TimedeltaIndex Timestamp UInt16Dtype UInt32Dtype UInt64Dtype UInt8Dtype array "
     "bdate_range concat crosstab cut date_range factorize from_dummies get_dummies infer_freq "
     "interval_range isna isnull json_normalize lreshape melt merge merge_asof merge_ordered notna notnull "
     "period_range pivot pivot_table qcut read_csv read_fwf read_json read_table timedelta_range "
     "to_datetime to_numeric to_timedelta unique wide_to_long"
 )
 PYPLOT = (
-    "AbstractContextManager AutoLocator Axes BackendFilter Circle Colorizer ColorizingArtist Colormap "
+    "AutoLocator Axes Circle Colorizer ColorizingArtist Colormap "
     "Figure FigureBase FixedFormatter FixedLocator FormatStrFormatter Formatter FuncFormatter GridSpec "
     "IndexLocator Line2D LinearLocator Locator LogFormatter LogFormatterExponent LogFormatterMathtext "
     "LogLocator MaxNLocator MultipleLocator Normalize NullFormatter NullLocator PolarAxes Polygon "
     "Rectangle ScalarFormatter Subplot SubplotSpec Text TickHelper acorr angle_spectrum annotate arrow "
-    "autoscale autumn available_backends axes axhline axhspan axis axline axvline axvspan bar bar_label "
+    "autoscale autumn axes axhline axhspan axis axline axvline axvspan bar bar_label "
     "barbs barh bone box boxplot broken_barh cla clabel clf clim close cohere colorbar contour contourf "
     "cool copper csd delaxes draw draw_all ecdf errorbar eventplot figaspect figimage figlegend "
     "fignum_exists figtext figure fill fill_between fill_betweenx flag gca gcf gci get_cmap get_figlabels "
     "get_fignums get_scale_names gray grid grouped_bar hexbin hist hist2d hlines hsv imshow inferno jet "
     "legend locator_params loglog magma magnitude_spectrum margins matshow minorticks_off minorticks_on "
     "nipy_spectral pcolor pcolormesh phase_spectrum pie pie_label pink plasma plot polar prism psd quiver "
-    "quiverkey requested_backend rgrids sca scatter sci semilogx semilogy set_cmap specgram spring spy "
+    "quiverkey rgrids sca scatter sci semilogx semilogy set_cmap specgram spring spy "
     "stackplot stairs stem step streamplot subplot subplot2grid subplot_mosaic subplots subplots_adjust "
     "summer suptitle table text thetagrids tick_params ticklabel_format tight_layout title tricontour "
     "tricontourf tripcolor triplot twinx twiny violinplot viridis vlines winter xcorr xlabel xlim xscale "

@@ -67,6 +67,8 @@ class Store:
         def read(name: str, begin: int = 0, count: int = -1) -> bytes:
             data = self._existing(_checked(name))
             begin, count = _index(begin), len(data) if type(count) is not int or count < 0 else count
+            if begin == 0 and count >= len(data):
+                return bytes(data)  # no copy of a file that no cell has written to
             return bytes(memoryview(data)[begin : begin + count])
 
         def create(name: str, new: bool = False) -> None:

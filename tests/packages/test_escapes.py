@@ -1,0 +1,161 @@
+"""Ways out of the packages that were found by attacking them, closed; and what such a cell costs when it wins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from rlm_secure import CellCrashed, Sandbox
+
+pytest.importorskip("pandas")
+pytest.importorskip("matplotlib")
+
+HEAD = """
+import copy, io
+import numpy as np, pandas as pd, matplotlib.pyplot as plt
+arr = np.arange(4)
+frame = pd.DataFrame({"g": ["a", "b"], "x": [1.0, 2.0]})
+"""
+#: name -> a cell that prints WON, and what it was to be refused with.
+CLOSED = {
+    "a method forwards what its function has": ("print('WON', np.random.default_rng().normal.func_globals)", "func_globals"),
+    "and so does getattr": ("print('WON', getattr(pd.Timestamp('2024').normalize, 'func_code'))", "func_code"),
+    "and a format": ("print('WON', '{0.func_globals}'.format(pd.offsets.MonthEnd().rollback))", "func_globals"),
+    "super() forwards what is closed": ("print('WON', super(pd.DataFrame, frame).to_pickle)", "to_pickle"),
+    "super() of a series": ("print('WON', super(pd.Series, frame.x).to_pickle)", "to_pickle"),
+    "an alias forwards what is closed": ("print('WON', np.floating[int].view)", "view"),
+    "an alias of a dtype": ("print('WON', np.dtype[int].newbyteorder)", "newbyteorder"),
+    "aggregations in a set": ("print('WON', frame.agg({'_mgr'}))", "_mgr|a set"),
+    "in an array": ("print('WON', frame.x.agg(np.array(['_mgr', 'mean'], dtype=object)))", "a ndarray"),
+    "in a series": ("print('WON', frame.agg(pd.Series({'x': '_mgr'})))", "a Series"),
+    "in a generator": ("print('WON', frame.x.agg(each for each in ['_mgr']))", "a generator"),
+    "in the keys of a dict": ("print('WON', frame.x.agg({'_mgr': 1}.keys()))", "a dict_keys"),
+    "in a subclass of dict": (
+        "class D(dict):\n    def items(self): return [('x', '_mgr')]\nprint('WON', frame.agg(D(x='_mgr')))", "_mgr"
+    ),
+    "in what a pair names": ("print('WON', frame.groupby('g').agg(a=pd.NamedAgg('x', '__reduce__')))", "__reduce__"),
+    "of a pivot table by place": ("print('WON', frame.pivot_table('x', 'g', None, '_mgr'))", "_mgr"),
+    "a state beyond the memory of a generator": (
+        "r = np.random.RandomState(0)\nr.set_state(('MT19937', r.get_state()[1], 900))\nprint('WON', r.random())", "set_state"
+    ),
+    "the class of raw memory": ("print('WON', np.ScalarType)", "ScalarType"),
+    "attributes by the text of a label": (
+        "from matplotlib.ticker import StrMethodFormatter\nprint('WON', StrMethodFormatter('{x.__class__}')(frame))", "__class__"
+    ),
+    "by the text of a bar": (
+        "axes = plt.figure().add_subplot()\naxes.bar_label(axes.bar([1], [2]), fmt='{0.__class__}')\nprint('WON')", "__class__"
+    ),
+    "by the text of a pie": (
+        "axes = plt.figure().add_subplot()\naxes.pie_label(axes.pie([1, 2]), '{frac.__class__}')\nprint('WON')", "__class__"
+    ),
+    "every attribute as JSON": ("print('WON', pd.Series([lambda: 1]).to_json())", "JSON has no form"),
+    "functions that a setting names": ("plt.rcParams['figure.hooks'] = ['os:system']\nplt.figure()\nprint('WON')", "no setting"),
+    "the function below a screened one": ("print('WON', pd.option_context('display.width', 80).func)", "func"),
+    "the memory of a file": (
+        ("class Canvas:\n    def print_figure(self, file, **options): print('WON', file.getbuffer())\n"
+        "figure = plt.figure()\nfigure.set(canvas=Canvas())\nfigure.savefig(io.BytesIO())"), "getbuffer"
+    ),
+    "addresses of a masked array": (
+        "print('WON', np.genfromtxt(io.StringIO('1,2'), delimiter=',', usemask=True).ids)", "ids"
+    ),
+}  # fmt: skip
+WORKS = {
+    "frame.agg({'x': ['mean', 'max']}).shape": "(2, 1)",
+    "frame.x.agg(['sum', np.mean, lambda each: each.max()]).tolist()": "[3.0, 1.5, 2.0]",
+    "frame.groupby('g').agg(m=('x', 'mean'), n=pd.NamedAgg('x', 'max')).shape": "(2, 2)",
+    "pd.pivot_table(frame, 'x', 'g').shape": "(2, 1)",
+    "frame.pivot_table('x', 'g', None, 'max').shape": "(2, 1)",
+    "pd.crosstab(frame.g, frame.x).shape": "(2, 2)",
+    "frame.x.apply(lambda each: each + 1).tolist()": "[2.0, 3.0]",
+    "frame.to_json()": '{"g":{"0":"a","1":"b"},"x":{"0":1.0,"1":2.0}}',
+    "pd.Series([object]).to_json(default_handler=str)": '{"0":"<class \'object\'>"}',
+    "frame.columns.tolist() + [frame.x.mean.__name__]": "['g', 'x', 'mean']",
+    "copy.deepcopy(frame).equals(frame)": "True",
+    "pd.json_normalize({'a': {'b': 1}, 'c': [{'d': 1}]}, 'c', [['a', 'b']]).shape": "(1, 2)",
+    "np.random.RandomState(0).get_state()[2]": "624",
+}
+#: An object of a cell whose hook changes what C code of a package is working on.
+CORRUPTING = """
+class Changing:
+    def __lt__(self, other):
+        held[:] = 0
+        return NotImplemented
+    __gt__ = __lt__
+held = np.array([Changing() for _ in range(50)], dtype=object)
+held.sort()
+print('WON')
+"""
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox(policy="data") as made:
+        made.run(HEAD).check()
+        yield made
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_what_led_out_is_closed(sandbox: Sandbox, name: str) -> None:
+    cell, words = CLOSED[name]
+    result = sandbox.run(cell)
+    assert "WON" not in result.stdout and result.error is not None
+    assert any(word in result.stderr for word in words.split("|")), result.stderr
+
+
+@pytest.mark.parametrize("text", WORKS)
+def test_what_is_beside_it_works(sandbox: Sandbox, text: str) -> None:
+    assert sandbox.run(f"print({text})").check().stdout == WORKS[text] + "\n"
+
+
+def test_a_hook_of_a_cell_is_copied_for_as_a_cell_copies(sandbox: Sandbox) -> None:
+    """Neither the memo of the library, nor a state on what `__new__` returned, is given to a cell."""
+    cell = """
+class Kept:
+    def __deepcopy__(self, memo):
+        print(type(memo).__name__)
+        return self
+class Taken:
+    armed = False
+    def __new__(cls):
+        return frame if Taken.armed else super().__new__(cls)
+frame.attrs['kept'] = [Kept()]
+copied = frame.copy()
+taken = Taken()
+taken._mgr = 1
+Taken.armed = True
+frame.attrs['kept'] = taken
+try:
+    frame.copy()
+except TypeError as error:
+    print(error)
+frame.attrs.clear()
+print(frame.shape)
+"""
+    said = sandbox.run(cell).check().stdout.splitlines()
+    assert said[0] == "Memo" and said[1].startswith("copy cannot rebuild Taken") and said[2] == "(2, 2)"
+
+
+def test_figures_are_copied_as_before(sandbox: Sandbox) -> None:
+    cell = """
+figure, axes = plt.subplots(subplot_kw={'projection': 'polar'})
+axes.scatter([1, 2], [1, 2], marker='o')
+axes.plot([1, 2], marker=plt.Line2D.markers if False else 'x', label='x')
+axes.legend()
+file = io.BytesIO()
+figure.savefig(file)
+print(file.getvalue()[1:4])
+"""
+    assert sandbox.run(cell).check().stdout == "b'PNG'\n"
+
+
+def test_memory_that_a_package_corrupts_is_the_workers_alone() -> None:
+    """C code of the packages survives no hook that changes what it works on: that is why the claim is partial."""
+    with Sandbox(policy="data") as one, Sandbox(policy="data") as other:
+        one.run(HEAD + "kept = 1").check()
+        other.run(HEAD + "kept = 2").check()
+        result = one.run(CORRUPTING)
+        assert result.error is None or isinstance(result.error, CellCrashed)
+        assert other.run("print(kept)").check().stdout == "2\n"
+    with Sandbox(policy="data") as after:
+        assert after.run(HEAD + "print(frame.x.sum())").check().stdout == "3.0\n"
