@@ -25,14 +25,8 @@ if TYPE_CHECKING:
     from rlm_secure.cli.progress import Progress
     from rlm_secure.types import RLMChatCompletion
 
-_NO_ANSWER: Final = (
-    AnswerInvalidError,
-    BudgetExceededError,
-    ErrorThresholdExceededError,
-    ProviderError,
-    TimeoutExceededError,
-    TokenLimitExceededError,
-)
+_LIMITS: Final = (BudgetExceededError, TimeoutExceededError, TokenLimitExceededError)
+_NO_ANSWER: Final = (*_LIMITS, AnswerInvalidError, ErrorThresholdExceededError, ProviderError)
 
 DETAILS = """\
 The context becomes the variable `context` of the model's cells: one file or stdin as a str, a directory
@@ -160,7 +154,8 @@ def run(arguments: argparse.Namespace) -> int:
                         completion = rlm.completion(about, question if arguments.context or number else None)
                 except (*_NO_ANSWER, PromptTooLarge) as error:
                     say(f"rlm-secure run: no answer: {error}", style="red")
-                    code = FAILED if progress.turns else COULD_NOT_RUN
+                    # Before the first turn, it is the backend or the prompt that is no good, unless a limit is reached.
+                    code = FAILED if progress.turns or isinstance(error, _LIMITS) else COULD_NOT_RUN
                     if number == 0:
                         break  # the further ones would have no context, or no model
                 else:

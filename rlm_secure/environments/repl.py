@@ -35,6 +35,7 @@ from rlm_secure.errors import (
     WallViolation,
 )
 from rlm_secure.guarantees import EnforcementReport
+from rlm_secure.plural import counted
 from rlm_secure.policy import Gate, Policy, load_policy
 from rlm_secure.tagged import tag
 from rlm_secure.tools import RESERVED_TOOL_NAMES, Toolbox, parse_custom_tools
@@ -363,15 +364,17 @@ class REPL(Owned):
     ) -> CellResult:
         """Run one cell as Session.execute does, counted and audited."""
         with self._walled() as session:
-            self._cells += 1
+            with self._count:
+                self._cells += 1
+                number = self._cells
             with self._request():
                 result = session.execute(code, calls, seconds=seconds, exclude_host_time=exclude_host_time)
             if _log.isEnabledFor(logging.DEBUG):
                 kind = "" if result.error is None else f": {type(result.error).__name__}"
                 said = "session %s, cell %d took %.3f s, %.3f s of CPU%s"
-                _log.debug(said, self._name, self._cells, result.seconds, result.cpu_seconds, kind)
+                _log.debug(said, self._name, number, result.seconds, result.cpu_seconds, kind)
             if isinstance(result.error, WallViolation | CellCrashed):
-                _log.info("session %s, cell %d: %s", self._name, self._cells, result.error)
+                _log.info("session %s, cell %d: %s", self._name, number, result.error)
             if self._audit is not None:
                 for decision in session.refused:
                     self._audit.refusal(self._name, rule=decision.rule, reason=decision.reason)
@@ -403,6 +406,7 @@ class REPL(Owned):
         except BaseException:  # Ctrl-C as well: the session must not outlive it
             made._session.close()
             raise
+        _log.info("session %s began as a copy of %s", made._name, self._name)
         return made
 
     def snapshot(self) -> Snapshot:
@@ -423,7 +427,7 @@ class REPL(Owned):
         """End the session. Idempotent."""
         closed, self._closed = self._closed, True
         if not closed:
-            _log.info("session %s ended after %d cells", self._name, self._cells)
+            _log.info("session %s ended after %s", self._name, counted(self._cells, "cell"))
         try:
             if self._audit is not None and not closed:
                 self._audit.session_end(self._name, cells=self._cells)
@@ -485,7 +489,7 @@ def _whole(name: str, variable: Variable, limit: int) -> Any:
 
 def _shown(variable: Variable) -> str:
     """A text of a variable, from its value if that is known."""
-    if variable.whole is None and not variable.has_value:
+    if variable.whole is None and (variable.repr or not variable.has_value):
         return variable.repr
     try:
         text = repr(variable.value if variable.whole is None else variable.whole[0])

@@ -153,7 +153,8 @@ class Limits(Section):
     result_bytes: Annotated[int, Field(ge=4096, le=1024 * MIB)] = 8 * MIB
     """Largest frame that the host reads from a guest."""
     value_bytes: Positive = 1 * MIB
-    """Largest value of a variable that is returned, as JSON; a larger one is an error that names its size."""
+    """Largest value of a variable that is returned, as JSON; a larger one is an error that names its size. One of more
+    than 390,000 brackets and commas is too large as well."""
     context_bytes: Positive = 4096 * MIB
     """Largest context, as loaded."""
     files: Annotated[int, Field(ge=0, le=4096)] = 0

@@ -170,6 +170,8 @@ def test_limits_of_the_command_end_the_run_with_1(rlm_secure: Run) -> None:
     assert (done.code, done.out) == (1, "") and "rlm-secure run: no answer: Token" in done.err
     done = rlm_secure("run", "?", *scripted("```repl\nwhile True: pass\n```"), "--timeout", "1.5")
     assert (done.code, done.out) == (1, "") and "rlm-secure run: no answer: Timeout" in done.err
+    done = rlm_secure("run", "?", *scripted(COUNT), "--timeout", "0.001")  # before the first turn
+    assert (done.code, done.out) == (1, "") and "rlm-secure run: no answer: Timeout" in done.err
 
 
 def test_a_cost_limit_needs_a_price(rlm_secure: Run) -> None:

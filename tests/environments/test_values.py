@@ -179,14 +179,14 @@ def test_what_is_too_large_is_an_error_with_its_size(sandbox: Sandbox) -> None:
 
 
 def test_more_values_than_a_result_carries_are_an_error(sandbox: Sandbox) -> None:
-    result = sandbox.run("few = [0] * 90_000; many = [0] * 200_000")
+    result = sandbox.run("few = [0] * 90_000; many = [0] * 400_000")
     assert len(result.values["few"]) == 90_000
     with pytest.raises(ValueTooLarge, match="holds more values than one result carries"):
         _ = result.values["many"]
 
 
 def test_what_is_too_large_is_marked_for_after_its_session(sandbox: Sandbox) -> None:
-    for code in ("many = [0] * 200_000", "few = [1]\nmany = [0] * 200_000", f"many = [0] * {LIMIT}", f"many = 'x' * {LIMIT}"):
+    for code in ("many = [0] * 400_000", "few = [1]\nmany = [0] * 400_000", f"many = [0] * {LIMIT}", f"many = 'x' * {LIMIT}"):
         with Sandbox() as other:
             result = other.run(code).check()
         with pytest.raises(ValueTooLarge):
@@ -363,3 +363,42 @@ def test_an_environment_that_returns_no_values_says_so() -> None:
     with pytest.raises(EnvironmentUnavailable, match="so x cannot be set"):
         Other().set_value("x", 1)
     assert not Variable("int").known
+
+
+@pytest.mark.parametrize("made", ["[0] * 350_000", "[[i % 10] for i in range(110_000)]", "{str(i): 0 for i in range(80_000)}"])
+def test_values_are_bounded_by_their_bytes_and_not_by_a_small_count(made: str) -> None:
+    with Sandbox() as sandbox:
+        result = sandbox.run(f"made = {made}").check()
+        assert result.values["made"] == eval(made)
+        assert sandbox.get("made") == eval(made)
+
+
+def test_a_result_never_has_more_values_than_its_reader_takes() -> None:
+    many = "[[] for _ in range(99_000)]"
+    with Sandbox() as sandbox:
+        result = sandbox.run(f"first, second = {many}, {many}\nanswer = {{'content': {many}, 'ready': True}}\nfirst").check()
+        assert len(result.final_value) == len(result.values["first"]) == len(result.values["second"]) == 99_000
+        with pytest.raises(ValueTooLarge, match="holds more values"):
+            _ = result.value
+        small = "\n".join(f"v{n} = [[[], [], []] for _ in range(60)]" for n in range(240))
+        result = sandbox.run(f"{small}\nfinal_answer([[] for _ in range(140_000)])").check()
+        assert len(result.final_value) == 140_000
+        assert result.values["v239"] == [[[], [], []]] * 60
+        assert sandbox.run("1").check().reprs["v239"]
+
+
+def test_an_answer_with_too_many_values_says_so() -> None:
+    with Sandbox() as sandbox:
+        result = sandbox.run("final_answer([0] * 310_000)")
+    assert "has more values than the 300,000" in str(result.error)
+
+
+def test_a_text_of_a_variable_has_its_tuples() -> None:
+    with Sandbox() as sandbox:
+        bound = sandbox.run("pair, none, one = (1, [(2,)]), set(), frozenset({1})\ndeep = [(), {'a': ((),)}]").check()
+        later = sandbox.run("pass").check()
+    for result in (bound, later):
+        assert result.reprs == {
+            "pair": "(1, [(2,)])", "none": "set()", "one": "frozenset({1})", "deep": "[(), {'a': ((),)}]"
+        }  # fmt: skip
+    assert later.locals["pair"] == [1, [[2]]]

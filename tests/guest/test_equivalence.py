@@ -67,6 +67,7 @@ GUARDED_DUNDERS = DATA_MODEL | {
     "__members__", "__slots__", "__match_args__", "__defaults__", "__kwdefaults__", "__dataclass_fields__", "__mro__",
     "__wrapped__",
     "__bases__", "__base__", "__cause__", "__context__", "__suppress_context__", "__notes__",
+    "__traceback__", "__args__", "__origin__", "__metadata__",
 }  # fmt: skip
 BINDABLE_DUNDERS = DATA_MODEL | {
     "__name__", "__slots__", "__match_args__", "__doc__", "__all__", "__version__", "__author__",

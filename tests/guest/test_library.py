@@ -6,12 +6,14 @@ import contextlib
 import importlib
 import io
 import struct
+import sys
 import types
 from typing import Any
 
 import pytest
 
 from rlm_secure.guest.language import guards, imports, library, registry
+from rlm_secure.guest.language.facades import system
 from rlm_secure.guest.session import worker
 
 from .cells import Session, plain
@@ -66,6 +68,30 @@ def test_an_unknown_module_is_a_key_error() -> None:
         library.load("socket", {})
 
 
+TEMPLATES = '''
+from string import Template, ascii_lowercase
+import string
+t = Template("Hi $name, ${x}s $$5 $name")
+print(t.substitute(name="A", x=1), t.safe_substitute(x=2), t.get_identifiers(), t.template)
+for bad in ("$", "line\\n $5"):
+    try: Template(bad).substitute()
+    except ValueError as e: print(e)
+    print(Template(bad).safe_substitute())
+try: t.substitute({})
+except KeyError as e: print(e)
+print(t.substitute({"name": "m", "x": 3}, name="kw"))
+class P(Template):
+    delimiter = "%"
+    idpattern = r"[a-z]+"
+print(P("%a $b %%").substitute(a=1), P.pattern.flags == Template.pattern.flags, P.delimiter)
+class Q(string.Template):
+    pattern = r"""
+    \\[\\[(?:(?P<escaped>\\[\\[)|(?P<named>[a-z]+)\\]\\]|\\b\\B(?P<braced>)|(?P<invalid>))
+    """
+print(Q("[[a]] b").substitute(a="z"))
+print(isinstance(P("x"), Template), Template.__name__, Template("$É").safe_substitute())
+'''
+
 SAME = [
     "import threading\nout = []\nlock = threading.Lock()\ndef f(x, by=1):\n    with lock: out.append(x * by)\nts = [threading.Thread(target=f, args=(i,), kwargs={'by': 2}, daemon=True) for i in range(3)]\nfor t in ts: t.start()\nfor t in ts: t.join(); print(t.is_alive())\nprint(out)\nclass Mine(threading.Thread):\n    def __init__(self, x):\n        super().__init__(name='mine')\n        self.x = x\n    def run(self): print(self.x, self.name, threading.current_thread().name)\nm = Mine(4); m.start(); m.join()",
     "import os\nprint(os.environ.get('NOT_THERE'), os.getenv('NOT_THERE', 'x'), 'NOT_THERE' in os.environ)\nos.environ['NOT_THERE'] = 'y'\nprint(os.getenv('NOT_THERE'))\ndel os.environ['NOT_THERE']",
@@ -107,6 +133,7 @@ SAME = [
     "import functools\n@functools.singledispatch\ndef f(x, y=0): 'doc'; return ('any', x, y)\n@f.register\ndef _(x: int, y=0): return ('int', x, y)\n@f.register(list)\n@f.register(tuple)\ndef _(x, y=0): return ('seq', [f(i) for i in x])\n@f.register\ndef _(x: 'str'): return 'text'\n@f.register\ndef _(x: float | None): return 'maybe'\nprint(f(1), f(True, y=2), f([1, 'a', None]), f({}), f(1.5), f.__name__, f.__doc__, f.dispatch(int)(5), len(f.registry))\ntry: f()\nexcept TypeError as e: print(e)\ntry: f.register(lambda x: x)\nexcept TypeError as e: print('bad')",
     "import functools\nfrom collections.abc import Mapping\nclass A:\n    def __init__(self): self.v = 1\n    @functools.singledispatchmethod\n    def go(self, x): return ('other', self.v)\n    @go.register\n    def _(self, x: int): return ('int', self.v)\n    @go.register(Mapping)\n    def _(self, x): return 'map'\n    @functools.singledispatchmethod\n    @classmethod\n    def made(cls, x): return cls.__name__\n    def set(self, a, b=0): self.v = (a, b)\n    five = functools.partialmethod(set, 5, b=6)\na = A(); print(a.go(1), a.go('x'), a.go({}), A.made(1)); a.five(); print(a.v)",
     "import functools\ndef deco(f):\n    @functools.wraps(f)\n    def w(*a): return f(*a)\n    return w\n@deco\ndef g(x): 'doc'; return x\ng.n = 1\nprint(g.__wrapped__(2), g.__name__, g.__doc__, sorted(vars(g)), hasattr(deco, '__wrapped__'), getattr(deco, '__wrapped__', 3))\n@functools.lru_cache\ndef h(x): return x + 1\nprint(h.__wrapped__(3))\nclass C:\n    def __init__(self, f): functools.update_wrapper(self, f); self.f = f\n    def __call__(self, *a): return self.f(*a)\nc = C(g); print(c.__name__, c.__doc__, c.__wrapped__ is g, c.n, c(4), hasattr(c, 'm'))",
+    TEMPLATES,
     "import io\nw = io.TextIOWrapper(io.BytesIO('ä\\r\\nb\\nc'.encode()), encoding='utf-8')\nprint(w.readline(), w.read(1), w.readlines(), w.encoding, w.readable(), w.closed)\nb = io.BytesIO()\nwith io.TextIOWrapper(b, encoding='latin-1', newline='\\r\\n') as t:\n    print('é\\nx', file=t); t.flush(); print(b.getvalue())\nprint(b.closed)\ntry: t.write('x')\nexcept ValueError as e: print(e)",
     "import argparse\np = argparse.ArgumentParser(prog='p', description='About it.', epilog='End.')\np.add_argument('src', help='the source')\np.add_argument('dst', nargs='?', default='out')\np.add_argument('-n', '--num', type=int, default=2, help='how many (default: %(default)s)')\np.add_argument('-q', action='store_true')\np.add_argument('--tag', action='append', default=[])\ng = p.add_mutually_exclusive_group()\ng.add_argument('--a', action='store_true')\ng.add_argument('--b', action='store_const', const=7)\np.add_argument('--mode', choices=['x', 'y'])\nprint(p.parse_args(['s']), p.parse_args(['s', 'd', '-qn5', '--tag=1', '--tag', '2', '--b', '--mode', 'y']))\nprint(p.parse_known_args(['s', '--zz', '-n', '-3']))\nprint(p.format_help())\nfor bad in ([], ['s', '--mode', 'z'], ['s', '-n', 'x'], ['s', '--a', '--b'], ['s', 'd', 'e'], ['s', '-n']):\n    try: p.parse_args(bad)\n    except SystemExit as e: print(e.code)",
     "import argparse\np = argparse.ArgumentParser(prog='tool')\np.add_argument('-v', action='count', default=0)\ns = p.add_subparsers(dest='cmd', required=True)\na = s.add_parser('add', help='add it'); a.add_argument('xs', nargs='+', type=float); a.set_defaults(f=sum)\nb = s.add_parser('rm'); b.add_argument('--force', action=argparse.BooleanOptionalAction)\nn = p.parse_args(['-vv', 'add', '1', '2.5']); print(n.cmd, n.xs, n.v, n.f(n.xs))\nprint(p.parse_args(['rm', '--no-force']))\nprint(p.format_usage())\ntry: p.parse_args(['what'])\nexcept SystemExit as e: print(e.code)\nq = argparse.ArgumentParser(prog='q', exit_on_error=False); q.add_argument('--i', type=int)\ntry: q.parse_args(['--i', 'x'])\nexcept argparse.ArgumentError as e: print(e)",
@@ -261,12 +288,74 @@ def test_star_import_binds_what_the_facade_has() -> None:
         ("async def f():\n    async for x.__class__ in y: pass", "dunder-attribute"),
         ("async def f():\n    async with x as y.__dict__: pass", "dunder-attribute"),
         ("async def f():\n    _getattr_ = await x", "hook-name"),
-        ("async def f(): 1 / 0\ntry: await f()\nexcept ZeroDivisionError as e: e.__traceback__", "dunder-attribute"),
+        ("async def f(): 1 / 0\ntry: await f()\nexcept ZeroDivisionError as e: e.__traceback__.tb_frame", "closed-attribute"),
     ],
 )
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_coroutine_leads_nowhere(cell: str, rule: str) -> None:
     assert Session().outcome(cell) == rule
+
+
+_TRACE = "try:\n    1 / 0\nexcept ZeroDivisionError as error:\n    kept = error\ntrace = kept.__traceback__\n"
+
+
+@pytest.mark.parametrize(
+    ("cell", "outcome"),
+    [
+        ("assert trace.tb_lineno == 2 and repr(trace) == '<traceback object>'", "ran"),
+        ("assert ValueError().with_traceback(trace).__traceback__ is None", "ran"),
+        ("import traceback\nassert traceback.format_tb(trace) == ['  File \"<cell>\", line 2, in <module>\\n']", "ran"),
+        ("import traceback\nassert traceback.extract_tb(trace)[-1].lineno == 2 and traceback.extract_tb(None) == []", "ran"),
+        ("trace.tb_frame", "closed-attribute"),
+        ("getattr(trace, 'tb_' + 'frame')", "closed-attribute"),
+        ("trace._frames", "private-attribute"),
+        ("type(trace)()", "type-call"),
+        ("class T(type(trace)): pass", "class-base"),
+        ("trace.tb_lineno = 3", "attribute-store"),
+        ("kept.__traceback__ = None", "dunder-attribute"),
+        ("setattr(kept, '__traceback__', None)", "attribute-store"),
+        ("MemoryError().with_traceback(trace)", "TypeError"),
+        ("type(kept).__traceback__", "dunder-attribute"),
+    ],
+)
+def test_what_stands_for_a_traceback_leads_nowhere(cell: str, outcome: str) -> None:
+    assert Session().outcome(_TRACE + cell) == outcome
+
+
+@pytest.mark.parametrize(
+    ("cell", "outcome"),
+    [
+        ("assert list[int].__args__ == (int,) and (int | str).__args__ == (int, str)", "ran"),
+        ("assert typing.Annotated[int, 'm'].__metadata__ == ('m',) and typing.Annotated[int, 'm'].__origin__ is int", "ran"),
+        ("assert getattr(int, '__origin__', None) is None and not hasattr(5, '__args__')", "ran"),
+        ("typing.Type[int].__origin__('X', (), {})", "TypeError"),
+        ("list[int].__origin__ = str", "dunder-attribute"),
+        ("list[int].__args__ = ()", "dunder-attribute"),
+        ("list[int].__parameters__", "dunder-attribute"),
+        ("class A:\n    __args__ = ()", "dunder-name"),
+    ],
+)
+def test_an_alias_tells_what_it_was_made_of(cell: str, outcome: str) -> None:
+    assert Session().outcome(f"import typing\n{cell}") == outcome
+
+
+def test_a_deeper_recursion_and_longer_numbers_hold_for_cells_alone() -> None:
+    session, before = Session(), (sys.getrecursionlimit(), sys.get_int_max_str_digits())
+    try:
+        with system.RecursionOfCells():
+            assert session.outcome("import sys\nsys.setrecursionlimit(10**9)\nassert sys.getrecursionlimit() == 10**9") == "ran"
+            assert sys.getrecursionlimit() == 10_000
+        assert sys.getrecursionlimit() == before[0]
+        with system.RecursionOfCells():
+            assert session.outcome("def f(n): return n and 1 + f(n - 1)\nassert f(9_000) == 9_000") == "ran"
+            assert session.outcome("sys.setrecursionlimit(5)\nassert [f(50)] == [50]") == "ran"
+        for given, holds in ((0, 100_000), (10**9, 100_000), (640, 4_300), (5_000, 5_000)):
+            assert session.outcome(f"sys.set_int_max_str_digits({given})\nassert sys.get_int_max_str_digits() == {given}") == "ran"
+            assert sys.get_int_max_str_digits() == holds
+        assert session.outcome("sys.set_int_max_str_digits(5)") == "ValueError"
+        assert session.outcome("sys.setrecursionlimit('5')") == "TypeError"
+    finally:
+        session.outcome(f"sys.setrecursionlimit({before[0]})\nsys.set_int_max_str_digits({before[1]})")
 
 
 def test_a_worker_that_retires_releases_nothing_that_is_suspended() -> None:

@@ -10,11 +10,12 @@ import decimal
 import functools
 import re
 import types
+import typing
 from collections.abc import Callable
 from typing import Any
 
 from . import classes, facades, formatting, names, registry
-from .facades import dataclass, iterators
+from .facades import dataclass, iterators, traces
 from .facades.shared import exact_text
 from .facades.signals import Signals, SignalsOf
 from .facades.system import Outputs
@@ -160,6 +161,8 @@ class Attributes:
             return _class(value, name)
         if name in names.OF_EXCEPTIONS:
             return _linked(value, name, *default)
+        if name in names.OF_ALIASES:
+            return _of_alias(value, name, *default)
         subject = _subject(value)
         if name not in _allowed(value, subject):
             raise _closed_dunder(subject, name)
@@ -266,7 +269,7 @@ _LISTED = frozenset({"__slots__", "__match_args__", "__dataclass_fields__"})
 _bases_of = type.__dict__["__bases__"].__get__
 _base_of = type.__dict__["__base__"].__get__
 #: Read as the interpreter stores them, so that no code of the exception's class runs.
-_LINKS = {name: BaseException.__dict__[name].__get__ for name in names.OF_EXCEPTIONS - {"__notes__"}}
+_LINKS = {name: BaseException.__dict__[name].__get__ for name in names.OF_EXCEPTIONS - {"__notes__", "__traceback__"}}
 _traceback_of = BaseException.__dict__["__traceback__"].__get__
 
 
@@ -344,8 +347,36 @@ def _linked(error: Any, name: str, *default: Any) -> Any:
     if name == "__notes__":
         notes = getattr(error, name, *default)
         return list(notes) if type(notes) is list else notes
+    if name == "__traceback__":
+        return traces.of(error)
     found = _LINKS[name](error)
     return found if not is_instance(found, BaseException) or _passed(found) else None
+
+
+#: By their exact types, because a class can have any metaclass and an instance any attribute.
+_ALIASES = frozenset(
+    type(each)
+    for each in (
+        list[int], typing.List[int], int | str, typing.Union[int, str], typing.Literal[1],  # noqa: UP006, UP007
+        typing.Annotated[int, 1], typing.Callable[[int], str], Callable[[int], str],
+    )
+)  # fmt: skip
+_ANNOTATED = type(typing.Annotated[int, 1])
+
+
+def _of_alias(value: Any, name: str, *default: Any) -> Any:
+    """An attribute of the alias `value`: what a cell put in, or the class that typing.get_origin() gives."""
+    kind = type(value)
+    if kind in _ALIASES:
+        if name == "__args__" or (name == "__metadata__" and kind is _ANNOTATED):
+            return object.__getattribute__(value, name)
+        if name == "__origin__" and kind is _ANNOTATED:
+            return typing.get_args(value)[0]
+        if name == "__origin__" and kind is not types.UnionType:
+            return facades.load("typing").get_origin(value)
+    if default:
+        return default[0]
+    raise AttributeError(f"{title(kind)!r} object has no attribute {name!r}")
 
 
 def _passed(error: BaseException) -> bool:

@@ -49,7 +49,7 @@ _DERIVABLE = {
     "collections": "ChainMap Counter OrderedDict defaultdict deque",
     "collections.abc": "*",
     "contextlib": "AbstractContextManager ContextDecorator",
-    "csv": "Dialect",
+    "csv": "Dialect excel excel_tab unix_dialect",
     "datetime": "date datetime time timedelta tzinfo",
     "decimal": "Decimal",
     "enum": "Enum Flag IntEnum IntFlag StrEnum",

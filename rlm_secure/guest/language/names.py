@@ -128,9 +128,11 @@ OWN_ONLY = frozenset(
 #: Attributes that lead to classes: their guard gives what type() gives.
 OF_CLASSES = frozenset({"__class__", "__mro__", "__bases__", "__base__"})
 #: Attributes of exceptions: their guard leads to no exception that the cell could not have caught itself.
-OF_EXCEPTIONS = frozenset({"__cause__", "__context__", "__suppress_context__", "__notes__"})
+OF_EXCEPTIONS = frozenset({"__cause__", "__context__", "__suppress_context__", "__notes__", "__traceback__"})
+#: What typing.get_args() and get_origin() tell of an alias such as list[int]; nothing else has them.
+OF_ALIASES = frozenset({"__args__", "__origin__", "__metadata__"})
 #: Every dunder attribute that a cell may write after a dot; each goes through a guard at run time.
-READABLE = DEFINABLE | TEXTS | OWN_ONLY | OF_CLASSES | OF_EXCEPTIONS
+READABLE = DEFINABLE | TEXTS | OWN_ONLY | OF_CLASSES | OF_EXCEPTIONS | OF_ALIASES
 #: Attributes that a cell may set on its own functions and classes, as text only.
 RENAMABLE = frozenset({"__name__", "__qualname__", "__doc__"})
 

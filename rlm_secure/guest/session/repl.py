@@ -26,9 +26,12 @@ MAX_MEDIA = 16
 #: Values in all arguments of a tool call. Each counts as at most one bracket and one comma of the decoder's MAX_NODES.
 _MAX_VALUES = 190_000
 
-#: Values that one result carries: in its answer, in the value of its expression, and in all variables together. With
-#: what describes the variables, they stay below the 400,000 of the host's decoder.
-_WHOLE_VALUES = 100_000
+#: Brackets and commas, of which the host's decoder takes 400,000 in one frame (untrusted_json.py): of a value that was
+#: asked for; of all whole values of a result together, and of its answer among these; of what describes its variables.
+_ASKED_NODES = 390_000
+_WHOLE_NODES = 330_000
+_ANSWER_NODES = 300_000
+_DESCRIBED_NODES = 50_000
 #: Most bytes of a variable that a cell only mentions: it is often large, and can be asked for.
 _MENTIONED_BYTES = 16_384
 
@@ -78,6 +81,7 @@ class Repl:
         """Reset the state of the last cell: its answer, and what its guards refused."""
         violations.forget()
         self.final: dict[str, Any] | None = None
+        self._answered = 0
         self._ended: weakref.ref[FinalAnswerCalled] | None = None
 
     def ended_by(self, raised: BaseException) -> bool:
@@ -137,7 +141,7 @@ class Repl:
     def variables(self) -> dict[str, dict[str, Any]]:
         """name -> description, for the result: all names except guards and functions of the REPL."""
         described: dict[str, dict[str, Any]] = {}
-        room = self._result_bytes // 4
+        room, nodes = self._result_bytes // 4, _DESCRIBED_NODES
         for name, value in list(self.namespace.items()):
             if name in self._hidden or guards.is_internal(name) or len(name) > 128:
                 continue
@@ -153,8 +157,11 @@ class Repl:
                 entry = {"type": title(type(value)), "repr": "<it cannot be shown>"}
             text = entry.get("value")
             room -= 200 + (6 * len(text) if type(text) is str else 0)
+            nodes -= 4 + values.size(text)
             if room < 0:
                 entry = {"type": entry["type"]}
+            elif nodes < 0 and "value" in entry:
+                entry = {"type": entry["type"], "repr": entry.get("repr", values.shown(value))}
             described[name] = entry
         return described
 
@@ -170,9 +177,10 @@ class Repl:
         Returns the description of the value of its last expression, None if it ended on none. Others can be asked for.
         """
         entry = None
+        room, nodes = self._result_bytes // 8, _WHOLE_NODES - self._answered
         if guards.VALUE in self.namespace:
-            entry = self.described(self.namespace[guards.VALUE])
-        room, nodes = self._result_bytes // 8, _WHOLE_VALUES
+            entry, held = self._described(self.namespace[guards.VALUE], nodes)
+            nodes -= held
         for name, about in described.items():
             value = self.namespace.get(name, _MISSING)
             bound = before.get(name) != id(value)
@@ -181,8 +189,7 @@ class Repl:
             limit = self._value_bytes if bound else min(_MENTIONED_BYTES, self._value_bytes)
             found, taken, held = values.whole(value, min(limit, room), nodes)
             # What is too large for the rest of the result only can be asked for, as can what was only mentioned.
-            alone = (room >= limit and nodes == _WHOLE_VALUES) or values.length(value) > _WHOLE_VALUES
-            if "size" not in found or (bound and (alone or found["size"] > limit)):
+            if "size" not in found or (bound and (found["size"] > limit or values.length(value) > _ASKED_NODES)):
                 about.update(found)
             room, nodes = room - taken, nodes - held
         return entry
@@ -193,7 +200,11 @@ class Repl:
 
     def described(self, value: Any) -> dict[str, Any]:
         """`value` as one entry: its type, its repr by its own method, and itself or why not."""
-        found, _, _ = values.whole(value, self._value_bytes, _WHOLE_VALUES)
+        return self._described(value, _ASKED_NODES)[0]
+
+    def _described(self, value: Any, nodes: int) -> tuple[dict[str, Any], int]:
+        """`value` as one entry, which takes `nodes` brackets and commas at most, and how many it takes."""
+        found, _, held = values.whole(value, self._value_bytes, nodes)
         text = values.shown(value)
         if "size" not in found:
             try:
@@ -201,7 +212,7 @@ class Repl:
             except BaseException:  # its method is the cell's own code, and can raise anything
                 whole = ""
             text = whole if 0 < len(whole) <= self._value_bytes // 6 else text
-        return {"type": values.name_of(value), "repr": text[: self._value_bytes // 6], **found}
+        return {"type": values.name_of(value), "repr": text[: self._value_bytes // 6], **found}, held
 
     def answer(self) -> dict[str, Any] | None:
         """The cell's final answer as {"text", "whole"?}, or None. Runs no code of the cell. Raises tagged.TooLarge."""
@@ -222,9 +233,10 @@ class Repl:
         if type(value) is str:
             return {"text": value}
         # The text and the value are in one frame, in which a character takes three times its bytes of UTF-8 at most.
-        found, _, _ = values.whole(value, self._result_bytes // 8, _WHOLE_VALUES)
+        found, _, held = values.whole(value, self._result_bytes // 8, _ANSWER_NODES)
         if "size" in found:
             raise tagged.TooLarge(found["size"])
+        self._answered = max(self._answered, held)
         if text_of is not None:
             text = str.__str__(text_of(value))  # a cell's __str__ may return a subclass of str
         else:
@@ -330,6 +342,8 @@ class Repl:
 def too_large(size: int, result_bytes: int) -> str:
     """What a cell is told about an answer of `size` bytes or more."""
     most = result_bytes // 8
+    if size <= most:
+        return f"the answer has more values than the {_ANSWER_NODES:,} that a result carries; give less, or text"
     return f"the answer takes {size} bytes or more, and may take {most}, an eighth of limits.result_bytes; give less"
 
 

@@ -68,7 +68,7 @@ class TooLarge(Unfit):
 
 
 class Tagged(NamedTuple):
-    """`json` is the value as JSON; `most` and `nodes` are the bytes of UTF-8, at most, and the values that it takes."""
+    """`json` is the value as JSON; `most` and `nodes` are the bytes of UTF-8, and the brackets and commas, at most."""
 
     json: Any
     most: int
@@ -76,7 +76,8 @@ class Tagged(NamedTuple):
 
 
 def tag(value: Any, limit: int, nodes: int) -> Tagged:
-    """`value` as JSON, if that takes at most `limit` bytes of UTF-8 and `nodes` values. Runs no code of a cell.
+    """`value` as JSON, if that takes at most `limit` bytes of UTF-8 and `nodes` brackets and commas, which are what the
+    host's decoder counts. Runs no code of a cell.
 
     Raises NotPlain and TooLarge.
     """
@@ -116,6 +117,7 @@ class _Tagger:
             return [self.tag(item, depth - 1) for item in value]
         if kind is dict or kind is defaultdict:
             self._fits(2 * len(value))
+            self.nodes += len(value)  # a key has no comma of its own
             # Iterating over the stored items runs no code of their keys; a look-up would call __hash__ and __eq__.
             if all(type(key) is str and key[:1] != "$" for key in value) and not alike(value):
                 return {self.tag(key, 1): self.tag(item, depth - 1) for key, item in dict.items(value)}
@@ -134,6 +136,7 @@ class _Tagger:
         """The items of a dict."""
         self._fits(3 * len(value))
         self.most += 4 * len(value)
+        self.nodes -= len(value)  # the bracket of each
         return [[self.tag(key, depth - 2), self.tag(item, depth - 2)] for key, item in dict.items(value)]
 
     def text(self, text: str) -> str:
@@ -143,7 +146,7 @@ class _Tagger:
 
     def _fits(self, count: int) -> None:
         """Refuse a container of `count` items before any is looked at: each takes two bytes at least."""
-        self.nodes -= 1
+        self.nodes -= 2  # a bracket and a comma
         self.least += 1  # one of its brackets
         self.most += 3
         if self.least + 2 * count > self._limit or self.nodes < 0:

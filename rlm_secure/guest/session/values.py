@@ -14,6 +14,7 @@ _DEPTH = 8
 _ITEMS = 8
 _TEXT = 200
 _STRING = 2000
+_BRACKETS: dict[type, Any] = {list: "[]", tuple: "()", set: "{}", dict: "{}", frozenset: ("frozenset({", "})")}
 #: Most bytes of one variable in a description of all of them.
 _BYTES = 65_536
 
@@ -33,7 +34,9 @@ def describe(value: Any, value_bytes: int) -> dict[str, Any]:
     if kind in (list, dict, tuple):
         plain = jsonable(value, value_bytes)
         if plain is not None:
-            return {"type": name, "value": plain[0]}
+            # JSON has no tuples: where there is one, the text says so.
+            text = {} if plain[0] == value else {"repr": shown(value)[: value_bytes // 6]}
+            return {"type": name, "value": plain[0], **text}
     return {"type": name, "repr": shown(value)[: value_bytes // 6]}
 
 
@@ -47,8 +50,15 @@ def length(value: Any) -> int:
     return len(value) if type(value) in (list, tuple, set, frozenset, dict) else 0
 
 
+def size(value: Any) -> int:
+    """The brackets and commas of JSON that `jsonable` has made, as many at most."""
+    if type(value) is list:
+        return 2 + sum(map(size, value))
+    return 2 + sum(map(size, value.values())) if type(value) is dict else 1
+
+
 def whole(value: Any, limit: int, nodes: int) -> tuple[dict[str, Any], int, int]:
-    """`({"whole": JSON}, bytes, values)`, see tagged.py; with `size` instead of what is too large, `why` of no data.
+    """`({"whole": JSON}, bytes, nodes)`, see tagged.py; with `size` instead of what is too large, `why` of no data.
 
     Runs no code of the cell.
     """
@@ -123,6 +133,8 @@ def shown(value: Any, depth: int = 3) -> str:
 
 
 def _container(value: Any, kind: type, depth: int) -> str:
+    if not value:
+        return repr(kind())
     if depth == 0:
         return f"<{kind.__name__} of {len(value)}>"
     rest = f", ... [{len(value)} in all]" if len(value) > _ITEMS else ""
@@ -133,8 +145,9 @@ def _container(value: Any, kind: type, depth: int) -> str:
             break
         pair = item if kind is dict else (item,)
         parts.append(": ".join(shown(part, depth - 1) for part in pair))
-    opening, closing = "[]" if kind is list else "()" if kind is tuple else "{}"
-    return f"{opening}{', '.join(parts)}{rest}{closing}"
+    opening, closing = _BRACKETS[kind]
+    comma = "," if kind is tuple and len(value) == 1 else ""
+    return f"{opening}{', '.join(parts)}{rest}{comma}{closing}"
 
 
 def plain(value: Any, limit: int, nodes: int) -> Any:

@@ -27,7 +27,7 @@ from typing import Any, cast
 
 from .. import wire
 from ..language import compiler, facades, guards, stored
-from ..language.facades.system import undirect
+from ..language.facades.system import RecursionOfCells, undirect
 from ..language.registry import derives, title
 from ..wire import Closed
 from . import memory, tagged
@@ -174,7 +174,8 @@ class SessionWorker:
             names = compiler.mentioned(code)
             self._repl.provide(names)
             mentioned.append(names)
-            compiler.run(code, self._repl.namespace)
+            with RecursionOfCells():
+                compiler.run(code, self._repl.namespace)
 
         mentioned: list[frozenset[str]] = []
         before = self._repl.identities() if request.get("values") else None

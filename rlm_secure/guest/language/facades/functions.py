@@ -23,7 +23,7 @@ _Any = Callable[..., Any]
 
 
 def update_wrapper(wrapper: Any, wrapped: Any, *_listed: Any, **_options: Any) -> Any:
-    """Copy name, docstring and attributes of `wrapped` onto `wrapper`, when that is a cell's function or instance.
+    """Copy name, docstring, annotations and attributes of `wrapped` onto `wrapper`, a cell's function or instance.
 
     The original reads and writes attributes by string, on any object: that could copy a function's `__globals__`, or
     pass a frame to a property setter. Anything else than a cell's plain function, or an instance of a class that
@@ -37,6 +37,8 @@ def update_wrapper(wrapper: Any, wrapped: Any, *_listed: Any, **_options: Any) -
             value = getattr(wrapped, name, None)
             if type(value) is str:
                 setattr(wrapper, name, value)
+        if own_function(wrapped):
+            wrapper.__annotations__ = dict(wrapped.__annotations__)
     elif _is_plain(wrapper):
         kept = attributes_of(wrapper)
         kept["__wrapped__"] = wrapped
@@ -188,8 +190,8 @@ CONTEXTLIB = facade(
     take="AbstractContextManager ContextDecorator ExitStack closing nullcontext suppress",
     own={"contextmanager": contextmanager},
     left_out={
-        "AbstractAsyncContextManager AsyncContextDecorator AsyncExitStack aclosing asynccontextmanager": "cells run "
-        "no event loop",
+        "AbstractAsyncContextManager AsyncContextDecorator AsyncExitStack aclosing asynccontextmanager": "there are no "
+        "asynchronous generators; write a class with __aenter__ and __aexit__",
         "chdir": "it changes the process's directory",
     },
 )

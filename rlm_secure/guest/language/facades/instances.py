@@ -31,6 +31,7 @@ from typing import Any
 from ..names import is_dunder
 from ..registry import is_class, is_instance, namespace_of, order_of, own_instance, store, title
 from .generated import kept
+from .traces import Traceback
 
 # They call self.__class__(...), which is `type` if self is a class. Counter.copy(int) returned `type` itself, and
 # ChainMap.new_child(C, "X") created a class from the contents of C.maps.
@@ -161,7 +162,7 @@ def _keep_tracebacks() -> None:
     def with_traceback(self: Any, tb: Any, /) -> Any:
         if type(self) is MemoryError and tb is not None:
             raise TypeError("a MemoryError keeps its own traceback; raise another exception.")
-        return inner(self, tb)
+        return inner(self, None if type(tb) is Traceback else tb)
 
     _store(BaseException, "with_traceback", with_traceback, inner)
 

@@ -11,6 +11,7 @@ from operator import itemgetter
 from typing import Any, NoReturn
 
 from ..registry import is_instance
+from . import traces
 from .data import functions
 from .facade import facade
 from .shared import exact_text
@@ -68,7 +69,7 @@ OS_PATH = facade(
     },
     left_out={
         "getatime getctime getmtime getsize isdevdrive isjunction isreserved realpath samefile sameopenfile samestat "
-        "ALLOW_MISSING": "there are no files; the data of a task is in the variable context",
+        "ALLOW_MISSING": "there are no files on a disk; the data is in `context`, or in `files` if there is one",
     },
 )
 
@@ -123,7 +124,7 @@ OS = facade(
     take=_CONSTANTS_OF_OS,
     own=_OWN_OF_OS,
     left_out={
-        _OF_FILES: "there are no files; the data of a task is in the variable context",
+        _OF_FILES: "there are no files on a disk; the data is in `context`, or in `files` if there is one",
         _OF_ENVIRONMENT: "use os.environ, which is empty until the cell writes to it",
         " ".join(name for name in dir(os) if name not in _DECIDED): "it asks the operating system, which no cell "
         "may; os.path has the functions on names",
@@ -283,23 +284,68 @@ def exit(status: Any = None, /) -> NoReturn:  # noqa: A001 - as it is called
     raise SystemExit(status)
 
 
-def exc_info() -> tuple[Any, Any, None]:
-    """The class and the exception that is being handled; never a traceback, which leads to frames."""
+def exc_info() -> tuple[Any, Any, Any]:
+    """The class and the exception that is being handled, and what stands for its traceback."""
     error = sys.exc_info()[1]
-    return (type(error), error, None) if is_instance(error, Exception) else (None, None, None)
+    return (type(error), error, traces.of(error)) if is_instance(error, Exception) else (None, None, None)
+
+
+#: A Python function that calls itself needs none of the stack of C, of which a worker has 8 MiB.
+_DEEPEST = 10_000
+_LONGEST = 100_000
+_shallowest = sys.getrecursionlimit()
+#: The limits that cells have set.
+_limits = {"recursion": _shallowest, "digits": sys.get_int_max_str_digits()}
+
+
+def _whole(value: Any) -> int:
+    if type(value) is not int:
+        raise TypeError(f"'{type(value).__name__}' object cannot be interpreted as an integer")
+    return value
 
 
 def setrecursionlimit(limit: int, /) -> None:
-    """Check `limit`. The limit itself stays: a deeper stack would end the session, and not only the cell."""
-    if type(limit) is not int:
-        raise TypeError(f"'{type(limit).__name__}' object cannot be interpreted as an integer")
-    if limit <= 0:
+    """Set the limit of cells, between the default and 10,000. It never holds where the worker does its own work."""
+    if _whole(limit) <= 0:
         raise ValueError("recursion limit must be greater or equal than 1")
+    _limits["recursion"] = limit
+    sys.setrecursionlimit(_deepest())
+
+
+def _deepest() -> int:
+    return max(_shallowest, min(_limits["recursion"], _DEEPEST))
 
 
 def getrecursionlimit() -> int:
-    """The limit of this session."""
-    return sys.getrecursionlimit()
+    """The limit that the session has set."""
+    return _limits["recursion"]
+
+
+class RecursionOfCells:
+    """Holds the limit that cells have set. Not by contextlib, which sets an attribute on what a cell raises."""
+
+    __slots__ = ("_before",)
+
+    def __enter__(self) -> None:
+        self._before = sys.getrecursionlimit()
+        sys.setrecursionlimit(_deepest())
+
+    def __exit__(self, *_details: object) -> None:
+        sys.setrecursionlimit(self._before)
+
+
+def set_int_max_str_digits(maxdigits: int) -> None:
+    """Set the digits of a number in a text, between the default and 100,000, which take hundredths of a second."""
+    if _whole(maxdigits) != 0 and maxdigits < sys.int_info.str_digits_check_threshold:
+        raise ValueError(f"maxdigits must be 0 or larger than {sys.int_info.str_digits_check_threshold}")
+    default = sys.int_info.default_max_str_digits
+    _limits["digits"] = maxdigits
+    sys.set_int_max_str_digits(max(default, min(maxdigits or _LONGEST, _LONGEST)))
+
+
+def get_int_max_str_digits() -> int:
+    """The limit that the session has set."""
+    return _limits["digits"]
 
 
 def getsizeof(value: Any, *default: Any) -> int:
@@ -327,6 +373,8 @@ _OWN_OF_SYS: dict[str, Any] = {
     "exception": lambda: exc_info()[1],
     "setrecursionlimit": setrecursionlimit,
     "getrecursionlimit": getrecursionlimit,
+    "set_int_max_str_digits": set_int_max_str_digits,
+    "get_int_max_str_digits": get_int_max_str_digits,
     "getsizeof": getsizeof,
     "intern": intern,
     "getdefaultencoding": _utf8,
@@ -338,7 +386,7 @@ _OWN_OF_SYS: dict[str, Any] = {
 }
 _CONSTANTS_OF_SYS = "byteorder hexversion maxsize maxunicode platform version"
 _DECIDED_OF_SYS = {
-    *_OWN_OF_SYS, *_CONSTANTS_OF_SYS.split(), "stdout", "stderr", "modules", "path", "set_int_max_str_digits"
+    *_OWN_OF_SYS, *_CONSTANTS_OF_SYS.split(), "stdout", "stderr", "modules", "path"
 }  # fmt: skip
 
 SYS = facade(
@@ -349,7 +397,6 @@ SYS = facade(
     later={"stdout": _stdout, "stderr": _stderr},
     left_out={
         "modules path": "modules are the policy's, and nothing can be added; write an import statement",
-        "set_int_max_str_digits": "longer numbers take the square of their length; use hex()",
         " ".join(name for name in dir(sys) if name not in _DECIDED_OF_SYS): "it leads into the interpreter, or is "
         "about its process",
     },

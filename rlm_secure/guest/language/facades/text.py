@@ -14,7 +14,7 @@ import string
 import textwrap
 import unicodedata
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 from ..registry import derives, is_class
 from .data import functions
@@ -22,21 +22,11 @@ from .facade import facade
 from .shared import exact_text, pattern_functions
 from .system import redirected
 
-
-class Template(string.Template):
-    """string.Template, but final: a subclass could replace the compiled pattern by an object of its own."""
-
-    def __init_subclass__(cls) -> NoReturn:
-        raise TypeError("string.Template cannot be subclassed here; use str.replace or re.sub for other delimiters.")
-
-
-Template.__module__, Template.__qualname__ = "string", "Template"
-
 STRING = facade(
     "string",
     string,
     take="ascii_letters ascii_lowercase ascii_uppercase digits hexdigits octdigits printable punctuation whitespace",
-    own={"Template": Template, **functions(string, "capwords")},
+    own=functions(string, "capwords"),
     left_out={"Formatter": "it walks from a format field to any attribute; use str.format or an f-string"},
 )
 

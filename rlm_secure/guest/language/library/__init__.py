@@ -51,6 +51,7 @@ _MORE = {
     "functools": ("dispatch.py", "partialmethod singledispatch singledispatchmethod"),
     "html": ("html.py", "parser"),
     "io": ("text_wrapper.py", "TextIOWrapper"),
+    "string": ("template.py", "Template"),
 }
 EXTENDED = frozenset(_MORE)
 

@@ -1,6 +1,6 @@
 """What modules written in the Python of cells cannot do themselves: functions that only take and give plain data.
 
-`caller` and `frames_of` look at frames, and only give line numbers and names of the cell's own.
+`caller` looks at frames, and only gives line numbers and names of the cell's own.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ from ..facades import data
 from ..facades.facade import Facade
 from ..facades.functions import update_wrapper
 from ..facades.system import redirect
+from ..facades.traces import frames_in, frames_of
 from ..names import WRAPPED, is_private
 from ..registry import FILENAME, derives, is_class, is_instance, own_class, own_function, stored
 
-_traceback_of = BaseException.__dict__["__traceback__"].__get__
 _cause_of = BaseException.__dict__["__cause__"].__get__
 _context_of = BaseException.__dict__["__context__"].__get__
 _suppressed = BaseException.__dict__["__suppress_context__"].__get__
-_FRAMES = 200  # of a traceback, the newest
 
 
 def caller(level: int = 1) -> tuple[int, str]:
@@ -38,20 +37,6 @@ def caller(level: int = 1) -> tuple[int, str]:
             found = (frame.f_lineno, frame.f_code.co_name)
             level -= 1
         frame = frame.f_back
-    return found
-
-
-def frames_of(error: Any) -> list[tuple[int, str]]:
-    """Line and function of each of the cell's own frames in the traceback of `error`, newest last."""
-    found = []
-    trace = _traceback_of(error)
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        if code.co_filename == FILENAME:
-            found.append((trace.tb_lineno, code.co_name))
-            if len(found) > _FRAMES:
-                del found[0]
-        trace = trace.tb_next
     return found
 
 
@@ -177,6 +162,6 @@ TABLES: Mapping[str, Mapping[str, Any]] = {
     "logging": {"caller": caller},
     "pathlib": {"windows_drive": _data(ntpath.splitdrive, "pathlib.PureWindowsPath")},
     "struct": {"error": struct.error, **data.functions(struct, "calcsize pack unpack")},
-    "traceback": {"frames_of": frames_of, "origin_of": origin_of},
+    "traceback": {"frames_in": frames_in, "frames_of": frames_of, "origin_of": origin_of},
     "warnings": {"caller": caller},
 }

@@ -274,8 +274,8 @@ class Path(PurePosixPath):
 
 
 PosixPath = Path
-_NO_FILE = "No such file or directory (there are no files; the data is in `context`)"
-_NO_DISK = "Read-only file system (there are no files; keep data in variables)"
+_NO_FILE = "No such file or directory (there are no files on a disk; use `context`, or `files` if there is one)"
+_NO_DISK = "Read-only file system (there are no files on a disk; keep data in variables, or in `files` if there is one)"
 
 
 def _refusing(name: str, number: int, text: str) -> Any:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 __all__ = [
-    "format_exc", "format_exception", "format_exception_only", "format_tb", "print_exc", "print_exception", "print_tb",
+    "FrameSummary", "extract_tb", "format_exc", "format_exception", "format_exception_only", "format_list", "format_tb",
+    "print_exc", "print_exception", "print_tb",
 ]  # fmt: skip
 LEFT_OUT = {
-    "FrameSummary StackSummary TracebackException walk_stack walk_tb extract_stack extract_tb format_list print_list "
-    "clear_frames format_stack print_stack print_last": "a frame leads to everything; use traceback.format_exc()",
+    "StackSummary TracebackException walk_stack walk_tb extract_stack print_list clear_frames format_stack "
+    "print_stack print_last": "a frame leads to everything; use traceback.format_exc()",
 }
 
 # Bound by the loader.
+frames_in: Callable[[Any], list[tuple[int, str]] | None]
 frames_of: Callable[[Any], list[tuple[int, str]]]
 origin_of: Callable[[Any], tuple[Any, bool]]
 
@@ -49,11 +51,30 @@ def _notes(error: Any) -> list[str]:
     return [str(each) for each in found] if isinstance(found, list | tuple) else []
 
 
-def _frames(error: Any, limit: int | None) -> list[str]:
-    found = frames_of(error)
+class FrameSummary(NamedTuple):
+    filename: str
+    lineno: int
+    name: str
+    line: str
+
+
+def _limited(found: list[tuple[int, str]], limit: int | None) -> list[FrameSummary]:
     if limit is not None:
         found = found[:limit] if limit >= 0 else found[limit:]
-    return [f'  File "<cell>", line {line}, in {name}\n' for line, name in found]
+    return [FrameSummary("<cell>", line, name, "") for line, name in found]
+
+
+def format_list(extracted_list: Any) -> list[str]:
+    shown = [(filename, line, name, text) for filename, line, name, text in extracted_list]
+    return [
+        f'  File "{filename}", line {line}, in {name}\n' + (f"    {text.strip()}\n" if text else "")
+        for filename, line, name, text in shown
+    ]
+
+
+def extract_tb(tb: Any, limit: int | None = None) -> list[FrameSummary]:
+    found = frames_in(tb)
+    return [] if found is None else _limited(found, limit)
 
 
 def format_exception(
@@ -72,7 +93,7 @@ def format_exception(
         error, direct = links[at]
         if at < len(links) - 1:
             lines.append(_ABOVE if direct else _DURING)
-        frames = _frames(error, limit)
+        frames = format_list(_limited(frames_of(error), limit))
         if frames:
             lines += ["Traceback (most recent call last):\n", *frames]
         lines += format_exception_only(error)
@@ -85,8 +106,7 @@ def format_exc(limit: int | None = None, chain: bool = True) -> str:
 
 
 def format_tb(tb: Any, limit: int | None = None) -> list[str]:
-    error = sys.exc_info()[1]  # a cell has no traceback objects: that of the exception in flight is meant
-    return [] if error is None else _frames(error, limit)
+    return format_list(extract_tb(tb, limit))
 
 
 def print_exc(limit: int | None = None, file: Any = None, chain: bool = True) -> None:
