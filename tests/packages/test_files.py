@@ -230,3 +230,10 @@ def test_answers_and_tools_take_single_values(sandbox: Sandbox) -> None:
         result = tooled.run(HEAD + "tell({'n': np.int64(2), 'x': np.float64(0.5)})\nfinal_answer(np.mean([1, 2, 3]))")
     assert given == [{"n": 2, "x": 0.5}]
     assert result.final_value == 2.0
+    assert result.final_answer == "2.0"
+
+
+def test_the_text_of_an_answer_has_the_numbers_of_python(sandbox: Sandbox) -> None:
+    result = sandbox.run("final_answer({'n': np.int64(3), 'of': (np.float64(0.5), None)})").check()
+    assert result.final_answer == "{'n': 3, 'of': (0.5, None)}"
+    assert sandbox.run("final_answer(pd.Series([1.5]))").final_answer == "0    1.5\ndtype: float64"

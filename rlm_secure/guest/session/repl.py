@@ -237,6 +237,8 @@ class Repl:
         if "size" in found:
             raise tagged.TooLarge(found["size"])
         self._answered = max(self._answered, held)
+        if tagged.simplifies() and "whole" in found:
+            value = tagged.untag(found["whole"])  # its text says 3, not np.int64(3)
         if text_of is not None:
             text = str.__str__(text_of(value))  # a cell's __str__ may return a subclass of str
         else:

@@ -51,6 +51,11 @@ def simplified(value: Any) -> Any:
     return _single[type(value)](value) if type(value) in _single else value
 
 
+def simplifies() -> bool:
+    """Whether this process has packages whose single values leave as builtin ones."""
+    return bool(_single)
+
+
 class Unfit(Exception):
     """A value that cannot be sent."""
 
