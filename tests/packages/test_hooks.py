@@ -19,6 +19,30 @@ ASKED = '''
 class Asked:
     __array_interface__ = {"shape": (1,), "typestr": "|u1", "data": b"x", "version": 3}
 '''
+#: Memory like Python's own, beside that of numpy's C module. The kernel puts a library below what was mapped last, and
+#: joins the two; where it aligns libraries there is a gap, in which more is mapped afterwards.
+BESIDE = """
+import ctypes, mmap, struct, sys
+from rlm_secure.guest.packages import hooks
+names = struct.pack("=2Q", *(id(sys.intern(each)) for each in hooks._NAMES))
+kept = []
+class Before:
+    def find_spec(self, name, path=None, target=None):
+        if name == "numpy._core._multiarray_umath":
+            kept.append(mmap.mmap(-1, 1 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
+            kept[0].write(names * (1 << 16))
+sys.meta_path.insert(0, Before())
+import numpy
+lines = [line.split() for line in open("/proc/self/maps")]
+end = max(int(line[0].split("-")[1], 16) for line in lines if "_multiarray_umath" in line[-1])
+libc = ctypes.CDLL(None)
+libc.mmap.restype, libc.mmap.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+place = libc.mmap(end, 4096, 3, 0x100022, -1, 0)  # private, anonymous, there or nowhere
+if place == end:
+    ctypes.memmove(place, names * 256, 4096)
+hooks.rename()
+print(hooks._kept[0] != hooks._NAMES[0], len(kept[0]))
+"""
 
 
 def in_a_process(code: str) -> str:
@@ -93,3 +117,8 @@ def test_every_module_of_a_zygote_with_packages_is_known() -> None:
     tops = set(json.loads(done.stdout)) - sys.stdlib_module_names
     allowed = {name for needed in finder.NEEDS.values() for name in needed}
     assert {each for each in tops if not each.startswith(("_cython", "cython", "_distutils"))} <= allowed, done.stderr
+
+
+def test_memory_beside_numpy_s_own_is_not_searched() -> None:
+    done = subprocess.run([sys.executable, "-c", BESIDE], capture_output=True, text=True, timeout=100)
+    assert done.stdout == "True 1048576\n", done.stderr

@@ -44,6 +44,7 @@ def keep() -> None:
         return
     cbook: Any = importlib.import_module("matplotlib.cbook")
     files = {str(path): path.read_bytes() for path in Path(cbook._get_data_path("fonts", "ttf")).glob("*.ttf")}
+    files |= {os.path.realpath(path): data for path, data in files.items()}  # where site-packages is a symbolic link
 
     def known(path: Any) -> bool:
         return str.__str__(os.fspath(path)) in files  # a FontPath has a hash of its own

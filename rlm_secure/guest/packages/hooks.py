@@ -12,12 +12,15 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import os
 import secrets
 import struct
 import sys
 from typing import Any
 
 _NAMES = ("__array_interface__", "__array_struct__")
+#: Of a program header in an ELF file: a segment that is loaded, and may be written to.
+_LOADED, _WRITABLE = 1, 2
 #: The new names, kept alive.
 _kept: list[str] = []
 
@@ -57,23 +60,40 @@ def _check() -> None:
 
 
 def _segments() -> list[tuple[int, int]]:
-    """The writable memory of numpy's C module: its data, and what follows it, which begins as zeros."""
-    found, end_of_last = [], None
-    with open("/proc/self/maps", encoding="ascii", errors="replace") as maps:
+    """The writable memory of numpy's C module: its data, and the zeros after it, as long as its own header says.
+
+    A mapping may be longer: the kernel joins those that lie beside each other, such as one of Python's own objects.
+    """
+    module = importlib.import_module("numpy._core._multiarray_umath")
+    path = os.path.realpath(str(module.__file__))  # as the kernel names it
+    with open(path, "rb") as file:
+        head = file.read(64)
+        at, size, count = struct.unpack_from("=Q", head, 32)[0], *struct.unpack_from("=HH", head, 54)
+        file.seek(at)
+        table = file.read(size * count)
+    # Of each program header: type, flags, offset, address, physical address, size in the file, size in memory.
+    headers = [struct.unpack_from("=IIQQQQQ", table, index * size) for index in range(count)]
+    loaded = [(flags, address, memory) for kind, flags, _, address, _, _, memory in headers if kind == _LOADED]
+    mapped = []
+    with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
         for line in maps:
-            place, access, *rest = line.split()
+            place, access = line.split()[:2]
             start, end = (int(each, 16) for each in place.split("-"))
-            ours = "_multiarray_umath" in line
-            if access.startswith("rw") and (ours or (start == end_of_last and len(rest) < 4)):
-                found.append((start, end))
-            end_of_last = end if ours else None
-    return found
+            mapped.append((start, end, access, line.rstrip("\n").endswith(f" {path}")))
+    first = min(address for _, address, _ in loaded)
+    base = min(start for start, _, _, ours in mapped if ours) - first + first % os.sysconf("SC_PAGE_SIZE")
+    return [
+        (max(start, base + address), min(end, base + address + memory))
+        for flags, address, memory in loaded
+        for start, end, access, _ in mapped
+        if flags & _WRITABLE and access.startswith("rw") and start < base + address + memory and base + address < end
+    ]
 
 
 def _pointers(start: int, end: int, target: int) -> list[int]:
     data = ctypes.string_at(start, end - start)
     wanted, found, at = struct.pack("=Q", target), [], -1
     while (at := data.find(wanted, at + 1)) >= 0:
-        if at % 8 == 0:
+        if (start + at) % 8 == 0:
             found.append(start + at)
     return found
