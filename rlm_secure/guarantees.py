@@ -95,6 +95,10 @@ class WallStatus:
         return self.level is Level.FULL
 
 
+#: What to do where a policy requires a language wall that is full.
+WITHOUT_PACKAGES = "take the third-party packages out of language.modules"
+
+
 def language_wall(*, screen: bool, packages: tuple[str, ...] = ()) -> WallStatus:
     """The state of the language wall: `packages` are those of third parties that its cells can import."""
     if not screen:

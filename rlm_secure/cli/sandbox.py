@@ -12,7 +12,7 @@ from rlm_secure.cli.terminal import COULD_NOT_RUN, OK, inert, say
 DETAILS = """\
 examples:
   rlm-secure sandbox build docker --base python@sha256:...
-  rlm-secure sandbox build e2b --base python@sha256:...
+  rlm-secure sandbox build e2b --base python@sha256:... --policy data
   rlm-secure sandbox sweep docker
 
 Credentials come from the provider's own environment variables (E2B_API_KEY, ...), never from an argument.
@@ -42,6 +42,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--base", metavar="IMAGE", required=True, help="an image with Python 3.11 or newer, by digest: NAME@sha256:..."
     )
     build.add_argument("--name", metavar="NAME", help="what to call it (default: what the environment looks for)")
+    options.add_policy(build)
+    build.add_argument(
+        "--wheels",
+        metavar="FOLDER",
+        help="docker: where the wheels of a policy's packages are (default: PyPI); the build then has no network",
+    )
     build.set_defaults(command=_build)
     sweep = verb("sweep", "ENVIRONMENT", "end sandboxes that dead processes of this machine left")
     sweep.add_argument("environment", metavar="ENVIRONMENT", choices=_buildable(), help=", ".join(_buildable()))
@@ -60,18 +66,26 @@ def _help(command: argparse.ArgumentParser) -> int:
 
 
 def _build(arguments: argparse.Namespace) -> int:
+    from rlm_secure.environments.remote.data_image import image_name, needed
+    from rlm_secure.policy import load_policy
+
     def progress(line: str) -> None:
         say(inert(line, terminal=sys.stderr.isatty()))
 
+    packages = needed(load_policy(arguments.policy))
     if arguments.environment == "docker":
         from rlm_secure.environments.docker.image import DEFAULT_IMAGE, build
 
-        name = arguments.name or DEFAULT_IMAGE
-        build(arguments.base, name, progress=progress)
+        name = arguments.name or image_name(DEFAULT_IMAGE, packages=packages)
+        build(arguments.base, name, packages=packages, wheels=arguments.wheels, progress=progress)
     else:
         from rlm_secure.environments.cloud import images
 
-        name = images.build(arguments.environment, arguments.base, arguments.name, progress=progress)
+        if arguments.wheels is not None:
+            raise ValueError("a cloud builds with its own network; --wheels is for docker")
+        name = images.build(
+            arguments.environment, arguments.base, arguments.name, packages=packages, progress=progress
+        )
     print(name)
     return OK
 

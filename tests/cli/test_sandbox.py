@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.cli.conftest import Run
@@ -29,3 +31,11 @@ def test_a_base_that_can_change_is_refused(rlm_secure: Run) -> None:
 @pytest.mark.parametrize("arguments", [[], ["build", "local", "--base", "x"], ["build", "docker"], ["sweep"]])
 def test_bad_usage(rlm_secure: Run, arguments: list[str]) -> None:
     assert rlm_secure("sandbox", *arguments).code == 2
+
+
+def test_wheels_are_for_docker_and_for_a_policy_with_packages(rlm_secure: Run, tmp_path: Path) -> None:
+    cloud = ("sandbox", "build", "e2b", "--base", f"python@sha256:{'0' * 64}", "--policy", "data")
+    done = rlm_secure(*cloud, "--wheels", str(tmp_path))
+    assert (done.code, done.out) == (2, "") and "--wheels is for docker" in done.err
+    done = rlm_secure("sandbox", "build", "docker", "--base", f"python@sha256:{'0' * 64}", "--policy", "nowhere.toml")
+    assert (done.code, done.out) == (2, "") and "nowhere.toml" in done.err

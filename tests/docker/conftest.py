@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,11 +19,14 @@ from rlm_secure.environments.docker import container as containers
 from rlm_secure.environments.owner import owner
 from rlm_secure.environments.remote import RemoteSession
 from rlm_secure.policy import Policy
+from rlm_secure.resources import sandboxes_dir
 from tests.broker.support import policy
 
 HERE = Path(__file__).parent
 BASE = "rlm-secure-test-base"
 IMAGE = "rlm-secure-test:1"
+DATA_IMAGE = "rlm-secure-test-data:1"
+WHEELS = Path("/var/cache/rlm-secure-tests/wheels")
 
 
 def _engine_answers() -> bool:
@@ -62,6 +67,26 @@ def image(engine: Any) -> str:
     subprocess.run([HERE / "base_image.sh", BASE], check=True)
     build(BASE, IMAGE)
     return IMAGE
+
+
+@pytest.fixture(scope="session")
+def data_image(image: str) -> str:
+    """The same with packages, from wheels of PyPI: they are kept, and so is what the engine built from them."""
+    pins = sandboxes_dir() / "data" / "requirements.txt"
+    WHEELS.mkdir(parents=True, exist_ok=True)
+    with (WHEELS / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # several test processes may ask for it at a time
+        fetch = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "download", "--dest", WHEELS]
+        known = WHEELS / "pins"
+        if not known.exists() or known.read_bytes() != pins.read_bytes():
+            tags = ("manylinux_2_28", "manylinux_2_27", "manylinux_2_24", "manylinux_2_17", "manylinux2014")
+            chosen = [word for tag in tags for word in ("--platform", f"{tag}_{os.uname().machine}")]
+            chosen += ["--implementation", "cp", "--python-version", "3.11", "--only-binary", ":all:", "--no-deps"]
+            subprocess.run([*fetch, *chosen, "--require-hashes", "--requirement", pins], check=True)
+            subprocess.run([*fetch, "--no-deps", "pip"], check=True)  # the base has none
+            known.write_bytes(pins.read_bytes())
+        build(BASE, DATA_IMAGE, packages=True, wheels=WHEELS)
+    return DATA_IMAGE
 
 
 @pytest.fixture(scope="session")

@@ -30,6 +30,7 @@ from rlm_secure.environments.docker.routes import SHARED_KERNEL, KnownRoutes, No
 from rlm_secure.environments.docker.stream import ExecStream
 from rlm_secure.environments.interface import Environment, Session
 from rlm_secure.environments.remote import Lease, RemoteSession, log_refusals, start_configuration
+from rlm_secure.environments.remote.data_image import image_name, needed
 from rlm_secure.errors import EnvironmentUnavailable, ProtocolViolation
 from rlm_secure.guarantees import Level, Wall, WallStatus
 from rlm_secure.policy.model import Policy
@@ -45,7 +46,8 @@ _MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 class DockerEnvironment(Environment):
     """Sessions in containers of a Docker engine, on this machine or elsewhere.
 
-    `image` is the sandbox image (built by `rlm-secure sandbox build docker`); `base_url` the engine (DOCKER_HOST
+    `image` is the sandbox image (default: what `rlm-secure sandbox build docker` builds, with `--policy data` where the
+    policy gives packages to cells); `base_url` the engine (DOCKER_HOST
     by default); `transport` "unix" or "exec", by default the one that works with that engine and runtime.
     """
 
@@ -53,7 +55,7 @@ class DockerEnvironment(Environment):
 
     def __init__(
         self,
-        image: str = DEFAULT_IMAGE,
+        image: str | None = None,
         base_url: str | None = None,
         transport: Wanted = "auto",
     ) -> None:
@@ -81,7 +83,8 @@ class DockerEnvironment(Environment):
         required: tuple[Wall, ...] | None = None,
     ) -> RemoteSession:
         """As `open`; `screen=False` and `required` are for tests and audits."""
-        lease = DockerLease(engine.connect(self._base_url), policy, self._image, self._transport)
+        image = self._image or image_name(DEFAULT_IMAGE, packages=needed(policy))
+        lease = DockerLease(engine.connect(self._base_url), policy, image, self._transport)
         return RemoteSession(lease, policy, tools=tools, screen=screen, required=required)
 
     def sweep(self) -> int:
@@ -120,7 +123,7 @@ class DockerLease(Lease):
         runtime = self._policy.isolation.docker_runtime
         info = engine.describe(self._engine)
         engine.runtime(info, runtime)
-        image = engine.image(self._engine, name)
+        image = engine.image(self._engine, name, packages=needed(self._policy))
         self._has = hardening.offered(self._engine, info)
         self._engine_kernel = info.get("KernelVersion")
         identity = str(info.get("ID") or "")

@@ -21,6 +21,7 @@ from rlm_secure.environments.docker.hardening import Offered
 from rlm_secure.environments.docker.routes import NotThere, Route, archive
 from rlm_secure.environments.docker.stream import ExecStream
 from rlm_secure.environments.owner import is_orphan, owner
+from rlm_secure.environments.remote.data_image import overhead_bytes
 from rlm_secure.errors import EnvironmentUnavailable
 from rlm_secure.policy.model import MIB, Policy
 from rlm_secure.resources import seccomp_profile
@@ -58,7 +59,7 @@ def command(*arguments: str) -> list[str]:
 
 def memory_bytes(policy: Policy) -> int:
     """The container's memory limit in bytes, without contexts."""
-    return policy.limits.memory_bytes + OVERHEAD_BYTES
+    return policy.limits.memory_bytes + overhead_bytes(OVERHEAD_BYTES, policy)
 
 
 @dataclass(frozen=True, slots=True)

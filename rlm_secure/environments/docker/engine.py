@@ -85,8 +85,10 @@ def _advice(said: str) -> str:
     return ""
 
 
-def image(client: Any, name: str) -> Any:
-    """The image `name` on this engine; never pulled. Raises EnvironmentUnavailable."""
+def image(client: Any, name: str, *, packages: bool = False) -> Any:
+    """The image `name` on this engine; never pulled. Raises EnvironmentUnavailable, which says how to build it.
+
+    `packages`: the policy gives third-party packages to cells."""
     import docker
 
     with explained(f"look for the image {name}"):
@@ -96,7 +98,7 @@ def image(client: Any, name: str) -> Any:
             pass
     raise EnvironmentUnavailable(
         f"the image {name!r} is not on this engine; build it with "
-        "`rlm-secure sandbox build docker --base python@sha256:<digest>`"
+        f"`rlm-secure sandbox build docker{' --policy data' if packages else ''} --base python@sha256:<digest>`"
     )
 
 

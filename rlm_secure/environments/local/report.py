@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from rlm_secure.environments.bundle import bundle
-from rlm_secure.guarantees import EnforcementReport, Level, Wall, WallStatus, language_wall
+from rlm_secure.guarantees import WITHOUT_PACKAGES, EnforcementReport, Level, Wall, WallStatus, language_wall
 from rlm_secure.policy.gate import Gate
 from rlm_secure.policy.model import Policy
 
@@ -64,7 +64,7 @@ def noted(report: EnforcementReport, wall: Wall, said: str) -> EnforcementReport
 def require(policy: Policy, report: EnforcementReport, required: tuple[Wall, ...]) -> None:
     """Raise EnforcementError, in one sentence that says what to do, unless every required wall is in force."""
     advice = (
-        "take the third-party packages out of language.modules"
+        WITHOUT_PACKAGES
         if Wall.LANGUAGE in report.missing(required)
         else "allow unprivileged user namespaces on this machine (user.max_user_namespaces, "
         "kernel.unprivileged_userns_clone, AppArmor's kernel.apparmor_restrict_unprivileged_userns)"

@@ -105,6 +105,7 @@ def start_configuration(
                 "namespaces": namespaces,
                 "landlock": landlock,
                 "mdwe": True,
+                "packages": {"names": policy.language.packages, "paths": None},
                 "profiles": {"worker": compile_profile("worker", arch=arch).hex() if seccomp else None},
                 "supervisor": {
                     "uid": supervisor_uid,
@@ -130,8 +131,11 @@ def report(
     details: Mapping[str, Any],
     *,
     screen: bool,
+    packages: tuple[str, ...] = (),
 ) -> EnforcementReport:
     """The walls inside, as zygote and worker tested them before any untrusted byte, and those around the sandbox.
+
+    `packages` are those of third parties in the zygote.
 
     If the lease already has a report, that one is kept, see `kept`.
     """
@@ -142,7 +146,7 @@ def report(
             level = Level.FULL if all(entry[0] == "full" for entry in entries) else Level.NONE
             walls[wall] = WallStatus(wall, level, "; ".join(dict.fromkeys(entry[1] for entry in entries)))
     own = (
-        language_wall(screen=screen),
+        language_wall(screen=screen, packages=packages),
         WallStatus(
             Wall.WALL_CLOCK, Level.FULL, "the host's clock; the supervisor kills by pidfd, the host the sandbox"
         ),

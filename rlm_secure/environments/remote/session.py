@@ -23,6 +23,7 @@ from rlm_secure.environments.context import SharedContext, flatten
 from rlm_secure.environments.deadline import SESSION_CPU, Deadline
 from rlm_secure.environments.remote import supervisor
 from rlm_secure.environments.remote.contexts import Contexts
+from rlm_secure.environments.remote.data_image import start_seconds, unfit
 from rlm_secure.environments.remote.lease import Lease, report
 from rlm_secure.environments.remote.worker import KILL_SECONDS, RemoteDied, RemoteOverdue, RemoteWorker, verdict
 from rlm_secure.environments.replay import ReplayedSession, begin
@@ -36,13 +37,17 @@ from rlm_secure.errors import (
     SessionEnded,
     WallViolation,
 )
-from rlm_secure.guarantees import Wall
+from rlm_secure.guarantees import WITHOUT_PACKAGES, Wall
 from rlm_secure.policy import cost
 from rlm_secure.policy.gate import Gate
 from rlm_secure.policy.model import Policy
 
 _log = logging.getLogger("rlm_secure.broker")
 _UPLOAD_BYTES_A_SECOND = 1e6
+
+
+class UnfitImage(EnvironmentUnavailable):
+    """The sandbox was made from an image that cannot give the policy's packages to cells: another one is the same."""
 
 
 class RemoteSession(ReplayedSession):
@@ -81,6 +86,8 @@ class RemoteSession(ReplayedSession):
             self._command(LogEntry(begin(policy, tools, screen=screen)))
         except (Lost, Declined) as error:
             self._end("it did not start")
+            if isinstance(error, Declined) and error.rule == "packages":
+                raise UnfitImage(unfit(lease.environment, str(error).partition(": ")[2])) from None
             raise EnvironmentUnavailable(f"the {lease.environment} sandbox did not start: {error}") from None
         except BaseException:  # Ctrl-C as well: the sandbox must not outlive it
             self._end("it did not start")
@@ -199,15 +206,18 @@ class RemoteSession(ReplayedSession):
             "NPROC": limits.processes,
             "NOFILE": limits.open_files,
         }
-        started = self._client.start(rlimits, "worker", seconds=limits.start_seconds)
+        started = self._client.start(rlimits, "worker", seconds=start_seconds(self._policy))
         try:
             sealed = ready(self._worker.receive(Deadline(limits.start_seconds)))
         except (RemoteDied, RemoteOverdue) as error:
             raise EnvironmentUnavailable(f"a worker died while it was sealed: {error}") from None
         outer = (*lease.walls(started.around), *supervisor.walls(started.around))
-        found = report(lease, started.walls, sealed, outer, started.details, screen=self._screen)
+        packages = self._policy.language.packages
+        found = report(lease, started.walls, sealed, outer, started.details, screen=self._screen, packages=packages)
         self.report = replace(found, spend=cost.bounded(self._policy))
         advice = "use another image, runtime or place"
+        if Wall.LANGUAGE in self.report.missing(self._required):
+            advice = WITHOUT_PACKAGES
         self._gate.require_walls(self.report, self._required, lease.environment, advice)
 
     def _bring_back(self) -> bool:

@@ -4,7 +4,7 @@ The zygote runs without site-packages (-I -S). A package takes whatever optional
 pyarrow, and starts a thread of its own with it; numexpr compiles text. So only the packages of the set and what they
 need are found; for all others, an import fails as if they were not installed.
 
-Guards: which code of the host's site-packages the zygote imports
+Guards: which code of the host's or the image's site-packages the zygote imports
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from .exchange import Exchange
 from .http import HttpError, SignedRequest
 from .server import Peer, Server
 from .uploads import MAX_CHUNK, Uploads
-from .zygote_link import LinkError, ZygoteLink
+from .zygote_link import LinkError, UnfitPackages, ZygoteLink
 
 VERSION = 1
 MAX_BODY = 256 * 1024 * 1024
@@ -45,6 +45,8 @@ ENQUEUED_SECONDS = 300.0
 _FAILURES = 200
 _SHORT_SECONDS = 0.05
 
+#: What the zygote is told of the configuration.
+_OF_THE_ZYGOTE = ("uid", "namespaces", "landlock", "mdwe", "profiles", "packages")
 _CONFIG_BYTES = 1024 * 1024
 _CONFIG_SECONDS = 30.0
 
@@ -78,7 +80,7 @@ def main(arguments: list[str], zygote_path: str | None = None) -> None:
     zygote = ZygoteLink(sys.argv[0], zygote_path)
     config = wire.loads(_read_file(arguments[0]) if arguments else _read_line(0))
     with contextlib.suppress(LinkError):  # reported when a worker is requested
-        zygote.configure({key: config[key] for key in ("uid", "namespaces", "landlock", "mdwe", "profiles")})
+        zygote.configure({key: config[key] for key in _OF_THE_ZYGOTE})
     around = surroundings.describe(config["masked"], config["readonly"])
     seal.set_dumpable(False)  # the key is in this memory: neither ptrace nor /proc/PID/mem may read it
     seal.no_new_privs()
@@ -269,6 +271,8 @@ class Supervisor:
             raise HttpError(422, "fields", "limits are rlimits by name, frame_bytes is a size that a frame can have")
         try:
             self._exchange.spawn(options["limits"], options["profile"], options["frame_bytes"])
+        except UnfitPackages as failed:
+            raise HttpError(503, "packages", str(failed)) from None
         except LinkError as failed:
             raise HttpError(503, "zygote", str(failed)) from None
         details = {**self._zygote.details, "around": {**self._around, "worker_uids": self._exchange.users}}

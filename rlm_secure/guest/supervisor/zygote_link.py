@@ -41,6 +41,10 @@ class ZygoteGone(LinkError):
     """The zygote is gone, and its workers with it."""
 
 
+class UnfitPackages(LinkError):
+    """The zygote could not import the third-party packages that it was told to."""
+
+
 class ZygoteTimeout(LinkError):
     """The zygote did not answer in time."""
 
@@ -88,13 +92,15 @@ class ZygoteLink:
         self._send({**config, "host_pid": os.getpid(), "apart": self._listener is not None})
 
     def boot(self) -> None:
-        """Wait until the zygote has raised its walls. Raises LinkError."""
+        """Wait until the zygote has raised its walls. Raises LinkError, UnfitPackages among them."""
         if not self.walls:
             try:
                 booted, _ = self._receive(_BOOT_SECONDS)
             except LinkError as failed:
                 said = self._last_line()
                 raise LinkError(f"{failed}; its last line was: {said}" if said else str(failed)) from None
+            if booted.get("op") == "unfit":
+                raise UnfitPackages(_printable(str(booted.get("error"))))
             if not isinstance(booted.get("walls"), dict) or not isinstance(booted.get("details"), dict):
                 raise LinkError("the zygote does not say which walls stand")
             self.walls, self.details = booted["walls"], booted["details"]
@@ -106,7 +112,7 @@ class ZygoteLink:
             lines = os.read(self._errors, 65536).decode("utf-8", "replace").strip().splitlines()
         except OSError:
             return ""
-        return "".join(each if each.isprintable() else "?" for each in (lines or [""])[-1])[-300:]
+        return _printable((lines or [""])[-1])
 
     def fork(self, limits: dict[str, Any], profile: str) -> tuple[socket.socket, int | None, int, Leash | None]:
         """Fork a sealed worker: `(connection, pidfd, pid, leash)`. Raises LinkError.
@@ -202,6 +208,11 @@ class ZygoteLink:
             for fd in received:
                 os.close(fd)
             raise
+
+
+def _printable(text: str) -> str:
+    """The end of one line, without what is not printable."""
+    return "".join(each if each.isprintable() else "?" for each in text)[-300:]
 
 
 def _object(data: bytes) -> dict[str, Any]:

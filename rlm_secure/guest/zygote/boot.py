@@ -40,13 +40,14 @@ def report_end(status: int) -> int:
 def preload(chosen: dict[str, Any] | None = None) -> None:
     """Import and warm up everything that a session may need: no file can be opened later.
 
-    `chosen` are the third-party packages of this zygote: {names, paths}. Raises ImportError for one that is missing,
-    and RuntimeError if one has started a thread.
+    `chosen` are the third-party packages of this zygote: {names, paths}. Without `paths` they are those of this Python,
+    as in an image. Raises ImportError for one that is missing, and RuntimeError if one has started a thread.
     """
     if chosen and chosen["names"]:
         from .. import packages
 
-        packages.load(chosen["names"], chosen["paths"])
+        paths = _own_folders() if chosen["paths"] is None else chosen["paths"]
+        packages.load(chosen["names"], paths)
         packages.close(chosen["names"])
         tagged.simplify(packages.plain(chosen["names"]))
     facades.preload()
@@ -55,6 +56,12 @@ def preload(chosen: dict[str, Any] | None = None) -> None:
     streams = sys.stdout, sys.stderr
     warmup.warm_up()
     sys.stdout, sys.stderr = streams  # the streams of the trial session would hide why a start failed
+
+
+def _own_folders() -> list[str]:
+    import site  # imported here, it runs no .pth file and changes no path: with -S, only its functions are there
+
+    return site.getsitepackages()
 
 
 def raise_file_limit() -> None:

@@ -52,7 +52,14 @@ def main(control_fd: int) -> None:
     host = prefork.pidfd(config["host_pid"])
     if os.getppid() != config["host_pid"] and not config.get("apart"):
         return  # the host died before we could watch its pidfd
-    boot.preload(config.get("packages"))
+    try:
+        boot.preload(config.get("packages"))
+    except Exception as error:
+        if not config.get("packages") or not config["packages"]["names"] or config["packages"]["paths"] is not None:
+            raise
+        # The image is not what the policy needs: the host says so, and what to build.
+        control.send(wire.encode({"op": "unfit", "error": str(error)[:300]}).encode("ascii"))
+        return
     boot.raise_file_limit()
     found = walls.Walls()
     found.note("separate-process", f"pid {os.getpid()}, started by exec with an empty environment")
