@@ -1,7 +1,8 @@
 # The template of E2B sandboxes: a Python 3.11 or newer, and as little else as its base allows.
 #
 # BASE has no default: what untrusted code runs in is named by the digest of what was reviewed, not by a tag that
-# can move. Nothing is installed, here or at start; the guest is put in by the host when a sandbox starts.
+# can move. Nothing is installed, here or at start; the guest is put in by the host when a sandbox starts. With packages, a
+# step after FROM installs the wheels of ../data/requirements.txt, and nothing else.
 # Build it with `rlm_secure.environments.cloud.images.build("e2b", "python@sha256:<digest>")`.
 ARG BASE
 FROM ${BASE}

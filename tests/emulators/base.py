@@ -250,6 +250,8 @@ class Sandbox:
 
     #: Whose the directory and the processes are; None for who runs the emulator.
     user: int | None = None
+    #: Its Python; None for the one that runs the emulator, without what is installed beside it.
+    python: Path | None = None
 
     def __init__(self, request: dict[str, Any]) -> None:
         self.name = f"i{secrets.token_hex(6)}"
@@ -260,7 +262,7 @@ class Sandbox:
         tools = self.home / ".bin"
         tools.mkdir()
         own = Path(sys.base_exec_prefix, "bin", f"python3.{sys.version_info.minor}")
-        (tools / "python3").symlink_to(own if self.user is None else anybodys_python(self.user))
+        (tools / "python3").symlink_to(self.python or (own if self.user is None else anybodys_python(self.user)))
         (self.home / ".profile").write_text(f'PATH="{tools}:$PATH"\n')
         self.programs: dict[int, Program] = {}
         self.ends_at: float | None = None

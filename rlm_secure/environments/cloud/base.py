@@ -20,7 +20,6 @@ from rlm_secure.environments.cloud.lease import CloudLease, Unanswered, destroy
 from rlm_secure.environments.cloud.provider import (
     ATTEMPT,
     LABEL,
-    OVERHEAD_BYTES,
     OWNER,
     UNRENEWED_SECONDS,
     Made,
@@ -28,6 +27,7 @@ from rlm_secure.environments.cloud.provider import (
     SandboxPlan,
     credential,
     is_pinned,
+    memory_bytes,
     need,
     no_proxy_for_loopback,
 )
@@ -36,6 +36,7 @@ from rlm_secure.environments.interface import Environment, Session
 from rlm_secure.environments.owner import is_orphan
 from rlm_secure.environments.quota import SandboxReservation, Use, quota_of
 from rlm_secure.environments.remote import RemoteSession
+from rlm_secure.environments.remote.session import UnfitImage
 from rlm_secure.errors import CellCrashed, EnforcementError, EnvironmentUnavailable, ProtocolViolation, RLMSecureError
 from rlm_secure.guarantees import Wall
 from rlm_secure.policy.gate import Gate
@@ -44,7 +45,6 @@ from rlm_secure.policy.model import Policy
 __all__ = [
     "ATTEMPT",
     "LABEL",
-    "OVERHEAD_BYTES",
     "OWNER",
     "UNRENEWED_SECONDS",
     "CloudEnvironment",
@@ -56,6 +56,7 @@ __all__ = [
     "Stream",
     "credential",
     "is_pinned",
+    "memory_bytes",
     "need",
     "no_proxy_for_loopback",
 ]
@@ -171,8 +172,9 @@ def _another_may_do(error: RLMSecureError, lease: CloudLease | None) -> bool:
     """Whether a new sandbox may succeed where this one failed."""
     if lease is None:
         return isinstance(error, Unanswered)
-    # A reused sandbox is replaced after any of these errors, a new one not if it lacks a wall or breaks the protocol.
-    return lease.served > 0 or not isinstance(error, EnforcementError | ProtocolViolation)
+    # A reused sandbox is replaced after any of these errors, a new one not if it lacks a wall or the policy's packages,
+    # or breaks the protocol.
+    return lease.served > 0 or not isinstance(error, EnforcementError | ProtocolViolation | UnfitImage)
 
 
 async def _sweep(provider: Provider) -> int:

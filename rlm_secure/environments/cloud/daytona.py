@@ -21,7 +21,6 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from rlm_secure.environments.cloud.base import (
-    OVERHEAD_BYTES,
     UNRENEWED_SECONDS,
     CloudEnvironment,
     Made,
@@ -29,10 +28,12 @@ from rlm_secure.environments.cloud.base import (
     SandboxPlan,
     credential,
     is_pinned,
+    memory_bytes,
     need,
     no_proxy_for_loopback,
 )
 from rlm_secure.environments.cloud.stream import Stream
+from rlm_secure.environments.remote.data_image import image_name, needed
 from rlm_secure.policy.model import GIB, MIB, Policy
 
 #: Built by `sandboxes/daytona`; the number is a version of its contents.
@@ -46,7 +47,8 @@ _PASSING_NAMES = ("DaytonaRateLimitError", "DaytonaTimeoutError", "DaytonaConnec
 
 
 class DaytonaEnvironment(CloudEnvironment):
-    """Sessions in Daytona sandboxes, made from `snapshot` (its size is its own) or from `image`.
+    """Sessions in Daytona sandboxes, made from `snapshot` (its size is its own) or from `image`. The default is the
+    snapshot of `images.build("daytona", ...)`: the one with packages where the policy gives some to cells.
 
     An `image` is named by its digest and gets `cpus`, `memory_gib` (what the policy needs by default) and
     `disk_gib`. `api_key` is DAYTONA_API_KEY by default, `api_url` DAYTONA_API_URL, `target` (the region)
@@ -57,7 +59,7 @@ class DaytonaEnvironment(CloudEnvironment):
 
     def __init__(
         self,
-        snapshot: str = DEFAULT_SNAPSHOT,
+        snapshot: str | None = None,
         image: str | None = None,
         api_key: str | None = None,
         api_url: str | None = None,
@@ -75,7 +77,7 @@ class DaytonaEnvironment(CloudEnvironment):
         super().__init__(ttl_seconds, max_live, create_seconds, transport, reuse)
         if image is not None and not is_pinned(image):
             raise ValueError(f"an image is named by its digest, as in python@sha256:..., not {image!r}")
-        self._source = {"snapshot": snapshot} if image is None else {"image": image}
+        self._source = (snapshot, image)
         self._key = api_key
         self._url = api_url or os.environ.get("DAYTONA_API_URL") or DEFAULT_URL
         self._target = target or os.environ.get("DAYTONA_TARGET") or "us"
@@ -89,10 +91,12 @@ class DaytonaEnvironment(CloudEnvironment):
         no_proxy_for_loopback(self._url)
         cpus, memory, disk = self._size
         if memory is None:
-            needed = (policy.limits.memory_bytes if policy is not None else 0) + OVERHEAD_BYTES
-            memory = math.ceil(needed / GIB)
+            memory = math.ceil(memory_bytes(policy) / GIB)
         connection = {"api_key": key, "api_url": self._url, "target": self._target}
-        return DaytonaProvider(connection, self._source, self._user, {"cpu": cpus, "memory": memory, "disk": disk})
+        snapshot, image = self._source
+        source = {"snapshot": snapshot or image_name(DEFAULT_SNAPSHOT, packages=needed(policy))}
+        source = source if image is None else {"image": image}
+        return DaytonaProvider(connection, source, self._user, {"cpu": cpus, "memory": memory, "disk": disk})
 
 
 class DaytonaProvider(Provider):

@@ -34,6 +34,7 @@ from rlm_secure.environments.cloud.base import (
     no_proxy_for_loopback,
 )
 from rlm_secure.environments.cloud.stream import Stream
+from rlm_secure.environments.remote.data_image import image_name, needed
 from rlm_secure.policy.model import MIB, Policy
 
 #: Built by `sandboxes/e2b`; the number is a version of its contents.
@@ -46,7 +47,8 @@ _PASSING = frozenset({408, 429, 500, 502, 503, 504})
 
 
 class E2BEnvironment(CloudEnvironment):
-    """Sessions in E2B sandboxes, made from `template` (its processors and memory are the template's).
+    """Sessions in E2B sandboxes, made from `template` (its processors and memory are the template's). By default it is
+    that of `images.build("e2b", ...)`: the one with packages where the policy gives some to cells.
 
     `api_key` is E2B_API_KEY by default; `domain`, `api_url` and `sandbox_url` go to the SDK, for other clusters.
     `user` starts the supervisor: "root" changes to two uids, one for the supervisor and one for the worker, and keeps
@@ -57,7 +59,7 @@ class E2BEnvironment(CloudEnvironment):
 
     def __init__(
         self,
-        template: str = DEFAULT_TEMPLATE,
+        template: str | None = None,
         api_key: str | None = None,
         domain: str | None = None,
         api_url: str | None = None,
@@ -74,13 +76,14 @@ class E2BEnvironment(CloudEnvironment):
         self._user = user
         self._options = {"api_key": api_key, "domain": domain, "api_url": api_url, "sandbox_url": sandbox_url}
 
-    def provider(self, policy: Policy | None) -> E2BProvider:  # noqa: ARG002 - a template's size is its own
+    def provider(self, policy: Policy | None) -> E2BProvider:
         """See CloudEnvironment.provider."""
         need("e2b", self.name)
         options = {name: value for name, value in self._options.items() if value is not None}
         options["api_key"] = credential(self._options["api_key"], "E2B_API_KEY", "E2B")
         no_proxy_for_loopback(options.get("api_url"), options.get("sandbox_url"))
-        return E2BProvider(self._template, self._user, options)
+        template = self._template or image_name(DEFAULT_TEMPLATE, packages=needed(policy))
+        return E2BProvider(template, self._user, options)
 
 
 class E2BProvider(Provider):

@@ -18,6 +18,7 @@ from rlm_secure.environments.cloud.modal import ModalEnvironment, ModalProvider
 from rlm_secure.environments.cloud.prime import DEFAULT_IMAGE as PRIME_IMAGE
 from rlm_secure.environments.cloud.prime import PrimeEnvironment, PrimeProvider
 from rlm_secure.environments.cloud.stream import Loop
+from rlm_secure.environments.remote.data_image import image_name, with_packages
 from rlm_secure.errors import EnvironmentUnavailable
 from rlm_secure.resources import sandboxes_dir
 
@@ -28,18 +29,27 @@ DOCKERFILES: Final[Mapping[str, str]] = {
     "prime": "prime/Dockerfile",
 }
 
+#: What an environment looks for, for policies without packages.
+DEFAULT_NAMES: Final[Mapping[str, str]] = {
+    "e2b": DEFAULT_TEMPLATE,
+    "daytona": DEFAULT_SNAPSHOT,
+    "modal": MODAL_IMAGE,
+    "prime": PRIME_IMAGE,
+}
+
 _BUILD_SECONDS = 1800.0
 _POLL_SECONDS = 5.0
 
 
-def dockerfile(provider: str, base: str) -> str:
-    """The Dockerfile of a provider's sandboxes on `base`. Raises ValueError for a base without a digest, or an unknown
-    provider."""
+def dockerfile(provider: str, base: str, *, packages: bool = False) -> str:
+    """The Dockerfile of a provider's sandboxes on `base`, with numpy, pandas and matplotlib if `packages`. Raises
+    ValueError for a base without a digest, or an unknown provider."""
     if provider not in DOCKERFILES:
         raise ValueError(f"sandboxes of {provider!r} are not built here; known: {', '.join(sorted(DOCKERFILES))}")
     if not is_pinned(base):
         raise ValueError(f"the base {base!r} is not named by its digest; write {base.split(':')[0]}@sha256:...")
     text = (sandboxes_dir() / DOCKERFILES[provider]).read_text(encoding="utf-8")
+    text = with_packages(text, wheels=False) if packages else text
     lines = [line for line in text.splitlines() if not line.startswith(("#", "ARG BASE"))]
     return "\n".join(lines).replace("${BASE}", base).strip() + "\n"
 
@@ -49,35 +59,35 @@ def build(
     base: str,
     name: str | None = None,
     *,
+    packages: bool = False,
     cpus: int = 2,
-    memory_mib: int = 2048,
+    memory_mib: int | None = None,
     disk_gib: int = 3,
     progress: Callable[[str], None] = lambda _: None,
     **connection: Any,
 ) -> str:
     """Build the template, snapshot or image that sandboxes of `provider` are made from, and return its name.
 
-    `base` is `name@sha256:...`. The size applies to E2B and Daytona; on Modal and Prime each sandbox requests its own.
+    `base` is `name@sha256:...`. With `packages` it gets numpy, pandas and matplotlib, which the provider's build takes
+    from PyPI. The size applies to E2B and Daytona (by default 2 GiB of memory, or 5 with packages, as the policy `data`
+    needs it); on Modal and Prime each sandbox requests its own.
     `connection` has the environment's own options (`api_key`, ...). Raises EnvironmentUnavailable, with the provider's
     message, when the build fails.
     """
-    text = dockerfile(provider, base)
-    size = (cpus, memory_mib, disk_gib)
+    text = dockerfile(provider, base, packages=packages)
+    size = (cpus, memory_mib or (5120 if packages else 2048), disk_gib)
+    name = name or image_name(DEFAULT_NAMES[provider], packages=packages)
     client: E2BProvider | DaytonaProvider | ModalProvider | PrimeProvider
     if provider == "e2b":
-        name = name or DEFAULT_TEMPLATE
         client = E2BEnvironment(**connection).provider(None)
         work = _e2b(client, text, name, size, progress)
     elif provider == "modal":
-        name = name or MODAL_IMAGE
         client = ModalEnvironment(**connection).provider(None)
         work = _modal(client, text, name, progress)
     elif provider == "prime":
-        name = name or PRIME_IMAGE
         client = PrimeEnvironment(**connection).provider(None)
         work = _prime(client, text, name, progress)
     else:
-        name = name or DEFAULT_SNAPSHOT
         client = DaytonaEnvironment(**connection).provider(None)
         work = _daytona(client, text, name, size, progress)
     loop = Loop(provider)

@@ -29,12 +29,12 @@ from rlm_secure.environments.bundle import bundle
 from rlm_secure.environments.cloud.provider import (
     ATTEMPT,
     LABEL,
-    OVERHEAD_BYTES,
     OWNER,
     UNRENEWED_SECONDS,
     Made,
     Provider,
     SandboxPlan,
+    memory_bytes,
 )
 from rlm_secure.environments.cloud.stream import Loop, Program, Stream, cancelled
 from rlm_secure.environments.owner import owner
@@ -169,17 +169,17 @@ class CloudLease(Lease):
     def _plan(self) -> SandboxPlan:
         attempt = secrets.token_hex(8)
         labels = {LABEL: "1", OWNER: owner(), ATTEMPT: attempt}
-        memory = self._policy.limits.memory_bytes + OVERHEAD_BYTES
-        return SandboxPlan(f"rlm-secure-{attempt}", labels, memory, self._ttl_seconds)
+        return SandboxPlan(f"rlm-secure-{attempt}", labels, memory_bytes(self._policy), self._ttl_seconds)
 
     def _check_memory(self, made: Made) -> None:
         if made.memory_bytes is None:
             return
-        self._memory = made.memory_bytes - self._policy.limits.memory_bytes - OVERHEAD_BYTES
+        least, worker = memory_bytes(self._policy), self._policy.limits.memory_bytes
+        self._memory = made.memory_bytes - least
         if self._memory < 0:
             raise EnvironmentUnavailable(
-                f"a sandbox of {made.memory_bytes // MIB} MiB is too small for limits.memory_bytes = "
-                f"{self._policy.limits.memory_bytes} and {OVERHEAD_BYTES // MIB} MiB beside it; use a larger one"
+                f"a sandbox of {made.memory_bytes // MIB} MiB is too small for limits.memory_bytes = {worker} and "
+                f"{(least - worker) // MIB} MiB beside it; use a larger one"
             )
 
     def _persistent(self, step: Callable[[], Awaitable[T]], deadline: float) -> T:

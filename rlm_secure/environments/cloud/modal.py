@@ -26,18 +26,19 @@ from functools import cache
 from typing import Any, ClassVar, Final
 
 from rlm_secure.environments.cloud.base import (
-    OVERHEAD_BYTES,
     UNRENEWED_SECONDS,
     CloudEnvironment,
     Made,
     Provider,
     SandboxPlan,
     credential,
+    memory_bytes,
     need,
     no_proxy_for_loopback,
 )
 from rlm_secure.environments.cloud.lease import close_all
 from rlm_secure.environments.cloud.stream import Stream, Threads
+from rlm_secure.environments.remote.data_image import image_name, needed
 from rlm_secure.errors import EnvironmentUnavailable
 from rlm_secure.policy.model import GIB, MIB, Policy
 
@@ -70,7 +71,8 @@ _PASSING = (
 
 
 class ModalEnvironment(CloudEnvironment):
-    """Sessions in Modal sandboxes, made from `image`: one of your own by name or id, or any by its digest.
+    """Sessions in Modal sandboxes, made from `image`: one of your own by name or id, or any by its digest. By default
+    it is that of `images.build("modal", ...)`: the one with packages where the policy gives some to cells.
 
     A sandbox gets `cpus` (physical cores) and `memory_mib` (default: what the policy needs, in whole GiB), as limits.
     `token_id` is MODAL_TOKEN_ID by default, `token_secret` MODAL_TOKEN_SECRET, `environment` (of the workspace)
@@ -81,7 +83,7 @@ class ModalEnvironment(CloudEnvironment):
 
     def __init__(
         self,
-        image: str = DEFAULT_IMAGE,
+        image: str | None = None,
         token_id: str | None = None,
         token_secret: str | None = None,
         server_url: str = DEFAULT_URL,
@@ -96,7 +98,7 @@ class ModalEnvironment(CloudEnvironment):
         reuse: bool = True,
     ) -> None:
         super().__init__(ttl_seconds, max_live, create_seconds, transport, reuse)
-        if not _IMAGE.fullmatch(image):
+        if image is not None and not _IMAGE.fullmatch(image):
             raise ValueError(
                 f"an image is one of your own, as in {DEFAULT_IMAGE} or im-..., or named by its digest, not {image!r}"
             )
@@ -117,10 +119,10 @@ class ModalEnvironment(CloudEnvironment):
         _check_settings(self._place[1])
         cpus, memory = self._size
         if memory is None:
-            needed = (policy.limits.memory_bytes if policy is not None else 0) + OVERHEAD_BYTES
-            memory = 1024 * math.ceil(needed / GIB)  # rounding up leaves room for contexts
+            memory = 1024 * math.ceil(memory_bytes(policy) / GIB)  # rounding up leaves room for contexts
         size = {"cpu": (cpus, cpus), "memory": (memory, memory)}
-        return ModalProvider(self._url, token, self._place, self._image, size, ingress=self._transport == "ingress")
+        image = self._image or image_name(DEFAULT_IMAGE, packages=needed(policy))
+        return ModalProvider(self._url, token, self._place, image, size, ingress=self._transport == "ingress")
 
 
 class ModalProvider(Provider):

@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from rlm_secure.environments.cloud.base import (
-    OVERHEAD_BYTES,
     UNRENEWED_SECONDS,
     CloudEnvironment,
     Made,
@@ -35,10 +34,12 @@ from rlm_secure.environments.cloud.base import (
     SandboxPlan,
     credential,
     is_pinned,
+    memory_bytes,
     need,
     no_proxy_for_loopback,
 )
 from rlm_secure.environments.cloud.stream import Stream
+from rlm_secure.environments.remote.data_image import image_name, needed
 from rlm_secure.policy.model import GIB, MIB, Policy
 
 #: Built by `sandboxes/prime`; the tag is a version number of its contents.
@@ -59,7 +60,8 @@ _PASSING = frozenset({"408", "429", "500", "502", "503", "504"}) | frozenset(
 
 
 class PrimeEnvironment(CloudEnvironment):
-    """Sessions in Prime sandboxes, made from `image`: one of the account's own (`name:tag`), or any by its digest.
+    """Sessions in Prime sandboxes, made from `image`: one of the account's own (`name:tag`), or any by its digest. By
+    default it is that of `images.build("prime", ...)`: the one with packages where the policy gives some to cells.
 
     A sandbox gets `cpus`, `memory_gib` (what the policy needs by default) and `disk_gib`. `api_key` is PRIME_API_KEY
     by default, `api_url` PRIME_API_BASE_URL, `team_id` PRIME_TEAM_ID. `user` runs the supervisor (default: the image's
@@ -70,7 +72,7 @@ class PrimeEnvironment(CloudEnvironment):
 
     def __init__(
         self,
-        image: str = DEFAULT_IMAGE,
+        image: str | None = None,
         api_key: str | None = None,
         api_url: str | None = None,
         team_id: str | None = None,
@@ -87,7 +89,7 @@ class PrimeEnvironment(CloudEnvironment):
         super().__init__(ttl_seconds, max_live, create_seconds, transport, reuse)
         if transport == "ingress":
             raise ValueError("prime has no authenticated ingress: a port there is open to everybody; use 'exec'")
-        if not (_OWN.fullmatch(image) or is_pinned(image)):
+        if image is not None and not (_OWN.fullmatch(image) or is_pinned(image)):
             one = f"one of your own, as in {DEFAULT_IMAGE}"
             raise ValueError(f"an image is {one}, or named by its digest, as in python@sha256:..., not {image!r}")
         self._image = image
@@ -105,10 +107,10 @@ class PrimeEnvironment(CloudEnvironment):
         no_proxy_for_loopback(self._url)
         cpus, memory, disk = self._size
         if memory is None:
-            needed = (policy.limits.memory_bytes if policy is not None else 0) + OVERHEAD_BYTES
-            memory = math.ceil(needed / GIB)
+            memory = math.ceil(memory_bytes(policy) / GIB)
         size = {"cpu_cores": cpus, "memory_gb": memory, "disk_size_gb": disk, "gpu_count": 0}
-        return PrimeProvider(key, self._url, self._team, self._image, self._user, size)
+        image = self._image or image_name(DEFAULT_IMAGE, packages=needed(policy))
+        return PrimeProvider(key, self._url, self._team, image, self._user, size)
 
 
 class PrimeProvider(Provider):

@@ -13,8 +13,9 @@ from typing import Any, ClassVar, Final
 from urllib.parse import urlsplit
 
 from rlm_secure.environments.cloud.stream import Program, Stream
+from rlm_secure.environments.remote.data_image import overhead_bytes
 from rlm_secure.errors import EnvironmentUnavailable, MissingExtra
-from rlm_secure.policy.model import MIB
+from rlm_secure.policy.model import MIB, Policy
 
 #: Labels of every sandbox: that it is ours, the process that owns it, and the attempt that created it.
 LABEL: Final = "rlm-secure"
@@ -26,6 +27,11 @@ OVERHEAD_BYTES: Final = 256 * MIB
 #: Lifetime of a sandbox that nobody renews: the longest that one outlives a killed host.
 UNRENEWED_SECONDS: Final = 300
 _PINNED = re.compile(r"[a-z0-9][a-z0-9._/:-]*@sha256:[0-9a-f]{64}")
+
+
+def memory_bytes(policy: Policy | None) -> int:
+    """The least memory of a sandbox for sessions under `policy`, in bytes, without contexts."""
+    return (policy.limits.memory_bytes if policy is not None else 0) + overhead_bytes(OVERHEAD_BYTES, policy)
 
 
 def is_pinned(image: str) -> bool:
