@@ -48,7 +48,7 @@ examples:
 exit codes:
   0  answered: the answer is on stdout, usage on stderr
   1  the run, or one of them, ended without an answer: a limit, or a provider that failed; or with one that
-     no code has given: plain text after the last turn, and after turns in which nothing was run
+     no code has given: plain text after turns in which nothing was run, or code that was not run
   2  could not run: bad usage, policy, context or backend, or a wall that cannot be built here
   130  interrupted"""
 

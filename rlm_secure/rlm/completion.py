@@ -326,8 +326,10 @@ class Run:
             assert objection is not None
             raise AnswerInvalidError(objection["content"], partial_answer=response)
         answer = answer or Answer(response, "default")
-        if self._idle and not isinstance(parse_final(response), FinalVar):
-            self.notice_idle()
+        final = parse_final(response)
+        unrun = final is None and bool(find_code_blocks(response))
+        if unrun or (self._idle and not isinstance(final, FinalVar)):
+            self.notice_idle(unrun)
         iteration = RLMIteration(asked, response, [], answer.text, time.monotonic() - began)
         if self.log is not None:
             try:
@@ -338,11 +340,13 @@ class Run:
         self.config.verbose.print_iteration(iteration, self.meter.iterations + 1)
         return answer
 
-    def notice_idle(self) -> None:
-        """Tell the caller that the answer is no result of code: nothing was run before it was asked for."""
+    def notice_idle(self, unrun: bool) -> None:
+        """Tell the caller that the answer is no result of code: nothing was run before it, or it has code itself."""
         whose = "the run's turns" if self.config.depth == 0 else f"the turns of a run at depth {self.config.depth}"
         last = "last of them" if self._idle == 1 else f"last {self._idle:,} of them"
         said = f"the answer is plain text: {whose} are used up, and in the {last} nothing was run"
+        if unrun:
+            said = f"the answer has code that was not run: {whose} are used up"
         self.tree.notice(self.config.depth, "nothing-ran", said)
 
     def finish(self, answer: Answer) -> RLMChatCompletion:

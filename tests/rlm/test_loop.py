@@ -281,6 +281,11 @@ def test_a_plain_answer_after_turns_in_which_nothing_ran_says_so(turns: list[str
     assert [(each.depth, each.kind, each.message) for each in heard.of(Noticed)] == [(0, *each) for each in told]
 
 
+def test_an_answer_with_code_that_nobody_ran_says_so() -> None:
+    (notice,) = scripted([cell("x = 4"), cell("final_answer(x)")], max_iterations=1).completion("c").notices
+    assert (notice.kind, notice.message) == ("nothing-ran", "the answer has code that was not run: the run's turns are used up")
+
+
 def test_a_plain_answer_of_a_child_is_told_with_its_depth() -> None:
     heard = Heard()
     turns = [cell("rlm_query('q')"), "FINAL(done)"]
