@@ -38,6 +38,8 @@ from rlm_secure.testing.yardstick import Stopwatch
 BOUNDS = Bounds()
 #: A worker begins with what third-party packages hold: 172 MiB with numpy, pandas and matplotlib, by RLIMIT_DATA.
 _PACKAGES_BYTES = 224 << 20
+#: After some sessions their zygote is started anew, and imports the packages again: no harm of an attack.
+_LOADING_SECONDS = 5.0
 #: How many times to try to run the cell that binds TARGET.
 _TELLINGS = 3
 #: How much later than its own deadline a host may answer, in seconds that the machine gave (yardstick.py). For a cell
@@ -126,7 +128,7 @@ def attempt(
     try:
         facts = target.facts("".join(attack.cells), bounds, host)
         _tell(session, prelude_cell(facts) + _prelude(attack, report))
-        usual = max(opening.given, habits.start)
+        usual = max(opening.given, habits.start, _LOADING_SECONDS if policy.language.packages else 0.0)
         with watched_threads():
             seen = watch(session, attack, bounds.seconds + bounds.grace + slack)
         stuck = f"the host had no answer after {seen.seconds:.1f} s" if seen.overdue else ""

@@ -67,7 +67,7 @@ CLOSED = {
     "the function below a screened one": ("print('WON', pd.option_context('display.width', 80).func)", "func"),
     "the memory of a file": (
         ("class Canvas:\n    def print_figure(self, file, **options): print('WON', file.getbuffer())\n"
-        "figure = plt.figure()\nfigure.set(canvas=Canvas())\nfigure.savefig(io.BytesIO())"), "getbuffer|set takes no canvas"
+        "figure = plt.figure()\nfigure.set(canvas=Canvas())\nfigure.savefig(io.BytesIO())"), "getbuffer|canvas"
     ),
     "addresses of a masked array": (
         "print('WON', np.genfromtxt(io.StringIO('1,2'), delimiter=',', usemask=True).ids)", "ids"

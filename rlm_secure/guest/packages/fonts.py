@@ -43,8 +43,9 @@ def keep() -> None:
     if isinstance(manager.ft2font, _FontTypes):
         return
     cbook: Any = importlib.import_module("matplotlib.cbook")
-    files = {str(path): path.read_bytes() for path in Path(cbook._get_data_path("fonts", "ttf")).glob("*.ttf")}
-    files |= {os.path.realpath(path): data for path, data in files.items()}  # where site-packages is a symbolic link
+    fonts = {str(path): path.read_bytes() for path in Path(cbook._get_data_path("fonts", "ttf")).glob("*.ttf")}
+    # matplotlib asks for some by the path to which links lead.
+    files = fonts | {os.path.realpath(path): data for path, data in fonts.items()}
 
     def known(path: Any) -> bool:
         return str.__str__(os.fspath(path)) in files  # a FontPath has a hash of its own
