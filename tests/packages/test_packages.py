@@ -44,6 +44,8 @@ WORKS = {
     "np.vectorize(lambda v: v + 1)(arr).tolist()": "[1, 2, 3, 4]",
     "operator.attrgetter('shape')(df)": "(2, 2)",
     "isinstance(arr, np.ndarray)": "True",
+    "len(plt.gca().triplot([0, 1, 0, 1], [0, 0, 1, 1]))": "2",
+    "type(plt.gca().tricontourf([0, 1, 0, 1], [0, 0, 1, 1], [1, 2, 3, 4])).__name__": "TriContourSet",
     "type(df) is pd.DataFrame and type(df.x.max()) is np.float64": "True",
     "getattr(arr, 'ctypes', 'none')": "none",
     "df.style if hasattr(df, 'style') else 'no style'": "no style",

@@ -117,6 +117,10 @@ def close(names: Sequence[str]) -> None:
             self.stale = True
 
         text.Text.set_usetex = set_usetex
+        hulls: Any = importlib.import_module("matplotlib._qhull")
+        triangles = hulls.delaunay
+        # It opens /dev/null for its messages unless they are asked for; there is no such file.
+        hulls.delaunay = lambda x, y, _verbose: triangles(x, y, 1)
     _forget_paths(names)
     attributes.use(PackageAttributes)
     functions.read = PackageAttributes({}).read

@@ -1098,6 +1098,7 @@ ALIKE: tuple[tuple[str, str, str, str], ...] = (
         "set set_alpha set_bounds set_color set_edgecolor set_linestyle set_linewidth set_position set_visible "
         "set_zorder"
     )),
+    ("matplotlib.contour:QuadContourSet", "matplotlib.tri", "TriContourSet", ""),
     ("", "matplotlib.cbook", "GrouperView", "get_siblings joined"),
     ("matplotlib.container:BarContainer", "matplotlib.container", "StemContainer", "baseline markerline stemlines"),
     ("matplotlib.transforms:Bbox", "matplotlib.transforms", "TransformedBbox", ""),
