@@ -76,9 +76,9 @@ def data_memory() -> Iterator[Sequence[Case]]:
         return measure
 
     yield [
-        Case("standard", lambda: None, value=one_more("standard", CELL)),
-        Case("data", lambda: None, value=one_more("data", CELL)),
-        Case("data, after a cell that groups a table", lambda: None, value=one_more("data", TABLE)),
+        Case("standard", lambda: None, value=one_more("standard", CELL), slow=True),
+        Case("data", lambda: None, value=one_more("data", CELL), slow=True),
+        Case("data, after a cell that groups a table", lambda: None, value=one_more("data", TABLE), slow=True),
     ]
 
 

@@ -89,8 +89,9 @@ def test_guards_have_names_that_no_source_can_spell() -> None:
     hidden = {name for name in table if not name.isidentifier()}
     assert hidden == {
         names.STORE, names.PRIVATE, names.ATTRIBUTE, names.IMPORT, names.IMPORT_FROM, names.IMPORT_ALL, names.REMOVED,
-        names.RENAME, names.NAMESPACE, names.PATTERN, names.OPERATED, names.CLASSES, names.TYPE, names.EXCEPTION,
-        names.REGISTRAR, names.AWAITED, names.RUN_ASYNC, names.ANY_EXCEPTION, names.LOAD, names.OPEN,
+        names.RENAME, names.LOAD, names.OPEN, names.NAMESPACE, names.PATTERN, names.PATTERN_VALUE, names.OPERATED,
+        names.CLASSES, names.TYPE, names.EXCEPTION,
+        names.REGISTRAR, names.AWAITED, names.RUN_ASYNC, names.ANY_EXCEPTION,
     }  # fmt: skip
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +13,7 @@ import pytest
 from rlm_secure.environments.local.session import open_session
 from rlm_secure.policy.load import load_policy
 
+ROOT = Path(__file__).parents[2]
 HEAD = """
 import io, types, operator
 import numpy as np, pandas as pd, matplotlib.pyplot as plt
@@ -40,6 +44,20 @@ WORKS = {
     "np.vectorize(lambda v: v + 1)(arr).tolist()": "[1, 2, 3, 4]",
     "operator.attrgetter('shape')(df)": "(2, 2)",
     "isinstance(arr, np.ndarray)": "True",
+    "len(plt.gca().triplot([0, 1, 0, 1], [0, 0, 1, 1]))": "2",
+    "type(plt.gca().tricontourf([0, 1, 0, 1], [0, 0, 1, 1], [1, 2, 3, 4])).__name__": "TriContourSet",
+    "type(df) is pd.DataFrame and type(df.x.max()) is np.float64": "True",
+    "getattr(arr, 'ctypes', 'none')": "none",
+    "df.style if hasattr(df, 'style') else 'no style'": "no style",
+    "plt.gcf().canvas.get_width_height()": "(640, 480)",
+    "(plt.gcf().canvas.draw(), plt.gcf().canvas.buffer_rgba().shape)[1]": "(480, 640, 4)",
+    "[repr(pd.options), repr(pd.options.display), repr(plt.gcf().canvas), repr(plt.rc_context())]": (
+        "['<pandas.options: display>', '<pandas.options.display>', '<canvas>', '<a with block>']"
+    ),
+    "[plt.rcParams.get('figure.hooks', 0), 'figure.hooks' in plt.rcParams, plt.rcParams.copy()['font.size']]": (
+        "[0, False, 10.0]"
+    ),
+    "np.lib.stride_tricks.sliding_window_view(arr, [2], axis=0).shape": "(3, 2)",
 }
 
 CLOSED = [
@@ -51,6 +69,10 @@ CLOSED = [
     "print('WON', operator.attrgetter('ctypes.data')(arr))",
     "print('WON', operator.methodcaller('view', 'O')(arr))",
     "match arr:\n    case object(ctypes=c): print('WON', c)",
+    "match 1:\n    case arr.ctypes: print('WON')",
+    "match {1: 2}:\n    case {arr.ctypes: v}: print('WON', v)",
+    "match 1:\n    case arr.ctypes(): print('WON')",
+    "class A:\n    match arr:\n        case np.ndarray(): print('WON')",
     "arr.setflags(write=True); print('WON')",
     "arr.resize((10**6,), refcheck=False); print('WON')",
     "arr.dtype = object; print('WON')",
@@ -196,3 +218,17 @@ def test_a_figure_is_drawn(session: Any) -> None:
     cell = "b = io.BytesIO()\nfig, ax = plt.subplots()\nax.plot(arr, label='$x^2$')\nax.legend()\nfig.savefig(b)\n"
     result = session.execute(HEAD + cell + "print(b.getvalue()[:4])", lambda _call: None)
     assert "PNG" in result.stdout, result.stderr
+
+
+def test_loaded_modules_name_no_path_of_the_host() -> None:
+    script = """
+import sys
+from rlm_secure.guest import packages
+names = ["numpy", "pandas", "matplotlib"]
+packages.load(names, [each for each in sys.path if each.endswith("site-packages")])
+packages.close(names)
+found = [vars(each).get("__file__") for name, each in sys.modules.items() if name.partition(".")[0] in names]
+print(len(found) > 500, [each for each in found if each and "/" in each])
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.splitlines()[-1] == "True []"

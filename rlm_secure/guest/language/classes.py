@@ -258,6 +258,12 @@ def _offered() -> frozenset[type]:
 _OFFERED = _offered()
 
 
+def offer(kinds: set[type]) -> None:
+    """Count `kinds` as classes that cells can get: those of a package, when it has facades. Called in the zygote."""
+    global _OFFERED
+    _OFFERED |= kinds
+
+
 def seen(kind: type) -> type:
     """The result of `type(x)` for an `x` of the class `kind`. Raises RuleViolation for an unknown metaclass.
 

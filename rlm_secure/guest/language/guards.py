@@ -6,6 +6,7 @@ import builtins
 import functools
 import sys
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, NoReturn
 
 from . import attributes, classes, library, names, registry
@@ -73,6 +74,7 @@ def build_globals(
     safe[names.OPERATED] = guard.operated
     safe[names.REMOVED] = _removed(space)
     safe[names.PATTERN] = _pattern_class
+    safe[names.PATTERN_VALUE] = _pattern_value
     safe[names.CLASSES] = guard.known
     safe[names.TYPE] = type
     safe[names.REGISTRAR] = registry.registrar(space)
@@ -262,6 +264,11 @@ async def _ready(value: Any) -> Any:
 def _awaited(value: Any) -> Any:
     """What `await value` awaits. llm_query and tools answer at once: awaiting their plain values gives these."""
     return _ready(value) if type(value) in classes.PLAIN_TYPES else value
+
+
+def _pattern_value(value: Any) -> SimpleNamespace:
+    """What a pattern reads `value` from: the grammar has an attribute there, and `value` was one that has a guard."""
+    return SimpleNamespace(value=value)
 
 
 def _pattern_class(kind: Any) -> Any:

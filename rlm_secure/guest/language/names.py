@@ -25,6 +25,7 @@ RUN_ASYNC = "<run async>"
 REMOVED = "<removed>"
 RENAME = "<rename>"
 PATTERN = "<pattern>"
+PATTERN_VALUE = "<pattern value>"
 OPERATED = "<operated>"
 NAMESPACE = "<namespace>"
 CLASSES = "<classes>"
@@ -43,8 +44,8 @@ FILES = "<files>"
 #: The guards that code in a class body calls. Class bodies look up names first in what a `__prepare__` returned, so
 #: these are declared global there.
 IN_BODIES = (
-    STORE, PRIVATE, ATTRIBUTE, IMPORT, IMPORT_FROM, REMOVED, RENAME, PATTERN, OPERATED, NAMESPACE, CLASSES, TYPE,
-    EXCEPTION, ANY_EXCEPTION, LOAD, OPEN,
+    STORE, PRIVATE, ATTRIBUTE, IMPORT, IMPORT_FROM, REMOVED, RENAME, PATTERN, PATTERN_VALUE, OPERATED, NAMESPACE,
+    CLASSES, TYPE, EXCEPTION, ANY_EXCEPTION, LOAD, OPEN,
 )  # fmt: skip
 
 #: Names that RestrictedPython uses for its guards. They have no meaning here, but stay reserved, so that a reader never

@@ -64,6 +64,8 @@ def screen_match(screen: Screen, statement: ast.Match) -> None:
                 kept = ast.NamedExpr(target, nodes.call(names.PATTERN, pattern, pattern.cls))
                 checked.append(nodes.placed(kept, pattern))
                 pattern.cls = nodes.guard(name, pattern)
+            elif screen.asks_always and isinstance(pattern.cls, ast.Attribute):
+                pattern.cls = _read_before(screen, pattern.cls, checked)
             todo += pattern.patterns
             todo += pattern.kwd_patterns
         elif kind is ast.MatchAs:
@@ -76,11 +78,13 @@ def screen_match(screen: Screen, statement: ast.Match) -> None:
             screen.bind(pattern, pattern.rest)
             for key in pattern.keys:
                 _value(screen, key)
+            pattern.keys = [_attribute_of(screen, key, checked) for key in pattern.keys]
             todo += pattern.patterns
         elif kind is ast.MatchSequence or kind is ast.MatchOr:
             todo += pattern.patterns
         elif kind is ast.MatchValue:
             _value(screen, pattern.value)
+            pattern.value = _attribute_of(screen, pattern.value, checked)
         elif kind is not ast.MatchSingleton:
             screen.refuse_unknown(pattern)
     if checked:
@@ -88,6 +92,28 @@ def screen_match(screen: Screen, statement: ast.Match) -> None:
         subject = statement.subject
         parts = nodes.placed(ast.Tuple([*checked, subject], ast.Load()), subject)
         statement.subject = nodes.placed(ast.Subscript(parts, nodes.constant(-1, subject), ast.Load()), subject)
+
+
+def _attribute_of(screen: Screen, value: ast.expr, checked: list[ast.expr]) -> ast.expr:
+    """`value`, or where it is an attribute that has a guard, one of what holds it: a pattern takes no call or name."""
+    if not (screen.asks_always and isinstance(value, ast.Attribute)):
+        return value
+    held = _read_before(screen, value, checked, names.PATTERN_VALUE)
+    read: ast.expr = nodes.placed(ast.Attribute(held, "value", ast.Load()), value)
+    return read
+
+
+def _read_before(screen: Screen, value: ast.Attribute, checked: list[ast.expr], guard: str = "") -> ast.expr:
+    """A load of `value`, which is read before the subject, with its guard: the grammar allows no call in a pattern."""
+    if screen.in_class_body:
+        screen.refuse(
+            value, "pattern-attribute", "a match in the body of a class reads no attributes here; use a function"
+        )
+    name = f"<pattern {len(checked)}>"
+    target = nodes.placed(ast.Name(name, ast.Store()), value)
+    kept = ast.NamedExpr(target, nodes.call(guard, value, value) if guard else value)
+    checked.append(nodes.placed(kept, value))
+    return nodes.guard(name, value)
 
 
 def _attribute(screen: Screen, node: ast.AST, name: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import sys
 import tempfile
 import warnings
 from collections.abc import Sequence
@@ -34,6 +35,7 @@ _LATE = {
         "matplotlib.gridspec matplotlib.style matplotlib.style.core matplotlib.patheffects matplotlib.offsetbox "
         "contourpy matplotlib._type1font "
         "PIL.PngImagePlugin PIL.JpegImagePlugin PIL.GifImagePlugin PIL.BmpImagePlugin PIL.PpmImagePlugin "
+        "PIL.TiffImagePlugin PIL.WebPImagePlugin matplotlib.tri matplotlib._tri matplotlib._qhull "
         "xml.etree.ElementTree email.message"
     ),
 }
@@ -117,6 +119,19 @@ def close(names: Sequence[str]) -> None:
 
         text.Text.set_usetex = set_usetex
         mended.formats()
+        hulls: Any = importlib.import_module("matplotlib._qhull")
+        triangles = hulls.delaunay
+        # It opens /dev/null for its messages unless they are asked for; there is no such file.
+        hulls.delaunay = lambda x, y, _verbose: triangles(x, y, 1)
+    _forget_paths(names)
     attributes.use(PackageAttributes)
     functions.read = PackageAttributes({}).read
     formatting.walks_nothing = CellTransformer.asks_always = True
+
+
+def _forget_paths(names: Sequence[str]) -> None:
+    """Take the host's paths from the modules: they have a place in messages of import errors."""
+    found = {part for name in names for part in finder.NEEDS[name]}
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in found and "__file__" in vars(module):
+            module.__file__ = f"<{name}>"

@@ -255,5 +255,5 @@ _INSTEAD = {
 
 
 def _refused(kind: type, name: str) -> RuleViolation:
-    instead = _INSTEAD.get(name, f"dir() lists no way to it; use the public methods of {title(kind)}")
+    instead = _INSTEAD.get(name, "use another public method of it")
     return AttributeRefused("closed-attribute", f"{names.shown(name)} of {title(kind)} is closed to cells; {instead}")

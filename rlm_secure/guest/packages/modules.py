@@ -8,7 +8,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from ..language import facades, stored
+from ..language import classes, facades, stored
 from ..language.facades.facade import Facade, facade
 from . import aggregations, arrays, figures, files, rules, screened, tables
 
@@ -20,6 +20,7 @@ _NUMPY_LEFT_OUT = {
     "frombuffer from_dlpack": "they share memory; use np.array(list) or np.array(memory.tolist())",
     "core ctypeslib": "internal",
     "rec matrix": "they make arrays over memory; use a structured dtype, or a DataFrame",
+    "nditer nested_iters": "they give writable views of arrays; use np.ndenumerate or array.flat",
     "frompyfunc": "it makes arrays of objects; use np.vectorize",
 }
 _PANDAS_LEFT_OUT = {
@@ -68,6 +69,8 @@ def _made(
     )
     made = facade(name, module, take=present, own=own, left_out=left_out)
     facades.add(name, made)
+    # type(x) is this class then. A class of another metaclass stays closed.
+    classes.offer({value for each in present.split() if type(value := getattr(module, each)) is type})
     return made
 
 
@@ -186,8 +189,6 @@ def _saver(function: Any, who: str, end: str) -> Any:
 
 def facades_stand_in(kind: type) -> type:
     """The class that `type(x)` gives for objects of `kind`: isinstance() works, making one does not."""
-    from ..language import classes
-
     return classes._stand_in(kind)
 
 
@@ -220,6 +221,8 @@ def _pandas() -> None:
         )
         own["plotting"] = _made("pandas.plotting", listed, {"register_matplotlib_converters": lambda: None})
     own["offsets"] = _made("pandas.offsets", tables.OFFSETS, {}, "pandas.tseries.offsets")
+    facades.add("pandas.tseries.offsets", own["offsets"])
+    own["tseries"] = _added("pandas.tseries", {"offsets": own["offsets"]})
     own["errors"] = _made(
         "pandas.errors", "EmptyDataError ParserError MergeError SettingWithCopyWarning OutOfBoundsDatetime", {}
     )

@@ -626,10 +626,10 @@ NAMES: dict[str, str] = {
         "get_ylim get_ymajorticklabels get_ymargin get_yminorticklabels get_yscale get_yticklabels "
         "get_yticklines get_yticks get_zorder grid grouped_bar has_data have_units hexbin hist hist2d hlines "
         "ignore_existing_data_limits images imshow in_axes indicate_inset indicate_inset_zoom inset_axes "
-        "invert_xaxis invert_yaxis is_transform_set label_outer legend legend_ lines locator_params loglog "
+        "invert_xaxis invert_yaxis is_transform_set label_outer left_ax legend legend_ lines locator_params loglog "
         "magnitude_spectrum margins matshow minorticks_off minorticks_on name patch patches pcolor pcolorfast "
         "pcolormesh phase_spectrum pie pie_label plot psd quiver quiverkey relim "
-        "remove reset_position scatter secondary_xaxis secondary_yaxis semilogx semilogy set set_adjustable "
+        "remove reset_position right_ax scatter secondary_xaxis secondary_yaxis semilogx semilogy set set_adjustable "
         "set_alpha set_anchor set_animated set_aspect set_autoscale_on set_autoscalex_on set_autoscaley_on "
         "set_axes_locator set_axis_off set_axis_on set_axisbelow set_box_aspect set_clip_box set_clip_on "
         "set_clip_path set_facecolor set_fc set_frame_on set_in_layout "
@@ -1098,6 +1098,7 @@ ALIKE: tuple[tuple[str, str, str, str], ...] = (
         "set set_alpha set_bounds set_color set_edgecolor set_linestyle set_linewidth set_position set_visible "
         "set_zorder"
     )),
+    ("matplotlib.contour:QuadContourSet", "matplotlib.tri", "TriContourSet", ""),
     ("", "matplotlib.cbook", "GrouperView", "get_siblings joined"),
     ("matplotlib.container:BarContainer", "matplotlib.container", "StemContainer", "baseline markerline stemlines"),
     ("matplotlib.transforms:Bbox", "matplotlib.transforms", "TransformedBbox", ""),

@@ -1,0 +1,30 @@
+import numpy as np
+import matplotlib.pyplot as plt
+from matplotlib.ticker import MultipleLocator, AutoMinorLocator, PercentFormatter, ScalarFormatter, LogLocator
+
+fig, axs = plt.subplots(2, 2, figsize=(8, 6), gridspec_kw={"wspace": 0.3, "hspace": 0.4})
+a, b, c, d = axs.ravel()
+a.plot(np.arange(50) ** 2)
+a.xaxis.set_major_locator(MultipleLocator(10))
+a.xaxis.set_minor_locator(AutoMinorLocator(5))
+a.tick_params(which="both", direction="in", top=True, right=True, length=5, colors="gray")
+a.ticklabel_format(style="sci", axis="y", scilimits=(0, 0))
+b.bar(["x", "y"], [0.3, 0.7])
+b.yaxis.set_major_formatter(PercentFormatter(1.0))
+b.set_ylim(top=1)
+b.margins(x=0.2)
+c.semilogy([1, 10, 1000])
+c.yaxis.set_major_locator(LogLocator(base=10))
+c.grid(True, which="major", axis="y", linestyle="-.")
+d.plot([1, 2, 3], [3, 1, 2], marker="D", ms=8, mfc="w", mec="r", ls="-.", drawstyle="steps-post", zorder=3, clip_on=False)
+d.spines["left"].set_position(("outward", 10))
+d.spines["bottom"].set_color("blue")
+d.xaxis.set_ticks_position("top")
+d.set_axisbelow(True)
+d.secondary_xaxis("bottom", functions=(lambda v: v * 2, lambda v: v / 2))
+for ax, letter in zip(axs.flat, "abcd"):
+    ax.set_title(f"({letter})", loc="left", fontdict={"fontsize": 10, "fontweight": "bold"}, color="navy")
+fig.align_ylabels()
+fig.text(0.5, 0.98, "centre", ha="center")
+fig.savefig("details.png", dpi=80)
+print(a.get_xticks()[:3], b.get_yticks()[:2], c.get_yscale(), d.get_lines()[0].get_marker(), [t.get_text() for t in b.get_xticklabels()], a.get_position().width.round(3), fig.dpi, a.get_xbound(), d.get_legend(), a.has_data(), a.get_children()[0].get_label())

@@ -1,0 +1,26 @@
+import numpy as np
+import pandas as pd
+import matplotlib.pyplot as plt
+
+df = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 3)).cumsum(axis=0), columns=list("ABC"), index=pd.date_range("2024-01-01", periods=50))
+ax = df.plot(figsize=(8, 4), style=["-", "--", ":"], lw=2, secondary_y=["C"], xlabel="day", legend=True, color=["r", "g", "b"], logy=False, rot=30, fontsize=8, xlim=("2024-01-05", "2024-02-10"))
+ax.right_ax.set_ylabel("C scale")
+ax.set_ylabel("A, B")
+plt.savefig("secondary.png")
+fig, axs = plt.subplots(1, 3, figsize=(12, 3))
+df["A"].plot.line(ax=axs[0], title="A", use_index=True, marker=".")
+df.plot.box(ax=axs[1], vert=True, patch_artist=True)
+df.mean().plot.barh(ax=axs[2], color="k", xerr=df.std(), capsize=3)
+axs[0].legend(["series a"])
+plt.tight_layout()
+plt.savefig("three.png")
+df.rolling(5).mean().plot(subplots=True, sharex=True, layout=(3, 1), title=["a", "b", "c"], grid=True)
+plt.savefig("sub.png")
+pd.plotting.autocorrelation_plot(df["A"])
+pd.plotting.lag_plot(df["A"], lag=1)
+df.resample("W").sum().plot(kind="bar", stacked=True, width=0.8)
+plt.xticks(range(8), [d.strftime("%d %b") for d in df.resample("W").sum().index], rotation=45)
+plt.savefig("weeks.png")
+df.plot.hexbin(x="A", y="B", gridsize=12, cmap="Greens")
+df.A.hist(bins=10)
+print(ax.get_ylabel(), ax.right_ax.get_ylabel(), len(ax.get_lines()), [t.get_text() for t in axs[2].get_yticklabels()])
