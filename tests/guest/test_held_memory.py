@@ -286,7 +286,9 @@ def test_generic_aliases_are_filled_in_as_in_python() -> None:
 def test_no_argument_of_a_generic_alias_answers_for_itself() -> None:
     told = _said("screened", _ANSWERING)
     assert len(told) == 6
-    assert all(line.startswith("[] ") and " generic alias " in line for line in told)
+    # The second is what later releases of Python 3.11 say of a list in which nothing is left to fill in.
+    refusals = (" generic alias ", " is not a generic class")
+    assert all(line.startswith("[] ") and any(each in line for each in refusals) for line in told)
 
 
 _PLACE_OF_ITS_OWN = """
