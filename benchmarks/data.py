@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import psutil
 
-from benchmarks.local import CELL, Sessions
+from benchmarks.local import CELL, Sessions, policy
 from benchmarks.runner import Case, benchmark
 from rlm_secure import Policy
 from rlm_secure.environments.local import pool
@@ -19,21 +19,11 @@ from rlm_secure.environments.local.zygote import Plan, Zygote
 TABLE = "import pandas as pd\nx = int(pd.DataFrame({'g': list('aab'), 'x': [1, 2, 3]}).groupby('g').x.sum().max())"
 
 
-def policy(name: str, pooled: int = 0) -> Policy:
-    """The policy `name`, but with limits high enough for the many cells of a benchmark."""
-    base = Policy.load(name)
-    return base.model_copy(
-        update={
-            "limits": base.limits.model_copy(update={"cells": 1_000_000, "resumes": 1_000_000}),
-            "isolation": base.isolation.model_copy(update={"pool": pooled}),
-        }
-    )
-
-
 @benchmark("data-session", "from nothing to the result of the first cell; the zygotes are running")
 def data_session() -> Iterator[Sequence[Case]]:
-    plain, data, table = Sessions(policy("standard")), Sessions(policy("data")), Sessions(policy("data"), cell=TABLE)
-    pooled = Sessions(policy("data", pooled=4))
+    loaded = policy("data", pool=0)
+    plain, data, table = Sessions(policy("standard", pool=0)), Sessions(loaded), Sessions(loaded, cell=TABLE)
+    pooled = Sessions(policy("data", pool=4))
 
     def rest(of: Sessions) -> Callable[[], None]:
         def before() -> None:
@@ -63,7 +53,7 @@ def data_memory() -> Iterator[Sequence[Case]]:
 
     def one_more(name: str, cell: str) -> Callable[[], float]:
         def measure() -> float:
-            sessions = Sessions(policy(name), cell=cell)
+            sessions = Sessions(policy(name, pool=0), cell=cell)
             sessions.start()  # its zygote is there now, with the process that it keeps in advance
             alone = _taken()
             for _ in range(count):

@@ -39,9 +39,9 @@ _WORKER = (
 )
 
 
-def policy(**isolation: Any) -> Policy:
-    """`strict`, but with limits high enough for the many cells of a benchmark."""
-    base = Policy.load("strict")
+def policy(name: str = "strict", **isolation: Any) -> Policy:
+    """The policy `name`, but with limits high enough for the many cells of a benchmark."""
+    base = Policy.load(name)
     return base.model_copy(
         update={
             "limits": base.limits.model_copy(update={"cells": 1_000_000, "resumes": 1_000_000}),

@@ -29,20 +29,30 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def read(arguments: argparse.Namespace, policy: Policy) -> dict[str, bytes]:
-    """The files of --input, by name. On failure prints the reason and raises SystemExit(2); raises Refused."""
+    """The files of --input, by name: as many, and as many bytes together, as a session may have.
+
+    On failure prints the reason and raises SystemExit(2). Raises Refused where the policy grants no files.
+    """
     from rlm_secure.policy.gate import Gate
 
     if arguments.input or arguments.output_dir is not None:
         Gate(policy).files().require()
     given: dict[str, bytes] = {}
+    most, room = policy.limits.files, policy.limits.file_bytes
+    if len(arguments.input) > most:
+        say(f"{arguments.prog}: error: there may be {counted(most, '--input')} (limits.files)", style="red")
+        raise SystemExit(COULD_NOT_RUN)
     for path in arguments.input:
         name = Path(path).name
         try:
             if name in given:
                 raise FileExistsError(0, "another --input has this name")
-            given[name] = files.read(path, policy.limits.file_bytes)
+            given[name] = files.read(path, room)
+            room -= len(given[name])
         except OSError as error:
-            reason = "it is larger than limits.file_bytes" if isinstance(error, files.TooLarge) else error.strerror
+            reason = error.strerror
+            if isinstance(error, files.TooLarge):
+                reason = f"it is larger than limits.file_bytes{', with those before it' if given else ''}"
             say(f"{arguments.prog}: error: --input {inert_line(path)} cannot be read: {reason}", style="red")
             raise SystemExit(COULD_NOT_RUN) from None
     return given

@@ -44,13 +44,17 @@ def test_a_run_has_them_as_well(rlm_secure: Run, given: Path) -> None:
         (("--input", "{0}/in.txt", "--input", "{0}/in.txt", "--policy", "standard"), "another --input has this name"),
         (("--input", "{}/in.txt"), "this policy grants no files (limits.files = 0)"),
         (("--output-dir", "{}/out"), "this policy grants no files (limits.files = 0)"),
-        (("--input", "{}/in.txt", "--policy", "{}/small.toml"), "in.txt cannot be read: it is larger than limits.file_bytes"),
+        (("--input", "{}/in.txt", "--policy", "{}/small.toml"), "in.txt cannot be read: it is larger than limits.file_bytes\n"),
+        (("--input", "{0}/3.txt", "--input", "{0}/2.txt", "--policy", "{0}/small.toml"), "2.txt cannot be read: it is larger than limits.file_bytes, with those before it\n"),
+        (("--input", "{0}/2.txt", "--input", "{0}/3.txt", "--input", "{0}/no.txt", "--policy", "{0}/small.toml"), "error: there may be 2 --inputs (limits.files)\n"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_given_is_one_sentence(
     rlm_secure: Run, given: Path, arguments: tuple[str, ...], sentence: str
 ) -> None:
-    (given / "small.toml").write_text('extends = "standard"\nname = "small"\n[limits]\nfile_bytes = 4\n')
+    (given / "small.toml").write_text('extends = "standard"\nname = "small"\n[limits]\nfile_bytes = 4\nfiles = 2\n')
+    (given / "2.txt").write_bytes(b"12")
+    (given / "3.txt").write_bytes(b"123")
     done = rlm_secure("exec", "-c", "1", *(each.format(given) for each in arguments))
     assert (done.code, done.out) == (2, "")
     assert sentence in done.err and done.err.count("\n") == 1

@@ -8,9 +8,6 @@ import pytest
 
 from .test_crawler import MAIN, run
 
-pytest.importorskip("pandas")
-pytest.importorskip("matplotlib")
-
 #: One call of each function, with the first arguments that it takes; or all of them.
 EFFORT = [(), pytest.param(("--thorough",), marks=pytest.mark.exhaustive)]
 

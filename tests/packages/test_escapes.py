@@ -8,9 +8,6 @@ import pytest
 
 from rlm_secure import CellCrashed, Sandbox
 
-pytest.importorskip("pandas")
-pytest.importorskip("matplotlib")
-
 HEAD = """
 import copy, io
 import numpy as np, pandas as pd, matplotlib.pyplot as plt

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import subprocess
 import sys
 import textwrap
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +92,36 @@ def test_only_the_packages_of_the_set_are_found(tmp_path: Path) -> None:
         assert last.find_spec("six.moves", ["somewhere"]) is None
     assert sys.meta_path == before
     assert inside == {"numexpr": False, "six": True}
+
+
+@pytest.mark.parametrize(
+    ("entries", "error"),
+    [
+        ([], "No module named 'numpy'"),
+        (["numpy"], "No module named 'numpy'"),
+        (["numpy/__init__.py"], "the version of numpy cannot be told; 2.4 or newer is needed"),
+        (["numpy.py", "numpy-2.dist-info", "numpy_ml-3.1.dist-info", "numpy-2.4.0"], "the version of numpy cannot be told"),
+        (["numpy/__init__.py", "numpy-1.99.0.dist-info"], "numpy 1.99 is too old; 2.4 or newer is needed"),
+        (["numpy/__init__.py", "numpy-2.4.0.dist-info", "numpy-2.3.5.egg-info"], "numpy 2.3 is too old"),
+        (["numpy/__init__.py", "numpy-2.4.0.dist-info"], ""),
+        (["numpy/__init__.py", "numpy-2.4.dist-info"], ""),
+        (["numpy/__init__.py", "numpy-2.10.dev1.dist-info"], ""),
+        (["numpy/__init__.py", "numpy-3.0.0rc1.dist-info"], ""),
+    ],
+)
+def test_what_is_older_than_was_reviewed_is_refused_before_it_is_imported(
+    tmp_path: Path, entries: list[str], error: str
+) -> None:
+    for name in entries:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("raise AssertionError") if name.endswith(".py") else (tmp_path / name).mkdir()
+    with pytest.raises(ImportError, match=error) if error else contextlib.nullcontext():
+        finder.check(["numpy"], [str(tmp_path / "none"), str(tmp_path)])
+
+
+def test_the_extra_asks_for_what_was_reviewed() -> None:
+    extra = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["data"]
+    assert extra == [f"{name}>={major}.{minor}" for name, (major, minor) in finder.OLDEST.items()]
 
 
 def test_the_finder_is_gone_after_a_package_that_is_broken(tmp_path: Path) -> None:

@@ -11,9 +11,6 @@ from rlm_secure.environments.local import packages, pool
 from rlm_secure.environments.local.zygote import Plan, zygote
 from rlm_secure.policy.model import PACKAGES
 
-pytest.importorskip("pandas")
-pytest.importorskip("matplotlib")
-
 CELL = """
 import io
 import matplotlib.pyplot as plt

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import os
 import sys
@@ -54,6 +53,7 @@ _ENVIRONMENT = {
 
 def load(names: Sequence[str], paths: Sequence[str]) -> None:
     """Import `names` from the folders `paths`, with all that they import late. Raises ImportError, RuntimeError."""
+    finder.check(names, paths)
     rules.before()
     mended.copies()
     os.environ.update(_ENVIRONMENT)  # read by the imports; cleared before the first session
@@ -71,9 +71,7 @@ def load(names: Sequence[str], paths: Sequence[str]) -> None:
                 for each in _BOTH.split():
                     importlib.import_module(each)
             if "pandas" in names:
-                pandas = importlib.import_module("pandas")
-                with contextlib.suppress(pandas.errors.OptionError):  # new in pandas 3.1
-                    pandas.set_option("mode.max_threads", 1)
+                importlib.import_module("pandas").set_option("mode.max_threads", 1)
             if "matplotlib" in names:
                 fonts.keep()
             warm.warm_up(names)

@@ -47,20 +47,22 @@ def _plain(value: Any) -> int | tuple[int, ...]:
 
 
 def set_state(state: Any) -> None:
-    """`np.random.set_state` for what get_state() gave. Raises ValueError for a place outside of its numbers."""
+    """`np.random.set_state` for what get_state() gave.
+
+    Raises ValueError for a place outside of its words or another generator, and TypeError for anything else.
+    """
     np: Any = importlib.import_module("numpy")
     if type(state) is dict and type(state.get("state")) is dict:
-        place, words = state["state"].get("pos"), state["state"].get("key")
-        legacy = (state.get("bit_generator"), words, place, state.get("has_gauss", 0), state.get("gauss", 0.0))
+        inner, more = state["state"], (state.get("has_gauss", 0), state.get("gauss", 0.0))
+        parts = (state.get("bit_generator"), inner.get("key"), inner.get("pos"), *more)
     elif type(state) is tuple and len(state) in (3, 5):
-        legacy = (*state, 0, 0.0)[:5]
-        place = state[2]
+        parts = (*state, 0, 0.0)[:5]
     else:
         raise TypeError("set_state takes what get_state() gave.")
+    name, words, place, has_gauss, gauss = parts
     place = operator.index(place)
     if not 0 <= place <= _WORDS:  # numpy reads at that place without a look
         raise ValueError(f"the place in a state is within 0 and {_WORDS}.")
-    name, words, _, has_gauss, gauss = legacy
     if type(name) is not str or name != "MT19937":
         raise ValueError("set_state takes a state of MT19937.")
     np.random.set_state((name, np.array(words, dtype=np.uint32), place, operator.index(has_gauss), float(gauss)))

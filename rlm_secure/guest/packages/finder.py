@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import contextlib
 import importlib.machinery
+import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -24,6 +26,30 @@ NEEDS: dict[str, tuple[str, ...]] = {
         "packaging", "pyparsing", "six",
     ),
 }  # fmt: skip
+
+
+#: The oldest version of each that was reviewed: what is closed in older ones is not all that leads out of them.
+OLDEST: dict[str, tuple[int, int]] = {"numpy": (2, 4), "pandas": (3, 1), "matplotlib": (3, 11)}
+_METADATA = r"-(?P<major>[0-9]{1,9})\.(?P<minor>[0-9]{1,9})(?![0-9]).*\.(dist|egg)-info"
+
+
+def check(packages: Sequence[str], paths: Sequence[str]) -> None:
+    """Raise ImportError unless the folders `paths` have each of `packages`, in no older version than was reviewed.
+
+    The name of the metadata beside a package tells its version: no code of it is run for that.
+    """
+    for name in packages:
+        spec = importlib.machinery.PathFinder.find_spec(name, list(paths))
+        if spec is None or spec.origin is None:
+            raise ModuleNotFoundError(f"No module named {name!r}")
+        beside = os.listdir(os.path.dirname(os.path.dirname(spec.origin)))
+        found = [match for entry in beside if (match := re.fullmatch(name + _METADATA, entry))]
+        least = "{}.{}".format(*OLDEST[name])
+        if not found:
+            raise ImportError(f"the version of {name} cannot be told; {least} or newer is needed")
+        for match in found:
+            if (int(match["major"]), int(match["minor"])) < OLDEST[name]:
+                raise ImportError(f"{name} {match['major']}.{match['minor']} is too old; {least} or newer is needed")
 
 
 class _Finder:

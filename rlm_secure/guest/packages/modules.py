@@ -103,7 +103,7 @@ def _numpy() -> None:
         "savez_compressed": _saver(_of_numbers(np.savez_compressed), "numpy.savez_compressed", ".npz"),
         "savetxt": screened.writer(np.savetxt, "numpy.savetxt", "fname", "bytes"),
         # The class makes arrays over any buffer with any strides; this one is for isinstance() and annotations alone.
-        "ndarray": facades_stand_in(np.ndarray),
+        "ndarray": stand_in(np.ndarray),
         "errstate": _without(np.errstate, "call"),
         "seterr": np.seterr,
         "set_printoptions": _without(np.set_printoptions, "formatter", "override_repr"),
@@ -187,7 +187,7 @@ def _saver(function: Any, who: str, end: str) -> Any:
     return save
 
 
-def facades_stand_in(kind: type) -> type:
+def stand_in(kind: type) -> type:
     """The class that `type(x)` gives for objects of `kind`: isinstance() works, making one does not."""
     return classes._stand_in(kind)
 

@@ -102,7 +102,7 @@ NAMES: dict[str, str] = {
         "standard_exponential standard_gamma standard_normal standard_t tomaxint triangular uniform vonmises "
         "wald weibull zipf"
     ),
-    "numpy:poly1d": ("c coef coefficients coeffs deriv integ o order r roots variable"),
+    "numpy:poly1d": "c coef coefficients coeffs deriv integ o order r roots variable",
     "numpy:ufunc": (
         "accumulate at identity nargs nin nout ntypes outer reduce reduceat resolve_dtypes signature types"
     ),
@@ -118,8 +118,8 @@ NAMES: dict[str, str] = {
         "bits dtype eps epsneg iexp machep max maxexp min minexp negep nexp nmant precision resolution "
         "smallest_normal smallest_subnormal tiny"
     ),
-    "numpy:iinfo": ("bits dtype key kind max min"),
-    "numpy:flatiter": ("coords copy index"),
+    "numpy:iinfo": "bits dtype key kind max min",
+    "numpy:flatiter": "coords copy index",
     "pandas:RangeIndex": (
         "T all any append argmax argmin argsort asof asof_locs astype copy delete diff difference drop "
         "drop_duplicates droplevel dropna dtype duplicated empty equals factorize fillna from_range "
@@ -257,10 +257,10 @@ NAMES: dict[str, str] = {
         "agg aggregate apply center closed corr count cov exclusions first kurt last max mean median method "
         "min min_periods ndim nunique obj on pipe quantile rank sem skew std step sum var win_type window"
     ),
-    "pandas.core.indexing:_LocIndexer": ("axis name ndim obj"),
-    "pandas.core.indexing:_iLocIndexer": ("axis name ndim obj"),
-    "pandas.core.indexing:_AtIndexer": ("name ndim obj"),
-    "pandas.core.indexing:_iAtIndexer": ("name ndim obj"),
+    "pandas.core.indexing:_LocIndexer": "axis name ndim obj",
+    "pandas.core.indexing:_iLocIndexer": "axis name ndim obj",
+    "pandas.core.indexing:_AtIndexer": "name ndim obj",
+    "pandas.core.indexing:_iAtIndexer": "name ndim obj",
     "pandas.core.strings.accessor:StringMethods": (
         "capitalize casefold cat center contains count decode encode endswith extract extractall find findall "
         "fullmatch get get_dummies index isalnum isalpha isascii isdecimal isdigit islower isnumeric isspace "
@@ -282,7 +282,7 @@ NAMES: dict[str, str] = {
         "add_categories as_ordered as_unordered categories codes index name ordered remove_categories "
         "remove_unused_categories rename_categories reorder_categories set_categories"
     ),
-    "pandas.plotting:PlotAccessor": ("area bar barh box density hexbin hist kde line pie scatter"),
+    "pandas.plotting:PlotAccessor": "area bar barh box density hexbin hist kde line pie scatter",
     "pandas:Timestamp": (
         "as_unit asm8 astimezone ceil combine ctime date day day_name day_of_week day_of_year dayofweek "
         "dayofyear days_in_month daysinmonth dst floor fold fromisocalendar fromisoformat fromordinal "
@@ -302,7 +302,7 @@ NAMES: dict[str, str] = {
         "freqstr hour is_leap_year minute month now ordinal quarter qyear second start_time strftime "
         "to_timestamp week weekday weekofyear year"
     ),
-    "pandas:Interval": ("closed closed_left closed_right is_empty left length mid open_left open_right overlaps right"),
+    "pandas:Interval": "closed closed_left closed_right is_empty left length mid open_left open_right overlaps right",
     "pandas.api.typing:NaTType": (
         "as_unit asm8 astimezone ceil combine ctime date day day_name day_of_week day_of_year dayofweek "
         "dayofyear days days_in_month daysinmonth dst floor fold fromisocalendar fromisoformat fromordinal "
@@ -313,7 +313,7 @@ NAMES: dict[str, str] = {
         "toordinal total_seconds tz tz_convert tz_localize tzinfo tzname utcfromtimestamp utcnow utcoffset "
         "utctimetuple value week weekday weekofyear year"
     ),
-    "pandas.api.typing:NAType": (""),
+    "pandas.api.typing:NAType": "",
     "pandas._libs.tslibs.offsets:MonthEnd": (
         "copy freqstr is_month_end is_month_start is_on_offset is_quarter_end is_quarter_start is_year_end "
         "is_year_start kwds n name nanos normalize rollback rollforward rule_code"
@@ -330,7 +330,7 @@ NAMES: dict[str, str] = {
         "construct_from_string empty from_numpy_dtype is_dtype is_signed_integer is_unsigned_integer itemsize "
         "kind na_value name names numpy_dtype"
     ),
-    "pandas:StringDtype": ("construct_from_string empty is_dtype kind na_value name names storage"),
+    "pandas:StringDtype": "construct_from_string empty is_dtype kind na_value name names storage",
     "pandas:DatetimeTZDtype": (
         "construct_from_string empty is_dtype isbuiltin isnative itemsize kind na_value name names num "
         "reset_cache shape str subdtype tz unit"
@@ -383,14 +383,14 @@ NAMES: dict[str, str] = {
         "reshape round searchsorted sem shape shift size skew sort std sum swapaxes take to_numpy tolist "
         "transpose unique value_counts var"
     ),
-    "pandas:Grouper": ("binner dropna freq key level sort"),
-    "pandas:NamedAgg": ("aggfunc args column kwargs"),
+    "pandas:Grouper": "binner dropna freq key level sort",
+    "pandas:NamedAgg": "aggfunc args column kwargs",
     "mpl_toolkits.mplot3d.axes3d:Axes3D": (
         "M acorr add_artist add_collection add_collection3d add_container add_contour_set "
         "add_contourf_set add_image add_line add_patch add_table angle_spectrum annotate apply_aspect arrow "
         "artists auto_scale_xyz autoscale autoscale_view axes axhline axhspan axis axison axline axvline "
         "axvspan azim bar bar3d bar_label barbs barh bbox boxplot broken_barh bxp "
-        "can_zoom child_axes cla clabel clear clipbox cohere collections computed_zorder containers "
+        "child_axes cla clabel clear clipbox cohere collections computed_zorder containers "
         "contains_point contour contour3D contourf contourf3D convert_xunits convert_yunits convert_zunits "
         "csd dataLim draw ecdf elev errorbar eventplot figure fill "
         "fill_between fill_betweenx fmt_xdata fmt_ydata fmt_zdata format_coord format_xdata format_ydata "
@@ -421,7 +421,7 @@ NAMES: dict[str, str] = {
         "set_animated set_aspect set_autoscale_on set_autoscalex_on set_autoscaley_on set_autoscalez_on "
         "set_axes_locator set_axis_off set_axis_on set_axisbelow set_box_aspect set_clip_box set_clip_on "
         "set_clip_path set_facecolor set_fc set_frame_on set_in_layout "
-        "set_label set_navigate_mode set_path_effects set_position set_proj_type "
+        "set_label set_path_effects set_position set_proj_type "
         "set_prop_cycle set_rasterization_zorder set_rasterized set_subplotspec set_title set_top_view "
         "set_transform set_visible set_xbound set_xinverted set_xlabel set_xlim set_xlim3d set_xmargin "
         "set_xscale set_xticklabels set_xticks set_ybound set_yinverted set_ylabel set_ylim set_ylim3d "
@@ -438,7 +438,7 @@ NAMES: dict[str, str] = {
         "acorr add_artist add_collection add_container add_image add_line add_patch add_table "
         "angle_spectrum annotate apply_aspect arrow artists autoscale autoscale_view axes axesLim axhline "
         "axhspan axis axison axline axvline axvspan bar bar_label barbs barh bbox boxplot broken_barh bxp "
-        "can_pan child_axes cla clabel clear clipbox cohere collections containers contains_point "
+        "child_axes cla clabel clear clipbox cohere collections containers contains_point "
         "contour contourf convert_xunits convert_yunits csd dataLim draw ecdf errorbar "
         "eventplot figure fill fill_between fill_betweenx fmt_xdata fmt_ydata format_coord format_xdata "
         "format_ydata get_adjustable get_alpha get_anchor get_animated get_aspect get_autoscale_on "
@@ -446,7 +446,7 @@ NAMES: dict[str, str] = {
         "get_clip_box get_clip_on get_clip_path get_data_ratio get_default_bbox_extra_artists get_facecolor "
         "get_fc get_figure get_frame_on get_gridspec get_images get_in_layout "
         "get_label get_legend get_legend_handles_labels get_lines "
-        "get_navigate_mode get_path_effects get_position get_rasterization_zorder get_rasterized "
+        "get_path_effects get_position get_rasterization_zorder get_rasterized "
         "get_rlabel_position get_rmax get_rmin get_rorigin get_rsign get_shared_x_axes get_shared_y_axes "
         "get_sketch_params get_snap get_subplotspec get_theta_direction get_theta_offset get_thetamax "
         "get_thetamin get_tightbbox get_title get_transform get_transformed_clip_path_and_affine get_visible "
@@ -465,7 +465,7 @@ NAMES: dict[str, str] = {
         "set_autoscalex_on set_autoscaley_on set_axes_locator set_axis_off set_axis_on set_axisbelow "
         "set_box_aspect set_clip_box set_clip_on set_clip_path set_facecolor set_fc "
         "set_forward_navigation_events set_frame_on set_in_layout set_label "
-        "set_navigate_mode set_path_effects set_position set_prop_cycle set_rasterization_zorder "
+        "set_path_effects set_position set_prop_cycle set_rasterization_zorder "
         "set_rasterized set_rgrids set_rlabel_position set_rlim set_rmax set_rmin set_rorigin set_rscale "
         "set_rticks set_subplotspec set_theta_direction set_theta_offset set_theta_zero_location "
         "set_thetagrids set_thetalim set_thetamax set_thetamin set_title set_transform set_visible set_xbound "
@@ -493,7 +493,7 @@ NAMES: dict[str, str] = {
         "set_edgecolors set_facecolor set_facecolors set_fc set_hatch set_hatch_linewidth set_hatchcolor "
         "set_in_layout set_joinstyle set_label set_linestyle set_linestyles set_linewidth set_linewidths "
         "set_ls set_lw set_norm set_offset_transform set_offsets set_path_effects set_paths "
-        "set_pickradius set_rasterized set_sizes set_sort_zpos set_transOffset set_transform "
+        "set_rasterized set_sizes set_sort_zpos set_transOffset set_transform "
         "set_verts set_verts_and_codes set_visible set_zorder set_zsort stale to_rgba update_scalarmappable "
         "zorder"
     ),
@@ -521,7 +521,7 @@ NAMES: dict[str, str] = {
         "set_clip_path set_cmap set_color set_dashes set_data set_ec set_edgecolor set_edgecolors "
         "set_facecolor set_facecolors set_fc set_hatch set_hatch_linewidth set_hatchcolor set_in_layout "
         "set_joinstyle set_label set_linestyle set_linestyles set_linewidth set_linewidths set_ls set_lw "
-        "set_mouseover set_norm set_offset_transform set_offsets set_path_effects set_paths "
+        "set_norm set_offset_transform set_offsets set_path_effects set_paths "
         "set_rasterized set_sizes set_transOffset set_transform set_verts set_verts_and_codes "
         "set_visible set_zorder stale t_direction to_rgba update_scalarmappable zorder"
     ),
@@ -536,7 +536,7 @@ NAMES: dict[str, str] = {
         "get_sizes get_sketch_params get_snap get_tightbbox get_transOffset get_transform "
         "get_transformed_clip_path_and_affine get_transforms get_visible get_window_extent "
         "get_zorder have_units headaxislength headlength headwidth is_transform_set minlength minshaft norm "
-        "pickable pivot polykw remove scale scale_units set set_UVC set_aa set_alpha set_animated "
+        "pivot polykw remove scale scale_units set set_UVC set_aa set_alpha set_animated "
         "set_antialiased set_antialiaseds set_array set_capstyle set_clim set_clip_box set_clip_on "
         "set_clip_path set_cmap set_color set_dashes set_ec set_edgecolor set_edgecolors set_facecolor "
         "set_facecolors set_fc set_hatch set_hatch_linewidth set_hatchcolor set_in_layout set_joinstyle "
@@ -568,7 +568,7 @@ NAMES: dict[str, str] = {
         "AXESPAD FONTSIZE add_cell auto_set_column_width auto_set_font_size axes clipbox convert_xunits "
         "convert_yunits draw edges figure get_alpha get_animated get_celld get_children get_clip_box "
         "get_clip_on get_clip_path get_figure get_in_layout get_label get_path_effects "
-        "get_picker get_rasterized get_sketch_params get_snap get_tightbbox get_transform "
+        "get_rasterized get_sketch_params get_snap get_tightbbox get_transform "
         "get_transformed_clip_path_and_affine get_visible get_window_extent get_zorder have_units "
         "is_transform_set remove scale set set_alpha set_animated set_clip_box set_clip_on "
         "set_clip_path set_fontsize set_in_layout set_label set_path_effects set_rasterized "
@@ -583,8 +583,8 @@ NAMES: dict[str, str] = {
         "update_from_data_x update_from_data_xy update_from_data_y update_from_path width x0 x1 xmax xmin y0 "
         "y1 ymax ymin"
     ),
-    "pandas.api.indexers:BaseIndexer": ("get_window_bounds index_array window_size"),
-    "pandas.core.groupby.groupby:GroupByPlot": (""),
+    "pandas.api.indexers:BaseIndexer": "get_window_bounds index_array window_size",
+    "pandas.core.groupby.groupby:GroupByPlot": "",
     "matplotlib.figure:Figure": (
         "add_artist add_axes add_gridspec add_subfigure add_subplot align_labels align_titles align_xlabels "
         "align_ylabels artists autofmt_xdate axes bbox bbox_inches canvas clear clf clipbox colorbar convert_xunits "
@@ -608,7 +608,7 @@ NAMES: dict[str, str] = {
         "acorr add_artist add_collection add_container add_image add_line add_patch add_table "
         "angle_spectrum annotate apply_aspect arrow artists autoscale autoscale_view axes axhline axhspan "
         "axis axison axline axvline axvspan bar bar_label barbs barh bbox boxplot broken_barh bxp "
-        "can_zoom child_axes cla clabel clear clipbox cohere collections containers contains_point contour "
+        "child_axes cla clabel clear clipbox cohere collections containers contains_point contour "
         "contourf convert_xunits convert_yunits csd dataLim draw ecdf errorbar eventplot "
         "figure fill fill_between fill_betweenx fmt_xdata fmt_ydata format_coord format_xdata format_ydata "
         "get_adjustable get_alpha get_anchor get_animated get_aspect get_autoscale_on get_autoscalex_on "
@@ -616,7 +616,7 @@ NAMES: dict[str, str] = {
         "get_clip_on get_clip_path get_data_ratio get_default_bbox_extra_artists get_facecolor get_fc "
         "get_figure get_frame_on get_gridspec get_images get_in_layout "
         "get_label get_legend get_legend_handles_labels get_lines "
-        "get_navigate_mode get_path_effects get_position get_rasterization_zorder get_rasterized "
+        "get_path_effects get_position get_rasterization_zorder get_rasterized "
         "get_shared_x_axes get_shared_y_axes get_sketch_params get_snap get_subplotspec get_tightbbox "
         "get_title get_transform get_transformed_clip_path_and_affine get_visible get_window_extent get_xaxis "
         "get_xaxis_text1_transform get_xaxis_text2_transform get_xaxis_transform get_xbound get_xgridlines "
@@ -633,7 +633,7 @@ NAMES: dict[str, str] = {
         "set_alpha set_anchor set_animated set_aspect set_autoscale_on set_autoscalex_on set_autoscaley_on "
         "set_axes_locator set_axis_off set_axis_on set_axisbelow set_box_aspect set_clip_box set_clip_on "
         "set_clip_path set_facecolor set_fc set_frame_on set_in_layout "
-        "set_label set_navigate_mode set_path_effects set_position set_prop_cycle "
+        "set_label set_path_effects set_position set_prop_cycle "
         "set_rasterization_zorder set_rasterized set_subplotspec set_title set_transform set_visible "
         "set_xbound set_xinverted set_xlabel set_xlim set_xmargin set_xscale set_xticklabels set_xticks "
         "set_ybound set_yinverted set_ylabel set_ylim set_ymargin set_yscale set_yticklabels set_yticks "
@@ -661,7 +661,7 @@ NAMES: dict[str, str] = {
         "set_animated set_clip_box set_clip_on set_clip_path set_converter set_data_interval "
         "set_default_intervals set_in_layout set_inverted set_label set_label_coords set_label_position "
         "set_label_text set_major_formatter set_major_locator set_minor_formatter set_minor_locator "
-        "set_mouseover set_path_effects set_rasterized set_remove_overlapping_locs "
+        "set_path_effects set_rasterized set_remove_overlapping_locs "
         "set_tick_params set_ticklabels set_ticks set_ticks_position set_transform set_units "
         "set_view_interval set_visible set_zorder stale tick_bottom tick_top units update_units zorder"
     ),
@@ -683,12 +683,12 @@ NAMES: dict[str, str] = {
         "set_animated set_clip_box set_clip_on set_clip_path set_converter set_data_interval "
         "set_default_intervals set_in_layout set_inverted set_label set_label_coords set_label_position "
         "set_label_text set_major_formatter set_major_locator set_minor_formatter set_minor_locator "
-        "set_mouseover set_offset_position set_path_effects set_rasterized "
+        "set_offset_position set_path_effects set_rasterized "
         "set_remove_overlapping_locs set_tick_params set_ticklabels set_ticks set_ticks_position "
         "set_transform set_units set_view_interval set_visible set_zorder stale tick_left tick_right units "
         "update_units zorder"
     ),
-    "matplotlib.spines:Spines": ("clear from_dict get items keys pop popitem setdefault values"),
+    "matplotlib.spines:Spines": "clear from_dict get items keys pop popitem setdefault values",
     "matplotlib.spines:Spine": (
         "arc_spine axes axis circular_spine clear clipbox contains_point contains_points convert_xunits "
         "convert_yunits draw figure fill get_aa get_alpha get_animated get_antialiased get_bounds "
@@ -702,7 +702,7 @@ NAMES: dict[str, str] = {
         "set_antialiased set_bounds set_capstyle set_clip_box set_clip_on set_clip_path set_color set_ec "
         "set_edgecolor set_edgegapcolor set_facecolor set_fc set_fill set_hatch set_hatch_linewidth "
         "set_hatchcolor set_in_layout set_joinstyle set_label set_linestyle set_linewidth set_ls set_lw "
-        "set_mouseover set_patch_arc set_patch_circle set_patch_line set_path_effects set_position "
+        "set_patch_arc set_patch_circle set_patch_line set_path_effects set_position "
         "set_rasterized set_transform set_visible set_zorder spine_type stale zorder"
     ),
     "matplotlib.lines:Line2D": (
@@ -755,7 +755,7 @@ NAMES: dict[str, str] = {
         "set_clip_on set_clip_path set_cmap set_color set_dashes set_ec set_edgecolor set_edgecolors "
         "set_facecolor set_facecolors set_fc set_hatch set_hatch_linewidth set_hatchcolor set_in_layout "
         "set_joinstyle set_label set_linestyle set_linestyles set_linewidth set_linewidths set_ls set_lw "
-        "set_mouseover set_norm set_offset_transform set_offsets set_path_effects set_paths "
+        "set_norm set_offset_transform set_offsets set_path_effects set_paths "
         "set_rasterized set_sizes set_transOffset set_transform set_visible set_zorder stale to_rgba "
         "update_scalarmappable zorder"
     ),
@@ -779,7 +779,7 @@ NAMES: dict[str, str] = {
         "get_figure get_font get_font_properties get_fontfamily get_fontfeatures get_fontname "
         "get_fontproperties get_fontsize get_fontstyle get_fontvariant get_fontweight get_ha "
         "get_horizontalalignment get_in_layout get_label get_language get_linespacing get_math_fontfamily "
-        "get_mouseover get_name get_parse_math get_path_effects get_position get_rasterized "
+        "get_name get_parse_math get_path_effects get_position get_rasterized "
         "get_rotation get_rotation_mode get_size get_sketch_params get_snap get_stretch get_style get_text "
         "get_tightbbox get_transform get_transform_rotates_text get_transformed_clip_path_and_affine "
         "get_unitless_position get_usetex get_va get_variant get_verticalalignment get_visible get_weight "
@@ -820,12 +820,12 @@ NAMES: dict[str, str] = {
         "convert_xunits convert_yunits draw figure get_alpha get_animated get_array get_children get_clim "
         "get_clip_box get_clip_on get_clip_path get_cmap get_extent get_figure get_filternorm get_filterrad "
         "get_in_layout get_interpolation get_interpolation_stage get_label get_path_effects "
-        "get_picker get_rasterized get_resample get_shape get_size get_sketch_params get_snap get_tightbbox "
+        "get_rasterized get_resample get_shape get_size get_sketch_params get_snap get_tightbbox "
         "get_transform get_transformed_clip_path_and_affine get_visible get_window_extent get_zorder "
         "have_units is_transform_set norm origin remove set set_alpha set_animated "
         "set_array set_clim set_clip_box set_clip_on set_clip_path set_cmap set_data set_extent "
         "set_filternorm set_filterrad set_in_layout set_interpolation set_interpolation_stage set_label "
-        "set_mouseover set_norm set_path_effects set_rasterized set_resample set_transform set_visible "
+        "set_norm set_path_effects set_rasterized set_resample set_transform set_visible "
         "set_zorder stale to_rgba zorder"
     ),
     "matplotlib.axis:XTick": (
@@ -835,7 +835,7 @@ NAMES: dict[str, str] = {
         "get_tickdir get_tightbbox get_transform get_transformed_clip_path_and_affine get_view_interval "
         "get_visible get_window_extent get_zorder gridline have_units is_transform_set label1 label2 "
         "remove set set_alpha set_animated set_clip_box set_clip_on set_clip_path set_in_layout set_label "
-        "set_mouseover set_pad set_path_effects set_rasterized set_transform set_visible set_zorder stale "
+        "set_pad set_path_effects set_rasterized set_transform set_visible set_zorder stale "
         "tick1line tick2line update_position zorder"
     ),
     "matplotlib.transforms:BboxTransformTo": (
@@ -872,7 +872,7 @@ NAMES: dict[str, str] = {
         "get_transformed_clip_path_and_affine get_transforms get_visible get_window_extent "
         "get_zorder hatches have_units is_transform_set labelCValues labelTexts labels layers legend_elements "
         "levels linestyles locate_label locator logscale monochrome nchunk negative_linestyles norm origin "
-        "pickable pop_label print_label remove set set_aa set_alpha set_animated set_antialiased "
+        "pop_label print_label remove set set_aa set_alpha set_animated set_antialiased "
         "set_antialiaseds set_array set_capstyle set_clim set_clip_box set_clip_on set_clip_path set_cmap "
         "set_color set_dashes set_ec set_edgecolor set_edgecolors set_facecolor set_facecolors set_fc "
         "set_hatch set_hatch_linewidth set_hatchcolor set_in_layout set_joinstyle set_label set_linestyle "
@@ -881,7 +881,7 @@ NAMES: dict[str, str] = {
         "set_transOffset set_transform set_visible set_zorder stale to_rgba too_close "
         "update_scalarmappable zmax zmin zorder"
     ),
-    "matplotlib.container:PieContainer": ("add_texts fracs remove texts values wedges"),
+    "matplotlib.container:PieContainer": "add_texts fracs remove texts values wedges",
     "matplotlib.colors:ListedColormap": (
         "N colorbar_extend colors copy get_bad get_over get_under is_gray monochrome n_variates name "
         "resampled reversed set_bad set_extremes set_over set_under with_alpha with_extremes"
