@@ -105,6 +105,29 @@ CLOSED = {
     "a filter of no size": (
         "plt.figure().add_subplot().imshow(np.ones((3, 3))).set_filterrad(float('nan'))\nprint('WON')", "at most 16"
     ),
+    "JSON of a list that is emptied meanwhile": (
+        ("held = [object() for _ in range(1000)]\ndef changes(value):\n    held.clear()\n    return 'x'\n"
+        "text = pd.Series([held]).to_json(default_handler=changes)\nprint('WON' if text.count('x') != 1000 else 1 / 0)"),
+        "ZeroDivisionError"
+    ),
+    "JSON of such a list in an array": (
+        ("held = [object() for _ in range(1000)]\nholder = np.zeros(1, object)\nholder[0] = held\n"
+        "def changes(value):\n    held.clear()\n    return 'x'\n"
+        "text = pd.Series([{'a': holder}]).to_json(default_handler=changes)\nprint('WON' if text.count('x') != 1000 else 1 / 0)"),
+        "ZeroDivisionError"
+    ),
+    "JSON of such a list that a handler gives": (
+        ("held, given = [object() for _ in range(1000)], []\ndef gives(value):\n    if given:\n        held.clear()\n"
+        "        return 'x'\n    given.append(value)\n    return held\n"
+        "text = pd.Series([object()]).to_json(default_handler=gives)\nprint('WON' if text.count('x') != 1000 else 1 / 0)"),
+        "ZeroDivisionError"
+    ),
+    "JSON of a dict that is emptied by a key": (
+        ("class Key:\n    def __str__(self):\n        held.clear()\n        return 'x'\n"
+        "held = {Key(): [1] for _ in range(1000)}\n"
+        "text = pd.DataFrame({'a': [1], 'b': [held]}).to_json()\nprint('WON' if text.count('x') != 1000 else 1 / 0)"),
+        "ZeroDivisionError"
+    ),
     "a division by the number of edges": (
         ("axes = plt.figure().add_subplot()\naxes.scatter([1], [1]).set_antialiaseds([])\n"
         "axes.figure.savefig(io.BytesIO())\nprint('WON')"), "not empty"
@@ -130,6 +153,8 @@ WORKS = {
     "pd.json_normalize({'a': {'b': 1}, 'c': [{'d': 1}]}, 'c', [['a', 'b']]).shape": "(1, 2)",
     "StrMethodFormatter('{x:.1f} EUR')(2.5)": "2.5 EUR",
     "np.random.RandomState(0).get_state()[2]": "624",
+    "pd.Series([[1, {'a': (2,)}]], name='s').to_json(orient='table')[-31:]": '{"index":0,"s":[1,{"a":[2]}]}]}',
+    "pd.DataFrame([[[1], {2}]], columns=['a', 'a']).to_json(orient='values')": "[[[1],[2]]]",
     "pd.Categorical.from_codes([0, -1, 1], ['a', 'b'], validate=False).tolist()": "['a', nan, 'b']",
     "pd.MultiIndex([['a'], [1]], [[0], [-1]], verify_integrity=False).tolist()": "[('a', nan)]",
     "sum(map(len, pd.read_csv(io.StringIO('a\\n' + '1\\n' * 99), chunksize=10, converters={'a': int})))": "99",

@@ -28,8 +28,8 @@ def _codes() -> None:
     multi: Any = importlib.import_module("pandas").MultiIndex
     from_codes, set_codes, set_levels = categorical.from_codes.__func__, multi._set_codes, multi._set_levels
 
-    def checked(cls: Any, codes: Any, *values: Any, validate: Any = True, **options: Any) -> Any:
-        return from_codes(cls, codes, *values, **options).copy()
+    def checked(cls: Any, codes: Any, *values: Any, **options: Any) -> Any:
+        return from_codes(cls, codes, *values, **{**options, "validate": True}).copy()
 
     def _set_codes(self: Any, codes: Any, **options: Any) -> None:
         set_codes(self, codes, **{**options, "copy": True})

@@ -66,7 +66,7 @@ def clear() -> None:
     pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
     table = pointer(umath._ARRAY_API, None)
     place = ctypes.c_void_p.from_address(table + _DEFAULT_HANDLER * ctypes.sizeof(ctypes.c_void_p)).value
-    handler = pointer(ctypes.py_object.from_address(place).value, b"mem_handler")
+    handler = pointer(ctypes.py_object.from_address(place or 0).value, b"mem_handler")
     if umath.get_handler_name() != "default_allocator" or ctypes.string_at(handler) != b"default_allocator":
         raise ImportError("numpy's arrays are allocated by an allocator that was not reviewed.")
     allocator = (ctypes.c_void_p * 5).from_address(handler + _ALLOCATOR)  # context, malloc, calloc, realloc, free
