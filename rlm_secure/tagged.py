@@ -39,7 +39,8 @@ class MalformedValue(ValueError):
 
 
 class CrowdedValue(MalformedValue):
-    """A set or a dict whose keys would take long to compare: honest cells have such, if rarely."""
+    """A set or a dict whose keys would take long to compare, or of which two would be one here, such as lone
+    surrogates and what they are written as: honest cells have such, if rarely."""
 
 
 def untag(value: Any) -> Any:
@@ -107,11 +108,24 @@ def _slow(alike: list[Any]) -> bool:
     return kinds >= {int, Decimal}
 
 
+def _set(inner: Any, kind: Any) -> Any:
+    keys = _hashed(_items(inner))
+    return _whole(kind(keys), keys)
+
+
+def _whole(made: Any, keys: list[Any]) -> Any:
+    """`made` of `keys`, if it has all of them."""
+    if len(made) < len(keys):
+        raise CrowdedValue("two of its keys would be the same outside of the sandbox")
+    return made
+
+
 def _mapping(inner: Any) -> list[tuple[Any, Any]]:
     if not isinstance(inner, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in inner):
         raise MalformedValue("items are not pairs")
     pairs = [(_untag(key), _untag(item)) for key, item in inner]
-    _hashed([key for key, _ in pairs])
+    keys = [key for key, _ in pairs]
+    _whole(set(_hashed(keys)), keys)
     return pairs
 
 
@@ -153,20 +167,20 @@ def _numbers(inner: Any, count: int, kinds: tuple[type, ...] = (int,)) -> list[A
     return parts
 
 
-_FLOATS: Final = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+_FLOATS: Final = frozenset({"nan", "inf", "-inf"})
 _decimal: Final = _matching(_DECIMAL)
 _int: Final = _matching(_INT)
 _READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "$tuple": lambda inner: tuple(_items(inner)),
     "$deque": lambda inner: deque(_items(inner)),
-    "$set": lambda inner: set(_hashed(_items(inner))),
-    "$frozenset": lambda inner: frozenset(_hashed(_items(inner))),
+    "$set": lambda inner: _set(inner, set),
+    "$frozenset": lambda inner: _set(inner, frozenset),
     "$dict": lambda inner: dict(_mapping(inner)),
     "$ordered": lambda inner: OrderedDict(_mapping(inner)),
     "$counter": _counter,
     "$bytes": _bytes,
     "$bytearray": lambda inner: bytearray(_bytes(inner)),
-    "$float": lambda inner: _FLOATS[_one_of(inner)],
+    "$float": lambda inner: float(_one_of(inner)),  # each NaN is an object of its own, as in a set of the cell
     "$int": lambda inner: int(_int(inner), 16),
     "$complex": lambda inner: complex(*_numbers(inner, 2, (int, float))),
     "$range": lambda inner: range(*_numbers(inner, 3)),

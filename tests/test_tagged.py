@@ -145,6 +145,7 @@ _LOOP.append(_LOOP)
     "value",
     [
         object(), print, int, ..., NotImplemented, _Text("a"), _Hook(a=1), namedtuple("P", "x")(1),
+        datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone(datetime.timedelta(microseconds=1))),
         datetime.datetime(2024, 1, 1, tzinfo=_Zone()), datetime.time(1, tzinfo=_Zone()), _LOOP, [1, {2: [_Text("b")]}],
         slice(1), memoryview(b"a"), range(1 << 5000), Fraction(1 << 5000),
     ],
@@ -221,6 +222,26 @@ def _alike(depth: int, number: int = 0) -> Any:
 def test_keys_that_take_long_to_compare_are_refused(crowded: Any) -> None:
     with pytest.raises(CrowdedValue, match="same hash"):
         untag([crowded])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{"\ud800": 1, "\\ud800": 2}, {"\ud800", "\\ud800"}, {("\ud83d\ude00",), ("\U0001f600",)}],
+    ids=ascii,
+)
+def test_keys_that_are_one_on_the_host_do_not_arrive_as_one(value: Any) -> None:
+    """As a frame has them: surrogate pairs are joined, and lone ones are escapes."""
+    written = json.dumps(inside.tag(value, LIMIT, NODES).json, ensure_ascii=False)
+    joined = written.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    read = json.loads(joined.encode("utf-8", "backslashreplace").decode().replace(r"\\", "\\").replace("\\", r"\\"))
+    with pytest.raises(CrowdedValue, match="would be the same"):
+        untag(read)
+
+
+def test_every_nan_is_another_member() -> None:
+    one, other = float("nan"), float("nan")
+    for value in ({one, other}, {one: 1, other: 2}, frozenset({(one,), (other,)})):
+        assert len(untag(sent(inside.tag(value, LIMIT, NODES).json))) == 2
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,66 @@ CLOSED = {
     "addresses of a masked array": (
         "print('WON', np.genfromtxt(io.StringIO('1,2'), delimiter=',', usemask=True).ids)", "ids"
     ),
+    "places beyond the categories": (
+        ("c = pd.Categorical.from_codes([0, 2000000000], pd.RangeIndex(40000), validate=False)\n"
+        "print('WON', c.set_categories(range(5)))"), "between -1 and"
+    ),
+    "beyond the levels": (
+        ("m = pd.MultiIndex([range(40000), [1, 2]], [[0, 2000000000], [0, 1]], verify_integrity=False)\n"
+        "print('WON', m.tolist())"), "places in its levels"
+    ),
+    "beyond levels that were exchanged": (
+        ("m = pd.MultiIndex.from_tuples([('a', 1), ('b', 2)])\n"
+        "print('WON', m.set_levels([['a'], [1]], verify_integrity=False))"), "places in its levels"
+    ),
+    "beyond levels with other codes": (
+        ("m = pd.MultiIndex.from_tuples([('a', 1), ('b', 2)])\n"
+        "print('WON', m.set_codes([[0, 99], [0, 1]], verify_integrity=False))"), "places in its levels"
+    ),
+    "a parser that is in the middle of a row": (
+        ("seen = []\ndef convert(text):\n    seen.append(text)\n    if len(seen) == 3:\n        next(rows)\n    return text\n"
+        "rows = pd.read_csv(io.StringIO('a\\n' + 'x' * 50 + '\\ny\\n' * 3000), chunksize=100, converters={'a': convert})\n"
+        "print('WON', len(list(rows)))"), "cannot use the reader"
+    ),
+    "a parser that is closed in the middle of a row": (
+        ("def convert(text):\n    with rows:\n        return text\n"
+        "rows = pd.read_csv(io.StringIO('a\\n' + 'x\\n' * 3000), chunksize=100, converters={'a': convert})\n"
+        "print('WON', len(list(rows)))"), "cannot use the reader"
+    ),
+    "a filter that is larger than its table": (
+        ("axes = plt.figure().add_subplot()\naxes.imshow(np.ones((3, 3)), interpolation='sinc', filterrad=1e9)\n"
+        "axes.figure.savefig(io.BytesIO())\nprint('WON')"), "at most 16"
+    ),
+    "a filter of no size": (
+        "plt.figure().add_subplot().imshow(np.ones((3, 3))).set_filterrad(float('nan'))\nprint('WON')", "at most 16"
+    ),
+    "JSON of a list that is emptied meanwhile": (
+        ("held = [object() for _ in range(1000)]\ndef changes(value):\n    held.clear()\n    return 'x'\n"
+        "text = pd.Series([held]).to_json(default_handler=changes)\nprint('WON' if text.count('x') != 1000 else 1 / 0)"),
+        "ZeroDivisionError"
+    ),
+    "JSON of such a list in an array": (
+        ("held = [object() for _ in range(1000)]\nholder = np.zeros(1, object)\nholder[0] = held\n"
+        "def changes(value):\n    held.clear()\n    return 'x'\n"
+        "text = pd.Series([{'a': holder}]).to_json(default_handler=changes)\nprint('WON' if text.count('x') != 1000 else 1 / 0)"),
+        "ZeroDivisionError"
+    ),
+    "JSON of such a list that a handler gives": (
+        ("held, given = [object() for _ in range(1000)], []\ndef gives(value):\n    if given:\n        held.clear()\n"
+        "        return 'x'\n    given.append(value)\n    return held\n"
+        "text = pd.Series([object()]).to_json(default_handler=gives)\nprint('WON' if text.count('x') != 1000 else 1 / 0)"),
+        "ZeroDivisionError"
+    ),
+    "JSON of a dict that is emptied by a key": (
+        ("class Key:\n    def __str__(self):\n        held.clear()\n        return 'x'\n"
+        "held = {Key(): [1] for _ in range(1000)}\n"
+        "text = pd.DataFrame({'a': [1], 'b': [held]}).to_json()\nprint('WON' if text.count('x') != 1000 else 1 / 0)"),
+        "ZeroDivisionError"
+    ),
+    "a division by the number of edges": (
+        ("axes = plt.figure().add_subplot()\naxes.scatter([1], [1]).set_antialiaseds([])\n"
+        "axes.figure.savefig(io.BytesIO())\nprint('WON')"), "not empty"
+    ),
 }  # fmt: skip
 WORKS = {
     "frame.agg({'x': ['mean', 'max']}).shape": "(2, 1)",
@@ -90,6 +150,13 @@ WORKS = {
     "pd.json_normalize({'a': {'b': 1}, 'c': [{'d': 1}]}, 'c', [['a', 'b']]).shape": "(1, 2)",
     "StrMethodFormatter('{x:.1f} EUR')(2.5)": "2.5 EUR",
     "np.random.RandomState(0).get_state()[2]": "624",
+    "pd.Series([[1, {'a': (2,)}]], name='s').to_json(orient='table')[-31:]": '{"index":0,"s":[1,{"a":[2]}]}]}',
+    "pd.DataFrame([[[1], {2}]], columns=['a', 'a']).to_json(orient='values')": "[[[1],[2]]]",
+    "pd.Categorical.from_codes([0, -1, 1], ['a', 'b'], validate=False).tolist()": "['a', nan, 'b']",
+    "pd.MultiIndex([['a'], [1]], [[0], [-1]], verify_integrity=False).tolist()": "[('a', nan)]",
+    "sum(map(len, pd.read_csv(io.StringIO('a\\n' + '1\\n' * 99), chunksize=10, converters={'a': int})))": "99",
+    "plt.figure().add_subplot().imshow(np.ones((3, 3)), filterrad=5).get_filterrad()": "5.0",
+    "plt.figure().add_subplot().scatter([1], [1], antialiaseds=[True, False]).get_antialiaseds()": "[ True False]",
 }
 #: An object of a cell whose hook changes what C code of a package is working on.
 CORRUPTING = """
@@ -150,6 +217,31 @@ print(frame.shape)
 """
     said = sandbox.run(cell).check().stdout.splitlines()
     assert said[0] == "Memo" and said[1].startswith("copy cannot rebuild Taken") and said[2] == "(2, 2)"
+
+
+def test_no_array_shows_what_was_in_its_memory(sandbox: Sandbox) -> None:
+    cell = """
+shown = set()
+for size in range(1, 600):
+    used = [np.full(size, 255.0) for _ in range(9)]
+    del used
+    shown |= {float(each) for each in np.add(np.ones(size), 1, where=np.zeros(size, bool))}
+print(shown)
+"""
+    assert sandbox.run(cell).check().stdout == "{0.0}\n"
+
+
+def test_codes_are_those_that_were_checked(sandbox: Sandbox) -> None:
+    """Not an array, or a column over one, that the cell changes later."""
+    cell = """
+one, two, three, four = (np.zeros(2, 'int8') for _ in range(4))
+column = pd.Series(four, copy=False)
+made = pd.Categorical.from_codes(one, ['a']), pd.Categorical.from_codes(column, ['a'])
+index = pd.MultiIndex([['a'], ['b']], [two, three])
+one[:] = two[:] = three[:] = column[:] = four[:] = 100
+print(*map(list, made), index.tolist())
+"""
+    assert sandbox.run(cell).check().stdout == "['a', 'a'] ['a', 'a'] [('a', 'b'), ('a', 'b')]\n"
 
 
 def test_figures_are_copied_as_before(sandbox: Sandbox) -> None:

@@ -218,7 +218,11 @@ def test_single_values_leave_as_what_they_are_in_python(sandbox: Sandbox, text: 
     assert result.values["kept"] == value
 
 
-@pytest.mark.parametrize("text", ["np.arange(3)", "pd.Series([1])", "pd.DataFrame({'x': [1]})", "pd.Timestamp(1)", "np.longdouble(1)"])
+#: A time and a duration that Python has none of.
+FAR, LONG = "pd.Timestamp(np.datetime64('12345-01-01', 's'))", "pd.Timedelta(np.timedelta64(2**60, 's'))"
+
+
+@pytest.mark.parametrize("text", ["np.arange(3)", "pd.Series([1])", "pd.DataFrame({'x': [1]})", "pd.Timestamp(1)", "np.longdouble(1)", FAR, LONG])
 def test_what_python_has_no_equal_of_is_no_value_but_has_its_text(sandbox: Sandbox, text: str) -> None:
     result = sandbox.run(text).check()
     with pytest.raises(ValueNotPlain):

@@ -86,11 +86,13 @@ def close(names: Sequence[str]) -> None:
     from ..language import attributes, formatting
     from ..language.facades import functions
     from ..language.transformer import CellTransformer
-    from . import hooks, modules
+    from . import bounds, hooks, modules
     from .attributes import PackageAttributes
 
     rules.after()
     hooks.rename()
+    hooks.clear()
+    bounds.close(names)
     modules.add(list(names))
     if "pandas" in names:
         expr = importlib.import_module("pandas.core.computation.expr")

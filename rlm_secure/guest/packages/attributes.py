@@ -106,6 +106,8 @@ class PackageAttributes(Attributes):
             return figures.Canvas(found)
         if type(found) is types.MappingProxyType:  # of a dtype's fields: `view == x` would pass the dict itself to x
             return types.MappingProxyType(dict(found))
+        if name == "to_json":
+            found = mended.to_json(value)
         return _screened(found, kind, name, self._space) if callable(found) else found
 
     def store(self, value: Any, name: str) -> Any:
@@ -193,8 +195,6 @@ def _is_column(value: Any, kind: type, name: str) -> bool:
 
 def _screened(found: Any, kind: type, name: str, space: dict[str, object]) -> Callable[..., Any]:
     who = f"{title(kind)}.{name}"
-    if name == "to_json":
-        found = mended.to_json(found)
     if name in _WRITERS:
         return screened.writer(found, who, *_WRITERS[name])
     if name == "info":

@@ -1,11 +1,14 @@
-"""Closes the ways by which numpy takes memory from an object's attributes.
+"""Closes the ways by which numpy takes memory from an object's attributes, and those by which it shows old memory.
 
 For any object, numpy asks for `__array_interface__`, which may name an address to read and write, and for
 `__array_struct__`. It asks the instance, so that a cell needs no method of that name: a key in `vars(x)`, a keyword of
 a SimpleNamespace or a `__getattr__` will do. So numpy is told to ask for other names, which nobody knows. Their
 pointers are in one place of its memory (npy_static_data.c).
 
-Guards: that no object of a cell becomes memory of its choice
+What a new array has in it before something is written there was freed by something else: a ufunc with `where=` shows
+it. So all arrays are allocated by calloc().
+
+Guards: that no object of a cell becomes memory of its choice, and that no array shows what was there before
 """
 
 from __future__ import annotations
@@ -21,6 +24,8 @@ from typing import Any
 _NAMES = ("__array_interface__", "__array_struct__")
 #: Of a program header in an ELF file: a segment that is loaded, and may be written to.
 _LOADED, _WRITABLE = 1, 2
+#: Of PyDataMem_DefaultHandler in the C API, and of the functions in the handler: behind its name and version.
+_DEFAULT_HANDLER, _ALLOCATOR = 306, 128
 #: The new names, kept alive.
 _kept: list[str] = []
 
@@ -47,6 +52,30 @@ def rename() -> None:
 
     tricks.DummyArray = DummyArray
     _check()
+
+
+def clear() -> None:
+    """Have numpy, and so pandas, clear the memory of each new array. Raises ImportError where it allocates otherwise.
+
+    The table of its functions is a PyDataMem_Handler (ndarraytypes.h), in a capsule of its C API. Those that allocate
+    take a context first, which numpy's own ignore: calloc(1, size) is malloc(context, size) of cleared memory.
+    """
+    np: Any = importlib.import_module("numpy")
+    umath: Any = importlib.import_module("numpy._core._multiarray_umath")
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    table = pointer(umath._ARRAY_API, None)
+    place = ctypes.c_void_p.from_address(table + _DEFAULT_HANDLER * ctypes.sizeof(ctypes.c_void_p)).value
+    handler = pointer(ctypes.py_object.from_address(place or 0).value, b"mem_handler")
+    if umath.get_handler_name() != "default_allocator" or ctypes.string_at(handler) != b"default_allocator":
+        raise ImportError("numpy's arrays are allocated by an allocator that was not reviewed.")
+    allocator = (ctypes.c_void_p * 5).from_address(handler + _ALLOCATOR)  # context, malloc, calloc, realloc, free
+    allocator[0], allocator[1] = 1, ctypes.cast(ctypes.CDLL(None).calloc, ctypes.c_void_p).value
+    for size in (8, 100, 4096):  # the places in numpy's cache among them
+        used = [np.full(size, 255, np.uint8) for _ in range(32)]
+        del used
+        if any(np.empty(size, np.uint8).any() for _ in range(32)):
+            raise ImportError("numpy still shows what was in its memory.")
 
 
 def _check() -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 import importlib
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,8 @@ from ..language.registry import is_instance, own_class, title
 from . import rules
 
 _CONTAINERS = frozenset({dict, list, tuple, super})  # matplotlib copies a super()
+#: What pandas goes through item by item when it writes JSON.
+_HELD = (dict, list, tuple, set, frozenset)
 
 
 def copies() -> None:
@@ -82,15 +85,55 @@ def _plain(template: Any) -> None:
             raise ValueError(f"a label cannot read the attribute {names.shown(walks)}")
 
 
-def to_json(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`to_json`, which calls `default_handler` for objects that JSON has no form for; here it raises by default."""
+def to_json(table: Any) -> Callable[..., Any]:
+    """`to_json` of `table`, which calls `default_handler` for objects that JSON has no form for; here it raises by
+    default.
+
+    pandas goes on in a list or a dict that this call, or the text of a key, has changed: it is given copies.
+    """
 
     def call(*values: Any, **options: Any) -> Any:
-        if options.get("default_handler") is None:
-            options["default_handler"] = _refused
-        return function(*values, **options)
+        given = options.get("default_handler")
+        options["default_handler"] = _refused if given is None else lambda value: _copied(given(value))
+        return _alone(table).to_json(*values, **options)
 
     return call
+
+
+def _alone(table: Any) -> Any:
+    """`table`, or a copy of it in which nothing that holds other values is one of the cell."""
+    pd: Any = importlib.import_module("pandas")
+    columns = [table] if table.ndim == 1 else [table.iloc[:, at] for at in range(table.shape[1])]
+    made = table
+    for at, column in enumerate(columns):
+        if column.dtype != object:
+            continue
+        values = column.array
+        copied = [_copied(each) for each in values]
+        if all(map(operator.is_, copied, values)):
+            continue
+        column = pd.Series(copied, column.index, dtype=object, name=column.name)
+        if table.ndim == 1:
+            return column
+        made = made.copy() if made is table else made
+        made.isetitem(at, column)
+    return made
+
+
+def _copied(value: Any) -> Any:
+    kind = type(value)
+    if kind is str:
+        return value
+    if is_instance(value, dict):
+        return {key: _copied(each) for key, each in list(dict.items(value))}
+    for held in (list, tuple, set, frozenset):
+        if is_instance(value, held):
+            return [_copied(each) for each in list(held.__iter__(value))]
+    if "to_json" in (rules.names(kind) or ()):
+        return _alone(value)
+    if "tolist" in (rules.names(kind) or ()) and getattr(getattr(value, "dtype", None), "kind", "") == "O":
+        return _copied(value.tolist())  # of an array or an index
+    return value
 
 
 def _refused(value: Any) -> Any:

@@ -10,6 +10,9 @@ import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
+#: The largest number of days in a timedelta; the smallest is this one's negative.
+_DAYS = datetime.timedelta.max.days
+
 
 def plain(names: Sequence[str]) -> dict[type, Callable[[Any], Any]]:
     """The classes of single values of the packages `names` -> the function that gives one as an exact builtin.
@@ -37,9 +40,12 @@ def plain(names: Sequence[str]) -> dict[type, Callable[[Any], Any]]:
 
 
 def _moment(value: Any) -> Any:
-    return value if value.nanosecond else value.to_pydatetime()
+    # pandas has years that a datetime does not have.
+    exact = not value.nanosecond and datetime.MINYEAR <= value.year <= datetime.MAXYEAR
+    return value.to_pydatetime() if exact else value
 
 
 def _duration(value: Any) -> Any:
-    made = value.to_pytimedelta()
-    return made if type(made) is datetime.timedelta and not value.nanoseconds else value
+    exact = not value.nanoseconds and abs(value.days) <= _DAYS
+    made = value.to_pytimedelta() if exact else value
+    return made if type(made) is datetime.timedelta else value

@@ -221,6 +221,8 @@ def _moment(name: str) -> _Write:
     def write(to: _Tagger, value: Any, _depth: int) -> dict[str, Any]:
         if type(value.tzinfo) not in _ZONES:
             raise NotPlain(f"the zone of a {title(type(value))} is a class of the cell")
+        if (offset := value.utcoffset()) is not None and offset.microseconds:  # it is read as UTC if that is all of it
+            raise NotPlain(f"the zone of a {title(type(value))} differs by parts of a second")
         return {name: to.text(value.isoformat())}
 
     return write
