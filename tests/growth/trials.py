@@ -550,6 +550,9 @@ READERS: dict[str, Reader] = {
     "guest/language/library/secrets.py": Reader("from_bytes", reason="for a cell, in its worker, under its limits"),
     "guest/language/library/configparser.py": Reader("find in a loop", reason="for a cell, in its worker, under its limits"),
     "guest/language/library/html_parser.py": Reader("find in a loop", reason="for a cell, in its worker, under its limits"),
+    "guest/packages/hooks.py": Reader(
+        "find in a loop, struct.unpack_from", reason="numpy's own library and its memory, before there is a cell"
+    ),
     "guest/language/facades/text.py": Reader(
         "ast.literal_eval json.loads shlex.split", reason="for a cell, in its worker, under its limits"
     ),

@@ -35,7 +35,7 @@ def test_a_session_is_told(caplog: pytest.LogCaptureFixture) -> None:
     begun, cell, ended = (record.getMessage() for record in caplog.records)
     assert "environment local, policy strict" in begun
     assert ", cell 1 took" in cell and cell.endswith(": CellException")
-    assert ended.endswith("ended after 1 cells")
+    assert ended.endswith("ended after 1 cell")
 
 
 def test_nothing_is_told_if_nobody_asks(caplog: pytest.LogCaptureFixture) -> None:
