@@ -29,9 +29,6 @@ class Bounded:
 MADE: dict[str, Made] = {
     "rlm/compaction.py:get_context_limit": Made((rf"(?<![a-z0-9]){re.escape('gpt-4.1')}",)),
     "guest/supervisor/surroundings.py:_field": Made((r"^NoNewPrivs:\s*(\S+)",), "the name is ours, and the kernel wrote the text"),
-    "guest/packages/finder.py:check": Made(
-        (r"numpy-(?P<major>[0-9]{1,9})\.(?P<minor>[0-9]{1,9})(?![0-9]).*\.(dist|egg)-info",), "names in site-packages"
-    ),
     "guest/language/library/template.py:_compiled": Made((), "a cell's own, in its worker, under its limits"),
     "guest/language/library/warnings.py:filterwarnings": Made((), "a cell's own, in its worker, under its limits"),
     "logger/redact.py:Redactor.learn": Made(("sk\\-0123456789abcdef|hunter22222|sk\\-0123456789",)),

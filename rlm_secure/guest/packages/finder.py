@@ -30,7 +30,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
 
 #: The oldest version of each that was reviewed: what is closed in older ones is not all that leads out of them.
 OLDEST: dict[str, tuple[int, int]] = {"numpy": (2, 4), "pandas": (3, 1), "matplotlib": (3, 11)}
-_METADATA = r"-(?P<major>[0-9]{1,9})\.(?P<minor>[0-9]{1,9})(?![0-9]).*\.(dist|egg)-info"
+_VERSION = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})(?![0-9])")
 
 
 def check(packages: Sequence[str], paths: Sequence[str]) -> None:
@@ -43,13 +43,17 @@ def check(packages: Sequence[str], paths: Sequence[str]) -> None:
         if spec is None or spec.origin is None:
             raise ModuleNotFoundError(f"No module named {name!r}")
         beside = os.listdir(os.path.dirname(os.path.dirname(spec.origin)))
-        found = [match for entry in beside if (match := re.fullmatch(name + _METADATA, entry))]
+        found = [
+            (int(match[1]), int(match[2]))
+            for entry in beside
+            if entry.startswith(f"{name}-") and entry.endswith((".dist-info", ".egg-info"))
+            if (match := _VERSION.match(entry, len(name) + 1))
+        ]
         least = "{}.{}".format(*OLDEST[name])
         if not found:
             raise ImportError(f"the version of {name} cannot be told; {least} or newer is needed")
-        for match in found:
-            if (int(match["major"]), int(match["minor"])) < OLDEST[name]:
-                raise ImportError(f"{name} {match['major']}.{match['minor']} is too old; {least} or newer is needed")
+        if min(found) < OLDEST[name]:
+            raise ImportError("{} {}.{} is too old; {} or newer is needed".format(name, *min(found), least))
 
 
 class _Finder:
