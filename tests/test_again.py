@@ -153,7 +153,7 @@ def test_attacks_can_be_chosen_by_their_mark():
     ("arguments", "command"),
     [
         (["tests/attacks/test_kernel.py", "tests/test_types.py"], "tests/attacks/test_kernel.py"),
-        (["-m", "attack", "tests/bypasses"], "-m attack tests/bypasses/test_bypasses.py tests/bypasses/test_kernel.py"),
+        (["-m", "attack", "tests/bypasses"], "-m attack tests/bypasses/test_bypasses.py tests/bypasses/test_kernel.py tests/bypasses/test_packages.py"),
         (["-m", "attack", "-o", "testpaths=tests/bypasses"], "-m attack"),
     ],
 )

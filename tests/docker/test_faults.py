@@ -43,7 +43,7 @@ def test_a_container_that_is_killed_ends_its_session_at_once(engine, image, tran
 def test_a_supervisor_that_is_killed_takes_its_container_along(engine, place) -> None:
     with place.session(policy()) as session:
         identity = session._lease._id
-        inside(session, "python3", "-c", "import os; os.kill(-1, 9)")
+        inside(session, "python3", "-c", "import os; os.kill(-1, 9); print('killed')")
         result = session.execute("print(1)", None)
         assert isinstance(result.error, CellCrashed)
         assert wait_for(lambda: identity[:12] not in left_over(engine))
