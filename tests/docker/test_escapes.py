@@ -281,6 +281,7 @@ for _ in range(4):
     connection.sendall(answer)
     kept.append(connection)
 time.sleep(2)
+print("said")
 """
     with shared_session(shared) as session:
         session.execute("x = 1", None)
