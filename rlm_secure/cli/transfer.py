@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +26,7 @@ def add(command: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="a file that cells have in `files`, by its name; may be repeated (--policy standard, data or research)",
     )
-    command.add_argument("--output-dir", metavar="DIR", help="write the files that cells wrote there")
+    command.add_argument("--output-dir", metavar="DIR", help="a new or empty folder for the files that cells write")
 
 
 def read(arguments: argparse.Namespace, policy: Policy) -> dict[str, bytes]:
@@ -37,6 +38,11 @@ def read(arguments: argparse.Namespace, policy: Policy) -> dict[str, bytes]:
 
     if arguments.input or arguments.output_dir is not None:
         Gate(policy).files().require()
+    if arguments.output_dir is not None and _has_entries(arguments.output_dir):
+        # Cells choose the names: beside files of the user's, one could be a Makefile or a hook that somebody runs.
+        shown = inert_line(arguments.output_dir)
+        say(f"{arguments.prog}: error: --output-dir {shown} is not empty; name a new folder", style="red")
+        raise SystemExit(COULD_NOT_RUN)
     given: dict[str, bytes] = {}
     most, room = policy.limits.files, policy.limits.file_bytes
     if len(arguments.input) > most:
@@ -56,6 +62,17 @@ def read(arguments: argparse.Namespace, policy: Policy) -> dict[str, bytes]:
             say(f"{arguments.prog}: error: --input {inert_line(path)} cannot be read: {reason}", style="red")
             raise SystemExit(COULD_NOT_RUN) from None
     return given
+
+
+def _has_entries(folder: str) -> bool:
+    """Whether there is anything in `folder`, or in its place; False where there is none yet."""
+    try:
+        with os.scandir(folder) as entries:
+            return next(entries, None) is not None
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
 
 
 def write(arguments: argparse.Namespace, written: Mapping[str, bytes]) -> bool:

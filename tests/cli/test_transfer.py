@@ -74,3 +74,20 @@ def test_a_cell_that_fails_still_hands_over_what_it_wrote(rlm_secure: Run, given
     done = rlm_secure("exec", "-c", cell, "--policy", "standard", "--output-dir", str(given / "out"))
     assert done.code == 1
     assert (given / "out" / "x").read_bytes() == b"1"
+
+
+@pytest.mark.parametrize("there", ["Makefile", ".git"])
+def test_cells_write_beside_no_file_of_the_users(rlm_secure: Run, given: Path, there: str) -> None:
+    (given / "out").mkdir()
+    (given / "out" / there).write_text("mine")
+    cell = f"files['{there}'] = b'all: ; touch won'"
+    done = rlm_secure("exec", "-c", cell, "--policy", "standard", "--output-dir", str(given / "out"))
+    assert (done.code, done.out) == (2, "")
+    assert done.err == f"rlm-secure exec: error: --output-dir {given}/out is not empty; name a new folder\n"
+    assert (given / "out" / there).read_text() == "mine"
+
+
+def test_an_empty_folder_is_as_good_as_a_new_one(rlm_secure: Run, given: Path) -> None:
+    (given / "out").mkdir()
+    done = rlm_secure("exec", "-c", "files['x'] = b'1'", "--policy", "standard", "--output-dir", str(given / "out"))
+    assert done.code == 0 and (given / "out" / "x").read_bytes() == b"1"
